@@ -4,18 +4,25 @@ import { type ActorOptions, toObserver } from 'xstate';
 import type { AgentCore } from './actors/cluster/cluster-parts.ts';
 import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
+import type { EndedPodsStore } from './actors/pods/ended-pods.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
 import { Endpoints } from './server/endpoints.ts';
+import type { AgentMetrics } from './server/metrics/agent-metrics.ts';
+import { RecentEvents } from './server/recent-events.ts';
 import { eventLog } from './server/event-log.ts';
+import type { Route } from './server/routes/route.ts';
 import { welcome } from './server/welcome.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/load-eviction-settings.ts';
+import { opensPorts } from './config/node-ports.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import type { Cluster } from './join-cluster.ts';
-import { leavePodsRunning, nodeAgentOptions, openNode } from './open-node.ts';
+import type { OpenNodePorts } from './open-node-ports.ts';
+import { leavePodsRunning, nodeAgentOptions, type NodeServices, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
 import { shownURL } from './policies/formats/shown-url.ts';
+import { openEndedPodsFile } from './runtime/node/ended-pods-file.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
 import { runtimeLayout } from './runtime/process/layout.ts';
 import { lockRootDir, type RootLock } from './runtime/node/root-lock.ts';
@@ -27,12 +34,17 @@ import { inBatches } from './sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from './sources/pod-config.ts';
 import { problemText } from './sources/source.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
+import type { Pod } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
+import type { Measurements } from './types/measurements.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
+import { NODE_PORT } from './types/server-settings.ts';
 
 /** Which transitions of the pod charts are logged: each one, or in one line the way from one settled state to the next. */
 export type StateLog = 'transitions' | 'ways';
+
+const NO_CERTIFICATES = { client: undefined, serving: undefined };
 
 type Inspect = NonNullable<ActorOptions<typeof supervisorMachine>['inspect']>;
 
@@ -40,6 +52,8 @@ export interface DaemonDeps {
   readonly logger: Logger;
   readonly inspect?: Inspect;
   readonly stateLog?: StateLog;
+  /** Changes how much is logged, in the levels of klog. Without it the log stays as it is. */
+  readonly setVerbosity?: (level: number) => void;
   /** A person reads the log in a terminal: it begins with instructions. */
   readonly forPeople?: boolean;
 }
@@ -60,22 +74,39 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
   const lock = await lockRootDir(given.rootDir);
   const config = await withReportedAddresses(given);
   const { logger } = deps;
-  const log = eventLog(logger, () => systemClock.now());
+  const now = () => systemClock.now();
+  const log = eventLog(logger, now);
+  const running: { agent?: Agent } = {};
+  const podOf = (uid: string) => running.agent?.pod(uid);
+  const events = new RecentEvents({ nodeName: config.nodeName, now, podOf });
   let cluster: Cluster | undefined;
+  const counted = await countedMetrics(given);
+  const measurements = counted && { measurements: counted };
   const failure = Promise.withResolvers<string>();
   const opened = await (async () => {
-    cluster = await openCluster(given, deps, failure.resolve);
-    const recorder = cluster ? eventFanOut(log, cluster.sender) : log;
-    return { recorder, ...(await openNode(config, recorder, logger, cluster)) };
+    cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
+    const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
+    const endedPods = await openEndedPodsFile(given.rootDir, logger);
+    const parts = await openNode(config, recorder, logger, servicesOf(cluster, counted));
+    return { recorder, endedPods, ...parts };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
     throw error;
   });
   const inspect = await withStateLog(deps);
-  const { recorder, facts, parts } = opened;
-  const own = { lock, parts, failure: failure.promise, ...(cluster && { cluster }) };
+  const { recorder, facts, parts, endedPods } = opened;
+  const own = {
+    lock,
+    parts,
+    endedPods,
+    events,
+    failure: failure.promise,
+    counted,
+    ...(cluster && { cluster }),
+  };
   const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, own);
+  running.agent = agent;
   try {
     await agent.start();
     return agent;
@@ -88,13 +119,32 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
 /** Everything for a cluster is loaded only with a kubeconfig. */
 async function openCluster(
   config: StateletConfig,
-  { logger, inspect }: DaemonDeps,
+  { logger, inspect, measurements }: DaemonDeps & { readonly measurements?: Measurements },
   onFailure: (problem: string) => void,
 ): Promise<Cluster | undefined> {
   if (config.cluster.kubeconfig === '') return undefined;
   const { Cluster } = await import('./join-cluster.ts');
   const onGiveUp = () => onFailure('there is no valid client certificate, and the API server gives none');
-  return Cluster.open(config, { logger, onGiveUp, ...(inspect && { inspect }) });
+  return Cluster.open(config, {
+    logger,
+    onGiveUp,
+    ...(inspect && { inspect }),
+    ...(measurements && { measurements }),
+  });
+}
+
+/** Nothing is counted, and the code for it is not loaded, unless a port of the agent serves metrics. */
+async function countedMetrics(config: StateletConfig): Promise<AgentMetrics | undefined> {
+  if (!opensPorts(config)) return undefined;
+  const { AgentMetrics } = await import('./server/metrics/agent-metrics.ts');
+  return new AgentMetrics();
+}
+
+function servicesOf(cluster: Cluster | undefined, measurements: Measurements | undefined): NodeServices {
+  return {
+    ...(cluster && { runtimeClasses: cluster.runtimeClasses, objects: cluster.objects }),
+    ...(measurements && { measurements }),
+  };
 }
 
 /** In a cluster, pods have the addresses that their node reports. */
@@ -126,8 +176,11 @@ interface AgentDeps extends DaemonDeps {
 interface Own {
   readonly lock: RootLock;
   readonly parts: NodeParts;
+  readonly endedPods: EndedPodsStore;
+  readonly events: RecentEvents;
   readonly cluster?: Cluster;
   readonly failure: Promise<string>;
+  readonly counted: AgentMetrics | undefined;
 }
 
 class Agent implements Daemon {
@@ -136,6 +189,8 @@ class Agent implements Daemon {
   readonly #own: Own;
   readonly #agent: NodeAgent;
   #endpoints: Endpoints | undefined;
+  #ports: OpenNodePorts | undefined;
+  #routes: Promise<readonly Route[]> | undefined;
   #stats: Promise<StatsProvider> | undefined;
   #shutdownWatch: ShutdownWatch | undefined;
 
@@ -143,7 +198,7 @@ class Agent implements Daemon {
     this.#config = config;
     this.#deps = deps;
     this.#own = own;
-    const { parts, cluster } = own;
+    const { parts, cluster, counted, endedPods } = own;
     const sources = {
       ...podSources(config, { keepsLastGood: true }),
       ...(cluster && { api: cluster.pods }),
@@ -153,8 +208,13 @@ class Agent implements Daemon {
       ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
       sources: Object.keys(sources),
       configuration: configuration(sources, deps),
+      endedPods,
       ...(inspect && { inspect }),
-      ...(cluster && { cluster: (core: AgentCore) => cluster.join(core, facts) }),
+      ...(counted && { measurements: counted }),
+      ...(cluster && {
+        cluster: (core: AgentCore) => cluster.join(core, facts),
+        objectChanges: cluster.objects.changes,
+      }),
       eviction: {
         configuration: evictionConfiguration(config),
         stats: () => this.#statsProvider(),
@@ -180,13 +240,22 @@ class Agent implements Daemon {
       eviction: () => this.#agent.explainEviction(),
       summary: async (options: SummaryOptions) => (await this.#statsProvider()).summary(options),
     };
-    this.#endpoints = await Endpoints.open({ rootDir, nodeName, address: healthz, sources, logger });
+    this.#endpoints = await Endpoints.open({
+      rootDir,
+      nodeName,
+      address: healthz,
+      sources,
+      nodeRoutes: async () => [...(await this.#ownerRoutes()), ...(await this.#nodeRoutes())],
+      logger,
+    });
     this.#announce();
+    const port = await this.#openPorts();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
       facts: this.#deps.facts,
       conditions: () => this.#agent.nodeFacts().conditions,
       nodeHealth: () => this.#agent.nodeHealth(),
+      port,
     });
     this.#agent.start();
     await this.#watchShutdown();
@@ -206,7 +275,7 @@ class Agent implements Daemon {
     await leavePodsRunning(this.#agent);
     await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
-    await this.#endpoints?.close();
+    await Promise.all([this.#endpoints?.close(), this.#ports?.close()]);
     await this.#own.cluster?.close();
     await this.#own.parts.stop();
     this.#own.lock.release();
@@ -227,6 +296,50 @@ class Agent implements Daemon {
     });
     this.#shutdownWatch = watch;
     await watch.start();
+  }
+
+  /** Returns the port that the node object tells. The server is loaded only where it is opened. */
+  async #openPorts(): Promise<number> {
+    const { port = NODE_PORT } = this.#config.server;
+    if (!opensPorts(this.#config)) return port;
+    const { openNodePorts } = await import('./open-node-ports.ts');
+    this.#ports = await openNodePorts({
+      config: this.#config,
+      cluster: this.#own.cluster,
+      routes: await this.#nodeRoutes(),
+      logger: this.#deps.logger,
+    });
+    return this.#ports.port ?? port;
+  }
+
+  /** By UID, as its source has it. */
+  pod(uid: string): Pod | undefined {
+    return this.#agent.supervisor.desired.get(uid);
+  }
+
+  async #ownerRoutes(): Promise<readonly Route[]> {
+    const { routesOfOwner } = await import('./serve-owner.ts');
+    return routesOfOwner(this.#agent, this.#own.events);
+  }
+
+  /** Loaded when a client first asks for a path of the node's server. */
+  #nodeRoutes(): Promise<readonly Route[]> {
+    const { parts, cluster } = this.#own;
+    return (this.#routes ??= import('./serve-node.ts').then(({ nodeApi, nodeRoutes }) =>
+      nodeRoutes(
+        nodeApi({
+          agent: this.#agent,
+          runtime: parts.runtime,
+          config: this.#config,
+          logger: this.#deps.logger,
+          setVerbosity: (level) => this.#deps.setVerbosity?.(level),
+          logsTransitions: this.#deps.stateLog === 'transitions',
+          stats: () => this.#statsProvider(),
+          counted: this.#own.counted,
+          certificateEnds: () => cluster?.certificateEnds() ?? NO_CERTIFICATES,
+        }),
+      ),
+    ));
   }
 
   /** Loaded when eviction starts, or for the first request. */
@@ -257,13 +370,15 @@ class Agent implements Daemon {
     const {
       staticPodPath,
       staticPodURL,
+      localPods,
       nodeName,
       rootDir,
       containerRuntimeEndpoint: runtime,
     } = this.#config;
     const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
     const server = this.#own.cluster && 'the API server';
-    const sources = [staticPodPath, url, server].filter((source) => source !== undefined);
+    const local = localPods.map((pods) => ('url' in pods ? shownURL(pods.url) : pods.path));
+    const sources = [...local, staticPodPath, url, server].filter((source) => source !== undefined);
     const fields = { node: nodeName, rootDir, runtime, ...(this.address && { address: this.address }) };
     const { logger, forPeople } = this.#deps;
     const message = `Running the pods of ${sources.join(' and ') || 'no source'}`;

@@ -5,6 +5,7 @@ import { Observable, type Subscription } from 'rxjs';
 import { ClusterAgent } from './actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from './actors/cluster/cluster-parts.ts';
 import { ApiConnection } from './actors/cluster/api-connection.ts';
+import type { CertificateManager } from './actors/cluster/certificate-manager.ts';
 import { EventSender } from './actors/cluster/event-sender.ts';
 import { type NodeCredentials, openNodeCredentials } from './actors/cluster/node-credentials.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
@@ -15,6 +16,7 @@ import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
 import { watchNode } from './cluster/watches/watched-object.ts';
 import type { StateletConfig } from './config/config.ts';
 import { runtimeClassesOf } from './policies/admission/runtime-class.ts';
+import { objectTTLOf } from './policies/node-status/object-ttl.ts';
 import type { NodeStatusFacts } from './policies/node-status/node-status.ts';
 import type { NodeHealth } from './policies/node-status/ready-problems.ts';
 import { StatusFacts } from './runtime/node/status-facts.ts';
@@ -24,9 +26,12 @@ import type { SourceUpdate } from './sources/source.ts';
 import { systemClock } from './system/system-clock.ts';
 import type { Node } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
+import type { Measurements } from './types/measurements.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
 const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
+/** Questions whose a token is, and who may what. */
+const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
 const nothing = () => undefined;
 const TIMING = { clock: systemClock, random: Math.random };
 
@@ -34,6 +39,7 @@ export interface ClusterDeps {
   readonly logger: Logger;
   readonly inspect?: AgentCore['inspect'];
   readonly onGiveUp: () => void;
+  readonly measurements?: Measurements;
 }
 
 /** The agent that joins. It is built after this, and exists by the time it is asked. */
@@ -44,6 +50,8 @@ interface JoiningAgent {
   /** The pressure conditions that are true now. */
   readonly conditions: () => readonly string[];
   readonly nodeHealth: () => NodeHealth;
+  /** Of the node's own server, as the node object tells it. */
+  readonly port: number;
 }
 
 export class Cluster {
@@ -66,7 +74,7 @@ export class Cluster {
   private constructor(
     config: StateletConfig,
     credentials: NodeCredentials,
-    { logger, inspect }: Omit<ClusterDeps, 'onGiveUp'>,
+    { logger, inspect, measurements }: Omit<ClusterDeps, 'onGiveUp'>,
   ) {
     this.#config = config;
     this.#logger = logger;
@@ -84,6 +92,7 @@ export class Cluster {
     });
     this.#clients = openApiClients(credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
+      ...(measurements && { measurements }),
       mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
       ...(settings.eventRecordQPS > 0 && {
         eventsLimit: { perSecond: settings.eventRecordQPS, burst: settings.eventBurst },
@@ -93,12 +102,24 @@ export class Cluster {
     const timing = { ...TIMING, recovered: recoveriesOf(this.connection) };
     this.#node = watchNode(main, nodeName, timing);
     const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
-    this.#addresses = this.#node.subscribe(({ object }) =>
-      credentials.setAddresses(object?.status?.addresses ?? []),
-    );
+    let objectTTLMs: number | undefined;
+    let nodeLabels: Readonly<Record<string, string>> | undefined;
+    this.#addresses = this.#node.subscribe(({ object }) => {
+      credentials.setAddresses(object?.status?.addresses ?? []);
+      objectTTLMs = object && objectTTLOf(object);
+      nodeLabels = object?.metadata.labels;
+    });
     this.pods = apiSource({ api: main, nodeName, node: own, ...timing });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), timing);
-    this.objects = new ServerObjects({ api: main, logger, ...TIMING });
+    this.objects = new ServerObjects({
+      api: main,
+      logger,
+      ...timing,
+      strategy: settings.configMapAndSecretChangeDetectionStrategy,
+      syncFrequencyMs: config.syncFrequencyMs,
+      objectTTLMs: () => objectTTLMs,
+      nodeLabels: () => nodeLabels,
+    });
     this.sender = new EventSender({
       api: events,
       nodeName,
@@ -114,7 +135,10 @@ export class Cluster {
    * Rejects where the credentials are no good. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
    * none.
    */
-  static async open(config: StateletConfig, { logger, inspect, onGiveUp }: ClusterDeps): Promise<Cluster> {
+  static async open(
+    config: StateletConfig,
+    { logger, inspect, onGiveUp, measurements }: ClusterDeps,
+  ): Promise<Cluster> {
     const { cluster: settings, rootDir, nodeName } = config;
     const silent = { answered: nothing, unauthorized: nothing, failed: nothing };
     const credentials = await openNodeCredentials({
@@ -126,13 +150,18 @@ export class Cluster {
       logger,
       ...TIMING,
       ...(inspect && { inspect }),
+      ...(measurements && { measurements }),
     });
     await credentials.start();
-    return new Cluster(config, credentials, { logger, ...(inspect && { inspect }) });
+    return new Cluster(config, credentials, {
+      logger,
+      ...(inspect && { inspect }),
+      ...(measurements && { measurements }),
+    });
   }
 
   /** Reads the machine. To be called before the agent is started. */
-  async prepare({ runtime, facts, conditions, nodeHealth }: JoiningAgent): Promise<void> {
+  async prepare({ runtime, facts, conditions, nodeHealth, port }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
     this.#statusFacts = await StatusFacts.open({
       clock: systemClock,
@@ -144,11 +173,24 @@ export class Cluster {
       podsPerCore,
       extendedResources,
       reservations: this.#config,
-      port: cluster.port,
+      port,
       maxImages: cluster.nodeStatusMaxImages,
       facts,
       conditions,
       health: nodeHealth,
+    });
+  }
+
+  /** The serving certificate that the API server gives; undefined unless `serverTLSBootstrap` is set. */
+  get serving(): CertificateManager | undefined {
+    return this.#credentials.serving;
+  }
+
+  /** Clients of their own: whoever sends requests to the node cannot hold up what the agent itself asks. */
+  openReviews(): ApiClients & { close(): void } {
+    return openApiClients(this.#credentials.credentials, this.connection, {
+      userAgent: USER_AGENT,
+      mainLimit: REVIEW_LIMIT,
     });
   }
 
@@ -177,6 +219,12 @@ export class Cluster {
     });
     this.#agent = agent;
     return agent;
+  }
+
+  /** When the certificates of the node expire, in Unix milliseconds. Undefined: there is no such certificate, or it is not the agent's. */
+  certificateEnds(): { readonly client: number | undefined; readonly serving: number | undefined } {
+    const { client, serving } = this.#credentials;
+    return { client: client?.current()?.facts.notAfter, serving: serving?.current()?.facts.notAfter };
   }
 
   /** Not known before the machine has been read. */

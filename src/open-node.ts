@@ -5,6 +5,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
+import type { CredentialProvider } from './policies/images/credential-provider-config.ts';
 import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
 import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
 import { systemClock } from './system/system-clock.ts';
@@ -13,6 +14,7 @@ import type { ApiObjects } from './types/api-objects.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
+import type { Measurements } from './types/measurements.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
 /** How long an agent that stops waits for calls to the runtime that are under way. */
@@ -29,18 +31,23 @@ export interface ClusterServices {
   readonly objects?: ApiObjects;
 }
 
+export interface NodeServices extends ClusterServices {
+  /** Without them nothing is measured. */
+  readonly measurements?: Measurements;
+}
+
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
   recorder: EventRecorder & NodeEventRecorder,
   logger: Logger,
-  cluster: ClusterServices = {},
+  services: NodeServices = {},
 ): Promise<Node> {
   await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
   logger.debug({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
-  return { facts, parts: await openParts(config, { facts, recorder, logger, ...cluster }) };
+  return { facts, parts: await openParts(config, { facts, recorder, logger, ...services }) };
 }
 
 /** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
@@ -64,7 +71,7 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-interface PartsSurroundings extends ClusterServices {
+interface PartsSurroundings extends NodeServices {
   readonly facts: OwnNodeFacts;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
@@ -73,7 +80,7 @@ interface PartsSurroundings extends ClusterServices {
 /** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
-  { facts, recorder, logger, runtimeClasses, objects }: PartsSurroundings,
+  { facts, recorder, logger, runtimeClasses, objects, measurements }: PartsSurroundings,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -84,14 +91,18 @@ async function openParts(
       podLogsDir,
       hostIPs,
       allocatable: facts.allocatable,
+      objects,
       settings: node,
+      ...(measurements && { measurements }),
       recorder,
       logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
+  const providers = await credentialProviders(config);
   const { openCriNode } = await import('./runtime/node/open-cri-node.ts');
   return openCriNode({
+    ...(providers && { credentialProviders: providers }),
     endpoint,
     rootDir,
     podLogsDir,
@@ -102,9 +113,20 @@ async function openParts(
     settings: node,
     ...(runtimeClasses && { runtimeClasses }),
     ...(objects && { objects }),
+    ...(measurements && { measurements }),
     recorder,
     logger,
   });
+}
+
+/** Undefined where no plugins are configured. Rejects where their configuration is no good. */
+async function credentialProviders({
+  node,
+}: StateletConfig): Promise<readonly CredentialProvider[] | undefined> {
+  const { imageCredentialProviderConfig: path, imageCredentialProviderBinDir: binDir } = node;
+  if (path === '' && binDir === '') return undefined;
+  const { loadCredentialProviders } = await import('./config/load-credential-providers.ts');
+  return loadCredentialProviders(path, binDir);
 }
 
 export interface AgentSurroundings extends Node {

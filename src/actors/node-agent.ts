@@ -1,10 +1,9 @@
 /** The agent of one node: its actors, and what they work with. Time, randomness and the node itself come from outside. */
-import { type Observable, Subscription } from 'rxjs';
+import { NEVER, type Observable, Subscription } from 'rxjs';
 import type { ActorOptions } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { containerID } from '../policies/status/container-state.ts';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
-import { hostIPsOf } from '../policies/node-status/host-ips.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
 import { OWN_GRACE_PERIODS } from '../policies/shutdown/shutdown-periods.ts';
 import { crashLoopBackOff } from '../policies/sync/crash-loop-backoff.ts';
@@ -15,23 +14,26 @@ import { RuntimeState } from '../runtime/pleg/runtime-state.ts';
 import { StartGate } from '../runtime/pods/start-gate.ts';
 import { sleep } from '../system/sleep.ts';
 import { Timer } from '../system/timer.ts';
-import { withNodeObject } from '../policies/node/node-object-facts.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
-import type { Node, PodPhase } from '../types/kubernetes.ts';
+import type { PodPhase } from '../types/kubernetes.ts';
+import type { AgentMeasurements } from '../types/measurements.ts';
 import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
 import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
 import { ContainerEnds } from './pods/container-ends.ts';
 import type { EvictionParts } from './eviction/eviction-figures.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
+import { measuredEffects, measurePods, measureRelist, podObserver } from './measured-pods.ts';
+import type { EndedPodsStore } from './pods/ended-pods.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import type { ProbeNews } from './probes/probe-worker.ts';
 import { StatusManager } from './pods/status-manager.ts';
 import { NodeShutdown } from './node-shutdown.ts';
+import { NodeState } from './node-state.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -40,8 +42,6 @@ const FLUSH_LIMIT_MS = 5_000;
 const HOUSEKEEPING_PERIOD_MS = 2_000;
 /** The safety net under the runtime's events. */
 const RELIST_PERIOD_MS = 10_000;
-/** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
-const LOOP_STUCK_MIN_MS = 5 * 60_000;
 
 export interface NodeAgentOptions {
   readonly parts: NodeParts;
@@ -49,6 +49,8 @@ export interface NodeAgentOptions {
   readonly sources: readonly string[];
   /** The events of the sources. Subscribed to once the runtime has listed its pods. */
   readonly configuration: Observable<SupervisorEvent>;
+  /** UIDs of pods whose objects at the API server have changed. */
+  readonly objectChanges?: Observable<string>;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -69,6 +71,8 @@ export interface NodeAgentOptions {
   readonly maximumDeadContainersPerContainer: number;
   /** How many sandboxes and containers the runtime starts at a time. */
   readonly startsAtOnce: number;
+  /** Without it, deletions of pods are forgotten when the agent stops. */
+  readonly endedPods?: EndedPodsStore;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
@@ -76,6 +80,8 @@ export interface NodeAgentOptions {
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
   /** The same for what pods ask before they start. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
+  /** Without it nothing is measured. */
+  readonly measurements?: AgentMeasurements;
 }
 
 export class NodeAgent {
@@ -89,12 +95,12 @@ export class NodeAgent {
   readonly cluster: ClusterParts | undefined;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
+  readonly #node: NodeState;
   readonly #eviction: EvictionManager | undefined;
   readonly #subscriptions = new Subscription();
   readonly #stopped = Promise.withResolvers<undefined>();
   #runtimeName = '';
   #looping = false;
-  #lastLoopAt: number;
   readonly #housekeeping: Timer;
 
   constructor(options: NodeAgentOptions) {
@@ -102,13 +108,15 @@ export class NodeAgent {
     const { clock, parts } = options;
     this.#containerEnds = new ContainerEnds(options.logger);
     const { runtime } = parts;
-    this.#lastLoopAt = clock.now();
     this.#housekeeping = new Timer(clock);
     this.pleg = new Pleg({
       runtime,
       clock,
       relistPeriodMs: RELIST_PERIOD_MS,
-      onRelist: (relist) => this.#checkWith(relist),
+      onRelist: (relist) => {
+        measureRelist(options.measurements, relist);
+        this.#checkWith(relist);
+      },
     });
     this.#runtimeState = new RuntimeState({
       runtime,
@@ -120,11 +128,14 @@ export class NodeAgent {
         this.cluster?.reportNow();
       },
     });
+    this.#node = this.#buildNodeState();
     this.statusManager = this.#buildStatusManager();
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
+    const { ends } = this.supervisor;
+    if (options.measurements) measurePods(options.measurements, { statusManager: this.statusManager, ends });
     this.cluster = options.cluster?.(this.#core());
   }
 
@@ -137,7 +148,10 @@ export class NodeAgent {
 
   /** Stops routing, and ends the pods first where asked to. Effects may still be in flight when this resolves. */
   async shutDown(exitWithPods: boolean): Promise<void> {
-    if (exitWithPods) await this.endGroups();
+    if (exitWithPods) {
+      this.supervisor.ended.close();
+      await this.endGroups();
+    }
     this.supervisor.send({ type: 'SHUTDOWN', exitWithPods });
     await this.#stopped.promise;
   }
@@ -174,19 +188,33 @@ export class NodeAgent {
 
   /** Why the agent is not healthy, if so. */
   health(): string | undefined {
-    const { clock, syncFrequencyMs } = this.#options;
-    const stuckMs = Math.max(2 * syncFrequencyMs, LOOP_STUCK_MIN_MS);
-    if (clock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
-    return this.supervisor.runtimeProblem ?? this.pleg.health();
+    return this.#node.problem();
   }
 
-  /** With the capabilities of the runtime, which are known once it is ready. In a cluster, as the API server has the node. */
-  nodeFacts(node: Node | undefined = this.cluster?.node()): NodeFacts {
-    const { supplementalGroupsPolicy } = this.#runtimeState;
-    const facts = withNodeObject(this.#options.nodeFacts(), node);
-    const conditions = this.#eviction?.conditions() ?? facts.conditions;
-    const isShuttingDown = this.shutdown?.isShuttingDown === true;
-    return { ...facts, conditions, supplementalGroupsPolicy, ...(isShuttingDown && { isShuttingDown }) };
+  nodeFacts(): NodeFacts {
+    return this.#node.facts();
+  }
+
+  nodeHealth(): NodeHealth {
+    return this.#node.health();
+  }
+
+  #buildNodeState(): NodeState {
+    const { clock, syncFrequencyMs, hostIPs, nodeFacts } = this.#options;
+    return new NodeState({
+      clock,
+      syncFrequencyMs,
+      hostIPs,
+      ownFacts: nodeFacts,
+      pleg: this.pleg,
+      runtimeState: this.#runtimeState,
+      parts: () => ({
+        supervisor: this.supervisor,
+        eviction: this.#eviction,
+        shutdown: this.shutdown,
+        cluster: this.cluster,
+      }),
+    });
   }
 
   #buildStatusManager(): StatusManager {
@@ -198,16 +226,11 @@ export class NodeAgent {
     });
   }
 
-  /** What decides whether the node is ready. */
-  nodeHealth(): NodeHealth {
-    const isShuttingDown = this.shutdown?.isShuttingDown === true;
-    return { runtime: this.#runtimeState.health(), plegProblem: this.pleg.health(), isShuttingDown };
-  }
-
   #buildProbes(): ProbeManager {
-    const { parts, clock, random, recorder, logger } = this.#options;
+    const { parts, clock, random, recorder, logger, measurements } = this.#options;
     const { runtime, node } = parts;
     return new ProbeManager({
+      ...(measurements && { measurements }),
       runtime,
       clock,
       random,
@@ -235,20 +258,14 @@ export class NodeAgent {
     if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
   }
 
-  /** In a cluster, as its node object has them. */
-  #hostIPs(): readonly string[] {
-    const ofNode = hostIPsOf(this.cluster?.node()?.status?.addresses ?? []);
-    return ofNode.length > 0 ? ofNode : this.#options.hostIPs;
-  }
-
   #buildSupervisor(): Supervisor {
     const { parts, sources, clock, random, recorder, logger, inspect, wrapEffects, wrapGates } =
       this.#options;
-    const { syncFrequencyMs, preemptionLowerPriorityFirst } = this.#options;
+    const { syncFrequencyMs, preemptionLowerPriorityFirst, measurements } = this.#options;
     const { node } = parts;
     const { pleg, probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
-    const effects = podEffects({
+    const own = podEffects({
       node,
       pleg,
       probes,
@@ -257,15 +274,18 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
-      hostIPs: () => this.#hostIPs(),
+      hostIPs: () => this.#node.hostIPs(),
       onStaticPodSync: (pod) => this.cluster?.staticPodSynced(pod),
+      endKept: () => this.supervisor.ended.kept(),
       containerEnds: this.#containerEnds,
       runtimeName: () => this.#runtimeName,
       runtimeProblem: () => this.#runtimeState.runtimeProblem(),
       networkProblem: () => this.#runtimeState.networkProblem(),
       onRuntimeDoubtful: () => void this.#runtimeState.check(),
     });
+    const effects = wrapEffects?.(own) ?? own;
     const supervisor = new Supervisor({
+      ...(measurements && { podObserver: podObserver(measurements) }),
       node,
       pleg,
       probes,
@@ -278,10 +298,11 @@ export class NodeAgent {
       sources,
       syncFrequencyMs,
       preemptionLowerPriorityFirst,
-      nodeFacts: () => this.nodeFacts(),
-      ...(this.#options.cluster && { freshNodeFacts: () => this.#freshNodeFacts() }),
-      effects: wrapEffects?.(effects) ?? effects,
+      nodeFacts: () => this.#node.facts(),
+      ...(this.#options.cluster && { freshNodeFacts: () => this.#node.freshFacts() }),
+      effects: measurements ? measuredEffects(effects, measurements) : effects,
       ...(wrapGates && { wrapGates }),
+      ...(this.#options.endedPods && { endedPods: this.#options.endedPods }),
       ...(inspect && { inspect }),
       onStopped: () => this.#stopped.resolve(undefined),
       onMirrorPod: () => this.cluster?.mirrorPodSeen(),
@@ -295,7 +316,7 @@ export class NodeAgent {
   }
 
   #buildEviction(): EvictionManager | undefined {
-    const { eviction, parts, clock, recorder, logger, inspect } = this.#options;
+    const { eviction, parts, clock, recorder, logger, inspect, measurements } = this.#options;
     if (eviction === undefined) return undefined;
     return new EvictionManager({
       ...eviction,
@@ -307,13 +328,9 @@ export class NodeAgent {
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
       ...(this.#options.cluster && { onPressure: () => this.cluster?.reportNow() }),
+      ...(measurements && { onEvicted: (signal: string) => measurements.evicted(signal) }),
       ...(inspect && { inspect }),
     });
-  }
-
-  /** Rejects where the API server does not answer. */
-  async #freshNodeFacts(): Promise<NodeFacts> {
-    return this.nodeFacts(await this.cluster?.freshNode());
   }
 
   #core(): AgentCore {
@@ -322,9 +339,10 @@ export class NodeAgent {
     return {
       registry: supervisor.registry,
       desired: supervisor.desired,
+      deleted: supervisor.ended,
       ends: supervisor.ends,
       statusManager,
-      health: () => this.nodeHealth(),
+      health: () => this.#node.health(),
       recorder,
       parent: supervisor.actor,
       clock,
@@ -390,7 +408,7 @@ export class NodeAgent {
   }
 
   #startLoop(): void {
-    const { parts, configuration } = this.#options;
+    const { parts, configuration, objectChanges = NEVER } = this.#options;
     this.#looping = true;
     this.supervisor.adopt();
     this.pleg.start();
@@ -400,6 +418,7 @@ export class NodeAgent {
       isPodTerminated: (uid) => this.supervisor.registry.shouldPodRuntimeBeRemoved(uid),
     });
     this.#route(this.pleg.changes, (uid) => this.supervisor.send({ type: 'PLEG', uid }));
+    this.#route(objectChanges, (uid) => this.supervisor.send({ type: 'SYNC', uids: [uid] }));
     this.#armHousekeeping();
     this.#eviction?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));
@@ -410,10 +429,9 @@ export class NodeAgent {
   }
 
   #armHousekeeping(): void {
-    const { clock } = this.#options;
     this.#housekeeping.arm(HOUSEKEEPING_PERIOD_MS, () => {
       this.#armHousekeeping();
-      this.#lastLoopAt = clock.now();
+      this.#node.looped();
       this.supervisor.send({ type: 'HOUSEKEEPING' });
       if (this.supervisor.synced) this.cluster?.cleanUp();
     });

@@ -8,11 +8,13 @@ import { isTerminalPhase, type KillPodOptions } from '../policies/sync/pod-termi
 import type { PodNode } from '../runtime/node/pod-node.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';
+import { WorkQueue } from '../system/work-queue.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
+import { EndedPods, type EndedPodsStore, NO_STORE } from './pods/ended-pods.ts';
 import { DesiredPods } from './pods/desired-pods.ts';
 import { EffectSlots } from './pods/effect-slots.ts';
 import { inTurns } from './pods/in-turns.ts';
@@ -20,12 +22,11 @@ import { OrphanRemoval } from './pods/orphan-removal.ts';
 import { type PodEffects, providePodMachine } from './pods/pod-actor.ts';
 import { PodDelivery } from './pods/pod-delivery.ts';
 import { PodEnds } from './pods/pod-ends.ts';
-import { PodRegistry } from './pods/pod-registry.ts';
+import { type PodObserver, PodRegistry } from './pods/pod-registry.ts';
 import { PodRemoval } from './pods/pod-removal.ts';
 import { PodRetirement } from './pods/pod-retirement.ts';
 import { PodRevival } from './pods/pod-revival.ts';
 import type { StatusManager } from './pods/status-manager.ts';
-import { WorkQueue } from './pods/work-queue.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
 import { NameArbiter } from './start/name-arbiter.ts';
 import { PodStarts, type StartGates } from './start/pod-starts.ts';
@@ -49,6 +50,8 @@ export interface SupervisorOptions {
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims of preemption that are otherwise equal, lower priority goes first. */
   readonly preemptionLowerPriorityFirst: boolean;
+  /** Without it, deletions of pods are forgotten when the agent stops. */
+  readonly endedPods?: EndedPodsStore;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
@@ -57,6 +60,7 @@ export interface SupervisorOptions {
   readonly onMirrorPod?: () => void;
   /** Puts something between pods and the answers to what they ask before they start: tests do. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
+  readonly podObserver?: PodObserver;
 }
 
 export class Supervisor {
@@ -68,6 +72,8 @@ export class Supervisor {
   readonly #slots = new EffectSlots();
   /** The pods that the sources want. */
   readonly desired = new DesiredPods();
+  /** Pods that stay ended until their manifests change. */
+  readonly ended: EndedPods;
   readonly #starts: PodStarts;
   readonly #delivery: PodDelivery;
   readonly #retirement: PodRetirement;
@@ -78,7 +84,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    const { sources, inspect, clock, pleg, podRuntime, node, logger, statusManager } = options;
+    const { sources, inspect, clock, pleg, podRuntime, node, logger, statusManager, podObserver } = options;
     this.#actor = createActor(this.#machine(), {
       id: 'supervisor',
       input: { sources },
@@ -88,13 +94,22 @@ export class Supervisor {
       parent: this.#actor,
       ...(inspect && { inspect }),
       synced: () => this.synced,
+      ...(podObserver && { observer: podObserver }),
     });
     this.registry = registry;
     this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
     const removal = new PodRemoval(pleg, podRuntime, node);
     this.#starts = this.#buildStarts(removal);
+    this.ended = new EndedPods({
+      store: options.endedPods ?? NO_STORE,
+      registry,
+      desired: this.desired,
+      logger,
+    });
+    statusManager.news.subscribe(({ uid }) => this.ended.record(uid, statusManager.get(uid)));
     const machine = this.#podMachine();
-    this.#delivery = new PodDelivery({ registry, machine, pleg, node, starts: this.#starts, logger });
+    const [starts, ended] = [this.#starts, this.ended];
+    this.#delivery = new PodDelivery({ registry, machine, pleg, node, starts, ended, statusManager, logger });
     this.#orphans = new OrphanRemoval({
       node,
       clock,
@@ -217,7 +232,7 @@ export class Supervisor {
           this.#add(pods);
         }),
         handlePodUpdates: on<'CONFIG.UPDATE'>(({ pods }) => pods.forEach((pod) => this.#update(pod))),
-        dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.desired.delete(pod))),
+        dropDesiredPods: on<'CONFIG.REMOVE'>(({ pods }) => pods.forEach((pod) => this.#drop(pod))),
         handlePodRemoves: on<'CONFIG.REMOVE'>(({ pods, source }) => {
           this.#tell(pods, `Removed by source ${source}`);
           for (const pod of pods) this.#remove(pod);
@@ -274,7 +289,13 @@ export class Supervisor {
   #update(pod: Pod): void {
     const { isMirror } = this.desired.set(pod);
     if (isMirror) this.#updateStaticPodOf(pod);
+    else if (this.ended.forget(pod.metadata.uid)) this.#create(pod);
     else this.#delivery.update(pod);
+  }
+
+  #drop(pod: Pod): void {
+    this.desired.delete(pod);
+    this.ended.forget(pod.metadata.uid);
   }
 
   /** Its status at the API server has changed. As a rule this node has written it, and there is nothing to do. */
@@ -400,6 +421,8 @@ export class Supervisor {
       runtimePods: pleg.pods(),
     });
     for (const uid of plan.retire) void this.#retirement.retire(uid);
+    // An agent that exits with its pods wants none any more.
+    if (!this.#isExiting) this.ended.keepOnly((uid) => this.desired.has(uid));
     const isKnown = (uid: string) => this.#isKnown(uid);
     statusManager.keepOnly(isKnown);
     probes.keepOnly(isKnown);

@@ -2,8 +2,11 @@
 import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
+import { endAfterOutput, endProcess } from '../system/end-process.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
+import { addClientCommands } from './client/client-commands.ts';
+import { withPlainBooleans } from './client/plain-booleans.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
 import type { PodsFlags } from './pods.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -18,11 +21,11 @@ const EXIT_USAGE = 2;
 /** Runs the command in `argv` and resolves with the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that closes the pipe (`| head`) is no failure.
-  process.stdout.on('error', () => process.exit(0));
+  process.stdout.on('error', () => endProcess(0));
   // The terminal was closed.
   process.stderr.on('error', () => undefined);
   try {
-    await program().parseAsync(argv);
+    await program().parseAsync(withPlainBooleans(argv));
     return 0;
   } catch (error) {
     return exitCode(error);
@@ -52,6 +55,7 @@ function program(): Command {
   addRun(root);
   addRunOnce(root);
   addPods(root);
+  addClientCommands(root);
   addExplainEviction(root);
   addCharts(root);
   addSimulate(root);
@@ -86,7 +90,7 @@ function addRunOnce(root: Command): void {
     .action(async (flags: RunOnceFlags) => {
       const { runOnce } = await import('./run-once-command.ts');
       // Everything has been closed. A handle that is left must not keep the process running.
-      process.exit(await runOnce(flags));
+      await endAfterOutput(await runOnce(flags));
     });
 }
 
@@ -192,6 +196,8 @@ Examples:
   statelet run --pod-manifest-path examples/pods   run the pods of a folder
   statelet run-once --pod-manifest-path pods       start them, and leave them running
   statelet pods                                    show their states
+  statelet logs -f web                             follow the log of one
+  statelet exec -it web -- sh                      run a shell in it
   statelet charts pod --format mermaid             draw the chart of a pod
   statelet simulate --seed 7 --hours 24            a simulated day of a node
 

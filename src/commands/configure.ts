@@ -15,11 +15,11 @@ export async function configure(flags: RunFlags): Promise<Configured> {
 
 /** What is wrong with a configuration without a source of pods; undefined where there is one. `others`: more flags that name a source. */
 export function adviceOnSources(
-  { staticPodPath, staticPodURL, cluster }: StateletConfig,
+  { staticPodPath, staticPodURL, localPods, cluster }: StateletConfig,
   others: readonly string[] = [],
 ): string | undefined {
-  if (staticPodPath !== undefined || staticPodURL !== undefined || cluster.kubeconfig !== '')
-    return undefined;
-  const flags = ['--pod-manifest-path', ...others].join(', ');
-  return `no source of pods was given: ${flags} or --manifest-url, or the same in the --config file`;
+  const hasStatic = staticPodPath !== undefined || staticPodURL !== undefined;
+  if (hasStatic || localPods.length > 0 || cluster.kubeconfig !== '') return undefined;
+  const flags = ['--pods, --pod-manifest-path', ...others].join(', ');
+  return `no source of pods was given: ${flags} or --manifest-url, or staticPodPath or staticPodURL in the --config file`;
 }

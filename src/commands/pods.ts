@@ -1,9 +1,9 @@
 /** `statelet pods`: the pods of a running daemon, as kubectl shows pods. */
-import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/http-server.ts';
+import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/routes/local-routes.ts';
 import { CONFIG_SEEN_ANNOTATION } from '../policies/pod/pod-kinds.ts';
 import { humanDuration } from '../policies/formats/duration.ts';
 import { podSummary } from '../policies/status/pod-table.ts';
-import type { Pod } from '../types/kubernetes.ts';
+import type { Pod, PodStatus } from '../types/kubernetes.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { formatTable } from './table.ts';
 
@@ -54,12 +54,17 @@ function row(pod: Pod, wide: boolean, nowMs: number): string[] {
     metadata.namespace,
     metadata.name,
     `${ready}/${total}`,
-    shown,
+    statusOf(status, state) ?? shown,
     `${restarts}${ago}`,
     age(since(pod), nowMs),
     waitsFor === undefined ? (state ?? '<none>') : `${state ?? ''} (${waitsFor})`,
     ...(wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : []),
   ];
+}
+
+/** Why a pod was ended: `Evicted`, `Deleted`, … kubectl shows how its containers ended instead. */
+function statusOf(status: PodStatus | undefined, state: string | undefined): string | undefined {
+  return state === 'Terminated.Finished' && status?.reason !== '' ? status?.reason : undefined;
 }
 
 /** The pod has been told to end, and its containers have not ended yet. */

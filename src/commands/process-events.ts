@@ -1,5 +1,6 @@
 /** Handles signals, a closed terminal and uncaught errors of a process that runs pods. */
 import { isatty } from 'node:tty';
+import { endProcess } from '../system/end-process.ts';
 import type { Logger } from '../server/open-logger.ts';
 
 /** On Ctrl-C the terminal and npm both send SIGINT: signals within this time are one request. */
@@ -20,7 +21,7 @@ export function stopRequest(logger: Logger, leaving: string): Promise<NodeJS.Sig
   return new Promise((resolve) => {
     const leave = (signal: NodeJS.Signals, number: number): void => {
       logger.warn({ signal }, leaving);
-      process.exit(128 + number);
+      endProcess(128 + number);
     };
     let firstAt: number | undefined;
     const hear = (signal: NodeJS.Signals, number: number): void => {
@@ -58,6 +59,6 @@ export function outliveOutput(): void {
 export function reportDefects(logger: Logger): void {
   process.on('uncaughtException', (err) => {
     logger.fatal({ err }, 'a defect of statelet; pods keep running, and the next start takes them up again');
-    process.exit(1);
+    endProcess(1);
   });
 }

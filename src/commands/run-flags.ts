@@ -8,6 +8,7 @@ import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/forma
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
 import { ALL_CLUSTER_SETTINGS } from '../config/load-cluster-settings.ts';
+import { ALL_SERVER_SETTINGS } from '../config/load-server-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
@@ -52,7 +53,12 @@ type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** Flags by the headings of the help. */
 function runFlags(): Flags {
-  return { ...podFlags(), 'The cluster': settingFlags(ALL_CLUSTER_SETTINGS), ...howToRun() };
+  return {
+    ...podFlags(),
+    'The cluster': settingFlags(ALL_CLUSTER_SETTINGS),
+    "The node's server": settingFlags(ALL_SERVER_SETTINGS),
+    ...howToRun(),
+  };
 }
 
 /** Which pods run here, and in which runtime. */
@@ -74,6 +80,11 @@ function whatToRun(): Flags {
       flag('--hostname-override <NAME>', "name of this node (default: this machine's host name)"),
     ],
     Pods: [
+      flag(
+        '--pods <PATH>',
+        'file, folder or URL of manifests of ordinary pods; without an API server; may be repeated',
+        podsLocation,
+      ),
       flag('--pod-manifest-path <PATH>', 'file or folder of manifests of static pods'),
       flag('--manifest-url <URL>', 'URL of manifests of static pods', httpURL),
       flag(
@@ -228,6 +239,13 @@ function format(value: string): LogFormat {
 function httpURL(value: string): string {
   if (isHttpURL(value)) return value;
   throw secretFlagError('--manifest-url', 'must be an http or https URL');
+}
+
+function podsLocation(value: string, previous: readonly string[] = []): readonly string[] {
+  if (value === '') throw new InvalidArgumentError('It must be a file, a folder, or an http or https URL.');
+  if (/^[a-z][a-z0-9+.-]*:\/\//iu.test(value) && !isHttpURL(value))
+    throw secretFlagError('--pods', 'must be a file, a folder, or an http or https URL');
+  return [...previous, value];
 }
 
 function ipAddress(value: string): string {

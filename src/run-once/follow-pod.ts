@@ -76,6 +76,7 @@ class PodFollower {
     const { agent, clock, retryDelayMs, rejectionOf } = this.#options;
     const rejection = rejectionOf(this.#pod);
     if (rejection) return { outcome: { result: 'Rejected', ...rejection, failedContainers: [] } };
+    if (this.#isDeleted()) return this.#isFinished() ? { outcome: this.#deletion() } : {};
     const verdict = podVerdict(this.#pod, this.#status, agent.pleg.lastSeen(this.#uid));
     switch (verdict.kind) {
       case 'pending':
@@ -89,6 +90,11 @@ class PodFollower {
       case 'failed':
         return this.#isSettled() ? { outcome: this.#failure('ContainersFailed', 'a container failed') } : {};
     }
+  }
+
+  #deletion(): PodOutcome {
+    const { message } = this.#status ?? {};
+    return { result: 'Deleted', ...(message !== undefined && { message }), failedContainers: [] };
   }
 
   #failure(reason: string, message: string): PodOutcome {
@@ -122,7 +128,17 @@ class PodFollower {
     return this.#options.agent.supervisor.registry.get(this.#uid)?.actor;
   }
 
+  #isDeleted(): boolean {
+    return this.#options.agent.supervisor.ended.wasDeleted(this.#uid);
+  }
+
+  #isFinished(): boolean {
+    return this.#actor?.getSnapshot().hasTag('finished') === true;
+  }
+
+  /** The end of a deleted pod is waited for as long as it takes. */
   #isAtWork(): boolean {
+    if (this.#isDeleted()) return !this.#isFinished();
     return this.#actor?.getSnapshot().matches({ Syncing: 'Working' }) === true;
   }
 

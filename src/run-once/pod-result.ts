@@ -2,7 +2,8 @@ import type { Pod } from '../types/kubernetes.ts';
 
 /** How it ended for a pod that was run once. */
 export interface PodOutcome {
-  readonly result: 'Running' | 'Completed' | 'Rejected' | 'Failed' | 'Interrupted';
+  /** `Deleted`: a person has deleted the pod on this node, and it is not started. */
+  readonly result: 'Running' | 'Completed' | 'Deleted' | 'Rejected' | 'Failed' | 'Interrupted';
   readonly reason?: string;
   readonly message?: string;
   readonly failedContainers: readonly string[];
@@ -16,5 +17,5 @@ export interface PodResult extends PodOutcome {
 }
 
 export function isGood({ result }: PodOutcome): boolean {
-  return result === 'Running' || result === 'Completed';
+  return result === 'Running' || result === 'Completed' || result === 'Deleted';
 }

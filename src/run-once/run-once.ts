@@ -1,6 +1,7 @@
 /** Runs the pods of the sources once: reads, admits and starts them, reports an outcome for each, and leaves them running. */
 import { defer, from } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
+import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
@@ -15,6 +16,7 @@ import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
+import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
 import { systemClock } from '../system/system-clock.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
@@ -68,9 +70,11 @@ async function runPods(
 ): Promise<readonly PodResult[]> {
   const { logger } = options;
   const recorder = new LastWarnings(eventLog(logger, () => systemClock.now()));
+  const endedPods = await openEndedPodsFile(config.rootDir, logger);
   const { facts, parts } = await openNode(config, recorder, logger);
   try {
-    return await new Run(pods, config, { facts, parts, recorder, logger }).results(options);
+    const run = new Run(pods, config, { facts, parts, recorder, logger, endedPods });
+    return await run.results(options);
   } finally {
     await parts.stop();
   }
@@ -78,6 +82,7 @@ async function runPods(
 
 interface RunParts extends AgentSurroundings {
   readonly recorder: LastWarnings;
+  readonly endedPods: EndedPodsStore;
 }
 
 class Run {
@@ -91,6 +96,7 @@ class Run {
     this.#nodeParts = nodeParts;
     this.#agent = new NodeAgent({
       ...nodeAgentOptions(config, nodeParts),
+      endedPods: nodeParts.endedPods,
       // No SOURCE_SEEN is sent, so pods that are unknown to the sources are not removed.
       sources: Object.keys(podSources(config)),
       configuration: defer(() => from(this.#admit().map(addition))),
@@ -131,8 +137,11 @@ class Run {
   /** Called when the runtime has listed its pods. */
   #admit(): readonly Pod[] {
     const { parts, recorder } = this.#nodeParts;
-    const { pleg, statusManager } = this.#agent;
-    const { admitted, rejected } = admitInTurn(this.#pods, {
+    const { pleg, statusManager, supervisor } = this.#agent;
+    const { ended = [], wanted = [] } = Object.groupBy(this.#pods, (pod) =>
+      supervisor.ended.of(pod) === undefined ? 'wanted' : 'ended',
+    );
+    const { admitted, rejected } = admitInTurn(wanted, {
       facts: this.#agent.nodeFacts(),
       rejectionOf: (pod) => parts.node.rejection(pod),
       runs: ({ metadata }) => pleg.runtimeHolds(metadata.uid) === 'running',
@@ -143,7 +152,8 @@ class Run {
       recorder.event(pod.metadata, 'Warning', rejection.reason, rejection.message);
     }
     endOlderVersions(this.#agent, admitted);
-    return admitted;
+    // The supervisor ends what may still run of a deleted pod.
+    return [...ended, ...admitted];
   }
 
   #result(pod: Pod, outcome: PodOutcome): PodResult {

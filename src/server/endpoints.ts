@@ -7,7 +7,9 @@ import type { Logger } from '../types/logger.ts';
 import { addressFile, removeAddress, writeAddress } from './address-file.ts';
 import { controlSocket } from './control-socket.ts';
 import { isLoopback } from './own-request.ts';
-import { type ApiServer, type ApiSources, startApiServer, startControlServer } from './http-server.ts';
+import { type ApiServer, startApiServer, startControlServer } from './http-server.ts';
+import type { ApiSources } from './routes/local-routes.ts';
+import type { Route } from './routes/route.ts';
 
 export interface EndpointsOptions {
   readonly rootDir: string;
@@ -15,6 +17,8 @@ export interface EndpointsOptions {
   /** Undefined: only the socket. */
   readonly address: { readonly host: string; readonly port: number } | undefined;
   readonly sources: ApiSources;
+  /** What the socket serves besides. Asked for once, when a request needs it. */
+  readonly nodeRoutes?: () => Promise<readonly Route[]>;
   readonly logger: Logger;
   /** The delay before a failed write into the root folder is tried again. */
   readonly retryMs?: number;
@@ -66,7 +70,8 @@ export class Endpoints {
   }
 
   async #listen(): Promise<void> {
-    const closeSocket = await startControlServer(this.#options.rootDir, this.#options.sources);
+    const { rootDir, sources, nodeRoutes } = this.#options;
+    const closeSocket = await startControlServer(rootDir, sources, nodeRoutes);
     if (this.#isClosed) await closeSocket();
     else this.#closeSocket = closeSocket;
   }

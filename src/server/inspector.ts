@@ -9,7 +9,7 @@ import type { InspectionEvent, Observer } from 'xstate';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { INSPECTOR_PAGE } from './inspector-page.ts';
-import { boundedServer, close, hostPort, listen } from './listen.ts';
+import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from './listen.ts';
 import { isForeign, isLoopback } from './own-request.ts';
 import type { Logger } from '../types/logger.ts';
 import { redact } from './redact.ts';
@@ -40,7 +40,7 @@ const FLAGS = { portFlag: '--inspect=HOST:PORT', hostFlag: '--inspect=HOST:PORT'
 export async function startInspector({ host, port, logger }: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
-  const server = boundedServer((_, response) => {
+  const server = boundedServer(SERVER_LIMITS, (_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
   });
   const sockets = new WebSocketServer({

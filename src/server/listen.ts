@@ -1,6 +1,6 @@
 /** Opens HTTP servers with limits, binds them to an address, and closes them in good order. */
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 
 export interface Listener {
@@ -36,7 +36,7 @@ export const SERVER_LIMITS: ServerLimits = {
 };
 
 /** A server that bounds how many connections its clients open, and how long a slow client holds one. */
-export function boundedServer(onRequest: RequestListener, limits = SERVER_LIMITS): Server {
+export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListener): Server {
   const { connectionsMax, requestMs, checkMs, idleMs, headerBytesMax } = limits;
   const options = {
     requestTimeout: requestMs,
@@ -46,6 +46,7 @@ export function boundedServer(onRequest: RequestListener, limits = SERVER_LIMITS
   };
   const server = createServer(options, onRequest);
   server.maxConnections = connectionsMax;
+  trackConnections(server);
   server.setTimeout(idleMs);
   return server;
 }
@@ -77,19 +78,37 @@ function adviceOn({ code, message }: NodeJS.ErrnoException, { portFlag, hostFlag
   }
 }
 
+/** Also those that another protocol has taken over, of which the server itself knows nothing. */
+const connections = new WeakMap<Server, Set<Socket>>();
+
+/** So that `close` ends all connections. */
+export function trackConnections(server: Server): void {
+  const sockets = new Set<Socket>();
+  connections.set(server, sockets);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+}
+
 /** When the server closes, how long the answers under way may take. */
 const CLOSE_GRACE_MS = 1000;
 
 /** Lets the requests under way finish; resolves when the port is free again. */
 export function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+    const timer = setTimeout(() => endConnections(server), CLOSE_GRACE_MS);
     server.close(() => {
       clearTimeout(timer);
       resolve();
     });
     server.closeIdleConnections();
   });
+}
+
+function endConnections(server: Server): void {
+  server.closeAllConnections();
+  for (const socket of connections.get(server) ?? []) socket.destroy();
 }
 
 export function hostPort(host: string, port: number): string {

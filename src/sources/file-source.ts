@@ -21,12 +21,14 @@ import {
   type ReadingOptions,
 } from './manifests/manifest-files.ts';
 import { watchPath, type PathWatch } from './path-watch.ts';
-import type { SourceProblem, SourceUpdate } from './source.ts';
+import type { ManifestSource, SourceProblem, SourceUpdate } from './source.ts';
 
 export interface FileSourceOptions {
   /** A manifest or a folder of manifests. Need not exist. */
   readonly path: string;
   readonly nodeName: string;
+  /** Default: `file`, that of static pods. */
+  readonly source?: 'file' | 'local';
   /** How often to read when no change was seen: `fileCheckFrequency`. */
   readonly checkFrequencyMs: number;
   /** How long no change may have come before the path is read, so that no half-written file is read. */
@@ -71,9 +73,9 @@ class FolderFollower {
   #holders: ReadonlyMap<string, string> = new Map();
   #wasUnstable = false;
 
-  constructor({ path, nodeName, lastGood }: FileSourceOptions, signal: AbortSignal) {
+  constructor({ path, nodeName, source = 'file', lastGood }: FileSourceOptions, signal: AbortSignal) {
     this.path = resolve(path);
-    this.#options = { nodeName, signal, ...(lastGood && { lastGood }) };
+    this.#options = { source, nodeName, signal, ...(lastGood && { lastGood }) };
   }
 
   /**
@@ -87,18 +89,18 @@ class FolderFollower {
     if (this.#wasUnstable && isBeingWritten) watch.noteWriting();
     if (this.#wasUnstable) return undefined;
     this.#reading = reading;
-    const { pods, holders, problems } = withoutConflicts(reading, this.#holders);
+    const { source, lastGood } = this.#options;
+    const { pods, holders, problems } = withoutConflicts(reading, this.#holders, source);
     this.#holders = holders;
-    const { lastGood } = this.#options;
     if (reading.seen) lastGood?.keepOnly(new Set(reading.files.keys()));
     return {
       ...((reading.seen || pods.length > 0) && { pods }),
       ...(!reading.seen && pods.length > 0 && { restored: true }),
       problems: [
         ...this.#pathProblems(reading, watch),
-        ...manifestProblems(reading),
+        ...manifestProblems(reading, source),
         ...problems,
-        ...keepingProblems('file', lastGood),
+        ...keepingProblems(source, lastGood),
       ],
     };
   }
@@ -106,13 +108,13 @@ class FolderFollower {
   #pathProblems({ problems }: Reading, { failure }: PathWatch): readonly SourceProblem[] {
     if (failure === undefined || problems.length > 0) return problems;
     const message = `cannot be watched, changes will be seen at intervals only: ${failure}`;
-    return [{ source: 'file', file: this.path, message }];
+    return [{ source: this.#options.source, file: this.path, message }];
   }
 }
 
-function manifestProblems({ files }: Reading): SourceProblem[] {
+function manifestProblems({ files }: Reading, source: ManifestSource): SourceProblem[] {
   return [...files].flatMap(([file, { problems }]) =>
-    problems.map((problem) => ({ source: 'file' as const, file, ...problem })),
+    problems.map((problem) => ({ source, file, ...problem })),
   );
 }
 
@@ -122,14 +124,14 @@ interface Claim {
 }
 
 /** Leaves out pods whose full name or UID another pod has. */
-function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>) {
+function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>, source: ManifestSource) {
   const claims = [...files].flatMap(([file, { pods }]) => pods.map((pod): Claim => ({ file, pod })));
   const heldBefore = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
   const holders = new Map<string, string>();
   const problems: SourceProblem[] = [];
   const leftOut = new Set<Pod>();
   for (const claim of [...claims.filter(heldBefore), ...claims.filter((claim) => !heldBefore(claim))]) {
-    const problem = conflict(claim, holders);
+    const problem = conflict(claim, holders, source);
     if (problem) {
       problems.push(problem);
       leftOut.add(claim.pod);
@@ -140,10 +142,14 @@ function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string
   return { pods: claims.map(({ pod }) => pod).filter((pod) => !leftOut.has(pod)), holders, problems };
 }
 
-function conflict({ file, pod }: Claim, holders: ReadonlyMap<string, string>): SourceProblem | undefined {
+function conflict(
+  { file, pod }: Claim,
+  holders: ReadonlyMap<string, string>,
+  source: ManifestSource,
+): SourceProblem | undefined {
   const { name, namespace, uid } = pod.metadata;
   const problem = (field: string, value: string, holder: string): SourceProblem => ({
-    source: 'file',
+    source,
     file,
     field: `metadata.${field}`,
     message: `${value} is that of a pod in ${holder}: this pod is left out`,

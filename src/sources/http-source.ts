@@ -7,9 +7,8 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifests/manifest-limits.ts';
-import { readStaticPods } from './manifests/manifest-pods.ts';
-import type { ManifestProblem, SourceUpdate } from './source.ts';
-import type { StaticPodOrigin } from './static-pod.ts';
+import { readManifestPods } from './manifests/manifest-pods.ts';
+import type { ManifestOrigin, ManifestProblem, SourceUpdate } from './source.ts';
 
 export interface HttpSourceOptions {
   /** A user name and a password in it are sent as basic authentication, and are left out of messages. */
@@ -17,6 +16,8 @@ export interface HttpSourceOptions {
   /** Sent with each request, by name: `manifestURLHeader`. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   readonly nodeName: string;
+  /** Default: `http`, that of static pods. */
+  readonly source?: 'http' | 'local';
   /** The pause between two requests: `httpCheckFrequency`. */
   readonly checkFrequencyMs: number;
   /** For the whole of a request. */
@@ -60,14 +61,14 @@ export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate>
 
 function sourceUpdate(
   { pods, restored, problems }: Answer,
-  { url, lastGood }: HttpSourceOptions,
+  { url, source = 'http', lastGood }: HttpSourceOptions,
 ): SourceUpdate {
   return {
     ...(pods && { pods }),
     ...(restored && { restored }),
     problems: [
-      ...problems.map((problem) => ({ source: 'http' as const, file: shownURL(url), ...problem })),
-      ...keepingProblems('http', lastGood),
+      ...problems.map((problem) => ({ source, file: shownURL(url), ...problem })),
+      ...keepingProblems(source, lastGood),
     ],
   };
 }
@@ -78,7 +79,7 @@ async function ask(options: HttpSourceOptions, before: Answer, stop: AbortSignal
   if (answer.pods || answer.problems.length === 0) return answer;
   const content = await options.lastGood?.read(withoutUser(options.url));
   if (!content) return answer;
-  const { pods } = await readStaticPods(content, originOf(options), stop).catch(() => ({ pods: [] }));
+  const { pods } = await readManifestPods(content, originOf(options), stop).catch(() => ({ pods: [] }));
   if (pods.length === 0) return answer;
   return { ...answer, pods, restored: true };
 }
@@ -153,7 +154,7 @@ async function parsed(
   if (isKnown && before.problems.length > 0) return before;
   const { pods = [], problems } = isKnown
     ? before
-    : await readStaticPods(content, originOf(options), options.stop);
+    : await readManifestPods(content, originOf(options), options.stop);
   if (problems.length === 0) {
     options.lastGood?.keep(withoutUser(options.url), content, digest);
     return { digest, pods, problems };
@@ -168,8 +169,8 @@ function lastPods({ pods, restored }: Answer): Pick<Answer, 'pods' | 'restored'>
   return { ...(pods && { pods }), ...(restored && { restored }) };
 }
 
-function originOf({ url, nodeName }: HttpSourceOptions): StaticPodOrigin {
-  return { source: 'http', location: withoutUser(url), nodeName };
+function originOf({ url, source = 'http', nodeName }: HttpSourceOptions): ManifestOrigin {
+  return { source, location: withoutUser(url), nodeName };
 }
 
 /** The error of `fetch` says only that it failed. Its cause says why; for a host of several addresses it lists one error for each. */
@@ -180,6 +181,6 @@ function fetchMessage(error: unknown, timeoutMs: number): string {
 }
 
 /** The URL without user name and password: a new password must not make new pods. */
-function withoutUser(url: string): string {
+export function withoutUser(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1');
 }

@@ -1,6 +1,16 @@
-/** What a source of pods emits. */
+/** What sources of pods read, and what they emit. */
 import type { PodSource } from '../policies/sync/pod-updates.ts';
 import type { Pod } from '../types/kubernetes.ts';
+
+/** `file` and `http`: of static pods. `local`: of ordinary ones, from files and URLs. */
+export type ManifestSource = 'file' | 'http' | 'local';
+
+export interface ManifestOrigin {
+  readonly source: ManifestSource;
+  /** Path or URL that the manifest was read from. */
+  readonly location: string;
+  readonly nodeName: string;
+}
 
 /** One thing that is wrong with a manifest. */
 export interface ManifestProblem {

@@ -125,6 +125,7 @@ type AgentExtras = Partial<
     | 'recorder'
     | 'logger'
     | 'eviction'
+    | 'measurements'
     | 'cluster'
   >
 >;

@@ -2,8 +2,12 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { STATE_ANNOTATION, startApiServer, WAITS_FOR_ANNOTATION } from '../../src/server/http-server.ts';
-import type { ApiSources } from '../../src/server/http-server.ts';
+import { startApiServer } from '../../src/server/http-server.ts';
+import {
+  type ApiSources,
+  STATE_ANNOTATION,
+  WAITS_FOR_ANNOTATION,
+} from '../../src/server/routes/local-routes.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 const closing: (() => unknown)[] = [];

@@ -18,7 +18,7 @@ afterEach(async () => {
 const OK: RequestListener = (_request, response) => response.end('ok');
 
 async function serve(limits = PATIENT, onRequest = OK): Promise<number> {
-  const server = boundedServer(onRequest, limits);
+  const server = boundedServer(limits, onRequest);
   const port = await listen(server, LISTENER);
   closing.push(() => close(server));
   return port;
@@ -89,14 +89,16 @@ describe('an address that cannot be bound', () => {
     await once(taken, 'listening');
     closing.push(() => taken.close());
     const { port } = taken.address() as AddressInfo;
-    await expect(listen(boundedServer(OK), { ...LISTENER, port })).rejects.toMatchObject({
+    await expect(listen(boundedServer(SERVER_LIMITS, OK), { ...LISTENER, port })).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringMatching(`cannot serve /pods on 127.0.0.1:${port}: the port is in use.*--port`),
     });
   });
 
   test('is an error that names the flag for the address when this machine does not have it', async () => {
-    await expect(listen(boundedServer(OK), { ...LISTENER, host: '192.0.2.1' })).rejects.toMatchObject({
+    await expect(
+      listen(boundedServer(SERVER_LIMITS, OK), { ...LISTENER, host: '192.0.2.1' }),
+    ).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringMatching('this machine has no such address; choose another with --address'),
     });

@@ -2,7 +2,11 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Observable } from 'rxjs';
-import { parseManifest, type Manifest } from '../../src/sources/manifests/read-manifest.ts';
+import {
+  parseManifest,
+  type Manifest,
+  type ManifestKind,
+} from '../../src/sources/manifests/read-manifest.ts';
 import { problemText } from '../../src/sources/source.ts';
 
 /** Buffers the items of an observable. A test takes one item after another. */
@@ -63,13 +67,14 @@ export async function put(path: string, text: string): Promise<void> {
 }
 
 /** Reads a manifest: a text, or an object that is written as JSON. */
-export function parse(content: string | object): Manifest {
-  return parseManifest(Buffer.from(typeof content === 'string' ? content : JSON.stringify(content)));
+export function parse(content: string | object, source: ManifestKind['source'] = 'file'): Manifest {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  return parseManifest(Buffer.from(text), { source, nodeName: 'node' });
 }
 
 /** The problems of a manifest, as they are logged. */
-export function problemsOf(content: string | object): string[] {
-  return parse(content).problems.map((problem) => problemText(problem));
+export function problemsOf(content: string | object, source?: ManifestKind['source']): string[] {
+  return parse(content, source).problems.map((problem) => problemText(problem));
 }
 
 /** A valid pod with these fields of its spec. */

@@ -33,6 +33,7 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { CertificateMeasurements } from '../../types/measurements.ts';
 
 /** A server, and the end of the connections to it. */
 export interface ConnectedServer {
@@ -60,6 +61,7 @@ export interface CertificateManagerOptions {
   /** In [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  readonly measurements?: CertificateMeasurements;
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof certificateMachine>['inspect'];
 }
@@ -169,7 +171,7 @@ export class CertificateManager {
   }
 
   #provide(): typeof certificateMachine {
-    const { logger, kind, onGiveUp } = this.#options;
+    const { logger, kind, onGiveUp, measurements } = this.#options;
     return certificateMachine.provide({
       actions: {
         sendRequest: ({ context }) => void this.#request(context),
@@ -188,11 +190,13 @@ export class CertificateManager {
           logger.info({ kind, until }, `There is a new ${kind} certificate`);
           this.#changes.next(undefined);
         },
-        reportFailure: ({ context: { problem, failures } }) =>
+        reportFailure: ({ context: { problem, failures } }) => {
+          measurements?.renewalFailed(kind);
           logger.warn(
             { kind, problem, failures },
             `No ${kind} certificate was issued; it is asked for again`,
-          ),
+          );
+        },
         reportMissing: () => logger.error({ kind }, `The ${kind} certificate has expired`),
         giveUp: ({ context: { problem } }) => {
           const minutes = GIVE_UP_AFTER_MS / 60_000;

@@ -6,7 +6,7 @@ import type { RegistrationSettings } from '../../policies/node-status/initial-no
 import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
-import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
+import { CONFIG_MIRROR_ANNOTATION, podFullName } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
@@ -120,7 +120,13 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
-    for (const mirrorPod of this.#options.core.desired.mirrorPods()) this.#checkMirrorPod(mirrorPod);
+    const { desired } = this.#options.core;
+    for (const mirrorPod of desired.mirrorPods()) {
+      this.#checkMirrorPod(mirrorPod);
+      const pod = desired.staticPodOf(mirrorPod);
+      // A static pod that has ended is not synced any more: its mirror pod is replaced now.
+      if (pod && mirrorPod.metadata.deletionTimestamp !== undefined) this.#mirrorPods.reconcile(pod);
+    }
     this.#statuses.wake();
   }
 
@@ -138,7 +144,8 @@ export class ClusterAgent implements ClusterParts {
 
   /**
    * A static pod goes on whose mirror pod has ended: that is of an earlier life. The manifest was wanted again, maybe while no agent
-   * ran, and the next sync makes another mirror pod. How a pod has ended does not change any more, and the API server knows it.
+   * ran. It gets another mirror pod at once: the sync under way may be its last one. How a pod has ended does not change any more, and
+   * the API server knows it.
    */
   #checkMirrorPod(mirrorPod: Pod): void {
     const { desired, statusManager } = this.#options.core;
@@ -148,6 +155,7 @@ export class ClusterAgent implements ClusterParts {
     if (status?.phase === undefined || !isTerminalPhase(phase) || desired.isOutlived(mirrorPod)) return;
     if (!isTerminalPhase(status.phase)) {
       desired.outlive(uid);
+      this.#mirrorPods.reconcileAgain(podFullName(mirrorPod));
       return;
     }
     const pod = desired.get(uid);
@@ -225,10 +233,11 @@ export class ClusterAgent implements ClusterParts {
 
   #buildMirrorPods(): MirrorPods {
     const { clients, registration, core } = this.#options;
-    const { desired, clock, logger } = core;
+    const { desired, deleted, clock, logger } = core;
     return new MirrorPods({
       api: clients.main,
       desired,
+      deleted,
       nodeName: registration.nodeName,
       node: () => (this.#isOfOtherMachine ? undefined : this.#node.node),
       clock,

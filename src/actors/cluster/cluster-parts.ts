@@ -6,6 +6,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { PodEnds } from '../pods/pod-ends.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
@@ -15,6 +16,8 @@ import type { StatusManager } from '../pods/status-manager.ts';
 export interface AgentCore {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
+  /** The static pods that a person has deleted on this node. */
+  readonly deleted: Pick<EndedPods, 'has'>;
   readonly ends: PodEnds;
   readonly statusManager: StatusManager;
   /** What decides whether the node is ready. */

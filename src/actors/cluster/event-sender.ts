@@ -1,12 +1,14 @@
 /** Tells the API server of events, one after the other. Who records an event never waits for the server. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
-import { type EventFacts, eventName } from '../../policies/events/event-correlation.ts';
+import type { EventFacts } from '../../policies/events/event-correlation.ts';
 import { EventCorrelator } from '../../policies/events/event-correlator.ts';
+import { EventNames } from '../../policies/events/event-names.ts';
 import { nodeEventObject, podEventObject } from '../../policies/events/event-object.ts';
 import { type EventReport, eventReport, inPlaceOf } from '../../policies/events/event-report.ts';
 import { isLogOnly } from '../../policies/events/log-only-reasons.ts';
 import { sleep } from '../../system/sleep.ts';
+import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type {
@@ -24,6 +26,8 @@ const TRIES_MAX = 12;
 const RETRY_MS = 10_000;
 /** A server that does not answer in this time counts as away. */
 const ANSWER_MAX_MS = 30_000;
+/** For how long an agent that ends sends the events that wait. */
+const LAST_EVENTS_MAX_MS = 2_000;
 const COMPONENT = 'kubelet';
 
 export interface EventSenderOptions {
@@ -45,8 +49,11 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   readonly #correlator = new EventCorrelator();
   /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
   readonly #queue = new Map<string, EventReport>();
+  /** The agent ends: nothing is tried again. */
+  readonly #stopping = new AbortController();
+  /** No request is in flight any more, or its answer is not waited for. */
   readonly #abort = new AbortController();
-  #lastNanoseconds = 0n;
+  readonly #names = new EventNames();
   #sending: Promise<void> | undefined;
   #isRefused = false;
 
@@ -71,28 +78,22 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     this.#record({ object: nodeEventObject(nodeName, nodeUID()), type, reason, message });
   }
 
-  /** Sends nothing any more; resolves when no request is in flight. */
+  /** Takes no more events, and sends those that wait, if the server answers. Resolves when no request is in flight. */
   async stop(): Promise<void> {
-    this.#abort.abort();
-    this.#queue.clear();
+    this.#stopping.abort();
+    const limit = new Timer(this.#options.clock);
+    limit.arm(LAST_EVENTS_MAX_MS, () => this.#abort.abort());
     await this.#sending;
+    limit.disarm();
   }
 
   #record(event: Omit<EventFacts, 'source'>): void {
-    if (this.#abort.signal.aborted) return;
-    const { nodeName, clock } = this.#options;
+    if (this.#stopping.signal.aborted) return;
+    const { nodeName, clock, uuid } = this.#options;
     const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
     const now = clock.now();
-    const correlated = this.#correlator.correlate(facts, now, this.#nameOf(facts));
+    const correlated = this.#correlator.correlate(facts, now, this.#names.next(event.object.name, now, uuid));
     if (!correlated.isSpam) this.#enqueue(eventReport(facts, correlated, now));
-  }
-
-  /** Two events of one millisecond must not have one name. */
-  #nameOf({ object }: EventFacts): string {
-    const { clock, uuid } = this.#options;
-    const now = BigInt(Math.floor(clock.now())) * 1_000_000n;
-    this.#lastNanoseconds = now > this.#lastNanoseconds ? now : this.#lastNanoseconds + 1n;
-    return eventName(object.name, this.#lastNanoseconds, uuid);
   }
 
   /** While the server is away, an event that happens again changes only the count of the report that waits. */
@@ -125,9 +126,11 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
         return;
       } catch (error) {
         if (this.#isOver(report, tries, error)) return;
+        // The server does not answer: it would not answer the others either.
+        if (this.#stopping.signal.aborted) this.#abort.abort();
         // Not all nodes come back at the same moment.
         const delayMs = tries === 1 ? random() * RETRY_MS : RETRY_MS;
-        await sleep(clock, delayMs, this.#abort.signal).catch(() => undefined);
+        await sleep(clock, delayMs, this.#stopping.signal).catch(() => undefined);
       }
     }
   }

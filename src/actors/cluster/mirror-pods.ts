@@ -5,11 +5,13 @@ import { mirrorPodDeletion } from '../../policies/mirror-pods/mirror-pod-deletio
 import { type MirrorPodPlan, planMirrorPod } from '../../policies/mirror-pods/mirror-pod-plan.ts';
 import { newMirrorPod } from '../../policies/mirror-pods/new-mirror-pod.ts';
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 
 const RETRY_MS = 10_000;
@@ -19,6 +21,8 @@ const ANSWER_MAX_MS = 30_000;
 export interface MirrorPodsOptions {
   readonly api: ApiServer;
   readonly desired: DesiredPods;
+  /** The static pods that a person has deleted on this node: they have no mirror pods once they have ended. */
+  readonly deleted: Pick<EndedPods, 'has'>;
   readonly nodeName: string;
   /** The node's own object; undefined while it is not known. */
   readonly node: () => Node | undefined;
@@ -62,20 +66,26 @@ export class MirrorPods {
   reconcileAll(): void {
     this.#retry.disarm();
     this.#resting.clear();
-    for (const name of [...this.#synced.keys()]) this.#reconcileAgain(name);
+    for (const name of [...this.#synced.keys()]) this.reconcileAgain(name);
   }
 
-  /** Deletes the mirror pods whose static pods are gone. One that is still terminating keeps its mirror pod, which shows its end. */
+  /** The same for the static pod of that full name that was synced last, if it is still wanted. */
+  reconcileAgain(fullName: string): void {
+    const pod = this.#synced.get(fullName);
+    if (pod !== undefined && this.#options.desired.has(pod.metadata.uid)) this.reconcile(pod);
+  }
+
+  /**
+   * Deletes the mirror pods whose static pods are gone, deleted by a person, or wait to live again. One that is still terminating keeps
+   * its mirror pod, which shows its end.
+   */
   deleteOrphans(isTerminating: (fullName: string) => boolean): void {
-    const { desired } = this.#options;
     this.#forgetTheGone();
-    for (const orphan of desired.orphanedMirrorPods()) {
+    const orphans = this.#orphans().filter((orphan) => !isTerminating(podFullName(orphan)));
+    for (const orphan of [...orphans, ...this.#outlived()]) {
       const name = podFullName(orphan);
-      const { uid } = orphan.metadata;
-      // Of two static pods of one name the other one may still be wanted.
-      const isOrphan = desired.staticPodOf(orphan) === undefined && !isTerminating(name);
-      if (isOrphan && this.#isIdle(name) && !this.#deletedOrphans.has(uid))
-        this.#run(name, () => this.#deleteOrphan(orphan));
+      const isDue = !this.#deletedOrphans.has(orphan.metadata.uid);
+      if (isDue && this.#isIdle(name)) this.#run(name, () => this.#deleteOrphan(orphan));
     }
   }
 
@@ -86,9 +96,22 @@ export class MirrorPods {
     await Promise.all(this.#busy.values());
   }
 
-  #reconcileAgain(name: string): void {
-    const pod = this.#synced.get(name);
-    if (pod !== undefined && this.#options.desired.has(pod.metadata.uid)) this.reconcile(pod);
+  #orphans(): Pod[] {
+    const { desired, deleted } = this.#options;
+    const staticUIDOf = (mirrorPod: Pod) => desired.staticPodOf(mirrorPod)?.metadata.uid;
+    return [
+      // Of two static pods of one name the other one may still be wanted.
+      ...desired.orphanedMirrorPods().filter((mirrorPod) => staticUIDOf(mirrorPod) === undefined),
+      ...[...desired.mirrorPods()].filter((mirrorPod) => deleted.has(staticUIDOf(mirrorPod) ?? '')),
+    ];
+  }
+
+  /** Those that show as running what waits to live again. */
+  #outlived(): Pod[] {
+    const { desired } = this.#options;
+    return [...desired.mirrorPods()].filter(
+      (mirrorPod) => desired.isOutlived(mirrorPod) && !isTerminalPhase(mirrorPod.status?.phase),
+    );
   }
 
   #isIdle(name: string): boolean {
@@ -96,7 +119,8 @@ export class MirrorPods {
   }
 
   #plan(pod: Pod): MirrorPodPlan {
-    const { desired, node } = this.#options;
+    const { desired, deleted, node } = this.#options;
+    if (deleted.has(pod.metadata.uid)) return { create: false };
     const mirrorPod = desired.mirrorPodOf(pod);
     const isOutlived = mirrorPod !== undefined && desired.isOutlived(mirrorPod);
     return planMirrorPod({ pod, mirrorPod, isOutlived, node: node() });
@@ -119,7 +143,7 @@ export class MirrorPods {
         this.#failed(name, error);
       } finally {
         this.#busy.delete(name);
-        if (this.#again.delete(name)) this.#reconcileAgain(name);
+        if (this.#again.delete(name)) this.reconcileAgain(name);
       }
     };
     this.#busy.set(name, run());
@@ -135,8 +159,7 @@ export class MirrorPods {
   /** Whether a mirror pod was made. */
   async #carryOut(pod: Pod, plan: MirrorPodPlan): Promise<boolean> {
     if (plan.delete !== undefined && !(await this.#delete(plan.delete))) return false;
-    if (plan.create) await this.#create(pod);
-    return plan.create;
+    return plan.create && (await this.#create(pod));
   }
 
   /** Whether its name is free now. */
@@ -156,17 +179,19 @@ export class MirrorPods {
     return true;
   }
 
-  async #create(pod: Pod): Promise<void> {
+  /** Whether its name was free. */
+  async #create(pod: Pod): Promise<boolean> {
     const { api, nodeName, node, logger } = this.#options;
     const { namespace } = pod.metadata;
     try {
       await api.create({ resource: 'pods', namespace }, newMirrorPod(pod, nodeName, node()), this.#limits());
     } catch (error) {
       // The source `api` will show it, and whether it is the right one.
-      if (hasReason(error, 'AlreadyExists')) return;
+      if (hasReason(error, 'AlreadyExists')) return false;
       throw error;
     }
     logger.debug(podFields(pod.metadata), 'Made the mirror pod');
+    return true;
   }
 
   async #deleteOrphan(orphan: Pod): Promise<void> {

@@ -16,6 +16,7 @@ import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { NodeAddress } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { CertificateMeasurements } from '../../types/measurements.ts';
 import { CertificateManager, type ConnectedServer } from './certificate-manager.ts';
 
 export interface NodeCredentialsOptions {
@@ -34,6 +35,7 @@ export interface NodeCredentialsOptions {
   /** In [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  readonly measurements?: CertificateMeasurements;
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof certificateMachine>['inspect'];
 }
@@ -124,8 +126,16 @@ export class NodeCredentials {
   }
 
   #common<Kind extends 'client' | 'serving'>(kind: Kind) {
-    const { clock, random, logger, parent, inspect } = this.#options;
-    return { kind, clock, random, logger, ...(parent && { parent }), ...(inspect && { inspect }) };
+    const { clock, random, logger, parent, inspect, measurements } = this.#options;
+    return {
+      kind,
+      clock,
+      random,
+      logger,
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+      ...(measurements && { measurements }),
+    };
   }
 
   #servingStore(): CertificateStore {

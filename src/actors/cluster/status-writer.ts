@@ -13,6 +13,7 @@ import { rfc3339 } from '../../policies/formats/time.ts';
 import {
   apiUIDOf,
   isToldUnread,
+  isUntold,
   type KnownPods,
   type PodToWrite,
   outdatedVersions,
@@ -26,7 +27,8 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
-import type { StatusManager } from '../pods/status-manager.ts';
+import type { StatusManager, StatusNews } from '../pods/status-manager.ts';
+import { HeldBack } from './held-back.ts';
 
 export interface StatusWriterOptions {
   readonly api: ApiServer;
@@ -68,8 +70,13 @@ export class StatusWriter {
   /** Pods whose status is to be written, in order: the UID at the API server by the UID on this node. */
   readonly #due = new Map<string, string>();
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Of these, the pods that have come again meanwhile: what is being written is of their former life. */
+  readonly #outlived = new Set<string>();
   /** By UID, why the server refused the status, and how often. */
   readonly #refusals = new Map<string, { readonly problem: string; readonly times: number }>();
+  /** By UID at the API server, pods of which a status was written, or at least sent. */
+  readonly #told = new Set<string>();
+  readonly #heldBack: HeldBack;
   readonly #compare: Timer;
   readonly #retry: Timer;
   readonly #stop = new AbortController();
@@ -79,6 +86,7 @@ export class StatusWriter {
   constructor(options: StatusWriterOptions) {
     this.#options = options;
     const { clock, parent, inspect } = options;
+    this.#heldBack = new HeldBack(clock, () => this.wake());
     this.#compare = new Timer(clock);
     this.#retry = new Timer(clock);
     this.#actor = createActor(this.#machine(), {
@@ -100,7 +108,7 @@ export class StatusWriter {
 
   start(): void {
     this.#actor.start();
-    this.#subscription = this.#options.statusManager.news.subscribe(({ uid }) => this.#changed(uid));
+    this.#subscription = this.#options.statusManager.news.subscribe((news) => this.#changed(news));
     this.#armComparison();
     this.wake();
   }
@@ -111,6 +119,7 @@ export class StatusWriter {
     this.#subscription?.unsubscribe();
     this.#compare.disarm();
     this.#retry.disarm();
+    this.#heldBack.clear();
     await Promise.all(this.#underWay.values());
     if (this.#options.parent === undefined) this.#actor.stop();
   }
@@ -128,6 +137,7 @@ export class StatusWriter {
 
   /** Resolves when the API server has every status, or does not answer. Before an agent ends with its pods, this tells how they ended. */
   async flush(): Promise<void> {
+    this.#heldBack.clear();
     this.#look(false);
     await waitFor(this.#actor, ({ value }) => value === 'Idle' || value === 'Waiting');
   }
@@ -168,7 +178,8 @@ export class StatusWriter {
     if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     const [entries, written] = [statusManager.entries(), this.#written];
     if (all) this.#forgetOutdated();
-    for (const { uid, apiUID } of podsToWrite({ entries, written, pods, all })) {
+    for (const { uid, apiUID, entry } of podsToWrite({ entries, written, pods, all })) {
+      if (!all && this.#heldBack.has(uid, entry.version)) continue;
       this.#due.set(uid, apiUID);
       // Others may have changed it.
       if (all) this.#recent.delete(apiUID);
@@ -176,11 +187,18 @@ export class StatusWriter {
     if (this.#due.size > 0) this.#send({ type: 'DUE' });
   }
 
-  #changed(uid: string): void {
+  #changed({ uid, canWait }: StatusNews): void {
     const { statusManager, pods } = this.#options;
+    const version = statusManager.entry(uid)?.version;
+    const apiUID = apiUIDOf(uid, pods) ?? uid;
     // A pod that was forgotten and has come again counts its versions anew.
-    if (statusManager.entry(uid)?.version === 1) this.#forgetPod(apiUIDOf(uid, pods) ?? uid);
-    this.wake();
+    if (version === 1) {
+      this.#forgetPod(apiUID);
+      if (this.#underWay.has(uid)) this.#outlived.add(uid);
+    }
+    const isRestKnown = version !== undefined && this.#written.get(apiUID) === version - 1;
+    if (canWait && isRestKnown) this.#heldBack.add(uid, version);
+    else this.wake();
   }
 
   #forgetOutdated(): void {
@@ -188,9 +206,11 @@ export class StatusWriter {
     const known = (uid: string) => statusManager.entry(uid) !== undefined;
     for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#forgetPod(uid);
     for (const apiUID of this.#recent.keys()) if (!this.#recentOf(apiUID)) this.#recent.delete(apiUID);
+    for (const apiUID of this.#told) if (!known(pods.translateUID(apiUID))) this.#told.delete(apiUID);
     for (const uid of this.#refusals.keys()) if (!known(uid)) this.#refusals.delete(uid);
   }
 
+  /** That it was told stays known: where it comes again at once, the watch may show it as it was before that. */
   #forgetPod(apiUID: string): void {
     this.#written.delete(apiUID);
     this.#recent.delete(apiUID);
@@ -200,6 +220,14 @@ export class StatusWriter {
     const answer = this.#recent.get(apiUID);
     const ageMs = this.#options.clock.now() - (answer?.answeredAt ?? 0);
     return ageMs >= 0 && ageMs < RECENT_MS ? answer : undefined;
+  }
+
+  /** As the watch has shown it, where it has no status yet that could be lost. */
+  #untold({ uid, apiUID }: PodToWrite): Answer | undefined {
+    const { pods, clock } = this.#options;
+    const pod = uid === apiUID && !this.#told.has(apiUID) ? pods.get(uid) : undefined;
+    if (pod === undefined || !isUntold(pod)) return undefined;
+    return { pod: withoutSpec(pod), answeredAt: clock.now() };
   }
 
   #write(atOnce: number): void {
@@ -225,14 +253,16 @@ export class StatusWriter {
       event = this.#notWritten(write, error);
     }
     this.#underWay.delete(uid);
+    this.#outlived.delete(uid);
     this.#send(event);
   }
 
   async #converse(write: PodToWrite): Promise<void> {
     const { apiUID, entry } = write;
-    const recent = isToldUnread(entry) ? this.#recentOf(apiUID) : undefined;
+    const recent = isToldUnread(entry) ? (this.#recentOf(apiUID) ?? this.#untold(write)) : undefined;
     // Only an answer that has come makes it recent again.
     this.#recent.delete(apiUID);
+    this.#told.add(apiUID);
     try {
       await this.#tell(write, recent);
     } catch (error) {
@@ -259,7 +289,12 @@ export class StatusWriter {
       onWritten,
     });
     let step = conversation.next();
-    while (step.done !== true) step = conversation.next(await this.#ask(entry.pod, step.value));
+    while (step.done !== true) {
+      const answer = await this.#ask(entry.pod, step.value);
+      // The status of its new life is due already.
+      if (this.#outlived.has(uid)) return;
+      step = conversation.next(answer);
+    }
     if (step.value === 'written') return;
     this.#recent.delete(apiUID);
     logger.debug({ ...podFields(entry.pod.metadata) }, `At the API server the pod is ${step.value}`);

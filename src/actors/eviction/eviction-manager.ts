@@ -65,6 +65,8 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly recorder: EventRecorder & NodeEventRecorder;
   /** A condition has come or gone. In a cluster the Node object tells of it, with an event. Default: an event. */
   readonly onPressure?: () => void;
+  /** A pod is evicted because of that signal. */
+  readonly onEvicted?: (signal: string) => void;
   readonly nodeName: string;
   readonly logger: Logger;
   readonly parent: AnyActorRef;
@@ -304,8 +306,9 @@ export class EvictionManager {
     }
   }
 
-  #end({ pod, kill, message, gracePeriodSeconds }: Eviction): void {
-    const { recorder, registry } = this.#options;
+  #end({ pod, kill, message, gracePeriodSeconds, signal }: Eviction): void {
+    const { recorder, registry, onEvicted } = this.#options;
+    onEvicted?.(signal);
     recorder.event(pod, 'Warning', EVICTED, message);
     const onOver = (problem: string) => this.#send({ type: 'POD_FAILED', uid: pod.uid, problem });
     this.#limits.set(pod.uid, gracePeriodSeconds, onOver);

@@ -3,6 +3,7 @@ import { podMachine } from '../../machines/pod-machine.ts';
 import { activeDeadline } from '../../policies/sync/active-deadline.ts';
 import { resyncDelayMs } from '../../policies/sync/resync.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import type { WorkQueue } from '../../system/work-queue.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
@@ -13,7 +14,6 @@ import type { EffectSlots } from './effect-slots.ts';
 import { referenceOf } from './pod-reference.ts';
 import type { PodMachine } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
-import type { WorkQueue } from './work-queue.ts';
 
 /** The effects of a pod actor. An effect that takes time resolves to the event that says how it ended. */
 export interface PodEffects {

@@ -1,11 +1,14 @@
 import type { PodMachine, PodRegistry } from './pod-registry.ts';
+import { deletionKill, isWholeEnd } from '../../policies/pod/ended-pod.ts';
 import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/sync/pod-termination.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { PodStarts } from '../start/pod-starts.ts';
+import type { EndedPods } from './ended-pods.ts';
+import type { StatusManager } from './status-manager.ts';
 
 export interface PodDeliveryOptions {
   readonly registry: PodRegistry;
@@ -14,6 +17,8 @@ export interface PodDeliveryOptions {
   readonly pleg: Pleg;
   readonly node: Pick<PodNode, 'unsupportedFields'>;
   readonly starts: PodStarts;
+  readonly ended: Pick<EndedPods, 'of'>;
+  readonly statusManager: Pick<StatusManager, 'restore'>;
   readonly logger: Logger;
 }
 
@@ -50,13 +55,26 @@ export class PodDelivery {
   }
 
   #deliver(pod: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
-    const { registry, pleg, starts } = this.#options;
+    const { registry, pleg, starts, ended } = this.#options;
     const { uid } = pod.metadata;
-    if (registry.get(uid) === undefined) {
+    const isNew = registry.get(uid) === undefined;
+    if (isNew) {
       this.spawn(pod.metadata);
       if (pleg.runtimeHolds(uid) === 'running') starts.adoptRoom(pod);
     }
-    registry.send(uid, { type, pod });
+    const end = isNew ? ended.of(pod) : undefined;
+    if (end === undefined) registry.send(uid, { type, pod });
+    else if (end.status === undefined)
+      registry.send(uid, { type: 'SyncPodKill', pod, options: deletionKill(end) });
+    else registry.send(uid, { type, pod: this.#restored(pod, end.status) });
+  }
+
+  /** A pod that ended under an earlier agent. If that was killed meanwhile, something may still run, or its end was not seen. */
+  #restored(pod: Pod, status: PodStatus): Pod {
+    const { statusManager, pleg } = this.#options;
+    const ended = { ...pod, status };
+    if (isWholeEnd(status) && pleg.runtimeHolds(pod.metadata.uid) !== 'running') statusManager.restore(ended);
+    return ended;
   }
 
   #warnOfUnsupported(pod: Pod): void {

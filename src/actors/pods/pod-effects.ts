@@ -12,11 +12,11 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
-import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { isLocalPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
-import type { ResyncReason } from '../../policies/sync/resync.ts';
+import { notMounted, type ResyncReason } from '../../policies/sync/resync.ts';
 import { isRunning } from '../../policies/status/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
@@ -50,6 +50,8 @@ export interface PodEffectsDeps {
   readonly hostIPs: () => readonly string[];
   /** A static pod is being synced: its mirror pod at the API server may be missing. */
   readonly onStaticPodSync?: (pod: Pod) => void;
+  /** Resolves when the end of an ordinary pod of a manifest is on the disk, or when that has failed: a next agent must not start it. */
+  readonly endKept: () => Promise<void>;
   /** Why no pod can be synced now, if so. Once the problem is over, every pod is synced. */
   readonly runtimeProblem: () => string | undefined;
   /** Why pods cannot have a network now, if so. */
@@ -89,7 +91,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
-  const unprepared = await prepare(deps, pod, signal);
+  const unprepared = await prepare(deps, context, pod, signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before);
@@ -131,7 +133,7 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   const { pleg, statusManager, node, probes } = deps;
   const { pod } = context;
   probes.removePod(context.uid);
-  if (pod && !statusManager.isRejected(context.uid)) {
+  if (pod && !statusManager.isFinal(context.uid)) {
     await recallStart(deps, pod);
     const podStatus = await pleg.current(pod.metadata, { signal });
     const facts = statusFacts(deps, context, pod, podStatus);
@@ -140,6 +142,7 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   await node.release(context.uid);
   // From now on the API server may forget the pod.
   if (pod) statusManager.terminate(pod);
+  if (pod && isLocalPod(pod)) await deps.endKept();
   return { type: 'CLEANUP_DONE' };
 }
 
@@ -165,6 +168,7 @@ function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
 /** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
 async function prepare(
   { node, recorder, statusManager, clock }: PodEffectsDeps,
+  { lastOutcome }: PodContext,
   pod: Pod,
   signal: AbortSignal,
 ): Promise<PodEvent | undefined> {
@@ -177,8 +181,10 @@ async function prepare(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PrepareError)) throw error;
-    recorder.event(pod.metadata, 'Warning', error.reason, error.message);
-    return { type: 'SYNC_FAILED', reason: { kind: 'failed' }, again: false };
+    if (!error.isTold) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
+    const isMount = error.reason === 'FailedMount';
+    const reason: ResyncReason = isMount ? notMounted(lastOutcome) : { kind: 'failed' };
+    return { type: 'SYNC_FAILED', reason, again: false };
   }
 }
 
@@ -205,8 +211,7 @@ async function held(
 /** Computes and keeps the status of the pod as the runtime shows it. */
 function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
-  // The status of a rejected pod is final.
-  if (deps.statusManager.isRejected(context.uid)) return { ended: true };
+  if (deps.statusManager.isFinal(context.uid)) return { ended: true };
   deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
   deps.statusManager.set(pod, status);

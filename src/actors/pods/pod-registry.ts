@@ -25,11 +25,19 @@ export interface PodEntry {
   readonly backlog: PodEvent[];
 }
 
+/** Is told of each new actor, and of each event that is sent to one. */
+export interface PodObserver {
+  /** Called before the actor starts. */
+  spawned(entry: PodEntry): void;
+  sent(uid: string, event: PodEvent): void;
+}
+
 export interface PodRegistryOptions {
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<PodMachine>['inspect'];
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
+  readonly observer?: PodObserver;
 }
 
 export class PodRegistry {
@@ -73,6 +81,7 @@ export class PodRegistry {
     });
     const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
     this.#entries.set(pod.uid, entry);
+    this.#options.observer?.spawned(entry);
     actor.start();
     return entry;
   }
@@ -88,6 +97,7 @@ export class PodRegistry {
   send(uid: string, event: PodEvent): boolean {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return false;
+    this.#options.observer?.sent(uid, event);
     if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
     else entry.actor.send(event);
     return true;

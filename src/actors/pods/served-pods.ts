@@ -1,20 +1,44 @@
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
-import type { PodRegistry } from './pod-registry.ts';
+import type { DesiredPods } from './desired-pods.ts';
+import type { PodEntry, PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
 
 /** Every pod that is known by its object, as `/pods` serves it. */
 export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
-  for (const { pod: reference, actor } of registry.entries()) {
-    const { context, value } = actor.getSnapshot();
-    const { pod, delay } = context;
-    if (pod === undefined) continue;
-    const status = statusManager.get(reference.uid);
-    yield {
-      pod,
-      ...(status && { status }),
-      state: stateName(value),
-      ...(delay && { waitsFor: delay.message }),
-    };
+  for (const entry of registry.entries()) {
+    const { pod } = entry.actor.getSnapshot().context;
+    if (pod !== undefined) yield served(pod, entry, statusManager);
+  }
+}
+
+/** A pod that should be here, as it should be now. */
+export function servedPod(pod: Pod, registry: PodRegistry, statusManager: StatusManager): ServedPod {
+  return served(pod, registry.get(pod.metadata.uid), statusManager);
+}
+
+/** A pod without actor has not been taken up yet, or is over. */
+function served(pod: Pod, entry: PodEntry | undefined, statusManager: StatusManager): ServedPod {
+  const status = statusManager.get(pod.metadata.uid);
+  const snapshot = entry?.actor.getSnapshot();
+  const delay = snapshot?.context.delay;
+  return {
+    pod,
+    ...(status && { status }),
+    state: snapshot === undefined ? '' : stateName(snapshot.value),
+    ...(delay && { waitsFor: delay.message }),
+  };
+}
+
+/**
+ * The pods that the sources want here, as the kubelet serves them: without mirror pods, and with the status that the source has. A
+ * manifest has none: its pods have the status of this node.
+ */
+export function* podsForCluster(desired: DesiredPods, statusManager: StatusManager): Generator<Pod> {
+  for (const pod of desired.pods()) {
+    const status = isManifestPod(pod) ? statusManager.get(pod.metadata.uid) : undefined;
+    yield status === undefined ? pod : { ...pod, status };
   }
 }
 

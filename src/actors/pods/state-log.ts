@@ -2,7 +2,7 @@
  * Log lines about the states of pods. With debug logging each transition is a line; else each way from one state of rest to another is
  * a line: `Syncing.Working → Syncing.Settled`.
  */
-import type { InspectionEvent } from 'xstate';
+import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
 import type { PodSnapshot } from './pod-registry.ts';
 import { stateName } from './served-pods.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
@@ -18,6 +18,18 @@ export function transitionLog(logger: Logger): Inspect {
     if (before === undefined || before === state) return;
     logger.debug({ ...fieldsOf(snapshot), from: before, to: state, event: event.type }, 'state');
   });
+}
+
+/** Logs each transition while it is switched on. Actors take more time while they are inspected. */
+export function transitionLogSwitch(root: AnyActorRef, logger: Logger): (isOn: boolean) => void {
+  let inspection: Subscription | undefined;
+  return (isOn) => {
+    if (isOn) inspection ??= root.system.inspect(transitionLog(logger));
+    else {
+      inspection?.unsubscribe();
+      inspection = undefined;
+    }
+  };
 }
 
 /**

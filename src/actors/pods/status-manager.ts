@@ -27,11 +27,15 @@ export interface StatusManagerOptions {
   readonly onRefused?: (pod: Pod, problem: string) => void;
 }
 
+type Change = Omit<StatusChange, 'former' | 'mirrorPod' | 'now'>;
+
 /** A pod has another status than before. */
 export interface StatusNews {
   readonly uid: string;
   readonly isNew: boolean;
   readonly podIsFinished: boolean;
+  /** The change is a small one, and another is likely to follow soon: both can be told together. */
+  readonly canWait: boolean;
 }
 
 /** The status of every pod on this node, by UID: what `/pods` serves, what the next status builds upon, what the API server is told. */
@@ -40,8 +44,8 @@ export class StatusManager {
   readonly #entries = new Map<string, VersionedStatus>();
   /** What is known of a pod before its first status: when it was started. */
   readonly #recalled = new Map<string, PodStatus>();
-  /** Pods that are not admitted: their status says why, and nothing of containers. */
-  readonly #refused = new Map<string, 'rejected' | 'held'>();
+  /** Pods whose status says how they ended, or why they wait: it does not follow from their containers. */
+  readonly #settled = new Map<string, 'ended' | 'held'>();
   readonly #news = new Subject<StatusNews>();
 
   constructor(options: StatusManagerOptions) {
@@ -65,39 +69,35 @@ export class StatusManager {
     return this.#entries.entries();
   }
 
-  /** Kept if it differs. For a pod that is being deleted each status is new: it may be what the deletion waits for. */
+  /** A whole status is kept if it differs. For a pod that is being deleted each status is new: it may be what the deletion waits for. */
   set(pod: Pod, status: PodStatus): boolean {
     const forced = pod.metadata.deletionTimestamp != null;
-    return this.#change({ pod, status: withObservedGeneration(pod, status), forced });
+    return this.#keep({ pod, status: withObservedGeneration(pod, status), forced });
   }
 
   /** A readiness probe has a result. It counts at once, although the next status follows only after what the pod does now. */
   setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
-    const status = this.#entries.get(pod.metadata.uid)?.status;
-    const changed = status && withContainerReadiness(pod, status, containerID, ready);
-    if (changed !== undefined) this.#change({ pod, status: changed });
+    const status = withContainerReadiness(pod, this.#statusOf(pod), containerID, ready);
+    if (status !== undefined) this.#change({ pod, status });
   }
 
   /** The same of a startup probe. */
   setContainerStartup(pod: Pod, containerID: string, started: boolean): void {
-    const status = this.#entries.get(pod.metadata.uid)?.status;
-    const changed = status && withContainerStartup(status, containerID, started);
-    if (changed !== undefined) this.#change({ pod, status: changed });
+    const status = withContainerStartup(this.#statusOf(pod), containerID, started);
+    if (status !== undefined) this.#change({ pod, status });
   }
 
   /** The pod's sandbox stands. This counts at once, although its containers may take long to start. */
   sandboxReady(pod: Pod): void {
-    const status = this.#entries.get(pod.metadata.uid)?.status;
-    // Without a whole status, this part alone would empty what the API server has of a static pod.
-    if (status !== undefined) this.set(pod, withSandboxReady(pod, status));
+    const status = withObservedGeneration(pod, withSandboxReady(pod, this.#statusOf(pod)));
+    this.#change({ pod, status }, true);
   }
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
   terminate(pod: Pod): void {
-    // Where no status was kept of a static pod, its mirror pod's must not be emptied.
-    const known = this.#entries.get(pod.metadata.uid)?.status ?? this.#options.mirrorPodOf?.(pod)?.status;
-    const before = known ?? pod.status ?? {};
-    this.#change({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
+    const served = this.#options.mirrorPodOf?.(pod) ?? pod;
+    const status = terminatedStatus(pod, this.#statusOf(pod, served.status));
+    this.#change({ pod, status, forced: true, podIsFinished: true });
   }
 
   /** The pod was started at that time (RFC 3339 in whole seconds), perhaps by an earlier agent. The API server is told with the next status. */
@@ -111,23 +111,30 @@ export class StatusManager {
   /** The pod is rejected, at `now` (RFC 3339 in whole seconds). This status is final. */
   reject(pod: Pod, rejection: Rejection, now: string): void {
     this.#change({ pod, status: rejectedPodStatus(pod, rejection, now) });
-    this.#refused.set(pod.metadata.uid, 'rejected');
+    this.#settled.set(pod.metadata.uid, 'ended');
   }
 
-  isRejected(uid: string): boolean {
-    return this.#refused.get(uid) === 'rejected';
+  /** The pod ended under an earlier agent, with the status that it has now. This status is final. */
+  restore(pod: Pod): void {
+    this.#change({ pod, status: pod.status ?? {} });
+    this.#settled.set(pod.metadata.uid, 'ended');
+  }
+
+  /** Whether its status stays as it is. */
+  isFinal(uid: string): boolean {
+    return this.#settled.get(uid) === 'ended';
   }
 
   /** The pod waits for room. */
   hold(pod: Pod, lack: Rejection): void {
     this.#change({ pod, status: waitingPodStatus(pod, lack), isHeld: true });
-    this.#refused.set(pod.metadata.uid, 'held');
+    this.#settled.set(pod.metadata.uid, 'held');
   }
 
   /** The pod is admitted: its status says no more why it had to wait. */
   admit(pod: Pod): void {
     const { uid } = pod.metadata;
-    if (this.#refused.delete(uid)) this.#change({ pod, status: admittedPodStatus(pod), isHeld: true });
+    if (this.#settled.delete(uid)) this.#change({ pod, status: admittedPodStatus(pod), isHeld: true });
   }
 
   /** The API server has no use for the status any more. */
@@ -138,7 +145,7 @@ export class StatusManager {
 
   forget(uid: string): void {
     this.drop(uid);
-    this.#refused.delete(uid);
+    this.#settled.delete(uid);
   }
 
   /** Drops the statuses of unknown pods. */
@@ -147,8 +154,21 @@ export class StatusManager {
       if (!isKnown(uid)) this.forget(uid);
   }
 
+  /** What a change of a part builds upon. */
+  #statusOf({ metadata: { uid } }: Pod, otherwise: PodStatus = {}): PodStatus {
+    return this.#entries.get(uid)?.status ?? otherwise;
+  }
+
+  /**
+   * Changes a part. Without a phase it is a part of a pod that has no whole status yet: written, it would empty what the API server has
+   * of the pod.
+   */
+  #change(change: Change, canWait = false): void {
+    if (change.status.phase !== undefined) this.#keep(change, canWait);
+  }
+
   /** Whether the status was kept. */
-  #change(change: Omit<StatusChange, 'former' | 'mirrorPod' | 'now'>): boolean {
+  #keep(change: Change, canWait = false): boolean {
     const { now, onRefused } = this.#options;
     const { pod } = change;
     const { uid, deletionTimestamp } = pod.metadata;
@@ -161,7 +181,7 @@ export class StatusManager {
     this.#entries.set(uid, next);
     this.#recalled.delete(uid);
     const isNew = former === undefined && deletionTimestamp == null;
-    this.#news.next({ uid, isNew, podIsFinished: next.podIsFinished });
+    this.#news.next({ uid, isNew, podIsFinished: next.podIsFinished, canWait });
     return true;
   }
 

@@ -12,6 +12,7 @@ import { Timer } from '../../system/timer.ts';
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { ProbedContainer, ProbeMeasurements } from '../../types/measurements.ts';
 import { podFields } from '../../types/logger.ts';
 import { sightingOf } from './probe-sighting.ts';
 
@@ -31,6 +32,7 @@ export interface ProbeWorkerDeps extends ProberDeps {
   readonly send: (event: ProbeNews) => void;
   /** Called with the first probe: the supervisor may not be there yet when this object is made. */
   readonly parent?: () => AnyActorRef | undefined;
+  readonly measurements?: ProbeMeasurements;
 }
 
 type ProbeActor = ActorRefFrom<typeof probeMachine>;
@@ -98,6 +100,7 @@ export class ProbeWorker {
   /** Nothing runs and nothing is armed any more; the record stays. */
   stop(): void {
     this.#send({ type: 'STOP' });
+    this.#deps.measurements?.probeRemoved(measured(this.#target));
   }
 
   // Asked by the machine.
@@ -141,9 +144,12 @@ export class ProbeWorker {
   async #outcome(containerId: string, signal: AbortSignal): Promise<ProbeEvent> {
     const target = this.#target;
     const { clock, podIP } = this.#deps;
+    const end = this.#deps.measurements?.probe(measured(target));
     try {
       const run = { target, containerId, podIP: podIP(target.pod) };
       const outcome = await probeContainer(this.#deps, run, signal);
+      // What a probe does after it was stopped has no metrics any more.
+      if (!signal.aborted) end?.(outcome === 'Error' ? undefined : outcome);
       if (!signal.aborted) return { type: 'PROBED', outcome, now: clock.now() };
     } catch (error) {
       if (!signal.aborted) return this.#unexpected(error);
@@ -193,6 +199,11 @@ export function provideProbeMachine(
       reportResult: ({ context, self }) => workerOf(self)?.reportResult(context),
     },
   });
+}
+
+function measured({ pod: { metadata }, container, kind }: ProbeTarget): ProbedContainer {
+  const { name, namespace, uid } = metadata;
+  return { namespace, pod: name, podUID: uid, container: container.name, probe: kind };
 }
 
 /** The id in the inspector. No pod actor has such an id. */

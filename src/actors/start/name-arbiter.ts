@@ -19,7 +19,7 @@ interface NameRequest {
 }
 
 /**
- * Which pod may run under a static pod's full name: one at a time, first come first served (lifecycle 10, I6). A pod that
+ * Which pod of a manifest may run under its full name: one at a time, first come first served (lifecycle 10, I6). A pod that
  * asks is answered at once, and again when the name is granted to it or to another pod.
  */
 export class NameArbiter {

@@ -3,7 +3,7 @@ import type { Collection, ObjectReference } from '../../cluster/service/api-reso
 import type { DeleteOptions, ObjectList } from '../../cluster/service/api-server.ts';
 import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { ConfigMap, Pod } from '../../types/kubernetes.ts';
 import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
@@ -155,9 +155,23 @@ export class ApiOperations {
       this.#refuse(target, rights?.whyNotChanged(pod, after));
       return after;
     }
+    if (resource === 'configmaps' || resource === 'secrets') this.#keepImmutable(target, before, sent);
     if (resource !== 'nodes') return sent;
     this.#refuse(target, rights?.whyNoSuchNode(before, sent));
     return { ...sent, ...only(before, subresource === undefined ? 'status' : 'spec') };
+  }
+
+  #keepImmutable(
+    target: ObjectReference,
+    before: StoredObject & ConfigMap,
+    sent: StoredObject & ConfigMap,
+  ): void {
+    if (before.immutable !== true) return;
+    const changed = (['immutable', 'data', 'binaryData'] as const).find(
+      (field) => !equalJson(before[field] ?? {}, sent[field] ?? {}),
+    );
+    const why = 'Forbidden: field is immutable when `immutable` is set';
+    if (changed !== undefined) throw invalid(target, changed, why);
   }
 
   #refuse(target: ObjectReference, why: string | undefined): void {

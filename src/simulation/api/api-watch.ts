@@ -15,7 +15,7 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import { type ApiFaults, planRequest } from './api-faults.ts';
 import { type Reachability, SILENCE_LIMIT_MS } from './api-request.ts';
 import type { ApiStore, StoredChange, StoredObject } from './api-store.ts';
-import { matches } from './field-selectors.ts';
+import { matches, nameSelected } from './field-selectors.ts';
 import { expired, tooLargeVersion } from './refusals.ts';
 
 export interface WatchHost {
@@ -66,6 +66,13 @@ export class ApiWatch {
     this.#delivery = new Timer(host.clock);
     this.#bookmark = new Timer(host.clock);
     this.#end = new Timer(host.clock);
+  }
+
+  /** What is watched: `configmaps/default/settings`, or the collection as a whole. */
+  get subject(): string {
+    const { collection, options } = this.#details;
+    const { resource, namespace = '' } = collection;
+    return `${resource}/${namespace}/${nameSelected(options.fieldSelector) ?? ''}`;
   }
 
   begin(): void {

@@ -9,6 +9,11 @@ export function matches(object: ApiObject, selector = ''): boolean {
   });
 }
 
+/** The name, if the selector asks for the one object of that name. */
+export function nameSelected(selector = ''): string | undefined {
+  return /^metadata\.name=([^,]+)$/.exec(selector)?.[1];
+}
+
 function fieldOf(object: ApiObject, path: string): string {
   let value: unknown = object;
   for (const name of path.split('.'))

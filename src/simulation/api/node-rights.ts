@@ -3,6 +3,8 @@ import type { Collection, ObjectReference } from '../../cluster/service/api-reso
 import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
+import { nameSelected } from './field-selectors.ts';
+import type { ContentReference, ContentResource } from './pod-references.ts';
 
 export type ApiVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
@@ -17,6 +19,8 @@ export interface NodeRightsOptions {
   readonly nodeName: string;
   /** Whether the authorizer knows that a pod of that name is bound to the node. It learns that later than watches do. */
   readonly isKnownHere: (namespace: string, name: string) => boolean;
+  /** Whether the authorizer knows a pod on the node that refers to the object. */
+  readonly isReferredTo: (object: ContentReference) => boolean;
   /** The UID of the node's object, if there is one. */
   readonly nodeUID: () => string | undefined;
 }
@@ -48,10 +52,18 @@ export class NodeRights {
         return /^(?:create|update|patch)$/.test(attempt.verb) ? undefined : cannot(attempt);
       case 'certificatesigningrequests':
         return isRead(attempt.verb) || attempt.verb === 'create' ? undefined : cannot(attempt);
-      // No simulated pod refers to such objects.
+      case 'services':
+        return isRead(attempt.verb) ? undefined : cannot(attempt);
       case 'configmaps':
       case 'secrets':
+        return this.#whyNoContent(attempt, attempt.target.resource);
+      // No simulated pod has a claim, asks for a token or has trust bundles, and no simulated node has clients about whom it would ask.
+      case 'clustertrustbundles':
+      case 'persistentvolumeclaims':
+      case 'persistentvolumes':
       case 'serviceaccounts':
+      case 'tokenreviews':
+      case 'subjectaccessreviews':
         return cannot(attempt);
     }
   }
@@ -116,6 +128,19 @@ export class NodeRights {
     if (verb === 'create' || verb === 'delete') return undefined;
     if (verb !== 'get') return cannot(attempt);
     if (isKnownHere(namespace, name)) return undefined;
+    return `no relationship found between node '${nodeName}' and this object`;
+  }
+
+  /** A list or a watch must be of one object that it names. */
+  #whyNoContent(attempt: Attempt, resource: ContentResource): string | undefined {
+    const { verb, target, fieldSelector = '' } = attempt;
+    const { nodeName, isReferredTo } = this.#options;
+    if (!isRead(verb)) return 'can only read resources of this type';
+    const { namespace } = target;
+    if (namespace === undefined) return 'can only read namespaced object of this type';
+    const name = 'name' in target ? target.name : nameSelected(fieldSelector);
+    if (name === undefined) return 'No Object name found';
+    if (isReferredTo({ resource, namespace, name })) return undefined;
     return `no relationship found between node '${nodeName}' and this object`;
   }
 

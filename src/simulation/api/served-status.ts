@@ -18,11 +18,13 @@ export function servedPodStatus(status: PodStatus): PodStatus {
 }
 
 function servedCondition(condition: PodCondition): PodCondition {
-  return withoutEmpty({
-    ...condition,
+  return {
+    ...withoutEmpty(condition),
+    // A patch of a condition that is not there may leave it out.
+    status: (condition as Partial<PodCondition>).status ?? '',
     lastProbeTime: inSeconds(condition.lastProbeTime),
     lastTransitionTime: inSeconds(condition.lastTransitionTime),
-  });
+  };
 }
 
 function servedContainer(status: ContainerStatus): ContainerStatus {

@@ -59,6 +59,11 @@ export class SimulatedApiClient implements ApiServer {
     return { main: this, events: this, heartbeats: this };
   }
 
+  /** What it watches now. */
+  get watched(): readonly string[] {
+    return Array.from(this.#watches, ({ subject }) => subject);
+  }
+
   /** The agent was killed: it gets no answers and no events any more. Some of its requests are still carried out. */
   cut(): void {
     this.#isCut = true;

@@ -128,6 +128,7 @@ export class SimulatedApiServer implements ApiHost {
     return new NodeRights({
       nodeName,
       isKnownHere: (namespace, name) => graph.isKnownHere(namespace, name),
+      isReferredTo: (object) => graph.isReferredTo(object),
       nodeUID: () => store.get('nodes', { name: nodeName })?.metadata.uid,
     });
   }

@@ -4,6 +4,8 @@ import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
 import type { Host } from '../node/host.ts';
 import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
+import { lackedObject, outdatedVolume } from './contents/content-check.ts';
+import { needlessWatch } from './contents/watch-check.ts';
 import { type ApiCheckFacts, findUntold } from './api/api-check.ts';
 import { localUID } from './api/pod-object-judge.ts';
 import { isBeforeStart, stateName } from './pod-states.ts';
@@ -29,7 +31,12 @@ export function findUnsettled(host: Host): Finding | undefined {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
-  return findUntold(apiCheckFacts(host, agentRun));
+  return watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
+}
+
+function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefined {
+  const what = needlessWatch(client.watched, sources.pods);
+  return what === undefined ? undefined : { what };
 }
 
 function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): ApiCheckFacts {
@@ -39,6 +46,7 @@ function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): A
     pods: sources.objects,
     staticPods: sources.staticPods,
     isStarted: (uid) => isStarted(agent, uid),
+    isDeletedByHand: (uid) => sources.mustStayDeleted(uid),
     statusOf: (uid) => agent.statusManager.get(uid),
     hasEnded: (uid) => agent.supervisor.registry.isPodKnownTerminated(uid),
     leaseOverdueMs: apiJudge.lease.overdueMs,
@@ -59,7 +67,9 @@ export function findLeftover(host: Host): Finding | undefined {
     return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
   }
   const [object] = host.sources.objects;
-  return object && finding(host, localUID(object), 'its object is left, though no pod is wanted');
+  if (object !== undefined)
+    return finding(host, localUID(object), 'its object is left, though no pod is wanted');
+  return agentRun && watchFinding(host, agentRun);
 }
 
 function isStarted({ supervisor }: AgentRun['agent'], uid: string): boolean {
@@ -79,11 +89,19 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   if (entry === undefined) return 'wanted, and without an actor';
   const snapshot = entry.actor.getSnapshot();
   const state = stateName(snapshot);
+  if (host.sources.mustStayDeleted(uid))
+    return state === 'Terminated.Finished' ? undefined : `was deleted by hand, and is in ${state}`;
   if (state === 'Terminated.Finished') {
-    return mayBeFinished(run, pod) ? undefined : 'finished, though its end was not asked for';
+    return host.hadReasonToEnd(uid) || mayBeFinished(host, run, pod)
+      ? undefined
+      : 'finished, though its end was not asked for';
   }
   if (isEnding(pod)) return `is to end, and is in ${state}`;
   if (isBeforeStart(state)) return whyWaiting(run, uid);
+  const outdated = outdatedVolume(host, pod);
+  if (outdated !== undefined) return outdated;
+  if (lackedObject(host, pod) !== undefined)
+    return state.startsWith('Syncing') ? undefined : `lacks what it needs, and is in ${state}`;
   if (endsForGood(pod) && !isStranded(host, uid)) return `should have run to its end, and is in ${state}`;
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
@@ -98,8 +116,9 @@ function whyWaiting({ admission, agent }: AgentRun, uid: string): string | undef
   return admission.needlessWait(uid);
 }
 
-function mayBeFinished({ killed, admission }: AgentRun, pod: Pod): boolean {
+function mayBeFinished({ sources }: Host, { killed, admission }: AgentRun, pod: Pod): boolean {
   const { uid } = pod.metadata;
+  if (sources.wasDeletedByHand(uid)) return true;
   return killed.has(uid) || admission.hasReasonToEnd(uid) || isEnding(pod) || !goesOnForever(pod);
 }
 

@@ -128,6 +128,13 @@ export class LifecycleJudge {
     this.#violated('I8', progress, `its volumes are released ${inState(progress)}`);
   }
 
+  /** Nothing is mounted for a pod that is gone: nothing would release it. */
+  volumesMounted(uid: string): void {
+    const progress = this.#latest.get(uid);
+    if (progress !== undefined && !isTerminated(progress.state)) return;
+    this.#violated('I8', progress ?? { uid }, 'its volumes are mounted, and it is gone');
+  }
+
   /** False for a pod that was told to end before it was started, unless something of it runs all the same. */
   #mayRun({ uid, hasStarted }: PodProgress): boolean {
     return hasStarted || this.#options.truth.isRunning(uid);

@@ -1,6 +1,6 @@
-/** I6: of a static full name, at most one incarnation is between its start and Terminated. */
+/** I6: of the full name of a manifest's pod, at most one incarnation is between its start and Terminated. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { PodProgress } from './pod-progress.ts';
 import { isBeforeStart, isTerminated, stateName } from './pod-states.ts';
 
@@ -14,7 +14,7 @@ export interface StaticNameJudgeOptions {
 
 export class StaticNameJudge {
   readonly #options: StaticNameJudgeOptions;
-  /** By full name, the UID of the static pod between its start and Terminated. */
+  /** By full name, the UID of the pod between its start and Terminated. */
   readonly #started = new Map<string, string>();
 
   constructor(options: StaticNameJudgeOptions) {
@@ -24,7 +24,7 @@ export class StaticNameJudge {
   onSnapshot(progress: PodProgress, snapshot: PodSnapshot): void {
     const { uid, fullName } = progress;
     const { pod } = snapshot.context;
-    if (pod === undefined || !isStaticPod(pod)) return;
+    if (pod === undefined || !isManifestPod(pod)) return;
     const isUnderWay = !snapshot.matches('Terminated') && !isBeforeStart(stateName(snapshot));
     const isStarted = isUnderWay && (snapshot.matches('Syncing') || this.#options.mayRun(progress));
     if (!isStarted) {

@@ -3,12 +3,13 @@ import type { Observable } from 'rxjs';
 import { ClusterAgent } from '../../actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from '../../actors/cluster/cluster-parts.ts';
 import { EventSender } from '../../actors/cluster/event-sender.ts';
+import { ServerObjects } from '../../cluster/objects/server-objects.ts';
 import { watchNode } from '../../cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
 import { apiSource } from '../../sources/api-source.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
@@ -29,11 +30,11 @@ const SETTINGS: ClusterSettings = {
   nodeStatusReportFrequencyMs: 300_000,
   nodeLeaseDurationSeconds: 40,
   nodeStatusMaxImages: 50,
-  port: 10250,
   kubeAPIQPS: 50,
   kubeAPIBurst: 100,
   eventRecordQPS: 50,
   eventBurst: 100,
+  configMapAndSecretChangeDetectionStrategy: 'Watch',
 };
 
 export interface AgentClusterOptions {
@@ -41,6 +42,9 @@ export interface AgentClusterOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** How ConfigMaps and Secrets are followed. */
+  readonly strategy: ChangeDetectionStrategy;
+  readonly syncFrequencyMs: number;
   /** As the settings of the agent have them. */
   readonly nodeFacts: () => NodeFacts;
   /** The pressure conditions that hold. */
@@ -51,6 +55,8 @@ export class AgentCluster {
   /** The pods that are bound to this node. */
   readonly pods: Observable<SourceUpdate>;
   readonly sender: EventSender;
+  /** What its pods refer to. */
+  readonly objects: ServerObjects;
   readonly #options: AgentClusterOptions;
   readonly #node: ReturnType<typeof watchNode>;
   #agent: ClusterAgent | undefined;
@@ -58,11 +64,12 @@ export class AgentCluster {
 
   constructor(options: AgentClusterOptions) {
     this.#options = options;
-    const { client, clock, random, logger, nodeFacts } = options;
+    const { client, clock, random, logger, nodeFacts, strategy, syncFrequencyMs } = options;
     const nodeName = nodeFacts().name;
     const timing = { clock, random };
     this.#node = watchNode(client, nodeName, timing);
     this.pods = apiSource({ api: client, nodeName, node: this.#node, ...timing });
+    this.objects = new ServerObjects({ api: client, logger, ...timing, strategy, syncFrequencyMs });
     this.sender = new EventSender({
       api: client,
       nodeName,
@@ -72,6 +79,12 @@ export class AgentCluster {
       logger,
       ...timing,
     });
+  }
+
+  /** Resolves when no event is being sent any more. */
+  async stop(): Promise<void> {
+    this.objects.close();
+    await this.sender.stop();
   }
 
   join(core: AgentCore): ClusterParts {
@@ -87,6 +100,12 @@ export class AgentCluster {
     });
     return this.#agent;
   }
+}
+
+/** Most nodes watch. `value`: in [0, 1). */
+export function drawnStrategy(value: number): ChangeDetectionStrategy {
+  if (value < 0.7) return 'Watch';
+  return value < 0.85 ? 'Get' : 'Cache';
 }
 
 function registration({ name, os, arch }: NodeFacts): RegistrationSettings {

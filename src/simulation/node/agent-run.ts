@@ -6,12 +6,13 @@ import { NodeAgent } from '../../actors/node-agent.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import type { EndedPod } from '../../policies/pod/ended-pod.ts';
 import type { NodeParts } from '../../runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import { channelEvent, podConfig } from '../../sources/pod-config.ts';
-import type { SourceProblem } from '../../sources/source.ts';
+import { problemText, type SourceProblem } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -31,9 +32,11 @@ import { evictionConfiguration, type EvictionRules } from '../resources/eviction
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
 import { ActorInspection } from './actor-inspection.ts';
-import { AgentCluster } from './agent-cluster.ts';
+import { AgentCluster, drawnStrategy } from './agent-cluster.ts';
 import { AgentClock } from './agent-clock.ts';
-import { type NodeFaults, type SimulatedDisk, simulatedNode } from './simulated-node.ts';
+import type { NodeFaults } from './node-fault-draws.ts';
+import type { SimulatedDisk } from './simulated-disk.ts';
+import { simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 import { NODE_ADDRESS } from './simulated-status-facts.ts';
@@ -54,6 +57,11 @@ export interface AgentRunOptions {
   readonly api: SimulatedApiServer;
   /** The agent hears at once of its pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean | undefined;
+  /** The pods that must not start again, as the disk has them. */
+  readonly endedPods: {
+    readonly stored: readonly EndedPod[];
+    readonly write: (pods: readonly EndedPod[]) => void;
+  };
   readonly nodeFacts: () => NodeFacts;
   readonly random: (key: string) => number;
   readonly faults: () => NodeFaults & StatsFaults;
@@ -65,6 +73,8 @@ export interface AgentRunOptions {
   readonly onViolation: (violation: Violation) => void;
   /** A pod's actor has reached its last state. */
   readonly onFinished: (uid: string) => void;
+  /** Whether the pod is an ordinary one of a manifest, and an earlier agent was told to end it, or had a reason to. */
+  readonly hadReasonToEnd: (uid: string) => boolean;
 }
 
 export class AgentRun {
@@ -145,6 +155,17 @@ export class AgentRun {
     return true;
   }
 
+  /** Deletes a pod of a manifest, as a person on the node does. */
+  async delete(uid: string, graceSeconds?: number): Promise<void> {
+    const { sources } = this.#options;
+    const { ended, desired } = this.agent.supervisor;
+    const pod = desired.get(uid);
+    if (pod === undefined) return;
+    const stays = sources.deleteByHand(pod);
+    await ended.delete(uid, graceSeconds);
+    if (this.#isAlive) stays();
+  }
+
   /** SIGKILL: from now on the agent does nothing. Calls that the runtime has received already may still be carried out. */
   crash(): void {
     this.#isAlive = false;
@@ -161,7 +182,7 @@ export class AgentRun {
     await this.agent.shutDown(false);
     const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
     this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
-    const stopped = Promise.all([this.agent.stop(), this.#cluster.sender.stop()]);
+    const stopped = Promise.all([this.agent.stop(), this.#cluster.stop()]);
     await Promise.race([stopped, timeUp]);
     if (this.#isAlive) this.crash();
   }
@@ -179,11 +200,11 @@ export class AgentRun {
   }
 
   #buildAgent(): NodeAgent {
-    const { nodeFacts } = this.#options;
+    const { nodeFacts, endedPods } = this.#options;
     const eviction = this.#evictionParts();
     return new NodeAgent({
       parts: this.#parts(),
-      sources: ['file', 'api'],
+      sources: ['file', 'local', 'api'],
       configuration: this.#configuration(),
       clock: this.#clock,
       random: () => this.#chance.next(),
@@ -195,7 +216,15 @@ export class AgentRun {
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
+      endedPods: {
+        stored: endedPods.stored,
+        write: (pods) => {
+          if (this.#isAlive) endedPods.write(pods);
+          return Promise.resolve();
+        },
+      },
       recorder: this.#recorder(),
+      objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       logger: this.#logger(),
       inspect: (event) => {
@@ -211,6 +240,8 @@ export class AgentRun {
       clock: this.#clock,
       random: this.#clusterRandom,
       logger: this.#logger(),
+      strategy: drawnStrategy(this.#options.random('strategy')),
+      syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
     });
@@ -231,7 +262,11 @@ export class AgentRun {
       lifecycle,
       admission,
       wantedPod: (name) => sources.get(name),
-      wasAskedToEnd: (uid) => this.killed.has(uid) || sources.hasAskedForEnd(uid),
+      wasAskedToEnd: (uid) =>
+        this.killed.has(uid) ||
+        this.#options.hadReasonToEnd(uid) ||
+        sources.hasAskedForEnd(uid) ||
+        sources.wasDeletedByHand(uid),
       statusOf: (uid) => this.agent.statusManager.get(uid),
       isKnown: (uid) => sources.pods.some(({ metadata }) => metadata.uid === uid),
       isMounted: (uid) => disk.get(uid)?.mounted === true,
@@ -242,7 +277,7 @@ export class AgentRun {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults, clock } = this.#options;
+    const { disk, random, faults } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -250,7 +285,9 @@ export class AgentRun {
       disk,
       random,
       faults,
-      now: () => clock.now(),
+      clock: this.#clock,
+      objects: this.#cluster.objects,
+      onMount: (uid) => this.#isAlive && this.lifecycle.volumesMounted(uid),
       onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
       isAlive: () => this.#isAlive,
     });
@@ -305,13 +342,14 @@ export class AgentRun {
 
   #configuration(): Observable<SupervisorEvent> {
     const { clock, sources, node } = this.#options;
-    const onProblem = ({ source, file, message }: SourceProblem) => {
+    const onProblem = (problem: SourceProblem) => {
       // That the API server does not answer is foreseen.
-      if (source === 'api' && file === undefined) return;
-      this.#options.onViolation({ invariant: 'defect', node, what: `a source has a problem: ${message}` });
+      if (problem.source === 'api' && problem.file === undefined) return;
+      const what = `a source has a problem: ${problemText(problem)}`;
+      this.#options.onViolation({ invariant: 'defect', node, what });
     };
     const api = this.#options.hearsAtOnce === true ? sources.atOnce : this.#cluster.pods;
-    const lists = { file: sources.file, api };
+    const lists = { file: sources.file, local: sources.local, api };
     return podConfig(lists, { now: () => clock.now(), onProblem }).pipe(
       map(channelEvent),
       takeUntil(this.#crashed),
@@ -320,6 +358,10 @@ export class AgentRun {
 
   #judged(effects: PodEffects): PodEffects {
     const judged = (name: EffectName) => async (context: PodContext, signal: AbortSignal) => {
+      if (this.#isAlive && name === 'syncPod' && this.#options.sources.mustStayDeleted(context.uid))
+        this.#violated('13', context.uid, 'was deleted by hand, and is started');
+      if (this.#isAlive && name === 'syncPod' && this.#options.sources.mustStayEnded(context.uid))
+        this.#violated('14', context.uid, 'has come to its end, and is started');
       const ended = this.#isAlive ? this.lifecycle.effectBegins(name, context, signal) : undefined;
       try {
         return await effects[name](context, signal);

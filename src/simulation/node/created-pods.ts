@@ -24,8 +24,17 @@ export class CreatedPods {
     return this.#pods.get(uid)?.spec;
   }
 
-  /** Whether the pod came from a manifest file: of static pods with one name, only one may run. */
   isStatic(uid: string): boolean {
     return this.#pods.get(uid)?.source === 'file';
+  }
+
+  /** Whether it is an ordinary pod of a manifest. */
+  isLocal(uid: string): boolean {
+    return this.#pods.get(uid)?.source === 'local';
+  }
+
+  /** Whether the pod came from a manifest: of those with one name, only one may run. */
+  isOfManifest(uid: string): boolean {
+    return this.isStatic(uid) || this.isLocal(uid);
   }
 }

@@ -1,5 +1,6 @@
 /** One simulated node: a runtime, a disk and sources that outlive its agents, and the agent that runs now. */
-import type { SimulatedDisk } from './simulated-node.ts';
+import type { SimulatedDisk } from './simulated-disk.ts';
+import type { EndedPod } from '../../policies/pod/ended-pod.ts';
 import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
@@ -12,6 +13,8 @@ import type { RequestUnderWay } from '../api/api-witness.ts';
 import { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
+import { ContentJudge } from '../judges/contents/content-judge.ts';
+import { ObjectVersions } from '../judges/contents/object-versions.ts';
 import { AgentRun } from './agent-run.ts';
 import { CreatedPods } from './created-pods.ts';
 import { NodeChanges } from './node-changes.ts';
@@ -20,6 +23,12 @@ import { SimulatedSources } from './simulated-sources.ts';
 
 /** The API server may become reachable up to this much later than an agent starts. */
 const MAX_API_DELAY_MS = 30_000;
+
+/** Containers find the API server by it. */
+const API_SERVICE = {
+  metadata: { name: 'kubernetes', namespace: 'default' },
+  spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, protocol: 'TCP' }] },
+};
 
 export interface HostOptions {
   readonly node: number;
@@ -44,6 +53,9 @@ export class Host {
   readonly apiJudge: ApiJudge;
   readonly sources: SimulatedSources;
   readonly disk: SimulatedDisk = new Map();
+  readonly versions: ObjectVersions;
+  /** The pods that must not start again, as the disk has them. */
+  #endedPods: readonly EndedPod[] = [];
   readonly #options: HostOptions;
   readonly #pods = new CreatedPods();
   readonly #resources: SimulatedResources | undefined;
@@ -51,6 +63,8 @@ export class Host {
   #faults: ReadonlySet<Fault>;
   #agentRun: AgentRun | undefined;
   #agentRuns = 0;
+  /** UIDs of ordinary pods of manifests that an agent was told to end, or had a reason to end. */
+  readonly #hadReasonToEnd = new Set<string>();
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -58,9 +72,10 @@ export class Host {
     const { clock, random, resources } = options;
     const faults = runtimeFaults(options.faults, random);
     const images = resources?.oldImages ?? [];
-    this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.apiJudge = this.#buildApiJudge();
     this.api = this.#buildApi();
+    this.versions = new ObjectVersions(this.api.store.changes);
+    this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
     this.#changes = this.#buildChanges();
@@ -116,6 +131,13 @@ export class Host {
       runtime: () => this.runtime,
       agentRun: () => this.#agentRun,
       pods: this.#pods,
+      contents: new ContentJudge({
+        versions: this.versions,
+        disk: this.disk,
+        specOf: (uid) => this.#pods.specOf(uid),
+        isStatic: (uid) => this.#pods.isStatic(uid),
+        violated: (uid, what) => this.#violated({ invariant: 'contents', node, uid, what }),
+      }),
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => this.#changes.callBegan(call),
       onChange: () => this.#resources?.changed(),
@@ -132,6 +154,7 @@ export class Host {
       pods: this.#pods,
       agent: {
         kill: (uid, kill) => this.#kill(uid, kill),
+        delete: (uid, graceSeconds) => void this.#agentRun?.delete(uid, graceSeconds),
         crash: (downMs) => this.#crashAgent(downMs),
         restart: (downMs) => this.#restartAgent(downMs),
       },
@@ -148,11 +171,13 @@ export class Host {
       random,
       faults: () => apiFaults(this.#faults),
       witness: {
+        requestBegan: (request) => this.apiJudge.requestBegan(request),
         requestLands: (request) => this.apiJudge.requestLands(request),
         requestEnded: (request, answer) => this.#requestEnded(request, answer),
       },
     });
     api.store.changes.subscribe((change) => this.apiJudge.changed(change));
+    api.operations.create({ resource: 'services', namespace: 'default' }, API_SERVICE);
     return api;
   }
 
@@ -180,8 +205,10 @@ export class Host {
         wasMadeAgain: (uid) => this.sources.wasMadeAgain(uid),
         isForeign: ({ connection, abandoned }) => abandoned || connection !== run()?.connection.id,
       },
+      mirrorPodAt: (name) => this.sources.mirrorPod(name),
       staticNameOf: (uid) => (this.#pods.isStatic(uid) ? this.#pods.nameOf(uid) : undefined),
       wantedUID: (name) => this.sources.staticPods.find((pod) => pod.metadata.name === name)?.metadata.uid,
+      wasDeletedByHand: (uid) => this.sources.wasDeletedByHand(uid),
       wasWantedAgain: (uid) => this.sources.wasMadeAgain(uid),
       isEnding: (uid) => run()?.lifecycle.isEnding(uid) ?? false,
       onViolation: (violation) => this.#violated(violation),
@@ -220,12 +247,19 @@ export class Host {
       sources: this.sources,
       api: this.api,
       hearsAtOnce: this.#options.hearsAtOnce,
+      endedPods: {
+        stored: this.#endedPods,
+        write: (pods) => {
+          this.#endedPods = pods;
+        },
+      },
       nodeFacts: () => nodeFacts(ordinal),
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),
+      hadReasonToEnd: (uid) => this.hadReasonToEnd(uid),
       onViolation: (violation) => this.#violated(violation),
     });
   }
@@ -238,6 +272,7 @@ export class Host {
     if (this.#agentRun === undefined) return;
     this.#options.tally.agentsKilled += 1;
     this.tell('the agent is killed');
+    this.#keepReasons(this.#agentRun);
     this.#agentRun.crash();
     this.#agentRun = undefined;
     this.apiJudge.lease.abandoned();
@@ -248,14 +283,31 @@ export class Host {
     const run = this.#agentRun;
     if (run === undefined) return;
     this.tell('the agent is stopped');
+    this.#keepReasons(run);
     this.#agentRun = undefined;
     this.apiJudge.lease.abandoned();
     void run.stop().then(() => this.#options.clock.setTimeout(() => this.#startAgent(), downMs));
   }
 
+  /** Whether an earlier agent was told to end the ordinary pod of a manifest, or had a reason to: it stays ended. */
+  hadReasonToEnd(uid: string): boolean {
+    return this.#hadReasonToEnd.has(uid);
+  }
+
+  /** What the agent knows of ends is gone with it. */
+  #keepReasons({ killed, admission }: AgentRun): void {
+    for (const { metadata } of this.sources.pods) {
+      const { uid } = metadata;
+      if (this.#pods.isLocal(uid) && (killed.has(uid) || admission.hasReasonToEnd(uid)))
+        this.#hadReasonToEnd.add(uid);
+    }
+  }
+
   #onFinished(uid: string): void {
     const { tally } = this.#options;
     const run = this.#agentRun;
+    // One that was asked for again while it ended starts again.
+    if (this.#pods.isLocal(uid) && run?.lifecycle.ordersOf(uid)?.again !== true) this.sources.ended(uid);
     const { isPreempted = false, evictedFor, rejection } = run?.admission.record(uid) ?? {};
     tally.podsEnded += 1;
     if (isPreempted) tally.preempted += 1;

@@ -1,4 +1,5 @@
 /** Carries out the changes of a plan on one node: to its sources, its runtime and its agent. */
+import { hasReason } from '../../cluster/service/api-error.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
@@ -15,6 +16,8 @@ type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Ki
 /** What the changes need of the agent that runs. */
 export interface ChangedAgent {
   kill(uid: string, kill: Kill): void;
+  /** As a person on the node does it. */
+  delete(uid: string, graceSeconds?: number): void;
   crash(downMs: number): void;
   restart(downMs: number): void;
 }
@@ -34,6 +37,7 @@ export interface NodeChangesOptions {
 
 /** A condition that a controller of the cluster sets. */
 const GATE = 'example.com/gate';
+const NAMESPACE = 'default';
 
 export class NodeChanges {
   readonly #options: NodeChangesOptions;
@@ -95,7 +99,7 @@ export class NodeChanges {
         this.#ambushes.set(name, { number, ...change });
         break;
       default:
-        this.#applyToNode(name, change);
+        this.#applyToNode(number, name, change);
     }
   }
 
@@ -118,12 +122,17 @@ export class NodeChanges {
   }
 
   /** Changes to the runtime, the agent and the API server. All other changes are made to the sources. */
-  #applyToNode(name: string, change: Change): void {
+  #applyToNode(number: number, name: string, change: Change): void {
     const { runtime, clock, agent, api } = this.#options;
     switch (change.kind) {
       case 'kill':
         this.#kill(name, change);
         break;
+      case 'delete by hand': {
+        const uid = this.#options.sources.get(name)?.metadata.uid;
+        if (uid !== undefined && this.#options.pods.isOfManifest(uid)) agent.delete(uid, change.graceSeconds);
+        break;
+      }
       case 'end container':
         this.#endContainer(name, change.code);
         break;
@@ -152,6 +161,29 @@ export class NodeChanges {
         this.#cordon(change.unschedulable);
         break;
       default:
+        this.#applyToContents(number, change);
+    }
+  }
+
+  #applyToContents(number: number, change: Change): void {
+    if (change.kind !== 'set object' && change.kind !== 'delete object') return;
+    const { resource, name } = change;
+    const { store, operations } = this.#options.api;
+    const target = { resource, namespace: NAMESPACE, name };
+    const before = store.get(resource, target);
+    if (change.kind === 'delete object') {
+      if (before !== undefined) operations.delete(target);
+      return;
+    }
+    const { immutable, keys } = change;
+    const data = Object.fromEntries(keys.map((key) => [key, contentOf(change, key, number)]));
+    const object = { metadata: { name, namespace: NAMESPACE }, data, ...(immutable && { immutable }) };
+    try {
+      if (before === undefined) operations.create({ resource, namespace: NAMESPACE }, object);
+      else operations.update(target, object);
+    } catch (error) {
+      // It is immutable.
+      if (!hasReason(error, 'Invalid')) throw error;
     }
   }
 
@@ -166,7 +198,7 @@ export class NodeChanges {
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
     const { pods, sources, clock } = this.#options;
     pods.add({ uid, name, source, spec });
-    const metadata = { name, namespace: 'default', uid, creationTimestamp: rfc3339(clock.now()) };
+    const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp: rfc3339(clock.now()) };
     sources.create(source, { metadata, spec });
   }
 
@@ -191,6 +223,12 @@ export class NodeChanges {
     const uid = sources.get(name)?.metadata.uid;
     return uid === undefined ? [] : [...runtime.sandboxesOf(uid)];
   }
+}
+
+/** It tells where it is from. Those of Secrets are base64. */
+function contentOf({ resource, name }: ChangeOf<'set object'>, key: string, number: number): string {
+  const text = `${name}/${key}/${String(number)}`;
+  return resource === 'secrets' ? btoa(text) : text;
 }
 
 function withLabel(pod: Pod, version: string): Pod {

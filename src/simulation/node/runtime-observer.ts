@@ -7,6 +7,7 @@ import type {
 } from '../../runtime/simulated/witness.ts';
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
+import type { ContentJudge } from '../judges/contents/content-judge.ts';
 import { isRead, secondInstance } from '../judges/runtime-truth.ts';
 import type { Tally } from '../tally.ts';
 import type { AgentRun } from './agent-run.ts';
@@ -18,6 +19,8 @@ export interface RuntimeObserverOptions {
   /** Undefined while no agent runs. */
   readonly agentRun: () => AgentRun | undefined;
   readonly pods: CreatedPods;
+  /** Is told of the containers whose start was waited for. */
+  readonly contents: Pick<ContentJudge, 'started'>;
   readonly tally: Tally;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, what: string, isMinor?: boolean) => void;
@@ -66,6 +69,7 @@ export class RuntimeObserver implements RuntimeWitness {
     const other = secondInstance(runtime(), container);
     if (other !== undefined) this.#violated('I10', uid, `${metadata.name} runs twice: ${other.id} and ${id}`);
     if (!this.#isOfEarlierAgent(id, uid)) this.#checkStaticName(uid);
+    if (!this.#isUnawaited(id, uid)) this.#options.contents.started(container);
   }
 
   containerEnded({ uid, id, metadata, exitCode }: ContainerTruth): void {
@@ -88,9 +92,9 @@ export class RuntimeObserver implements RuntimeWitness {
     const { pods, runtime } = this.#options;
     const run = this.#options.agentRun();
     const name = pods.nameOf(uid);
-    if (run === undefined || name === undefined || !pods.isStatic(uid)) return;
+    if (run === undefined || name === undefined || !pods.isOfManifest(uid)) return;
     for (const other of runtime().uids()) {
-      if (other === uid || pods.nameOf(other) !== name || !pods.isStatic(other)) continue;
+      if (other === uid || pods.nameOf(other) !== name || !pods.isOfManifest(other)) continue;
       if (!this.#hasRunSince(other, run.startedAt) || run.lifecycle.hasEnded(other)) continue;
       this.#violated('I6', uid, `starts while ${other} of the same name runs`);
     }
@@ -103,6 +107,12 @@ export class RuntimeObserver implements RuntimeWitness {
       .runtime()
       .inFlight(uid)
       .some((call) => call.target === id && call.abandoned && call.connection !== connection?.id);
+  }
+
+  /** The pod may be gone by now. */
+  #isUnawaited(id: string, uid: string): boolean {
+    const calls = this.#options.runtime().inFlight(uid);
+    return calls.some(({ target, abandoned }) => target === id && abandoned);
   }
 
   /** Something of the pod has run since before that time. The agent cannot know of what abandoned calls start later. */

@@ -1,11 +1,12 @@
 import { BehaviorSubject, filter, map, type Observable, startWith } from 'rxjs';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
+import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 
-export type SourceName = 'file' | 'api';
+export type SourceName = 'file' | 'api' | 'local';
 
 interface Wanted {
   readonly source: SourceName;
@@ -16,17 +17,25 @@ const EMPTY: SourceUpdate = { pods: [], problems: [] };
 const NAMESPACE = 'default';
 
 /**
- * The pods that are wanted on a simulated node, by manifest files and by the users of its cluster. They outlive the agents. One pod
- * per name; the mirror pod of a static pod does not count.
+ * The pods that are wanted on a simulated node, by manifest files, static or not, and by the users of its cluster. They outlive the
+ * agents. One pod per name; the mirror pod of a static pod does not count.
  */
 export class SimulatedSources {
   readonly file = new BehaviorSubject<SourceUpdate>(EMPTY);
+  readonly local = new BehaviorSubject<SourceUpdate>(EMPTY);
   readonly #api: SimulatedApiServer;
   readonly #static = new Map<string, Pod>();
+  readonly #local = new Map<string, Pod>();
   /** UIDs of the pods that were deleted or removed at any time. */
   readonly #endAsked = new Set<string>();
   /** UIDs that were made a second time. A real API server never does that; a node sees it where a list is too old. */
   readonly #madeAgain = new Set<string>();
+  /** UIDs of pods of manifests that a person deleted on the node at any time. */
+  readonly #deletedByHand = new Set<string>();
+  /** Those of which the manifest has not changed since. */
+  readonly #mustStayDeleted = new Set<string>();
+  /** UIDs of ordinary pods of manifests that have come to their end, and whose manifests have not gone away since. */
+  readonly #mustStayEnded = new Set<string>();
   /** By name, the last pod of that name, as it was before its deletion. */
   readonly #last = new Map<string, Wanted>();
 
@@ -35,11 +44,15 @@ export class SimulatedSources {
   }
 
   get(name: string): Pod | undefined {
-    return this.#static.get(name) ?? this.#stored(name, 'ordinary');
+    return this.#manifestPod(name) ?? this.#stored(name, 'ordinary');
   }
 
   get pods(): readonly Pod[] {
-    return [...this.#static.values(), ...this.objects.filter((pod) => !isMirrorPod(pod))];
+    return [
+      ...this.#static.values(),
+      ...this.#local.values(),
+      ...this.objects.filter((pod) => !isMirrorPod(pod)),
+    ];
   }
 
   get staticPods(): readonly Pod[] {
@@ -49,6 +62,10 @@ export class SimulatedSources {
   /** All pods at the API server, mirror pods included. */
   get objects(): readonly Pod[] {
     return this.#api.store.list('pods') as readonly unknown[] as readonly Pod[];
+  }
+
+  mirrorPod(name: string): Pod | undefined {
+    return this.#stored(name, 'mirror');
   }
 
   /** The pods at the API server, for an agent that hears of each change at once. */
@@ -70,6 +87,38 @@ export class SimulatedSources {
     return this.#madeAgain.has(uid);
   }
 
+  /**
+   * A person deletes a pod of a manifest, as the agent knows it, on the node. Returns the function to be called when the agent has said that
+   * it is done: from then on the pod must stay ended, unless its manifest has changed meanwhile.
+   */
+  deleteByHand({ metadata, spec }: Pod): () => void {
+    const { name, uid, labels } = metadata;
+    this.#deletedByHand.add(uid);
+    const pod = this.#manifestPod(name);
+    // The agent may not have heard of the newest manifest.
+    const isNewest = pod !== undefined && equalJson([pod.metadata.labels, pod.spec], [labels, spec]);
+    return () => {
+      if (isNewest && this.#manifestPod(name) === pod) this.#mustStayDeleted.add(uid);
+    };
+  }
+
+  wasDeletedByHand(uid: string): boolean {
+    return this.#deletedByHand.has(uid);
+  }
+
+  mustStayDeleted(uid: string): boolean {
+    return this.#mustStayDeleted.has(uid);
+  }
+
+  /** An ordinary pod of a manifest has come to its end: it must not start again, unless its manifest is not there any more. */
+  ended(uid: string): void {
+    for (const { metadata } of this.#local.values()) if (metadata.uid === uid) this.#mustStayEnded.add(uid);
+  }
+
+  mustStayEnded(uid: string): boolean {
+    return this.#mustStayEnded.has(uid);
+  }
+
   /** Replaces the pod of that name, like a changed manifest, or a pod that was deleted by force and created again. */
   create(source: SourceName, { metadata, spec }: Pod): void {
     this.remove(metadata.name);
@@ -77,7 +126,7 @@ export class SimulatedSources {
     const annotations = { ...metadata.annotations, [CONFIG_HASH_ANNOTATION]: metadata.uid };
     this.#make({
       source,
-      pod: source === 'api' ? bound : { ...bound, metadata: { ...metadata, annotations } },
+      pod: source === 'file' ? { ...bound, metadata: { ...metadata, annotations } } : bound,
     });
   }
 
@@ -95,6 +144,8 @@ export class SimulatedSources {
       this.#make({ source: 'file', pod: change(pod) });
       return;
     }
+    // A changed manifest is another pod: that is a creation.
+    if (this.#local.has(name)) return;
     const stored = this.#stored(name, 'ordinary');
     if (stored === undefined) return;
     const changed = change(stored);
@@ -104,9 +155,9 @@ export class SimulatedSources {
       this.#last.set(name, { source: 'api', pod: { metadata, spec } });
   }
 
-  /** The manifest of a static pod is removed at once. */
+  /** A manifest is removed at once. */
   delete(name: string, graceSeconds: number): void {
-    if (this.#static.has(name)) {
+    if (this.#manifestPod(name) !== undefined) {
       this.remove(name);
       return;
     }
@@ -134,7 +185,9 @@ export class SimulatedSources {
     const pod = this.get(name);
     if (pod === undefined) return;
     this.#endAsked.add(pod.metadata.uid);
-    if (this.#static.delete(name)) this.#publish();
+    this.#mustStayDeleted.delete(pod.metadata.uid);
+    this.#mustStayEnded.delete(pod.metadata.uid);
+    if (this.#static.delete(name) || this.#local.delete(name)) this.#publish();
     else this.#forceDelete(name);
   }
 
@@ -142,6 +195,9 @@ export class SimulatedSources {
   clear(): void {
     for (const { metadata } of this.pods) this.#endAsked.add(metadata.uid);
     this.#static.clear();
+    this.#local.clear();
+    this.#mustStayDeleted.clear();
+    this.#mustStayEnded.clear();
     this.#publish();
     for (const { metadata } of this.pods) this.#api.operations.delete(target(metadata.name));
   }
@@ -150,8 +206,11 @@ export class SimulatedSources {
     const { source, pod } = wanted;
     const { name, uid } = pod.metadata;
     if (pod.metadata.deletionTimestamp === undefined) this.#last.set(name, wanted);
-    if (source === 'file') {
-      this.#static.set(name, pod);
+    // It starts a second time, with another mirror pod.
+    if (this.#deletedByHand.has(uid)) this.#madeAgain.add(uid);
+    this.#mustStayDeleted.delete(uid);
+    if (source !== 'api') {
+      (source === 'file' ? this.#static : this.#local).set(name, pod);
       this.#publish();
       return;
     }
@@ -170,8 +229,13 @@ export class SimulatedSources {
     return pod !== undefined && isMirrorPod(pod) === (kind === 'mirror') ? pod : undefined;
   }
 
+  #manifestPod(name: string): Pod | undefined {
+    return this.#static.get(name) ?? this.#local.get(name);
+  }
+
   #publish(): void {
     this.file.next({ pods: this.staticPods, problems: [] });
+    this.local.next({ pods: [...this.#local.values()], problems: [] });
   }
 }
 

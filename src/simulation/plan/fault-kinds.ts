@@ -1,6 +1,6 @@
 import type { RuntimeFaults } from '../../runtime/simulated/call-faults.ts';
 import type { ApiFaults } from '../api/api-faults.ts';
-import type { NodeFaults } from '../node/simulated-node.ts';
+import type { NodeFaults } from '../node/node-fault-draws.ts';
 import type { StatsFaults } from '../resources/simulated-stats.ts';
 
 /** The faults that can be switched on, with their texts for the help. */
@@ -14,7 +14,7 @@ export const FAULTS = {
   events: 'events of the runtime are lost, late, doubled or in the wrong order',
   'sandbox-death': 'a sandbox dies',
   exit: 'a container ends unexpectedly',
-  volumes: 'volumes cannot be mounted or released',
+  volumes: 'volumes cannot be mounted or released, or are mounted late',
   images: 'an image cannot be pulled',
   agent: 'the agent is killed or stopped at any step, and starts again',
   runtime: 'the runtime goes down and comes back; containers keep running',
@@ -78,8 +78,14 @@ export function apiFaults(faults: ReadonlySet<Fault>): ApiFaults {
 
 /** Probabilities of faults of the node itself. */
 export function nodeFaults(faults: ReadonlySet<Fault>): NodeFaults {
-  const volumes = faults.has('volumes') ? 0.1 : 0;
-  return { mount: volumes, release: volumes, pull: faults.has('images') ? 0.1 : 0 };
+  const volumes = faults.has('volumes') ? 1 : 0;
+  return {
+    mount: 0.1 * volumes,
+    mountHang: 0.05 * volumes,
+    mountOutage: 0.05 * volumes,
+    release: 0.1 * volumes,
+    pull: faults.has('images') ? 0.1 : 0,
+  };
 }
 
 /** Probabilities of faults when the node is measured. */

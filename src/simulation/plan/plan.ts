@@ -3,6 +3,9 @@ import TinyQueue from 'tinyqueue';
 import type { CallName } from '../../runtime/simulated/latencies.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import { type ClusterChange, clusterChanges } from './cluster-changes.ts';
+import { type ContentChange, contentChanges } from './content-changes.ts';
+import { type HandDeletion, handDeletions } from './hand-deletions.ts';
+import { withContents, withoutContents } from './pod-contents.ts';
 import { podSpec } from './pod-specs.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
 
@@ -18,13 +21,15 @@ export interface PlanOptions {
 /** What an operation does. A change that needs a pod does nothing if the name has none. */
 export type Change =
   | ClusterChange
-  | { readonly kind: 'create'; readonly source: 'file' | 'api'; readonly spec: PodSpec }
+  | ContentChange
+  | HandDeletion
+  | { readonly kind: 'create'; readonly source: 'file' | 'api' | 'local'; readonly spec: PodSpec }
   /** Creates the last pod of the name again, with its UID. */
   | { readonly kind: 'create again' }
   | { readonly kind: 'flap'; readonly times: number }
   | { readonly kind: 'relabel'; readonly times: number }
   | { readonly kind: 'change image' }
-  /** The API server sets a deletionTimestamp. A static pod's manifest is removed. */
+  /** The API server sets a deletionTimestamp. The manifest of another pod is removed. */
   | { readonly kind: 'delete'; readonly graceSeconds: number }
   /** The pod is removed from its source at once. */
   | { readonly kind: 'remove' }
@@ -100,25 +105,49 @@ function enqueue(queue: TinyQueue<Ahead>, slot: number, later: Operations): void
 }
 
 /**
- * The operations of each name on each node, and those of each node's cluster. All names draw from one sequence of random numbers, one name after the other. So all
- * operations are drawn once here, to find where the numbers of the next name begin.
+ * The operations of each name on each node, those of each node's cluster and its objects, those of a person on each node, and those of
+ * pods that no API server knows. All of them draw from one sequence of random numbers, one after the other. So all operations are drawn
+ * once here, to find where the numbers of the next one begin.
  */
 function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
   const random = seededRandom(seed);
   const ofPods = Array.from({ length: nodes * pods }, (_, slot) => {
     const who = { node: Math.floor(slot / pods) + 1, name: `pod-${String((slot % pods) + 1)}` };
-    const ofTimes = random.fork();
-    const count = lengthOf(times(random, hours));
-    const ofChanges = random.fork();
-    for (let index = 0; index < count; index++) changes(index, random);
-    return operations(who, times(ofTimes, hours), ofChanges);
+    return operationsOf(who, random, hours);
   });
   const ofClusters = Array.from({ length: nodes }, (_, index) => {
     const ofChanges = random.fork();
     lengthOf(clusterChanges(random, { pods, hours }));
     return onNode(index + 1, clusterChanges(ofChanges, { pods, hours }));
   });
-  return [...ofPods, ...ofClusters];
+  const ofHands = Array.from({ length: nodes }, (_, index) => {
+    const ofDeletions = random.fork();
+    lengthOf(handDeletions(random, { pods, hours }));
+    return onNode(index + 1, handDeletions(ofDeletions, { pods, hours }));
+  });
+  const ofContents = Array.from({ length: nodes }, (_, index) => {
+    const ofChanges = random.fork();
+    lengthOf(contentChanges(random, { hours }));
+    return onNode(index + 1, contentChanges(ofChanges, { hours }));
+  });
+  const ofLocalPods = Array.from({ length: nodes }, (_, index) =>
+    localNames(pods).map((name) => operationsOf({ node: index + 1, name }, random, hours, ofLocalPod)),
+  );
+  return [...ofPods, ...ofClusters, ...ofHands, ...ofContents, ...ofLocalPods.flat()];
+}
+
+/** Takes as many numbers as the operations will. */
+function operationsOf(
+  who: Pick<Operation, 'node' | 'name'>,
+  random: SeededRandom,
+  hours: number,
+  adapted?: (change: Change) => Change,
+): Operations {
+  const ofTimes = random.fork();
+  const count = lengthOf(times(random, hours));
+  const ofChanges = random.fork();
+  for (let index = 0; index < count; index++) changes(index, random);
+  return operations(who, times(ofTimes, hours), ofChanges, adapted);
 }
 
 function* onNode(
@@ -132,9 +161,11 @@ function* operations(
   who: Pick<Operation, 'node' | 'name'>,
   times: Iterable<number>,
   random: SeededRandom,
+  adapted = (change: Change) => change,
 ): Operations {
   let index = 0;
-  for (const atMs of times) for (const change of changes(index++, random)) yield { atMs, ...who, change };
+  for (const atMs of times)
+    for (const change of changes(index++, random)) yield { atMs, ...who, change: adapted(change) };
 }
 
 function lengthOf(items: Iterable<unknown>): number {
@@ -164,11 +195,12 @@ const GRACES = [0, 1, 2, 5, 10, 30, 60];
 /** An item with a weight is drawn in proportion to it. */
 type Weighted<T> = readonly [weight: number, make: (random: SeededRandom) => T];
 
-const create = (random: SeededRandom): Change => ({
-  kind: 'create',
-  source: random.pick(['file', 'api']),
-  spec: podSpec(random),
-});
+/** A static pod may not refer to objects of the cluster. */
+const create = (random: SeededRandom): Change => {
+  const source = random.pick(['file', 'api'] as const);
+  const spec = podSpec(random);
+  return { kind: 'create', source, spec: source === 'api' ? withContents(spec, random) : spec };
+};
 
 const crash = (random: SeededRandom): Change => ({ kind: 'crash agent', downMs: random.integer(0, 60_000) });
 
@@ -235,4 +267,25 @@ function drawn<T>(weighted: readonly Weighted<T>[], random: SeededRandom): T {
   let left = random.next() * weighted.reduce((sum, [weight]) => sum + weight, 0);
   const chosen = weighted.find(([weight]) => (left -= weight) < 0);
   return (chosen ?? random.pick(weighted))[1](random);
+}
+
+/** How many names of such pods there are on a node, beside `pods` others. */
+export function localNames(pods: number): readonly string[] {
+  return Array.from({ length: Math.ceil(pods / 4) }, (_, index) => `local-${String(index + 1)}`);
+}
+
+/** A manifest that changes is a new pod, so what changes a pod in place becomes a deletion by hand, or a manifest that goes and comes. */
+export function ofLocalPod(change: Change): Change {
+  switch (change.kind) {
+    case 'create':
+      return { ...change, source: 'local', spec: withoutContents(change.spec) };
+    case 'relabel':
+      return { kind: 'delete by hand' };
+    case 'change image':
+      return { kind: 'flap', times: 1 };
+    case 'ambush':
+      return { ...change, change: ofLocalPod(change.change) };
+    default:
+      return change;
+  }
 }

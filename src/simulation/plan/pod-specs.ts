@@ -115,7 +115,12 @@ const SPECS: readonly SpecMaker[] = [
 /** A pod spec, with the defaults that the API server sets. */
 export function podSpec(random: SeededRandom): PodSpec {
   const spec = random.pick(SPECS)(random);
-  const completed = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec };
+  const completed = {
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+    enableServiceLinks: true,
+    ...spec,
+  };
   return withStorage(withRequests(completed, random), random);
 }
 

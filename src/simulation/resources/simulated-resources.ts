@@ -3,7 +3,7 @@ import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import { countedAmount } from '../../policies/admission/held-resources.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
-import type { SimulatedDisk } from '../node/simulated-node.ts';
+import type { SimulatedDisk } from '../node/simulated-disk.ts';
 import type { KeyedRandom } from './growth.ts';
 import type { NodeResources } from './node-resources.ts';
 import type { PodUse, StorageUse } from './node-use.ts';

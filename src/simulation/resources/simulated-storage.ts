@@ -2,7 +2,7 @@
 import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
-import type { SimulatedDisk } from '../node/simulated-node.ts';
+import type { SimulatedDisk } from '../node/simulated-disk.ts';
 import { drawn, drawnGrowth, grown, type KeyedRandom } from './growth.ts';
 import { type DiskUse, type StorageUse, sumOf } from './node-use.ts';
 import type { RunningTruth } from './running-use.ts';

@@ -7,10 +7,9 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { fileVersion } from './file-version.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
-import { readStaticPods } from './manifest-pods.ts';
+import { readManifestPods } from './manifest-pods.ts';
 import { isAbsence } from '../path-watch.ts';
-import type { ManifestProblem, SourceProblem } from '../source.ts';
-import type { StaticPodOrigin } from '../static-pod.ts';
+import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
 
 interface ManifestFile {
   /** Of the content that was read last; undefined when the file could not be read. */
@@ -25,6 +24,7 @@ interface ManifestFile {
 }
 
 export interface ReadingOptions {
+  readonly source: ManifestSource;
   readonly nodeName: string;
   /** The last good versions that an earlier agent has kept. */
   readonly lastGood?: LastGoodManifests;
@@ -68,7 +68,9 @@ export async function readManifests(
     return { seen: before.seen || !isUnknown(files.get(path)), files, problems: [], newestChangeAt };
   } catch (error) {
     options.signal?.throwIfAborted();
-    const problem = (message: string): readonly SourceProblem[] => [{ source: 'file', file: path, message }];
+    const problem = (message: string): readonly SourceProblem[] => [
+      { source: options.source, file: path, message },
+    ];
     if (isAbsence(error))
       return {
         seen: true,
@@ -149,20 +151,20 @@ async function parsed(
   content: Buffer,
   file: string,
   before: ManifestFile | undefined,
-  { nodeName, lastGood, signal }: ReadingOptions,
+  { source, nodeName, lastGood, signal }: ReadingOptions,
 ): Promise<Omit<ManifestFile, 'writtenAt' | 'version'>> {
   const digest = createHash('sha1').update(content).digest('hex');
   const isKnown = digest === before?.digest;
   const { pods, problems } = isKnown
     ? before
-    : await readStaticPods(content, originOf(file, nodeName), signal);
+    : await readManifestPods(content, originOf(file, source, nodeName), signal);
   if (problems.length > 0) return { digest, pods: before?.pods ?? [], problems };
   lastGood?.keep(file, content, digest);
   return { digest, pods, problems };
 }
 
-function originOf(file: string, nodeName: string): StaticPodOrigin {
-  return { source: 'file', location: file, nodeName };
+function originOf(file: string, source: ManifestSource, nodeName: string): ManifestOrigin {
+  return { source, location: file, nodeName };
 }
 
 /** A manifest that is broken when the agent starts has the pods of its last good version. */
@@ -195,8 +197,8 @@ async function allLastGood(
 
 async function lastGoodPods(
   file: string,
-  { lastGood, nodeName, signal }: ReadingOptions,
+  { source, lastGood, nodeName, signal }: ReadingOptions,
 ): Promise<readonly Pod[]> {
   const content = await lastGood?.read(file);
-  return content ? (await readStaticPods(content, originOf(file, nodeName), signal)).pods : [];
+  return content ? (await readManifestPods(content, originOf(file, source, nodeName), signal)).pods : [];
 }

@@ -6,7 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ManifestTask, ThreadMessage } from './manifest-worker.ts';
-import { frozen, type StaticPodOrigin, type StaticPods } from '../static-pod.ts';
+import { frozen, type ManifestPods } from '../pod-of-manifest.ts';
+import type { ManifestOrigin } from '../source.ts';
 
 /** The largest manifest that keeps all limits takes a tenth of this. */
 const TIMEOUT_MS = 60_000;
@@ -18,9 +19,9 @@ const ENTRY = fileURLToPath(new URL(`./manifest-worker.${EXTENSION}`, import.met
 /** Rejects only when `signal` aborts, which ends the thread. */
 export async function readInThread(
   content: Uint8Array,
-  origin: StaticPodOrigin,
+  origin: ManifestOrigin,
   signal?: AbortSignal,
-): Promise<StaticPods> {
+): Promise<ManifestPods> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const worker = new Worker(ENTRY, {
     workerData: { content, origin } satisfies ManifestTask,
@@ -38,7 +39,7 @@ export async function readInThread(
 }
 
 /** Takes one pod in each turn of the event loop: all at once would block it. */
-async function receive(worker: Worker, signal: AbortSignal): Promise<StaticPods> {
+async function receive(worker: Worker, signal: AbortSignal): Promise<ManifestPods> {
   const pods: Pod[] = [];
   for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) {
     const answer = message as ThreadMessage;

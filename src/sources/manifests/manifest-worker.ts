@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Pod } from '../../types/kubernetes.ts';
 import { parseManifest } from './read-manifest.ts';
-import type { ManifestProblem } from '../source.ts';
-import { staticPod, type StaticPodOrigin } from '../static-pod.ts';
+import type { ManifestOrigin, ManifestProblem } from '../source.ts';
+import { manifestPod } from '../pod-of-manifest.ts';
 
 export interface ManifestTask {
   readonly content: Uint8Array;
-  readonly origin: StaticPodOrigin;
+  readonly origin: ManifestOrigin;
 }
 
 /** One message for each pod, sent when the agent asks for it; then one with the problems. */
@@ -18,9 +18,9 @@ export type ThreadMessage =
 async function run(): Promise<void> {
   if (!parentPort) return;
   const { content, origin } = workerData as ManifestTask;
-  const { pods, problems } = parseManifest(content, origin.nodeName);
+  const { pods, problems } = parseManifest(content, origin);
   for (const pod of pods) {
-    parentPort.postMessage({ pod: staticPod(pod, origin) } satisfies ThreadMessage);
+    parentPort.postMessage({ pod: manifestPod(pod, origin) } satisfies ThreadMessage);
     await once(parentPort, 'message');
   }
   parentPort.postMessage({ problems } satisfies ThreadMessage);

@@ -11,7 +11,7 @@ import {
 import { parseYaml, YamlSyntaxError } from './manifest-yaml.ts';
 import { isTree, type Tree } from '../rules/place.ts';
 import { kindOf, shown } from '../rules/schema-problems.ts';
-import type { ManifestProblem } from '../source.ts';
+import type { ManifestOrigin, ManifestProblem } from '../source.ts';
 import { podProblems } from '../rules/validate-pod.ts';
 
 const PROBLEMS_SHOWN_MAX = 10;
@@ -27,10 +27,13 @@ export interface Manifest {
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Never throws. Lists at most ten problems, and counts the others. `nodeName` will be appended to the names of the pods. */
-export function parseManifest(bytes: Uint8Array, nodeName = ''): Manifest {
+/** Whose pods these are: there are further rules for static pods, and others for ordinary ones. */
+export type ManifestKind = Pick<ManifestOrigin, 'source' | 'nodeName'>;
+
+/** Never throws. Lists at most ten problems, and counts the others. */
+export function parseManifest(bytes: Uint8Array, kind: ManifestKind): Manifest {
   try {
-    return readManifest(bytes, nodeName);
+    return readManifest(bytes, kind);
   } catch (error) {
     const reason = withoutAlias(errorMessage(error));
     const message = error instanceof ManifestLimitError ? reason : `cannot be read: ${reason}`;
@@ -43,7 +46,7 @@ function withoutAlias(message: string): string {
   return message.replace(/^(Unresolved alias)\b.*$/su, '$1: a text that begins with * has to be in quotes');
 }
 
-function readManifest(bytes: Uint8Array, nodeName: string): Manifest {
+function readManifest(bytes: Uint8Array, kind: ManifestKind): Manifest {
   const { documents, problems: syntaxProblems } = parseDocuments(bytes);
   const copy = new BoundedCopy(bytes.length);
   const entries = documents.flatMap((document, index) =>
@@ -53,7 +56,7 @@ function readManifest(bytes: Uint8Array, nodeName: string): Manifest {
     throw new ManifestLimitError(
       `has ${entries.length} pods, more than ${PODS_MAX}: split it into several files`,
     );
-  const problems = [...syntaxProblems, ...entries.flatMap((entry) => entryProblems(entry, nodeName))];
+  const problems = [...syntaxProblems, ...entries.flatMap((entry) => entryProblems(entry, kind))];
   if (problems.length > 0) return { pods: [], problems: bounded(problems) };
   return { pods: entries.map(({ pod }) => pod as ManifestPod), problems };
 }
@@ -145,17 +148,17 @@ function wrongValue(object: Tree, field: string, wanted: readonly string[]): Man
   return [{ field, message: `must be ${wanted.join(' or ')} (got ${shown(value)})` }];
 }
 
-function entryProblems({ pod, prefix, problems }: PodEntry, nodeName: string): ManifestProblem[] {
-  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod, nodeName);
+function entryProblems({ pod, prefix, problems }: PodEntry, kind: ManifestKind): ManifestProblem[] {
+  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod, kind);
   return found.map(({ field, message }) => {
     const place = field === undefined ? prefix.replace(/[.: ]+$/, '') : `${prefix}${field}`;
     return place === '' ? { message } : { field: place, message };
   });
 }
 
-function sizeOrPodProblems(pod: unknown, nodeName: string): readonly ManifestProblem[] {
+function sizeOrPodProblems(pod: unknown, kind: ManifestKind): readonly ManifestProblem[] {
   const message = podSizeProblem(pod);
-  return message === undefined ? podProblems(pod, nodeName) : [{ message }];
+  return message === undefined ? podProblems(pod, kind) : [{ message }];
 }
 
 function bounded(problems: readonly ManifestProblem[]): ManifestProblem[] {

@@ -10,16 +10,16 @@ const STANDARD_FINALIZERS = ['kubernetes', 'orphan', 'foregroundDeletion'];
 const APPARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 const APPARMOR_PROFILE = /^(unconfined|runtime\/default|localhost\/.+)?$/;
 
-export function* metadataProblems(root: Place, nodeName: string): Problems {
+export function* metadataProblems(root: Place, nodeName: string | undefined): Problems {
   for (const metadata of child(root, 'metadata')) {
     if (metadata.value.name === undefined) yield problemAt(metadata, 'name', 'is required');
-    const lengthMax = NAME_LENGTH_MAX - nodeName.length - 1;
+    const lengthMax = NAME_LENGTH_MAX - (nodeName === undefined ? 0 : nodeName.length + 1);
     const { length } = text(metadata, 'name') ?? '';
     if (length > lengthMax && length <= NAME_LENGTH_MAX)
       yield problemAt(
         metadata,
         'name',
-        `must be at most ${lengthMax} characters: "-${nodeName}" is appended`,
+        `must be at most ${lengthMax} characters: "-${nodeName ?? ''}" is appended`,
       );
     yield* annotations(metadata, root);
     yield* finalizers(metadata);

@@ -13,8 +13,8 @@ const HANDLERS = ['exec', 'httpGet', 'tcpSocket'];
 const GRACE_PERIOD_SECONDS = 30;
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
-/** The problems between fields of the pod. Tolerates a pod that breaks the schema. */
-export function ruleProblems(pod: unknown, nodeName: string): ManifestProblem[] {
+/** The problems between fields of the pod. Tolerates a pod that breaks the schema. `nodeName`: where it will be appended to the name. */
+export function ruleProblems(pod: unknown, nodeName: string | undefined): ManifestProblem[] {
   if (!isTree(pod)) return [];
   const root: Place = { path: '', value: pod };
   return [...metadataProblems(root, nodeName), ...specProblems(root)];

@@ -7,22 +7,29 @@ import { withDefaults } from '../defaults/pod-defaults.ts';
 import { ruleProblems } from './pod-rules.ts';
 import { resourceProblems } from './resource-rules.ts';
 import { schemaProblems } from './schema-problems.ts';
-import type { ManifestProblem } from '../source.ts';
+import { localPodProblems } from './local-pod-rules.ts';
+import type { ManifestProblem, ManifestSource } from '../source.ts';
 
 /** Further errors get no details: to search a suggestion for each of a thousand unknown fields takes longer than to read them. */
 const ERRORS_DESCRIBED_MAX = 50;
 
+/** Whose pod it is. `nodeName`: it will be appended to the name of a static pod. */
+interface PodOrigin {
+  readonly source: ManifestSource;
+  readonly nodeName: string;
+}
+
 /** All problems of a pod of a file or URL: schema, rules between fields, references. A null member is a problem. */
-export function podProblems(pod: unknown, nodeName: string): ManifestProblem[] {
+export function podProblems(pod: unknown, { source, nodeName }: PodOrigin): ManifestProblem[] {
   const schemaErrors = validate(pod) ? [] : (validate.errors ?? []);
   return [
     ...schemaProblems(schemaErrors.slice(0, ERRORS_DESCRIBED_MAX)),
     ...schemaErrors.slice(ERRORS_DESCRIBED_MAX).map(() => ({ message: 'does not fit the schema' })),
-    ...ruleProblems(pod, nodeName),
+    ...ruleProblems(pod, source === 'local' ? undefined : nodeName),
     ...(schemaErrors.length === 0
       ? [...volumeRuleProblems(pod as Pod), ...resourceRuleProblems(pod as Pod)]
       : []),
-    ...apiReferenceProblems(pod),
+    ...(source === 'local' ? localPodProblems(pod) : apiReferenceProblems(pod, 'static pods')),
   ];
 }
 

@@ -16,6 +16,7 @@ import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/certificat
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -123,6 +124,15 @@ describe('the manager of a certificate', () => {
       `the certificate signing request ${name} brings no certificate: it was denied: Unknown who is it?`,
     );
     expect(manager.describe()).toContain(`${name} brings no certificate: it was denied: Unknown who is it?`);
+  });
+
+  test('tells of each request that brings no certificate', async () => {
+    const measurements = new RecordedMeasurements();
+    manager = open({ measurements });
+    start();
+    server.deny(await submitted());
+    await inState('BackingOff');
+    expect(measurements.told).toEqual(['client certificate not renewed']);
   });
 
   test('asks again when nobody signs within a quarter of an hour', async () => {

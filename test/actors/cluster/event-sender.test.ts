@@ -230,15 +230,49 @@ describe('a server that refuses', () => {
   });
 });
 
-test('after the stop nothing is sent, and nothing waits', async () => {
-  api.answer = () => {
-    throw noAnswer();
-  };
-  backOff();
-  backOff('other');
-  await clock.advance(0);
-  await events.stop();
-  backOff('third');
-  await clock.advance(1_000_000);
-  expect([api.requests.length, clock.armed, warnings]).toEqual([1, 0, []]);
+describe('an agent that ends', () => {
+  test('sends the events that wait, and takes no more', async () => {
+    for (const message of ['a', 'b', 'c']) backOff(message);
+    await events.stop();
+    expect(sent().map(({ message }) => message)).toEqual(['a', 'b', 'c']);
+    backOff('late');
+    await clock.advance(1_000_000);
+    expect([api.requests.length, clock.armed]).toEqual([0, 0]);
+  });
+
+  test('tries once more what waits for its next try', async () => {
+    api.answer = () => {
+      throw noAnswer();
+    };
+    backOff();
+    await clock.advance(0);
+    api.answer = () => ({});
+    await events.stop();
+    expect([api.requests.length, clock.armed]).toEqual([2, 0]);
+  });
+
+  test('does not wait for a server that does not answer', async () => {
+    api.answer = () => {
+      throw noAnswer();
+    };
+    for (const message of ['a', 'b', 'c']) backOff(message);
+    await clock.advance(0);
+    await events.stop();
+    await clock.advance(1_000_000);
+    expect([api.requests.length, clock.armed, warnings]).toEqual([2, 0, []]);
+  });
+
+  test('waits for a server that is slow, for two seconds', async () => {
+    api.answer = (_, signal) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(noAnswer())));
+    for (const message of ['a', 'b', 'c']) backOff(message);
+    await clock.advance(0);
+    let isStopped = false;
+    const stopped = events.stop().then(() => (isStopped = true));
+    await clock.advance(1_999);
+    expect(isStopped).toBe(false);
+    await clock.advance(1);
+    await stopped;
+    expect([api.requests.length, clock.armed, warnings]).toEqual([1, 0, []]);
+  });
 });

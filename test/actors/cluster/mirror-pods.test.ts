@@ -21,6 +21,7 @@ const NEVER = () => false;
 let api: ScriptedApi;
 let clock: VirtualClock;
 let desired: DesiredPods;
+let deleted: Set<string>;
 let node: Node | undefined;
 let warnings: string[];
 let mirrors: MirrorPods;
@@ -32,7 +33,8 @@ beforeEach(() => {
   node = NODE;
   warnings = [];
   const logger: Logger = { ...silentLogger, warn: (_, message) => void warnings.push(message) };
-  mirrors = new MirrorPods({ api, desired, nodeName: 'node-1', node: () => node, clock, logger });
+  deleted = new Set();
+  mirrors = new MirrorPods({ api, desired, deleted, nodeName: 'node-1', node: () => node, clock, logger });
 });
 
 function staticPod(uid: string): Pod {
@@ -143,6 +145,30 @@ describe('the mirror pod of a static pod', () => {
     expect([await sync(first), warnings, clock.armed]).toEqual([[CREATE], [], 0]);
   });
 
+  test('that exists already, and turns out meanwhile to be of an earlier life, is replaced', async () => {
+    want(first);
+    const answer = Promise.withResolvers<undefined>();
+    api.answer = () => answer.promise;
+    mirrors.reconcile(first);
+    want(first, mirrorPod('v1'));
+    desired.outlive('v1');
+    mirrors.reconcileAgain('web_default');
+    answer.reject(refusal('AlreadyExists'));
+    api.answer = () => undefined;
+    await clock.advance(0);
+    expect(api.taken()).toEqual([CREATE, DELETE, CREATE]);
+  });
+
+  test('of an earlier life is deleted also while the static pod waits to be started, unless it shows how that life ended', async () => {
+    want(first, mirrorPod('v1'));
+    expect(await cleanUp()).toEqual([]);
+    desired.outlive('v1');
+    expect(await cleanUp(() => true)).toEqual([DELETE]);
+    want(first, { ...mirrorPod('v1'), status: { phase: 'Failed' } });
+    desired.outlive('v1');
+    expect(await cleanUp()).toEqual([]);
+  });
+
   test('is made once, however many syncs come while the request is in flight', async () => {
     want(first);
     const answer = Promise.withResolvers<undefined>();
@@ -209,6 +235,30 @@ test('what the server refuses is tried again at the next sync', async () => {
   expect(api.taken()).toEqual([]);
   expect(await sync(first)).toEqual([CREATE]);
   expect(warnings).toHaveLength(1);
+});
+
+describe('the mirror pod of a static pod that a person has deleted', () => {
+  beforeEach(() => {
+    want(first, mirrorPod('v1'));
+    deleted.add('v1');
+  });
+
+  test('shows the end of its static pod, and is then deleted', async () => {
+    expect(await cleanUp(() => true)).toEqual([]);
+    expect(await cleanUp()).toEqual([DELETE]);
+  });
+
+  test('is not made again by a sync that is still under way', async () => {
+    want(first);
+    expect(await sync(first)).toEqual([]);
+  });
+
+  test('is made again when the static pod starts again', async () => {
+    await cleanUp();
+    want(first);
+    deleted.clear();
+    expect(await sync(first)).toEqual([CREATE]);
+  });
 });
 
 describe('an orphaned mirror pod', () => {

@@ -7,7 +7,7 @@ import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
-import { staticPod } from '../../../src/sources/static-pod.ts';
+import { manifestPod } from '../../../src/sources/pod-of-manifest.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import type { CoreEvent, Node, Pod } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
@@ -40,7 +40,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
   });
 
   const manifest = (name: string, image: string, more: Partial<Pod['spec']> = {}) =>
-    staticPod(
+    manifestPod(
       {
         apiVersion: 'v1',
         kind: 'Pod',
@@ -56,6 +56,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
     const mirrors = new MirrorPods({
       api: clients.main,
       desired,
+      deleted: new Set(),
       nodeName: controlPlane.nodeName,
       node: () => node,
       clock: systemClock,

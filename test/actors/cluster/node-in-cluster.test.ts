@@ -40,7 +40,7 @@ interface Agent extends Running {
 
 function agentOf(
   controlPlane: ControlPlane,
-  options: { readonly registerNode?: boolean; readonly user?: string } = {},
+  options: { readonly registerNode?: boolean; readonly user?: string; readonly lookMs?: number } = {},
 ): Agent {
   const { nodeName } = controlPlane;
   const clients = openApiClients(
@@ -61,7 +61,7 @@ function agentOf(
     ...shared,
     settings: {
       registerNode: options.registerNode ?? true,
-      nodeStatusUpdateFrequencyMs: LOOK_MS,
+      nodeStatusUpdateFrequencyMs: options.lookMs ?? LOOK_MS,
       nodeStatusReportFrequencyMs: 60_000,
       nodeLeaseDurationSeconds: LEASE_SECONDS,
     },
@@ -100,7 +100,8 @@ describeOnControlPlane('a node', (controlPlane) => {
   const untilRegistered = ({ node }: Agent) => waitFor(() => node.isRegistered, { what: 'the registration' });
 
   test('registers, with its taints and its status, and keeps its lease', async () => {
-    const agent = agentOf(controlPlane);
+    // It is also the time limit of requests: none may fail here.
+    const agent = agentOf(controlPlane, { lookMs: 10_000 });
     const node = await until('the node to be Ready', nodeNow, (seen) => ready(seen)?.status === 'True');
     expect(node.spec?.taints).toContainEqual({ key: 'dedicated', value: 'x', effect: 'NoSchedule' });
     expect(node.metadata.labels).toMatchObject({ disk: 'ssd', 'kubernetes.io/arch': 'amd64' });

@@ -26,9 +26,8 @@ describe('a new status', () => {
     manager.set(pod, RUNNING);
     await clock.advance(0);
     expect(server.requests).toEqual(['get web', 'patch web']);
-    const startTime = '2030-01-01T00:00:00Z';
     expect(server.patches).toEqual([
-      { metadata: { uid: pod.metadata.uid }, status: { phase: 'Running', qosClass: null, startTime } },
+      { metadata: { uid: pod.metadata.uid }, status: { phase: 'Running', qosClass: null } },
     ]);
     expect(writer.lagging).toBe(0);
   });
@@ -54,6 +53,96 @@ describe('a new status', () => {
     resolve(undefined);
     await clock.advance(0);
     expect(server.patches.map(({ status }) => status.message)).toEqual(['change 1', 'change 100']);
+  });
+
+  describe('of a pod that no node has begun', () => {
+    const untold = (name: string) => bound(name, {}, true);
+
+    test('is written without a look at the pod, with the UID', async () => {
+      const pod = untold('web');
+      manager.set(pod, RUNNING);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web']);
+      const status = { phase: 'Running', qosClass: null, startTime: '2030-01-01T00:00:00Z' };
+      expect(server.patches).toEqual([{ metadata: { uid: pod.metadata.uid }, status }]);
+    });
+
+    test('goes to no pod that has taken the name', async () => {
+      const pod = untold('web');
+      server.put({ ...testPod({ name: 'web', uid: 'another' }), status: { phase: 'Pending' } });
+      manager.set(pod, RUNNING);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web', 'get web']);
+      expect(server.statusOf('web')).toEqual({ phase: 'Pending' });
+    });
+
+    test('is written after a look where the answer to the first one was lost', async () => {
+      server.before = noAnswer;
+      const pod = untold('web');
+      manager.set(pod, { ...RUNNING, message: 'first' });
+      await clock.advance(0);
+      server.before = () => undefined;
+      manager.set(pod, RUNNING);
+      await clock.advance(5_000);
+      expect(server.requests).toEqual(['patch web', 'get web', 'patch web']);
+      expect(server.statusOf('web')).not.toHaveProperty('message');
+    });
+
+    test('that ends it is written after a look', async () => {
+      manager.set(untold('web'), SUCCEEDED);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['get web', 'patch web']);
+    });
+  });
+
+  describe('of a sandbox that stands', () => {
+    const SANDBOX = { type: 'PodReadyToStartContainers', status: 'True' };
+    const conditions = () => server.statusOf('web')?.conditions ?? [];
+    let pod: Pod;
+
+    beforeEach(async () => {
+      pod = bound('web');
+      manager.set(pod, { phase: 'Pending', conditions: [{ ...SANDBOX, status: 'False' }] });
+      await clock.advance(0);
+      server.requests.length = 0;
+      manager.sandboxReady(pod);
+      await clock.advance(999);
+    });
+
+    test('waits for the status that follows, and is written with it', async () => {
+      expect(server.requests).toEqual([]);
+      manager.set(pod, { phase: 'Running', conditions: [SANDBOX] });
+      await clock.advance(0);
+      expect(server.requests).toEqual(['patch web']);
+      expect(conditions()).toMatchObject([SANDBOX]);
+      await clock.advance(1_000);
+      expect(server.requests).toEqual(['patch web']);
+    });
+
+    test('is written after a second if none follows', async () => {
+      await clock.advance(1);
+      expect(server.requests).toEqual(['patch web']);
+      expect(conditions()).toMatchObject([SANDBOX]);
+    });
+
+    test('waits also while statuses of other pods are written', async () => {
+      manager.set(bound('other'), RUNNING);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['get other', 'patch other']);
+    });
+
+    test('is written before an agent ends', async () => {
+      await writer.flush();
+      expect(conditions()).toMatchObject([SANDBOX]);
+    });
+  });
+
+  test('of a sandbox that stands does not hold up the status before it', async () => {
+    const pod = bound('web');
+    manager.set(pod, { phase: 'Pending', message: 'first' });
+    manager.sandboxReady(pod);
+    await clock.advance(0);
+    expect(server.statusOf('web')).toMatchObject({ message: 'first' });
   });
 
   describe('soon after the server has answered', () => {
@@ -152,18 +241,6 @@ describe('a new status', () => {
     await clock.advance(0);
     expect(server.requests).toEqual(['get web']);
     expect(manager.get(pod.metadata.uid)).toBeUndefined();
-  });
-
-  test('of a pod that was forgotten and has come again is written as that of a new one', async () => {
-    const pod = bound('web');
-    for (const message of ['one', 'two', 'three']) {
-      manager.set(pod, { ...RUNNING, message });
-      await clock.advance(0);
-    }
-    manager.forget(pod.metadata.uid);
-    manager.set(pod, { ...RUNNING, message: 'again' });
-    await clock.advance(0);
-    expect(server.statusOf('web')?.message).toBe('again');
   });
 
   test('of a pod that the server does not have is not asked about again', async () => {

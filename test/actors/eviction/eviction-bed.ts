@@ -10,6 +10,7 @@ import type { SummaryOptions } from '../../../src/runtime/stats/stats-provider.t
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
 import { agentOn, type PathNode, LASTING_COMMAND, simulatedPathNode } from '../../paths/path-node.ts';
 import { requestingPod, type RequestingPod } from '../../support/admission.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { GI, type Left, nodeWith, settingsWith } from '../../support/eviction.ts';
 
 /** The free resources of the node, and the usage of its pods. */
@@ -91,6 +92,7 @@ export class EvictionBed {
   readonly events: string[] = [];
   readonly nodeEvents: string[] = [];
   readonly reclaimed: string[] = [];
+  readonly measurements = new RecordedMeasurements();
   /** UIDs of pods whose stop hangs. */
   readonly hung = new Set<string>();
   #agent: NodeAgent | undefined;
@@ -122,6 +124,7 @@ export class EvictionBed {
         },
       }),
       ...(cluster && { cluster: () => cluster }),
+      measurements: this.measurements,
       eviction: { configuration: settingsWith(settings), stats: () => Promise.resolve(this.figures) },
       recorder: {
         event: ({ name }, _type, reason) => {

@@ -34,6 +34,8 @@ describe('short of memory', () => {
       expect.objectContaining({ type: 'DisruptionTarget', status: 'True' }),
     );
     expect([bed.evicted(), bed.state('modest')]).toEqual([['greedy'], 'Syncing.Settled']);
+    const evictions = bed.measurements.told.filter((line) => line.startsWith('evicted'));
+    expect(evictions).toEqual(['evicted for memory.available']);
   });
 
   test('memory is measured as soon as the watch reports that it is short, before the period is over', async () => {

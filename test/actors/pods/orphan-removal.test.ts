@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import { OrphanRemoval } from '../../../src/actors/pods/orphan-removal.ts';
 import { PodRemoval } from '../../../src/actors/pods/pod-removal.ts';
+import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';
+import { newFolder } from '../../../src/simulation/node/simulated-disk.ts';
 import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
@@ -16,11 +18,9 @@ const RETRY_DELAY_MS = 60_000;
 function bed(...uids: string[]) {
   const clock = new VirtualClock();
   const runtime = new SimulatedRuntime({ clock, random: () => 0.5 }).connect();
-  const disk = new Map(
-    uids.map((uid) => [uid, { mounted: true, mountedAt: 0, instances: new Map<string, number>() }]),
-  );
-  const faults = { mount: 0, release: 0, pull: 0 };
-  const node = simulatedNode({ runtime, disk, now: () => 0, random: () => 0.5, faults: () => faults });
+  const disk = new Map(uids.map((uid) => [uid, { ...newFolder(), mounted: true }]));
+  const faults = { ...NO_NODE_FAULTS };
+  const node = simulatedNode({ runtime, disk, clock, random: () => 0.5, faults: () => faults });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   const podRuntime = new PodRuntime({
     runtime,

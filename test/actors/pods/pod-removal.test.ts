@@ -7,6 +7,7 @@ import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import { PodRuntime } from '../../../src/runtime/pods/pod-runtime.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { StartGate } from '../../../src/runtime/pods/start-gate.ts';
+import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';
 import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
@@ -29,13 +30,12 @@ async function bed(answerOf: (id: string) => Promise<void>) {
     await runtime.createContainer(sandboxId, config, sandboxConfig);
   }
   runtime.removeContainer = answerOf;
-  const faults = { mount: 0, release: 0, pull: 0 };
   const node = simulatedNode({
     runtime,
     disk: new Map(),
-    now: () => 0,
+    clock,
     random: () => 0.5,
-    faults: () => faults,
+    faults: () => NO_NODE_FAULTS,
   });
   const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
   await pleg.relist();

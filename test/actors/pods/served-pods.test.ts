@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
+import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
 import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
-import { servedPods } from '../../../src/actors/pods/served-pods.ts';
+import { podsForCluster, servedPods } from '../../../src/actors/pods/served-pods.ts';
 import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
@@ -41,4 +42,28 @@ test('a pod that waits is served with what it waits for, until it waits no more'
     status: STATUS,
     state: 'Syncing.Working',
   });
+});
+
+test('the cluster gets the pods of the sources without mirror pods; static pods with the status of this node', () => {
+  const ofSource = (name: string, annotations: Readonly<Record<string, string>>) => {
+    const { metadata, spec } = pod;
+    const status = { phase: 'Running' as const };
+    return { metadata: { ...metadata, name, uid: name, annotations }, spec, status };
+  };
+  const staticPod = ofSource('static', { 'kubernetes.io/config.source': 'file' });
+  const apiPod = ofSource('api', { 'kubernetes.io/config.source': 'api' });
+  const unknownPod = ofSource('unknown', { 'kubernetes.io/config.source': 'file' });
+  const mirrorPod = ofSource('mirror', {
+    'kubernetes.io/config.source': 'api',
+    'kubernetes.io/config.mirror': 'static',
+  });
+  const desired = new DesiredPods();
+  const statusManager = new StatusManager({ now: () => 0 });
+  for (const one of [staticPod, apiPod, unknownPod, mirrorPod]) desired.set(one);
+  for (const one of [staticPod, apiPod]) statusManager.set(one, { phase: 'Pending' });
+  expect([...podsForCluster(desired, statusManager)]).toEqual([
+    { ...staticPod, status: STATUS },
+    apiPod,
+    unknownPod,
+  ]);
 });

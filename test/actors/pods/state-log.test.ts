@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
 import { textLogger } from '../../../src/server/open-logger.ts';
-import { type Inspect, transitionLog, wayLog } from '../../../src/actors/pods/state-log.ts';
+import {
+  type Inspect,
+  transitionLog,
+  transitionLogSwitch,
+  wayLog,
+} from '../../../src/actors/pods/state-log.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
@@ -82,4 +87,23 @@ test('at level debug, each transition has a line, with its event', () => {
     { ...line, from: 'Syncing.Admitting', to: 'Syncing.Working', event: 'ADMITTED' },
     { ...line, from: 'Syncing.Working', to: 'Syncing.Settled', event: 'SYNC_DONE' },
   ]);
+});
+
+test('the log of transitions can be switched on and off while actors run', () => {
+  const lines: string[] = [];
+  const logger = textLogger('debug', { write: (line) => void lines.push(line) });
+  const input = { uid: 'uid-of-web', fullName: 'web_default', runtimeHolds: 'nothing' } as const;
+  const actor = createActor(podChart, { input }).start();
+  const logTransitions = transitionLogSwitch(actor, logger);
+  const linesOf = (...events: readonly PodEvent[]) => {
+    lines.length = 0;
+    for (const event of events) actor.send(event);
+    return lines.length;
+  };
+  expect(linesOf(...STARTED)).toBe(0);
+  logTransitions(true);
+  logTransitions(true);
+  expect(linesOf(SYNC, SYNCED)).toBe(1);
+  logTransitions(false);
+  expect(linesOf(SYNC, FAILED)).toBe(0);
 });

@@ -143,9 +143,24 @@ describe('the result of a probe counts at once', () => {
   });
 });
 
-test('a sandbox that stands is not shown of a pod without a status: the rest of it would be missing', () => {
-  manager.sandboxReady(pod);
-  expect(manager.entry(uid)).toBeUndefined();
+describe('a pod without a whole status gets none of a part alone: it would empty what the API server has of the pod', () => {
+  const fixed = testPod({ annotations: { 'kubernetes.io/config.source': 'file' } });
+
+  test.each<[what: string, tell: () => void]>([
+    ['a sandbox that stands', () => manager.sandboxReady(pod)],
+    ['a readiness probe', () => manager.setContainerReadiness(pod, 'containerd://c-1', true)],
+    ['a startup probe', () => manager.setContainerStartup(pod, 'containerd://c-1', true)],
+    ['the end of a static pod that nobody knows', () => manager.terminate(fixed)],
+  ])('%s', (_what, tell) => {
+    tell();
+    expect(manager.entry(uid)).toBeUndefined();
+    expect(news).toEqual([]);
+  });
+});
+
+test('a whole status counts as it is, even without a phase', () => {
+  expect(manager.set(pod, { qosClass: 'Burstable' })).toBe(true);
+  expect(version()).toBe(1);
 });
 
 test('a sandbox that stands is shown before its containers start', () => {
@@ -180,7 +195,7 @@ describe('the end', () => {
         containerStatuses: [{ state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } }],
       },
     });
-    expect(news.at(-1)).toEqual({ uid, isNew: false, podIsFinished: true });
+    expect(news.at(-1)).toEqual({ uid, isNew: false, podIsFinished: true, canWait: false });
   });
 
   test('of a static pod leaves its phase: its source decides whether it runs again', () => {
@@ -210,7 +225,7 @@ describe('a pod that is not admitted', () => {
 
   test('and is rejected has failed, without conditions', () => {
     manager.reject(pod, REJECTION, TIME);
-    expect(manager.isRejected(uid)).toBe(true);
+    expect(manager.isFinal(uid)).toBe(true);
     expect(manager.get(uid)).toEqual({
       phase: 'Failed',
       reason: 'OutOfcpu',
@@ -219,6 +234,6 @@ describe('a pod that is not admitted', () => {
       startTime: TIME,
     });
     manager.forget(uid);
-    expect(manager.isRejected(uid)).toBe(false);
+    expect(manager.isFinal(uid)).toBe(false);
   });
 });

@@ -17,7 +17,8 @@ import { CertificateServer } from '../../support/certificate-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Coverage } from '../coverage.ts';
 import { SILENT } from '../path-node.ts';
-import { type Path, type Step, story } from '../paths.ts';
+import type { Path, Step } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import {
   type CertificateState,
   EVENTS,
@@ -40,16 +41,11 @@ export async function replayCertificate(
   coverage: Coverage,
 ): Promise<void> {
   const replay = new CertificateReplay(kind, coverage);
-  try {
+  const steps = async () => {
     for (const step of path) await replay.step(step);
     replay.stop();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${kind}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
-    replay.end();
-  }
+  };
+  await replaying({ path, coverage, of: kind, steps, end: () => replay.end() });
 }
 
 class CertificateReplay {

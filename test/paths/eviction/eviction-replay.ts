@@ -36,7 +36,8 @@ import { facts, essence, isEqual, isSame } from './eviction-essence.ts';
 import { FIGURES, HeldFigures, type Measured, OVER_LIMIT, SAME_WITHOUT_FIGURES } from './eviction-figures.ts';
 import { EvictionRules } from './eviction-rules.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
-import { type Path, story } from '../paths.ts';
+import type { Path } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 
 type EvictionPath = Path<typeof evictionMachine>;
 
@@ -51,18 +52,16 @@ export async function replayEviction(
   coverage: Coverage,
 ): Promise<void> {
   const replay = new EvictionReplay(pathNode, situation, path, coverage);
-  try {
+  const steps = async () => {
     await replay.prepare();
     for (const index of path.keys()) await replay.step(index);
     await replay.finish();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${situation.resource}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
+  };
+  const end = async () => {
     await replay.stop();
     await pathNode.clear();
-  }
+  };
+  await replaying({ path, coverage, of: situation.resource, steps, end });
 }
 
 /** An event that the actor received, and its state after that. */

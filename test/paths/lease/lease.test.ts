@@ -8,7 +8,8 @@ import type { Lease } from '../../../src/types/kubernetes.ts';
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';
 import { Coverage } from '../coverage.ts';
 import { SILENT } from '../path-node.ts';
-import { type Environment, type Path, shortestPaths, story } from '../paths.ts';
+import { type Environment, type Path, shortestPaths } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 
 type LeaseState = SnapshotFrom<typeof leaseMachine>;
 
@@ -156,18 +157,15 @@ afterAll(() => coverage.print('all events in all states'));
 
 async function replay(path: Path<typeof leaseMachine>): Promise<void> {
   const it = new LeaseReplay(coverage);
-  try {
+  const steps = async () => {
     for (const { name, after } of path) {
       await it.step(name as Name);
       const { value, context } = it.state;
       expect({ value, ...essence(context) }).toEqual({ value: after.value, ...essence(after.context) });
     }
     await it.stop();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${story(path)}: ${error.message}`;
-    throw error;
-  }
+  };
+  await replaying({ path, coverage, steps });
 }
 
 test('every event in every state', async () => {

@@ -10,7 +10,8 @@ import { IDENTITY, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../supp
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';
 import type { Coverage } from '../coverage.ts';
 import { SILENT } from '../path-node.ts';
-import { type Path, type Step, story } from '../paths.ts';
+import type { Path, Step } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import {
   essence,
   LEASE_SECONDS,
@@ -29,14 +30,11 @@ export async function replayNode(
   coverage: Coverage,
 ): Promise<void> {
   const replay = new NodeReplay(registersItself, coverage);
-  try {
+  const steps = async () => {
     for (const step of path) await replay.step(step);
     await replay.stop();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${story(path)}: ${error.message}`;
-    throw error;
-  }
+  };
+  await replaying({ path, coverage, steps });
 }
 
 class NodeReplay {

@@ -15,7 +15,8 @@ import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
-import { type Path, type Step, story } from '../paths.ts';
+import type { Path, Step } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import { isAnswer, isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
 import { PodRules } from './pod-rules.ts';
 import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
@@ -34,16 +35,11 @@ export async function replayPod(
 ): Promise<void> {
   if (holds !== 'nothing') await leaveBehind(pathNode, holds);
   const replay = new PodReplay(pathNode, path, coverage);
-  try {
-    await replay.run();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${holds}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
+  const end = async () => {
     await replay.stop();
     await pathNode.clear();
-  }
+  };
+  await replaying({ path, coverage, of: holds, steps: () => replay.run(), end });
 }
 
 /** An earlier agent has left two containers. One or both have failed since. */

@@ -16,7 +16,8 @@ import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
-import { type Path, story } from '../paths.ts';
+import type { Path } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import {
   CPUS,
   GRACE_SECONDS,
@@ -48,19 +49,16 @@ export async function replayPreemption(
 ): Promise<void> {
   if (path.some(({ name }) => name === 'stillShort')) await leaveBehind(pathNode);
   const replay = new PreemptionReplay(pathNode, situation, path, coverage);
-  try {
+  const steps = async () => {
     await replay.prepare();
     for (const index of path.keys()) await replay.step(index);
     await replay.finish();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error)
-      error.message = `${JSON.stringify(situation)}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
+  };
+  const end = async () => {
     await replay.stop();
     await pathNode.clear();
-  }
+  };
+  await replaying({ path, coverage, of: JSON.stringify(situation), steps, end });
 }
 
 /** An earlier agent leaves a running pod. This agent knows it only after its source adds it. */

@@ -11,7 +11,8 @@ import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
 import { type PathNode, SILENT } from '../path-node.ts';
-import { type Path, type Step, story } from '../paths.ts';
+import type { Path, Step } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import {
   type Happening,
   type HappeningName,
@@ -36,18 +37,16 @@ export async function replayProbe(
   coverage: Coverage,
 ): Promise<void> {
   const replay = new ProbeReplay(pathNode, kind, coverage);
-  try {
+  const steps = async () => {
     await replay.prepare();
     for (const step of path) await replay.step(step);
     await replay.stop();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${kind}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
+  };
+  const end = async () => {
     await replay.end();
     await pathNode.clear();
-  }
+  };
+  await replaying({ path, coverage, of: kind, steps, end });
 }
 
 class ProbeReplay {

@@ -2,7 +2,8 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { shutdownMachine } from '../../../src/machines/shutdown-machine.ts';
 import { Coverage } from '../coverage.ts';
-import { type Path, shortestPaths, story } from '../paths.ts';
+import { type Path, shortestPaths } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import { environment } from './shutdown-environment.ts';
 import { ShutdownReplay } from './shutdown-replay.ts';
 
@@ -12,14 +13,11 @@ afterAll(() => coverage.print('all events in all states'));
 
 async function replay(path: Path<typeof shutdownMachine>): Promise<void> {
   const it = new ShutdownReplay(coverage);
-  try {
+  const steps = async () => {
     for (const step of path) await it.step(step);
     await it.stop();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${story(path)}: ${error.message}`;
-    throw error;
-  }
+  };
+  await replaying({ path, coverage, steps });
 }
 
 test('every event in every state', async () => {

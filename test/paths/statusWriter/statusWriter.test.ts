@@ -14,7 +14,8 @@ import { SILENT } from '../path-node.ts';
 import { type Environment, type Path, shortestPaths, story } from '../paths.ts';
 
 const coverage = new Coverage(statusWriterMachine);
-const PODS = ['a', 'b', 'c'].map((name) => ({ ...testPod({ name }), status: { phase: 'Pending' } }));
+const BEGUN = { phase: 'Pending', startTime: '2030-01-01T00:00:00Z' };
+const PODS = ['a', 'b', 'c'].map((name) => ({ ...testPod({ name }), status: BEGUN }));
 
 const EVENTS = {
   due: { type: 'DUE' },

@@ -13,7 +13,8 @@ import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, type Method, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
-import { type Path, type Step, story } from '../paths.ts';
+import type { Path, Step } from '../paths.ts';
+import { replaying } from '../replaying.ts';
 import {
   type FromPods,
   isFromPods,
@@ -37,18 +38,16 @@ export async function replaySupervisor(
   coverage: Coverage,
 ): Promise<void> {
   const replay = new SupervisorReplay(pathNode, sources, coverage);
-  try {
+  const steps = async () => {
     await replay.prepare();
     for (const step of path) await replay.step(step);
     await replay.finish();
-    coverage.replayed(path);
-  } catch (error) {
-    if (error instanceof Error) error.message = `${sources.join()}: ${story(path)}: ${error.message}`;
-    throw error;
-  } finally {
+  };
+  const end = async () => {
     await replay.stop();
     await pathNode.clear();
-  }
+  };
+  await replaying({ path, coverage, of: sources.join(), steps, end });
 }
 
 class SupervisorReplay {

@@ -34,6 +34,7 @@ function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<R
     return readFile(file);
   };
   return readManifests(folder, before, {
+    source: 'file',
     nodeName: 'node',
     now: () => Date.now() + LATER_MS,
     readContent,

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { INLINE_BYTES_MAX, readStaticPods } from '../../../src/sources/manifests/manifest-pods.ts';
-import type { StaticPods } from '../../../src/sources/static-pod.ts';
+import { INLINE_BYTES_MAX, readManifestPods } from '../../../src/sources/manifests/manifest-pods.ts';
+import type { ManifestPods } from '../../../src/sources/pod-of-manifest.ts';
 import { problemText } from '../../../src/sources/source.ts';
 import { manifest } from '../support.ts';
 
 const origin = { source: 'file', location: '/etc/pods/a.yaml', nodeName: 'node' } as const;
-const read = (text: string, signal?: AbortSignal) => readStaticPods(Buffer.from(text), origin, signal);
-const names = ({ pods }: StaticPods) => pods.map(({ metadata }) => metadata.name);
-const texts = ({ problems }: StaticPods) => problems.map(problemText);
+const read = (text: string, signal?: AbortSignal) => readManifestPods(Buffer.from(text), origin, signal);
+const names = ({ pods }: ManifestPods) => pods.map(({ metadata }) => metadata.name);
+const texts = ({ problems }: ManifestPods) => problems.map(problemText);
 const large = (text: string) => `${text}#${' '.repeat(INLINE_BYTES_MAX)}\n`;
 
 /** The result, and how many turns the event loop took before it was there. */
-async function counted(reading: Promise<StaticPods>): Promise<{ result: StaticPods; turns: number }> {
+async function counted(reading: Promise<ManifestPods>): Promise<{ result: ManifestPods; turns: number }> {
   let turns = 0;
   let isOver = false;
   const turn = () => {

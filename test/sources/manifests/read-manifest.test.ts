@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { parseManifest } from '../../../src/sources/manifests/read-manifest.ts';
 import { parse, podWith, podWithContainer, problemsOf } from '../support.ts';
 
+const KIND = { source: 'file', nodeName: 'node' } as const;
+
 describe('a manifest may be', () => {
   const yaml = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}\n';
 
@@ -81,11 +83,13 @@ describe('a manifest is refused', () => {
   }
 
   test('for bytes that are not UTF-8', () => {
-    expect(parseManifest(Buffer.from([0x6b, 0xff])).problems).toEqual([{ message: 'is not UTF-8 text' }]);
+    expect(parseManifest(Buffer.from([0x6b, 0xff]), KIND).problems).toEqual([
+      { message: 'is not UTF-8 text' },
+    ]);
   });
 
   test('for more than 10 MiB', () => {
-    expect(parseManifest(Buffer.alloc(10 * 1024 * 1024 + 1, '#')).problems).toEqual([
+    expect(parseManifest(Buffer.alloc(10 * 1024 * 1024 + 1, '#'), KIND).problems).toEqual([
       { message: 'is larger than 10 MiB' },
     ]);
   });

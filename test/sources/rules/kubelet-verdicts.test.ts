@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parseManifest } from '../../../src/sources/manifests/read-manifest.ts';
 import { problemText } from '../../../src/sources/source.ts';
-import { staticPod } from '../../../src/sources/static-pod.ts';
+import { manifestPod } from '../../../src/sources/pod-of-manifest.ts';
 
 interface Verdict {
   readonly name: string;
@@ -46,7 +46,7 @@ const ACCEPTED_ON_PURPOSE: Readonly<Record<string, string>> = {
 
 const parse = ({ name, metadata, spec }: Verdict) => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, ...metadata }, spec };
-  return parseManifest(Buffer.from(JSON.stringify(pod)), 'node');
+  return parseManifest(Buffer.from(JSON.stringify(pod)), { source: 'file', nodeName: 'node' });
 };
 const named = (list: readonly Verdict[]) => list.map((verdict): [string, Verdict] => [verdict.name, verdict]);
 const isMeant = ({ name }: Verdict) => name in REFUSED_ON_PURPOSE || name in ACCEPTED_ON_PURPOSE;
@@ -75,7 +75,7 @@ describe('as the kubelet', () => {
     (_name, verdict) => {
       const { pods, problems } = parse(verdict);
       expect(problems).toEqual([]);
-      const pod = staticPod(pods[0]!, { source: 'file', location: '/a', nodeName: 'node' });
+      const pod = manifestPod(pods[0]!, { source: 'file', location: '/a', nodeName: 'node' });
       expect(withoutEmpty(pod.spec)).toEqual(withoutEmpty(verdict.made));
     },
   );

@@ -3,7 +3,8 @@ import { podProblems } from '../../../src/sources/rules/validate-pod.ts';
 import { problemText } from '../../../src/sources/source.ts';
 import { podWith } from '../support.ts';
 
-const problems = (pod: unknown) => podProblems(pod, 'node').map((problem) => problemText(problem));
+const problems = (pod: unknown) =>
+  podProblems(pod, { source: 'file', nodeName: 'node' }).map((problem) => problemText(problem));
 
 test('a valid pod has no problems', () => {
   expect(problems(podWith({}))).toEqual([]);

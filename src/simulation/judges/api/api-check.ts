@@ -12,6 +12,8 @@ export interface ApiCheckFacts {
   readonly staticPods: readonly Pod[];
   /** Whether the pod was started and goes on: only such a static pod must have a mirror pod. */
   readonly isStarted: (uid: string) => boolean;
+  /** Whether a person has deleted the static pod on the node: then it has no mirror pod. */
+  readonly isDeletedByHand: (uid: string) => boolean;
   /** The status that the agent has of a pod. */
   readonly statusOf: (uid: string) => PodStatus | undefined;
   /** Whether the pod is finished for the agent, or the agent does not know it. */
@@ -46,6 +48,7 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   if (mirror.metadata.deletionTimestamp !== undefined) return 'its mirror pod is being deleted';
   const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
+  if (facts.isDeletedByHand(wanted.metadata.uid)) return 'has a mirror pod, and was deleted by hand';
   // One that waits to live again still has the mirror pod that shows the end of its earlier life.
   if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasEnded(uid) && !facts.isStarted(uid))
     return undefined;

@@ -13,7 +13,15 @@ export interface ApiJudgeOptions extends Omit<MirrorPodJudgeOptions, 'violated'>
   readonly node: number;
   readonly now: () => number;
   readonly truth: PodObjectTruth;
+  /** The mirror pod of that name at the API server. */
+  readonly mirrorPodAt: (name: string) => Pod | undefined;
   readonly onViolation: (violation: Violation) => void;
+}
+
+/** Empty: not known. */
+interface JudgedPod {
+  readonly uid: string;
+  readonly name?: string;
 }
 
 export class ApiJudge implements ApiWitness {
@@ -24,10 +32,14 @@ export class ApiJudge implements ApiWitness {
   /** The request that the server carries out now. */
   #landing: RequestUnderWay | undefined;
   readonly #hasChanged = new WeakSet<RequestUnderWay>();
+  /** Deletions of mirror pods that were right when they were sent. */
+  readonly #agreed = new WeakSet<RequestUnderWay>();
   /** By the UID of a pod object, the connection of the agent that has written it last. */
   readonly #writers = new Map<string, number>();
   /** Paths of objects at which something may have changed that the agent does not know of. */
   readonly #disturbed = new Set<string>();
+  /** The number of the agent's connection. */
+  #connection = 0;
 
   constructor(options: ApiJudgeOptions) {
     this.#options = options;
@@ -40,6 +52,14 @@ export class ApiJudge implements ApiWitness {
       violated: (subject, what) => violated('mirror pods', subject, what),
     });
     this.lease = new LeaseJudge({ now, violated: (what) => violated('lease', { uid: '' }, what) });
+  }
+
+  requestBegan(request: RequestUnderWay): void {
+    const { verb, target, connection } = request;
+    this.#connection = Math.max(this.#connection, connection);
+    if (verb !== 'delete' || target.resource !== 'pods') return;
+    const pod = this.#options.mirrorPodAt(nameOf(target));
+    if (pod !== undefined && this.#mirrors.mayBeReplaced(pod)) this.#agreed.add(request);
   }
 
   requestLands(request: RequestUnderWay): void {
@@ -58,10 +78,20 @@ export class ApiJudge implements ApiWitness {
   /** The store has changed. */
   changed({ resource, author, before, after }: StoredChange): void {
     const request = this.#landing;
-    if (author === undefined || request === undefined) return;
+    if (author === undefined) {
+      if (resource === 'pods' && before === undefined && after !== undefined) this.#madeByUser(after as Pod);
+      return;
+    }
+    if (request === undefined) return;
     this.#hasChanged.add(request);
     if (resource === 'leases' && !request.abandoned) this.lease.renewed();
     if (resource === 'pods') this.#podChanged(before as Pod | undefined, after as Pod | undefined, request);
+  }
+
+  /** An agent may tell an object that was made again by what it has read of the former object of that UID. */
+  #madeByUser({ metadata: { namespace, name, uid } }: Pod): void {
+    const status = { resource: 'pods', namespace, name, subresource: 'status' } as const;
+    if (this.#options.truth.wasMadeAgain(uid)) this.#disturbed.add(apiPath(status));
   }
 
   #podChanged(before: Pod | undefined, after: Pod | undefined, request: RequestUnderWay): void {
@@ -72,9 +102,12 @@ export class ApiJudge implements ApiWitness {
     if (before === undefined) {
       if (after !== undefined) this.#mirrors.made(after);
     } else if (after === undefined) {
-      if (isMirrorPod(before)) this.#mirrors.removed(before);
+      if (isMirrorPod(before)) this.#mirrors.removed(before, { isAgreed: this.#agreed.has(request) });
       else this.#pods.removed(before);
-    } else this.#pods.written(before, after, { isLate });
+    } else {
+      const isOfFormerAgent = request.connection < this.#connection;
+      this.#pods.written(before, after, { isLate, isOfFormerAgent });
+    }
   }
 
   /** An agent that finds nothing of a static pod starts it anew. It knows nothing of what an agent before it has written. */
@@ -89,11 +122,17 @@ export class ApiJudge implements ApiWitness {
     if (verb !== 'patch' || target.resource !== 'pods') return;
     const isNew = this.#hasChanged.has(request);
     if (!this.#disturbed.delete(path) && !isNew)
-      this.#violated('status', { uid: '' }, `${path} is written, and it says nothing new`);
+      this.#violated(
+        'status',
+        { uid: '', name: nameOf(target) },
+        `${path} is written, and it says nothing new`,
+      );
   }
 
-  #violated(invariant: string, { uid }: { readonly uid: string }, what: string): void {
+  #violated(invariant: string, { uid, name = '' }: JudgedPod, what: string): void {
     const { node, onViolation } = this.#options;
-    onViolation({ invariant, node, what, ...(uid !== '' && { uid }) });
+    onViolation({ invariant, node, what, ...(uid !== '' && { uid }), ...(name !== '' && { name }) });
   }
 }
+
+const nameOf = (target: RequestUnderWay['target']): string => ('name' in target ? target.name : '');

@@ -12,6 +12,8 @@ export interface MirrorPodJudgeOptions {
   readonly isEnding: (uid: string) => boolean;
   /** Whether the manifest of that UID was removed and came back: then the static pod lives again, and gets another mirror pod. */
   readonly wasWantedAgain: (uid: string) => boolean;
+  /** Whether a person has deleted the pod of that UID on the node. */
+  readonly wasDeletedByHand: (uid: string) => boolean;
   readonly violated: (subject: { readonly uid: string }, what: string) => void;
 }
 
@@ -31,17 +33,29 @@ export class MirrorPodJudge {
       this.#violated(hash, `the mirror pod ${name} is made of no static pod of that name`);
   }
 
-  /** One that has ended may be replaced: the same manifest may be wanted again. */
-  removed(mirrorPod: Pod): void {
+  /**
+   * One that has ended may be replaced: the same manifest may be wanted again. `isAgreed`: the request is of a time when the static
+   * pod was wanted again, and this mirror pod was of its earlier life.
+   */
+  removed(mirrorPod: Pod, { isAgreed = false } = {}): void {
     const { metadata } = mirrorPod;
     const { name, deletionTimestamp } = metadata;
     const hash = hashOf(metadata);
     if (deletionTimestamp !== undefined || isTerminal(mirrorPod)) return;
-    const wanted = this.#options.wantedUID(name);
-    if (wanted === hash && !this.#options.wasWantedAgain(hash))
+    const { wantedUID, wasWantedAgain, wasDeletedByHand, isEnding } = this.#options;
+    const wanted = wantedUID(name);
+    const isDeleted = wasDeletedByHand(hash);
+    if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
       this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
-    if (wanted === undefined && this.#options.isEnding(hash))
+    if ((wanted === undefined || isDeleted) && isEnding(hash) && !isAgreed)
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
+  }
+
+  /** Whether the mirror pod may go although its static pod is wanted. */
+  mayBeReplaced({ metadata }: Pod): boolean {
+    const { wantedUID, wasWantedAgain } = this.#options;
+    const hash = hashOf(metadata);
+    return wantedUID(metadata.name) === hash && wasWantedAgain(hash);
   }
 
   #violated(uid: string, what: string): void {

@@ -40,10 +40,18 @@ export class PodObjectJudge {
     if (running !== undefined) this.#violated(pod, `is deleted, and ${running}`);
   }
 
-  /** An agent has written another status. `isLate`: it could not know what was written before. */
-  written(before: Pod, after: Pod, { isLate }: { readonly isLate: boolean }): void {
+  /**
+   * An agent has written another status. `isLate`: it could not know what was written before. `isOfFormerAgent`: it was killed before
+   * this was carried out, and a later agent may have started the pod, of whose end it knows nothing.
+   */
+  written(
+    before: Pod,
+    after: Pod,
+    { isLate, isOfFormerAgent = false }: { readonly isLate: boolean; readonly isOfFormerAgent?: boolean },
+  ): void {
     const { wasMadeAgain } = this.#options.truth;
-    if (isTerminal(after) && !isTerminal(before) && !wasMadeAgain(localUID(after))) {
+    const isEnd = isTerminal(after) && !isTerminal(before);
+    if (isEnd && !isOfFormerAgent && !wasMadeAgain(localUID(after))) {
       const running = this.#whatRuns(localUID(after));
       if (running !== undefined)
         this.#violated(after, `gets phase ${after.status?.phase ?? ''}, and ${running}`);

@@ -1,4 +1,4 @@
-/** Makes a static pod from the manifest of a file or URL: sets its identity, its node and the defaults of the API server. */
+/** Makes a pod from the manifest of a file or URL: sets its identity, its node and the defaults of the API server. */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../policies/formats/canonical-json.ts';
 import {
@@ -8,20 +8,18 @@ import {
 } from '../policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import type { ManifestPod } from './manifests/read-manifest.ts';
+import { withPriority } from './defaults/priority-defaults.ts';
 import { withDefaults } from './defaults/pod-defaults.ts';
-import type { ManifestProblem } from './source.ts';
+import type { ManifestOrigin, ManifestProblem } from './source.ts';
 
-export interface StaticPods {
+export interface ManifestPods {
   /** Empty where there is a problem. */
   readonly pods: readonly Pod[];
   readonly problems: readonly ManifestProblem[];
 }
 
-export interface StaticPodOrigin {
-  readonly source: 'file' | 'http';
-  /** Path or URL that the manifest was read from. */
-  readonly location: string;
-  readonly nodeName: string;
+export function manifestPod(manifest: ManifestPod, origin: ManifestOrigin): Pod {
+  return origin.source === 'local' ? localPod(manifest, origin) : staticPod(manifest, origin);
 }
 
 /**
@@ -29,7 +27,7 @@ export interface StaticPodOrigin {
  * pod, and a changed manifest is another pod. Defaults do not count, so that an agent with newer defaults does not restart
  * every pod. `podUpdates` notes when the pod was first seen. The result is deeply frozen.
  */
-export function staticPod(manifest: ManifestPod, { source, location, nodeName }: StaticPodOrigin): Pod {
+function staticPod(manifest: ManifestPod, { source, location, nodeName }: ManifestOrigin): Pod {
   const { metadata } = manifest;
   const uid = metadata.uid ?? contentUid(manifest, location, nodeName);
   return frozen({
@@ -51,6 +49,28 @@ export function staticPod(manifest: ManifestPod, { source, location, nodeName }:
       ...(source === 'file' && { tolerations: tolerations(manifest.spec) }),
     },
     status: { ...manifest.status, phase: 'Pending' },
+  });
+}
+
+/**
+ * An ordinary pod: with the name and the priority of its manifest, and a new UID whenever the manifest changes. As at the API server, a
+ * UID and a status in the manifest do not count.
+ */
+function localPod(manifest: ManifestPod, { location, nodeName }: ManifestOrigin): Pod {
+  const { metadata } = manifest;
+  return frozen({
+    ...manifest,
+    metadata: {
+      ...metadata,
+      uid: contentUid(manifest, location, nodeName),
+      namespace: metadata.namespace ?? 'default',
+      annotations: {
+        ...withoutMirror(metadata.annotations ?? {}),
+        [CONFIG_SOURCE_ANNOTATION]: 'local',
+      },
+    },
+    spec: { ...withPriority(withDefaults(manifest.spec)), nodeName },
+    status: { phase: 'Pending' },
   });
 }
 

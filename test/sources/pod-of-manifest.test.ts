@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { isStaticPod } from '../../src/policies/pod/pod-kinds.ts';
+import { isLocalPod, isStaticPod } from '../../src/policies/pod/pod-kinds.ts';
 import { parseManifest, type ManifestPod } from '../../src/sources/manifests/read-manifest.ts';
-import { staticPod } from '../../src/sources/static-pod.ts';
+import { manifestPod } from '../../src/sources/pod-of-manifest.ts';
 
 const ORIGIN = { source: 'file', location: '/manifests/web.yaml', nodeName: 'Node-A' } as const;
 
@@ -13,11 +13,11 @@ function manifest(spec: object = {}, metadata: object = {}, status?: object): Ma
     spec: { containers: [{ name: 'main' }], ...spec },
     ...(status && { status }),
   };
-  const { pods, problems } = parseManifest(Buffer.from(JSON.stringify(pod)));
+  const { pods, problems } = parseManifest(Buffer.from(JSON.stringify(pod)), ORIGIN);
   expect(problems).toEqual([]);
   return pods[0]!;
 }
-const made = (spec: object = {}, metadata: object = {}) => staticPod(manifest(spec, metadata), ORIGIN);
+const made = (spec: object = {}, metadata: object = {}) => manifestPod(manifest(spec, metadata), ORIGIN);
 
 describe('a static pod', () => {
   test('has a name that ends with the node in lower case; its default namespace is "default"', () => {
@@ -28,11 +28,11 @@ describe('a static pod', () => {
   });
 
   test('is the same pod for the same content at the same location, whatever the order of the fields', () => {
-    const again = staticPod(manifest({}, { labels: { a: 'x', b: 'y' } }), ORIGIN).metadata.uid;
+    const again = manifestPod(manifest({}, { labels: { a: 'x', b: 'y' } }), ORIGIN).metadata.uid;
     expect(again).toMatch(/^[0-9a-f]{32}$/);
-    expect(staticPod(manifest({}, { labels: { b: 'y', a: 'x' } }), ORIGIN).metadata.uid).toBe(again);
+    expect(manifestPod(manifest({}, { labels: { b: 'y', a: 'x' } }), ORIGIN).metadata.uid).toBe(again);
     expect(
-      staticPod(manifest({}, { labels: { a: 'x', b: 'y' } }, { phase: 'Running' }), ORIGIN).metadata.uid,
+      manifestPod(manifest({}, { labels: { a: 'x', b: 'y' } }, { phase: 'Running' }), ORIGIN).metadata.uid,
     ).toBe(again);
   });
 
@@ -40,8 +40,8 @@ describe('a static pod', () => {
     const uids = [
       made(),
       made({ restartPolicy: 'Never' }),
-      staticPod(manifest(), { ...ORIGIN, location: '/manifests/copy.yaml' }),
-      staticPod(manifest(), { ...ORIGIN, nodeName: 'node-b' }),
+      manifestPod(manifest(), { ...ORIGIN, location: '/manifests/copy.yaml' }),
+      manifestPod(manifest(), { ...ORIGIN, nodeName: 'node-b' }),
     ].map(({ metadata }) => metadata.uid);
     expect(new Set(uids).size).toBe(4);
   });
@@ -67,7 +67,7 @@ describe('a static pod', () => {
   });
 
   test('is Pending, whatever status the manifest has', () => {
-    const pod = staticPod(manifest({}, {}, { phase: 'Failed', reason: 'Evicted' }), ORIGIN);
+    const pod = manifestPod(manifest({}, {}, { phase: 'Failed', reason: 'Evicted' }), ORIGIN);
     expect(pod.status).toEqual({ phase: 'Pending', reason: 'Evicted' });
   });
 
@@ -82,7 +82,7 @@ describe('a static pod', () => {
   });
 
   test('of a URL has only the tolerations of its manifest, as with the kubelet', () => {
-    const pod = staticPod(manifest(), { ...ORIGIN, source: 'http' });
+    const pod = manifestPod(manifest(), { ...ORIGIN, source: 'http' });
     expect(pod.spec.tolerations).toBeUndefined();
   });
 
@@ -94,5 +94,37 @@ describe('a static pod', () => {
     const pod = made({}, { labels: { a: 'b' } });
     expect(() => Object.assign(pod.metadata.labels!, { a: 'c' })).toThrow(TypeError);
     expect(() => (pod.spec.containers as unknown[]).push({})).toThrow(TypeError);
+  });
+});
+
+describe('an ordinary pod', () => {
+  const LOCAL = { ...ORIGIN, source: 'local' } as const;
+  const ordinary = (spec: object = {}, metadata: object = {}) => manifestPod(manifest(spec, metadata), LOCAL);
+
+  test('has the name of its manifest, and says that it is no static one', () => {
+    const pod = ordinary({}, { annotations: { mine: 'y', 'kubernetes.io/config.mirror': 'x' } });
+    expect(pod.metadata).toMatchObject({ name: 'web', namespace: 'default' });
+    expect(pod.metadata.annotations).toEqual({ mine: 'y', 'kubernetes.io/config.source': 'local' });
+    expect([isLocalPod(pod), isStaticPod(pod)]).toEqual([true, false]);
+  });
+
+  test('has another UID when its manifest changes; that of the manifest does not count', () => {
+    const { uid } = ordinary().metadata;
+    expect(uid).toMatch(/^[0-9a-f]{32}$/u);
+    expect(ordinary().metadata.uid).toBe(uid);
+    expect(ordinary({ hostname: 'a' }).metadata.uid).not.toBe(uid);
+    expect(manifestPod(manifest(), { ...LOCAL, location: '/else.yaml' }).metadata.uid).not.toBe(uid);
+    expect(ordinary({}, { uid: 'mine' }).metadata.uid).not.toBe('mine');
+  });
+
+  test('is Pending, with nothing of a status in its manifest', () => {
+    expect(manifestPod(manifest({}, {}, { phase: 'Failed', reason: 'Evicted' }), LOCAL).status).toEqual({
+      phase: 'Pending',
+    });
+  });
+
+  test('has a priority and this node, and tolerates only what it says', () => {
+    expect(ordinary({ nodeName: 'other' }).spec).toMatchObject({ priority: 0, nodeName: 'Node-A' });
+    expect(ordinary().spec.tolerations).toBeUndefined();
   });
 });

@@ -1,0 +1,64 @@
+/** Tells the measurements of the lives of pods: of their charts, the events for them, and their effects. */
+import type { AgentMeasurements, PodEffect, PodMeasurements } from '../types/measurements.ts';
+import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
+import type { PodEffects } from './pods/pod-actor.ts';
+import type { PodEnds } from './pods/pod-ends.ts';
+import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
+import { stateName } from './pods/served-pods.ts';
+import type { StatusManager } from './pods/status-manager.ts';
+
+const nothing = () => undefined;
+
+export function podObserver(measurements: PodMeasurements): PodObserver {
+  return {
+    spawned: ({ pod: { uid }, actor }: PodEntry) => {
+      measurements.podAdded(uid, actor.getSnapshot().context.runtimeHolds === 'nothing');
+      // The registry's parent hears of the failure of an actor.
+      actor.subscribe({ next: ({ value }) => measurements.podState(uid, stateName(value)), error: nothing });
+    },
+    sent: (uid, { type }) => measurements.podEvent(uid, type),
+  };
+}
+
+export function measuredEffects(effects: PodEffects, measurements: PodMeasurements): PodEffects {
+  type Run = (context: PodContext, signal: AbortSignal) => Promise<PodEvent>;
+  const timed =
+    (effect: PodEffect, run: Run): Run =>
+    async (context, signal) => {
+      const end = measurements.podEffect(context.uid, effect);
+      try {
+        return await run(context, signal);
+      } finally {
+        end();
+      }
+    };
+  return {
+    syncPod: timed('sync', (context, signal) => effects.syncPod(context, signal)),
+    stopPod: timed('stop', (context, signal) => effects.stopPod(context, signal)),
+    cleanUpPod: timed('clean_up', (context, signal) => effects.cleanUpPod(context, signal)),
+    refreshStatus: (context) => effects.refreshStatus(context),
+  };
+}
+
+/** When pods begin to run, and when they are gone. */
+export function measurePods(
+  measurements: PodMeasurements,
+  { statusManager, ends }: { readonly statusManager: StatusManager; readonly ends: PodEnds },
+): void {
+  statusManager.news.subscribe(({ uid }) => {
+    const phase = statusManager.get(uid)?.phase;
+    if (phase !== undefined) measurements.podPhase(uid, phase);
+  });
+  ends.subscribe(({ uid }, end) => {
+    if (end === 'Forgotten') measurements.podForgotten(uid);
+  });
+}
+
+export function measureRelist(measurements: AgentMeasurements | undefined, relist: Promise<void>): void {
+  if (measurements === undefined) return;
+  const end = measurements.relist();
+  relist.then(
+    () => end('success'),
+    () => end('failure'),
+  );
+}

@@ -1,0 +1,250 @@
+/** The commands for the pods of a running daemon, by the names and flags that kubectl has for them. */
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { endAfterOutput } from '../../system/end-process.ts';
+import { rootDirFlag } from '../run-flags.ts';
+import { COMPLETE, type Shell, SHELLS } from './shells.ts';
+import type { DeleteFlags } from './delete.ts';
+import type { EventsFlags } from './events.ts';
+import type { ExecFlags } from './exec-in-pod.ts';
+import type { LogsFlags } from './logs.ts';
+import type { PortForwardFlags } from './port-forward.ts';
+import type { TopFlags } from './top.ts';
+
+export function addClientCommands(root: Command): void {
+  addTop(root);
+  addEvents(root);
+  addDelete(root);
+  addExec(root);
+  addAttach(root);
+  addPortForward(root);
+  addLogs(root);
+  addCompletion(root);
+}
+
+const print = (text: string): void => void process.stdout.write(text);
+
+function clientCommand(root: Command, name: string): Command {
+  return root
+    .command(name)
+    .addOption(rootDirFlag())
+    .showHelpAfterError(`"statelet ${name} --help" lists its flags.`);
+}
+
+function namespaceFlag(): Option {
+  return new Option('-n, --namespace <NAME>', 'the namespace of the pod (default: default)');
+}
+
+function oneNamespaceFlags(): readonly Option[] {
+  return [
+    new Option('-n, --namespace <NAME>', 'only this namespace'),
+    new Option('-A, --all-namespaces', 'all namespaces (default)').conflicts('namespace'),
+  ];
+}
+
+function addAll(command: Command, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option);
+  return command;
+}
+
+function addTop(root: Command): void {
+  const what = new Argument('[WHAT]', 'what to measure').choices([
+    'pods',
+    'pod',
+    'po',
+    'node',
+    'nodes',
+    'no',
+  ]);
+  addAll(clientCommand(root, 'top'), oneNamespaceFlags())
+    .description('Show the CPU and memory that pods, or the node, use now')
+    .addArgument(what.default('pods'))
+    .addArgument(new Argument('[POD]', 'only this pod'))
+    .option('--containers', 'each container of a pod')
+    .addOption(new Option('--sort-by <FIGURE>', 'the largest first').choices(['cpu', 'memory']))
+    .option('--sum', 'add a line with the sum')
+    .option('--no-headers', 'without the heading')
+    .action(async (kind: string, pod: string | undefined, flags: TopFlags) => {
+      const { topNode, topPods } = await import('./top.ts');
+      print(await (kind.startsWith('no') ? topNode(flags) : topPods(pod, flags)));
+    });
+}
+
+function addEvents(root: Command): void {
+  addAll(clientCommand(root, 'events'), oneNamespaceFlags())
+    .description('Show the newest events of the pods and the node')
+    .option('-w, --watch', 'go on with the events that come')
+    .option('--for <OBJECT>', 'only events about this: pod/NAME, NAMESPACE/NAME or node/NAME')
+    .option('--types <LIST>', 'only events of these types: Normal, Warning')
+    .option('--no-headers', 'without the heading')
+    .addOption(new Option('-o, --output <FORMAT>', 'another format than the table').choices(['json', 'yaml']))
+    .action(async (flags: EventsFlags) => {
+      const { events } = await import('./events.ts');
+      await events(flags, print);
+    });
+}
+
+function podArgument(): Argument {
+  return new Argument('<POD>', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too');
+}
+
+/** How the streams of a command or a container are joined with those of this process. */
+function streamFlags(): readonly Option[] {
+  return [
+    namespaceFlag(),
+    new Option('-c, --container <NAME>', 'the container (default: the first, or the one that the pod names)'),
+    new Option('-i, --stdin', 'pass standard input on'),
+    new Option('-t, --tty', 'with a terminal'),
+    new Option('-q, --quiet', 'only the output of the container'),
+  ];
+}
+
+function addExec(root: Command): void {
+  addAll(clientCommand(root, 'exec'), streamFlags())
+    .description('Run a command in a container')
+    .usage('[options] POD -- COMMAND [ARGUMENT...]')
+    .addArgument(podArgument())
+    .addArgument(new Argument('[COMMAND...]', 'the command, after --'))
+    .addHelpText('after', EXEC_EXAMPLES)
+    .action(async (pod: string, command: readonly string[], flags: ExecFlags) => {
+      const { execInPod } = await import('./exec-in-pod.ts');
+      // Standard input may still be read: nothing else is left to do.
+      await endAfterOutput(await execInPod(pod, command, flags));
+    });
+}
+
+function addAttach(root: Command): void {
+  addAll(clientCommand(root, 'attach'), streamFlags())
+    .description('Join the main process of a container: see its output, and write to its input')
+    .addArgument(podArgument())
+    .addHelpText('after', ATTACH_EXAMPLES)
+    .action(async (pod: string, flags: ExecFlags) => {
+      const { attachToPod } = await import('./exec-in-pod.ts');
+      await endAfterOutput(await attachToPod(pod, flags));
+    });
+}
+
+function addPortForward(root: Command): void {
+  clientCommand(root, 'port-forward')
+    .description('Forward ports of this machine to ports of a pod')
+    .addArgument(podArgument())
+    .addArgument(new Argument('<PORT...>', 'LOCAL:REMOTE, :REMOTE for any local one, or PORT for both'))
+    .addOption(namespaceFlag())
+    .option('--address <LIST>', 'addresses to listen on, with commas between (default: localhost)')
+    .addHelpText('after', PORT_FORWARD_EXAMPLES)
+    .action(async (pod: string, ports: readonly string[], flags: PortForwardFlags) => {
+      const { portForward } = await import('./port-forward.ts');
+      await portForward(pod, ports, flags, {
+        line: (text) => print(`${text}\n`),
+        problem: (text) => void process.stderr.write(`statelet: ${text}\n`),
+      });
+    });
+}
+
+function addDelete(root: Command): void {
+  clientCommand(root, 'delete')
+    .description('End static pods until their manifests change, also after a restart of the daemon')
+    .addArgument(new Argument('[POD...]', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too'))
+    .addOption(namespaceFlag())
+    .option('--all', 'all pods of the namespace')
+    .option(
+      '--grace-period <SECONDS>',
+      'time for the containers to end; -1: that of the pod (default: -1)',
+      wholeNumber,
+    )
+    .addOption(new Option('--now', 'end the containers within a second').conflicts('gracePeriod'))
+    .option('--force', 'has no effect; for those who are used to it')
+    .option('--wait', 'wait until the containers have ended (default)')
+    .option('--no-wait', 'do not wait')
+    .option('--timeout <DURATION>', 'how long to wait: 30s, 2m; 0 is without limit (default: 0)')
+    .option('--ignore-not-found', 'a pod that is not there is no error')
+    .addOption(new Option('-o, --output <FORMAT>', 'only the names').choices(['name']))
+    .addHelpText('after', DELETE_EXAMPLES)
+    .action(async (names: readonly string[], flags: DeleteFlags) => {
+      const { deletePods } = await import('./delete.ts');
+      await deletePods(names, flags, print);
+    });
+}
+
+function addLogs(root: Command): void {
+  clientCommand(root, 'logs')
+    .description('Print the log of a container of a pod')
+    .addArgument(new Argument('<POD>', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too'))
+    .addArgument(new Argument('[CONTAINER]', 'as --container'))
+    .addOption(namespaceFlag())
+    .option('-c, --container <NAME>', 'the container (default: the first of the pod)')
+    .option('--all-containers', 'the logs of all containers of the pod')
+    .option('-f, --follow', 'go on with the lines that come, until the container has ended')
+    .option('-p, --previous', 'the log of the instance before, if there was one')
+    .option('--tail <LINES>', 'only so many lines from the end; -1: all (default: -1)', wholeNumber)
+    .option('--since <DURATION>', 'only lines that are no older: 5s, 2m, 3h')
+    .option('--since-time <TIME>', 'only lines since that time, in RFC 3339')
+    .option('--timestamps', 'put its time before each line')
+    .option('--limit-bytes <N>', 'end after so many bytes', wholeNumber)
+    .option('--prefix', 'put the names of pod and container before each line')
+    .option('--ignore-errors', 'print errors, and go on with the other containers')
+    .option('--max-log-requests <N>', 'how many logs may be followed at once (default: 5)', wholeNumber)
+    .action(async (pod: string, container: string | undefined, flags: LogsFlags) => {
+      const { logs } = await import('./logs.ts');
+      await logs(pod, { ...flags, ...(container !== undefined && { container }) });
+    });
+}
+
+function addCompletion(root: Command): void {
+  root
+    .command('completion')
+    .description('Print a script that completes commands, flags and the names of pods in a shell')
+    .addArgument(new Argument('<SHELL>', 'the shell').choices(SHELLS))
+    .addHelpText('after', COMPLETION_EXAMPLES)
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('./completion.ts');
+      print(completionScript(shell));
+    });
+  root
+    .command(COMPLETE, { hidden: true })
+    .argument('[WORDS...]')
+    .helpOption(false)
+    .action(async (words: readonly string[]) => {
+      const { completionLines } = await import('./completion.ts');
+      print(await completionLines(root, words));
+    });
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^(?:-1|\d+)$/u.test(text) && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError('It must be a whole number, or -1.');
+}
+
+const COMPLETION_EXAMPLES = `
+Examples:
+  source <(statelet completion bash)
+  statelet completion fish > ~/.config/fish/completions/statelet.fish`;
+
+const EXEC_EXAMPLES = `
+Examples:
+  statelet exec web -- ls -l /
+  statelet exec -it web -c shell -- sh
+  tar c src | statelet exec -i web -- tar x -C /tmp
+
+The exit code is that of the command.`;
+
+const ATTACH_EXAMPLES = `
+Examples:
+  statelet attach web
+  statelet attach -it web -c shell
+
+Ctrl-C ends the command; the container goes on. With a terminal (-it), Ctrl-C goes to the container.`;
+
+const PORT_FORWARD_EXAMPLES = `
+Examples:
+  statelet port-forward web 8080:80
+  statelet port-forward web 5000 6000:http
+  statelet port-forward web :80 --address 0.0.0.0`;
+
+const DELETE_EXAMPLES = `
+Examples:
+  statelet delete web
+  statelet delete web --grace-period 5 --wait=false
+  statelet delete kube-system/proxy
+
+The manifest stays where it is: the pod starts again when it changes, or is moved away and back.`;

@@ -1,0 +1,71 @@
+/** `statelet completion`: scripts by which shells ask this program what may be typed next. */
+import type { Command } from 'commander';
+import { podsOf } from './chosen-pod.ts';
+import { type Candidate, completions } from './complete.ts';
+import { withDaemon } from './daemon-connection.ts';
+import { COMPLETE, type Shell } from './shells.ts';
+
+/** Somebody waits at the keyboard. */
+const ANSWER_MS = 2_000;
+
+export function completionScript(shell: Shell): string {
+  return SCRIPTS[shell];
+}
+
+/** One candidate a line: the word, a tab, and what it means. Empty where the shell should offer files. */
+export async function completionLines(root: Command, words: readonly string[]): Promise<string> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const found = await completions(root, words, (rootDir) =>
+    withDaemon(rootDir === undefined ? {} : { rootDir }, (daemon) => podsOf(daemon, signal)).catch(() => []),
+  );
+  return found.map(lineOf).join('');
+}
+
+function lineOf({ value, description }: Candidate): string {
+  return `${value}\t${description.replaceAll(/\s+/gu, ' ')}\n`;
+}
+
+const BASH = `# bash completion for statelet: source <(statelet completion bash)
+_statelet() {
+  local IFS=$'\\n'
+  COMPREPLY=($("\${COMP_WORDS[0]}" ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+}
+complete -o default -F _statelet statelet
+`;
+
+const ZSH = `#compdef statelet
+# zsh completion for statelet: source <(statelet completion zsh)
+_statelet() {
+  local line
+  local -a candidates
+  for line in "\${(@f)$("\${words[1]}" ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( \${#candidates} )); then
+    _describe 'statelet' candidates
+  else
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" == _statelet ]]; then
+  _statelet "$@"
+else
+  compdef _statelet statelet
+fi
+`;
+
+const FISH = `# fish completion for statelet: statelet completion fish | source
+function __statelet_complete
+  set -l before (commandline -opc)
+  set -l current (commandline -ct)
+  set -l candidates ($before[1] ${COMPLETE} -- $before[2..-1] "$current" 2>/dev/null)
+  if set -q candidates[1]
+    string join \\n $candidates
+  else
+    __fish_complete_path "$current"
+  end
+end
+complete -c statelet -f -a '(__statelet_complete)'
+`;
+
+const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };

@@ -1,0 +1,150 @@
+/** Requests to the socket in the root folder of a running daemon, at which its owner may ask and do everything. */
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { defaultRootDir, thisHost } from '../../config/config.ts';
+import { controlSocket, withControlSocket } from '../../server/control-socket.ts';
+import { errnoCode } from '../../system/system-errors.ts';
+import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
+
+export interface FolderFlags {
+  readonly rootDir?: string;
+}
+
+export interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export class DaemonConnection {
+  /** Where the daemon is, for messages. */
+  readonly origin: string;
+  /** A path to the socket that any process of this machine can use while the connection is in use. */
+  readonly socketPath: string;
+
+  constructor(origin: string, socketPath: string) {
+    this.origin = origin;
+    this.socketPath = socketPath;
+  }
+
+  /** Resolves with an answer of success, whose body is to be read. Rejects with a `StateletError` that has the daemon's words. */
+  async request(path: string, options: RequestOptions = {}): Promise<IncomingMessage> {
+    const response = await this.#answer(path, options);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 400) throw refusal(statusCode, await text(response), path);
+    return response;
+  }
+
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const body = await text(await this.request(path, options));
+    return JSON.parse(body) as T;
+  }
+
+  async #answer(path: string, options: RequestOptions): Promise<IncomingMessage> {
+    try {
+      const sent = this.open(path, options);
+      sent.end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      return response;
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error;
+      const why = errnoCode(error) ?? errorMessage(error);
+      throw new StateletError(
+        'Unavailable',
+        `no statelet answers at ${this.origin}; is it running? (${why})`,
+      );
+    }
+  }
+
+  /** A request that is still to be ended. */
+  open(path: string, { method = 'GET', headers = {}, signal }: RequestOptions = {}): ClientRequest {
+    const { socketPath } = this;
+    return httpRequest({
+      socketPath,
+      path,
+      method,
+      headers: { Host: 'localhost', ...headers },
+      ...(signal && { signal }),
+      agent: false,
+    });
+  }
+}
+
+/** Rejects with `Unavailable` where no daemon serves from that folder, and with `PermissionDenied` where it is another user's. */
+export async function withDaemon<T>(
+  { rootDir }: FolderFlags,
+  use: (daemon: DaemonConnection) => Promise<T>,
+): Promise<T> {
+  const folder = resolve(rootDir ?? defaultRootDir(thisHost()));
+  const socket = controlSocket(folder);
+  let connection: DaemonConnection | undefined;
+  try {
+    return await withControlSocket(folder, async (path) => {
+      connection = new DaemonConnection(socket, path);
+      await reach(connection);
+      return use(connection);
+    });
+  } catch (error) {
+    if (error instanceof StateletError) throw error;
+    throw connection === undefined ? notServing(folder, error) : error;
+  }
+}
+
+/** Finds out why a daemon cannot be reached, before a request that could have other reasons to fail. */
+async function reach(connection: DaemonConnection): Promise<void> {
+  const sent = connection.open('/healthz').end();
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+  } catch (error) {
+    throw notReached(connection.origin, error);
+  }
+}
+
+function notReached(socket: string, error: unknown): StateletError {
+  switch (errnoCode(error)) {
+    case 'EACCES':
+      return new StateletError(
+        'PermissionDenied',
+        `${socket} belongs to another user: run this command as the user of the daemon`,
+      );
+    case 'ENOENT':
+      return noSocket(socket);
+    default:
+      return new StateletError(
+        'Unavailable',
+        `no statelet answers at ${socket}; is it running? (${errnoCode(error) ?? errorMessage(error)})`,
+      );
+  }
+}
+
+function notServing(folder: string, error: unknown): StateletError {
+  const code = errnoCode(error);
+  const socket = controlSocket(folder);
+  return code === 'ENOENT' || code === 'ENOTDIR' ? noSocket(socket) : notReached(socket, error);
+}
+
+function noSocket(socket: string): StateletError {
+  return new StateletError(
+    'Unavailable',
+    `no statelet serves there: there is no ${socket}\ngive the --root-dir that it was started with`,
+  );
+}
+
+const KINDS: Partial<Record<number, ErrorKind>> = {
+  400: 'FailedPrecondition',
+  404: 'NotFound',
+  409: 'FailedPrecondition',
+  503: 'Unavailable',
+};
+
+const SHOWN_MAX = 2_000;
+
+export function refusal(status: number, body: string, path: string): StateletError {
+  const [, route = ''] = /^([^?]*)/u.exec(path) ?? [];
+  const words = body.trim().slice(0, SHOWN_MAX);
+  const message = words === '' ? `the daemon answers ${String(status)} to ${route}` : words;
+  return new StateletError(KINDS[status] ?? 'Unknown', message);
+}

@@ -1,0 +1,159 @@
+/** `statelet top`: what the pods or the node use now, as `kubectl top` shows it. */
+import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
+import { errorKind, StateletError } from '../../types/errors.ts';
+import type { Node } from '../../types/kubernetes.ts';
+import type { CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
+import { formatTable } from '../table.ts';
+import { type NamespaceFlags, parsePodName } from './chosen-pod.ts';
+import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+
+export interface TopFlags extends FolderFlags, NamespaceFlags {
+  readonly containers?: boolean;
+  readonly sortBy?: 'cpu' | 'memory';
+  readonly headers?: boolean;
+  readonly sum?: boolean;
+}
+
+interface Usage {
+  /** Undefined where it has not been measured yet. */
+  readonly cpuMilli: number | undefined;
+  readonly memoryBytes: number | undefined;
+}
+
+interface Row extends Usage {
+  readonly names: readonly string[];
+}
+
+const MEBIBYTE = 1024 * 1024;
+const UNKNOWN = '<unknown>';
+
+/** Returns what to print. */
+export function topPods(name: string | undefined, flags: TopFlags): Promise<string> {
+  return withDaemon(flags, async (daemon) => {
+    const { pods } = await summary(daemon);
+    const wanted = pods.filter(filterOf(name, flags));
+    if (wanted.length === 0 && name !== undefined) throw noFigures(name);
+    const shown = wanted.toSorted((a, b) => compare(nameOf(a), nameOf(b)));
+    const rows = shown.flatMap((pod) =>
+      flags.containers === true ? ofContainers(pod, flags) : ofPod(pod, flags),
+    );
+    return rows.length === 0 ? 'No pods with figures.\n' : podTable(sorted(rows, flags), flags);
+  });
+}
+
+/** Returns what to print. */
+export function topNode(flags: TopFlags): Promise<string> {
+  return withDaemon(flags, async (daemon) => {
+    const [{ node }, object] = await Promise.all([summary(daemon), daemon.json<Node>('/node')]);
+    const { cpuMilli, memoryBytes } = usageOf(node);
+    const { cpu = '0', memory = '0' } = object.status?.allocatable ?? {};
+    const cpuShare = shareOf(cpuMilli, Number(milliValue(parseQuantity(cpu))));
+    const memoryShare = shareOf(memoryBytes, Number(quantityValue(parseQuantity(memory))));
+    const row = [node.nodeName, cpuText(cpuMilli), cpuShare, memoryText(memoryBytes), memoryShare];
+    const header = ['NAME', 'CPU(cores)', 'CPU(%)', 'MEMORY(bytes)', 'MEMORY(%)'];
+    return formatTable(flags.headers === false ? [row] : [header, row]);
+  });
+}
+
+async function summary(daemon: DaemonConnection): Promise<Summary> {
+  try {
+    return await daemon.json<Summary>('/stats/summary?only_cpu_and_memory=true');
+  } catch (error) {
+    if (errorKind(error) !== 'NotFound') throw error;
+    throw new StateletError('Unavailable', 'this daemon serves no figures; it may be an older version');
+  }
+}
+
+function filterOf(text: string | undefined, flags: TopFlags): (pod: PodStats) => boolean {
+  const { namespace, name } = text === undefined ? { ...flags, name: undefined } : parsePodName(text, flags);
+  return ({ podRef }) =>
+    (namespace === undefined || podRef.namespace === namespace) &&
+    (name === undefined || podRef.name === name || podRef.name.startsWith(`${name}-`));
+}
+
+function noFigures(name: string): StateletError {
+  const message = `there are no figures of a pod "${name}": it does not run, or has not been measured yet`;
+  return new StateletError('NotFound', message);
+}
+
+/** Of the containers together, as kubectl has it: without the sandbox. */
+function ofPod(pod: PodStats, flags: TopFlags): readonly Row[] {
+  const usages = (pod.containers ?? []).map(usageOf);
+  const { podRef } = pod;
+  if (usages.length === 0) return [];
+  return [
+    {
+      names: [...namespaceOf(podRef, flags), podRef.name],
+      cpuMilli: sumOf(usages.map(({ cpuMilli }) => cpuMilli)),
+      memoryBytes: sumOf(usages.map(({ memoryBytes }) => memoryBytes)),
+    },
+  ];
+}
+
+function ofContainers({ podRef, containers = [] }: PodStats, flags: TopFlags): readonly Row[] {
+  return containers.map((container) => ({
+    names: [...namespaceOf(podRef, flags), podRef.name, container.name],
+    ...usageOf(container),
+  }));
+}
+
+function namespaceOf({ namespace }: PodStats['podRef'], flags: TopFlags): readonly string[] {
+  return flags.namespace === undefined ? [namespace] : [];
+}
+
+function nameOf({ podRef: { namespace, name } }: PodStats): string {
+  return `${namespace}\0${name}`;
+}
+
+/** kubectl rounds the millicores up. */
+function usageOf({ cpu, memory }: { readonly cpu?: CPUStats; readonly memory?: MemoryStats }): Usage {
+  const nanoCores = cpu?.usageNanoCores;
+  return {
+    cpuMilli: nanoCores === undefined ? undefined : Math.ceil(nanoCores / 1e6),
+    memoryBytes: memory?.workingSetBytes,
+  };
+}
+
+function sumOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0);
+}
+
+function sorted(rows: readonly Row[], { sortBy }: TopFlags): readonly Row[] {
+  if (sortBy === undefined) return rows;
+  const value = ({ cpuMilli, memoryBytes }: Row) => (sortBy === 'cpu' ? cpuMilli : memoryBytes) ?? -1;
+  return rows.toSorted((a, b) => value(b) - value(a));
+}
+
+function podTable(rows: readonly Row[], flags: TopFlags): string {
+  const names = [
+    ...(flags.namespace === undefined ? ['NAMESPACE'] : []),
+    flags.containers === true ? 'POD' : 'NAME',
+  ];
+  const header = [...names, ...(flags.containers === true ? ['NAME'] : []), 'CPU(cores)', 'MEMORY(bytes)'];
+  const cells = rows.map((row) => [...row.names, cpuText(row.cpuMilli), memoryText(row.memoryBytes)]);
+  const total = flags.sum === true ? [totalOf(rows, header.length - 2)] : [];
+  return formatTable([...(flags.headers === false ? [] : [header]), ...cells, ...total]);
+}
+
+function totalOf(rows: readonly Row[], names: number): readonly string[] {
+  const cpu = sumOf(rows.map(({ cpuMilli }) => cpuMilli));
+  const memory = sumOf(rows.map(({ memoryBytes }) => memoryBytes));
+  return [...Array.from({ length: names - 1 }, () => ''), 'total', cpuText(cpu), memoryText(memory)];
+}
+
+function cpuText(milli: number | undefined): string {
+  return milli === undefined ? UNKNOWN : `${String(milli)}m`;
+}
+
+function memoryText(bytes: number | undefined): string {
+  return bytes === undefined ? UNKNOWN : `${String(Math.floor(bytes / MEBIBYTE))}Mi`;
+}
+
+function shareOf(used: number | undefined, whole: number): string {
+  return used === undefined || whole === 0 ? UNKNOWN : `${String(Math.floor((100 * used) / whole))}%`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

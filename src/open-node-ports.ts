@@ -1,0 +1,81 @@
+/** Opens the ports of a node for its cluster and for everyone. Loaded only where one is wanted. */
+import { join } from 'node:path';
+import { makeSelfSigned, selfSignedFiles } from './cluster/credentials/self-signed-store.ts';
+import { reviewAccess } from './cluster/reviews/access-review.ts';
+import { reviewToken } from './cluster/reviews/token-review.ts';
+import type { StateletConfig } from './config/config.ts';
+import { securePort } from './config/node-ports.ts';
+import type { Cluster } from './join-cluster.ts';
+import { NodeServer, type NodeServerOptions, type Reviews } from './server/node/node-server.ts';
+import { pairOfFiles } from './server/node/tls-material.ts';
+import type { Route } from './server/routes/route.ts';
+import { systemClock } from './system/system-clock.ts';
+import type { Logger } from './types/logger.ts';
+
+export interface NodePorts {
+  readonly config: StateletConfig;
+  readonly cluster: Pick<Cluster, 'serving' | 'openReviews'> | undefined;
+  readonly routes: readonly Route[];
+  readonly logger: Logger;
+}
+
+export interface OpenNodePorts {
+  /** Of HTTPS, as it was bound. */
+  readonly port: number | undefined;
+  close(): Promise<void>;
+}
+
+/** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
+export async function openNodePorts({ config, cluster, routes, logger }: NodePorts): Promise<OpenNodePorts> {
+  const { server: settings, nodeName } = config;
+  const port = securePort(config);
+  const reviews = port === undefined ? undefined : cluster?.openReviews();
+  const ended = new AbortController();
+  const closeReviews = () => {
+    ended.abort();
+    reviews?.close();
+  };
+  const timing = { clock: systemClock, random: Math.random, signal: ended.signal };
+  const asks: Reviews | undefined = reviews && {
+    token: (token) => reviewToken(reviews.main, token, timing),
+    access: (user, attributes) => reviewAccess(reviews.main, user, attributes, timing),
+  };
+  try {
+    const server = await NodeServer.open({
+      nodeName,
+      settings,
+      port,
+      routes,
+      certificate: await certificateOf(config, cluster, port),
+      ...(asks && { reviews: asks }),
+      clock: systemClock,
+      logger,
+    });
+    return {
+      port: server.port,
+      close: async () => {
+        closeReviews();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    closeReviews();
+    throw error;
+  }
+}
+
+async function certificateOf(
+  { server, cluster: { certDir }, rootDir, nodeName }: StateletConfig,
+  cluster: NodePorts['cluster'],
+  port: number | undefined,
+): Promise<NodeServerOptions['certificate']> {
+  const serving = cluster?.serving;
+  if (serving) return () => Promise.resolve(serving.current());
+  const { tlsCertFile, tlsPrivateKeyFile } = server;
+  if (tlsCertFile !== '') return pairOfFiles(tlsCertFile, tlsPrivateKeyFile);
+  const folder = certDir || join(rootDir, 'pki');
+  if (port !== undefined)
+    await makeSelfSigned({ certDir: folder, hostName: nodeName, now: systemClock.now() });
+  const { cert, key } = selfSignedFiles(folder);
+  return pairOfFiles(cert, key);
+}

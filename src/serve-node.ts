@@ -1,0 +1,100 @@
+/** Puts together what a daemon serves of its node. Loaded when the node's server is opened, or when a client first asks for its paths. */
+import type { NodeAgent } from './actors/node-agent.ts';
+import { podsForCluster, servedPod, servedPods } from './actors/pods/served-pods.ts';
+import { transitionLogSwitch } from './actors/pods/state-log.ts';
+import type { StateletConfig } from './config/config.ts';
+import { shownConfiguration } from './config/shown-configuration.ts';
+import { shownFlags } from './config/shown-flags.ts';
+import { fullName } from './policies/pod/pod-kinds.ts';
+import type { StatsProvider } from './runtime/stats/stats-provider.ts';
+import type { RuntimeService } from './runtime/service/runtime-service.ts';
+import { checkpointRoutes } from './server/routes/checkpoint-routes.ts';
+import { configurationRoutes } from './server/routes/configuration-route.ts';
+import { healthRoutes } from './server/routes/health-routes.ts';
+import type { CountedMetrics } from './server/metrics/counted-metrics.ts';
+import { metricsRoutes } from './server/metrics/metrics-routes.ts';
+import type { NodeApi } from './server/routes/node-api.ts';
+import { podRoutes } from './server/routes/pod-routes.ts';
+import { profileRoutes } from './server/routes/profile-routes.ts';
+import { containerLogRoutes } from './server/routes/container-logs.ts';
+import { systemLogRoutes } from './server/routes/system-logs.ts';
+import type { Route } from './server/routes/route.ts';
+import { statsRoutes } from './server/routes/stats-routes.ts';
+import { streamingRoutes } from './server/streaming/streaming-routes.ts';
+import { statusPageRoutes } from './server/routes/status-page-routes.ts';
+import { verbosityRoutes } from './server/routes/verbosity-route.ts';
+import { systemClock } from './system/system-clock.ts';
+import type { Logger } from './types/logger.ts';
+
+export interface ServedNode {
+  readonly agent: NodeAgent;
+  readonly runtime: RuntimeService;
+  readonly config: StateletConfig;
+  readonly logger: Logger;
+  /** Of the logger. */
+  readonly setVerbosity: NodeApi['setVerbosity'];
+  /** Whether each transition of a pod is logged since the start, where the level of the logger lets it. */
+  readonly logsTransitions: boolean;
+  readonly stats: () => Promise<StatsProvider>;
+  readonly counted: CountedMetrics | undefined;
+  readonly certificateEnds: NodeApi['certificateEnds'];
+}
+
+export function nodeApi(node: ServedNode): NodeApi {
+  const { agent, runtime, config, stats, counted, certificateEnds } = node;
+  const { supervisor, statusManager, pleg } = agent;
+  return {
+    nodeName: config.nodeName,
+    rootDir: config.rootDir,
+    streamingIdleMs: config.server.streamingConnectionIdleTimeoutMs,
+    podLogsDir: config.podLogsDir,
+    runtime,
+    isSystemLogQueryEnabled: config.server.enableSystemLogQuery,
+    health: () => agent.health(),
+    pods: () => servedPods(supervisor.registry, statusManager),
+    pod: (namespace, name) => {
+      const pod = supervisor.desired.getByFullName(fullName({ namespace, name }));
+      return pod && servedPod(pod, supervisor.registry, statusManager);
+    },
+    desiredPods: () => podsForCluster(supervisor.desired, statusManager),
+    runtimePods: () => pleg.pods(),
+    runtimePod: (uid) => pleg.lastSeen(uid),
+    configuration: () => shownConfiguration(config),
+    flags: () => shownFlags(config),
+    setVerbosity: verbositySwitch(node),
+    summary: async (options) => (await stats()).summary(options),
+    groupFigures: async () => (await stats()).groupFigures(),
+    counted,
+    certificateEnds,
+  };
+}
+
+/** The verbosity of klog at which transitions are logged. */
+const TRANSITIONS_VERBOSITY = 4;
+
+function verbositySwitch(node: ServedNode): NodeApi['setVerbosity'] {
+  const { agent, logger, logsTransitions } = node;
+  const logTransitions = transitionLogSwitch(agent.supervisor.actor, logger);
+  return (level) => {
+    node.setVerbosity(level);
+    if (!logsTransitions) logTransitions(level >= TRANSITIONS_VERBOSITY);
+  };
+}
+
+/** All paths of the node's server. */
+export function nodeRoutes(api: NodeApi): readonly Route[] {
+  return [
+    ...healthRoutes(api),
+    ...containerLogRoutes(api),
+    ...streamingRoutes(api),
+    ...systemLogRoutes(api),
+    ...metricsRoutes(api),
+    ...podRoutes(api),
+    ...statsRoutes(api),
+    ...configurationRoutes(api),
+    ...statusPageRoutes(api, systemClock),
+    ...checkpointRoutes(api, systemClock),
+    ...verbosityRoutes(api),
+    ...profileRoutes(systemClock),
+  ];
+}

@@ -1,0 +1,24 @@
+/** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
+import type { NodeAgent } from './actors/node-agent.ts';
+import { servedPod } from './actors/pods/served-pods.ts';
+import { fullName } from './policies/pod/pod-kinds.ts';
+import type { RecentEvents } from './server/recent-events.ts';
+import { ownerRoutes } from './server/routes/owner-routes.ts';
+import type { Route } from './server/routes/route.ts';
+
+export function routesOfOwner(agent: NodeAgent, events: RecentEvents): readonly Route[] {
+  const { supervisor, statusManager } = agent;
+  const { desired, registry, ends, ended } = supervisor;
+  return ownerRoutes({
+    events,
+    nodeFacts: () => agent.nodeFacts(),
+    pod: (namespace, name) => {
+      const pod = desired.getByFullName(fullName({ namespace, name }));
+      return pod && servedPod(pod, registry, statusManager);
+    },
+    deletePod: (uid, gracePeriodSeconds) => ended.delete(uid, gracePeriodSeconds),
+    podEnded: async (uid) => {
+      if (registry.get(uid) !== undefined && !registry.isPodKnownTerminated(uid)) await ends.terminated(uid);
+    },
+  });
+}

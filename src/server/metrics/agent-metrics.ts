@@ -1,0 +1,170 @@
+/** What the parts of the agent tell of their work, as the kubelet's metrics. */
+import type { Measurements, PodEffect, ProbedContainer, Stopwatch } from '../../types/measurements.ts';
+import { Counter, Histogram } from './counted.ts';
+import { COUNTED, REQUEST_BOUNDS, RUNTIME_BOUNDS, STORAGE_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
+import type { Labels, Metric } from './metric-text.ts';
+import { PodLives } from './pod-lives.ts';
+
+const MS_PER_S = 1000;
+/** As client-go counts a request that got no answer. */
+const NO_ANSWER = '<error>';
+
+const PROBE_TYPES = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+const PROBE_RESULTS = { Success: 'successful', Failure: 'failed' } as const;
+
+export class AgentMetrics implements Measurements {
+  readonly #nowMs: () => number;
+  readonly #pods: PodLives;
+  readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
+  readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
+  readonly #runtimeDuration = new Histogram(COUNTED.runtimeDuration, RUNTIME_BOUNDS);
+  readonly #cgroupDuration = new Histogram(COUNTED.cgroupDuration, USUAL_BOUNDS);
+  readonly #storageDuration = new Histogram(COUNTED.storageDuration, STORAGE_BOUNDS);
+  readonly #requests = new Counter(COUNTED.requests);
+  readonly #requestDuration = new Histogram(COUNTED.requestDuration, REQUEST_BOUNDS);
+  readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
+  readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
+  readonly #evictions = new Counter(COUNTED.evictions);
+  readonly #renewalErrors = {
+    client: new Counter(COUNTED.clientRenewalErrors),
+    serving: new Counter(COUNTED.servingRenewalErrors),
+  };
+  readonly #probes = new Counter(COUNTED.probes);
+  readonly #probeDuration = new Histogram(COUNTED.probeDuration, USUAL_BOUNDS);
+  #relistedAtMs: number | undefined;
+
+  /** `nowMs`: of a clock that is never set. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#pods = new PodLives(nowMs);
+    for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
+  }
+
+  get effectsInFlight(): ReadonlyMap<PodEffect, number> {
+    return this.#pods.effectsInFlight;
+  }
+
+  runtimeOperation(operation: string): Stopwatch {
+    const labels = { operation_type: operation };
+    const beganMs = this.#nowMs();
+    return (outcome) => {
+      this.#runtimeOperations.add(labels);
+      if (outcome === 'failure') this.#runtimeErrors.add(labels);
+      this.#runtimeDuration.observe(labels, this.#secondsSince(beganMs));
+    };
+  }
+
+  cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch {
+    return this.#timed(this.#cgroupDuration, { operation_type: operation });
+  }
+
+  volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch {
+    const labels = { migrated: 'false', operation_name: operation, volume_plugin: plugin };
+    const beganMs = this.#nowMs();
+    return (outcome) => {
+      const status = outcome === 'failure' ? 'fail-unknown' : 'success';
+      this.#storageDuration.observe({ ...labels, status }, this.#secondsSince(beganMs));
+    };
+  }
+
+  apiRequest(method: string): (host: string, status?: number) => void {
+    const beganMs = this.#nowMs();
+    return (host, status) => {
+      this.#requests.add({ code: status === undefined ? NO_ANSWER : String(status), host, method });
+      this.#requestDuration.observe({ host, verb: method }, this.#secondsSince(beganMs));
+    };
+  }
+
+  probe(target: ProbedContainer): (result?: 'Success' | 'Failure') => void {
+    const beganMs = this.#nowMs();
+    return (result) => {
+      if (result === undefined) return;
+      this.#probes.add({ ...probeLabels(target), pod_uid: target.podUID, result: PROBE_RESULTS[result] });
+      // As with the kubelet: only of probes that succeed.
+      if (result === 'Success') this.#probeDuration.observe(probeLabels(target), this.#secondsSince(beganMs));
+    };
+  }
+
+  probeRemoved(target: ProbedContainer): void {
+    const labels = probeLabels(target);
+    for (const result of Object.values(PROBE_RESULTS))
+      this.#probes.remove({ ...labels, pod_uid: target.podUID, result });
+    this.#probeDuration.remove(labels);
+  }
+
+  relist(): Stopwatch {
+    const beganMs = this.#nowMs();
+    if (this.#relistedAtMs !== undefined)
+      this.#relistInterval.observe({}, (beganMs - this.#relistedAtMs) / MS_PER_S);
+    this.#relistedAtMs = beganMs;
+    return this.#timed(this.#relistDuration, {});
+  }
+
+  evicted(signal: string): void {
+    this.#evictions.add({ eviction_signal: signal });
+  }
+
+  renewalFailed(kind: 'client' | 'serving'): void {
+    this.#renewalErrors[kind].add();
+  }
+
+  podAdded(uid: string, isNew: boolean): void {
+    this.#pods.podAdded(uid, isNew);
+  }
+
+  podState(uid: string, state: string): void {
+    this.#pods.podState(uid, state);
+  }
+
+  podEvent(uid: string, event: string): void {
+    this.#pods.podEvent(uid, event);
+  }
+
+  podPhase(uid: string, phase: string): void {
+    this.#pods.podPhase(uid, phase);
+  }
+
+  podForgotten(uid: string): void {
+    this.#pods.podForgotten(uid);
+  }
+
+  podEffect(uid: string, effect: PodEffect): Stopwatch {
+    return this.#pods.podEffect(uid, effect);
+  }
+
+  metrics(): readonly Metric[] {
+    const { client, serving } = this.#renewalErrors;
+    const counted = [
+      this.#runtimeOperations,
+      this.#runtimeErrors,
+      this.#runtimeDuration,
+      this.#cgroupDuration,
+      this.#storageDuration,
+      this.#requests,
+      this.#requestDuration,
+      this.#relistDuration,
+      this.#relistInterval,
+      this.#evictions,
+      client,
+      serving,
+    ];
+    return [...counted.map((one) => one.metric()), ...this.#pods.metrics()];
+  }
+
+  probeMetrics(): readonly Metric[] {
+    return [this.#probes.metric(), this.#probeDuration.metric()];
+  }
+
+  #timed(histogram: Histogram, labels: Labels): Stopwatch {
+    const beganMs = this.#nowMs();
+    return () => histogram.observe(labels, this.#secondsSince(beganMs));
+  }
+
+  #secondsSince(beganMs: number): number {
+    return (this.#nowMs() - beganMs) / MS_PER_S;
+  }
+}
+
+function probeLabels({ namespace, pod, container, probe }: ProbedContainer): Labels {
+  return { container, namespace, pod, probe_type: PROBE_TYPES[probe] };
+}

@@ -1,0 +1,104 @@
+/** The metrics that are counted while the agent runs, with the kubelet's names, help and buckets; and the agent's own. */
+import type { MetricHead } from './metric-text.ts';
+
+/** The default of Prometheus' libraries, in seconds. */
+export const USUAL_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** 14 bounds, each 2.5 times the one before. */
+export const RUNTIME_BOUNDS = Array.from({ length: 14 }, (_, index) => 0.005 * 2.5 ** index);
+export const STORAGE_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
+export const START_BOUNDS = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
+  3600,
+];
+export const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+/** From a tenth of a millisecond, as a chart acts within one turn of the event loop, to ten minutes, as a pod may wait. */
+export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
+
+type CountedHead = Omit<MetricHead, 'type'>;
+
+export const COUNTED = {
+  runtimeOperations: {
+    name: 'kubelet_runtime_operations_total',
+    help: '[ALPHA] Cumulative number of runtime operations by operation type.',
+  },
+  runtimeErrors: {
+    name: 'kubelet_runtime_operations_errors_total',
+    help: '[ALPHA] Cumulative number of runtime operation errors by operation type.',
+  },
+  runtimeDuration: {
+    name: 'kubelet_runtime_operations_duration_seconds',
+    help: '[ALPHA] Duration in seconds of runtime operations. Broken down by operation type.',
+  },
+  cgroupDuration: {
+    name: 'kubelet_cgroup_manager_duration_seconds',
+    help: '[ALPHA] Duration in seconds for cgroup manager operations. Broken down by method.',
+  },
+  storageDuration: {
+    name: 'storage_operation_duration_seconds',
+    help: '[ALPHA] Storage operation duration',
+  },
+  requests: {
+    name: 'rest_client_requests_total',
+    help: '[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.',
+  },
+  requestDuration: {
+    name: 'rest_client_request_duration_seconds',
+    help: '[ALPHA] Request latency in seconds. Broken down by verb, and host.',
+  },
+  relistDuration: {
+    name: 'kubelet_pleg_relist_duration_seconds',
+    help: '[ALPHA] Duration in seconds for relisting pods in PLEG.',
+  },
+  relistInterval: {
+    name: 'kubelet_pleg_relist_interval_seconds',
+    help: '[ALPHA] Interval in seconds between relisting in PLEG.',
+  },
+  evictions: {
+    name: 'kubelet_evictions',
+    help: '[ALPHA] Cumulative number of pod evictions by eviction signal',
+  },
+  probes: {
+    name: 'prober_probe_total',
+    help: '[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.',
+  },
+  probeDuration: {
+    name: 'prober_probe_duration_seconds',
+    help: '[ALPHA] Duration in seconds for a probe response.',
+  },
+  clientRenewalErrors: {
+    name: 'kubelet_certificate_manager_client_expiration_renew_errors',
+    help: '[ALPHA] Counter of certificate renewal errors.',
+  },
+  servingRenewalErrors: {
+    name: 'kubelet_server_expiration_renew_errors',
+    help: '[ALPHA] Counter of certificate renewal errors.',
+  },
+  podStart: {
+    name: 'kubelet_pod_start_duration_seconds',
+    help: '[ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run',
+  },
+  podWorker: {
+    name: 'kubelet_pod_worker_duration_seconds',
+    help: '[ALPHA] Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
+  },
+  podWorkerStart: {
+    name: 'kubelet_pod_worker_start_duration_seconds',
+    help: '[ALPHA] Duration in seconds from kubelet seeing a pod to starting a worker.',
+  },
+  transitions: {
+    name: 'statelet_pod_transitions_total',
+    help: 'Transitions of the charts of pods from one state to another.',
+  },
+  stateDuration: {
+    name: 'statelet_pod_state_duration_seconds',
+    help: 'How long the chart of a pod was in a state, told when it leaves the state.',
+  },
+  eventToAct: {
+    name: 'statelet_pod_event_to_act_seconds',
+    help: 'Time from an event that is sent to the chart of a pod to the beginning of the effect that acts on it.',
+  },
+  effectDuration: {
+    name: 'statelet_pod_effect_duration_seconds',
+    help: 'How long the effects of pods take.',
+  },
+} as const satisfies Record<string, CountedHead>;

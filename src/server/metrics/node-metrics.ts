@@ -1,0 +1,149 @@
+/** What `/metrics` shows of the node as it is at the scrape: the kubelet's gauges, and the agent's own. */
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
+import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { pluginName, usedVolumes, volumeKind } from '../../policies/volumes/volume-source.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { ServedPod } from '../../types/served-pod.ts';
+import type { NodeApi } from '../routes/node-api.ts';
+import { type Labels, type Metric, metric } from './metric-text.ts';
+
+export type NodeMetricsApi = Pick<
+  NodeApi,
+  'nodeName' | 'pods' | 'runtimePods' | 'certificateEnds' | 'counted'
+>;
+
+const MS_PER_S = 1000;
+
+/** `nowMs`: Unix ms. */
+export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric[] {
+  const pods = [...api.pods()];
+  const runtimePods = [...api.runtimePods()];
+  return [
+    ...runtimeGauges(runtimePods),
+    ...podGauges(pods),
+    volumeGauge(pods, runtimePods),
+    ...certificateGauges(api.certificateEnds(), nowMs),
+    ...ownGauges(pods, api.counted?.effectsInFlight),
+    gauge('kubelet_node_name', "[ALPHA] The node's name. The count is always 1.", [
+      [{ node: api.nodeName }, 1],
+    ]),
+  ];
+}
+
+function runtimeGauges(pods: readonly RuntimePodStatus[]): readonly Metric[] {
+  const states = tally(pods.flatMap(({ containers }) => containers.map(({ state }) => state)));
+  return [
+    gauge('kubelet_running_pods', '[ALPHA] Number of pods that have a running pod sandbox', [
+      [{}, pods.filter(hasReadySandbox).length],
+    ]),
+    gauge(
+      'kubelet_running_containers',
+      '[ALPHA] Number of containers currently running',
+      labelled('container_state', states),
+    ),
+  ];
+}
+
+function podGauges(pods: readonly ServedPod[]): readonly Metric[] {
+  const active = pods.filter(({ pod, status }) => !isTerminalPhase((status ?? pod.status)?.phase));
+  return [
+    gauge(
+      'kubelet_desired_pods',
+      '[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.',
+      byKind(pods),
+    ),
+    gauge(
+      'kubelet_active_pods',
+      '[ALPHA] The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.',
+      byKind(active),
+    ),
+  ];
+}
+
+/** Volumes are mounted before the sandbox of their pod is made, and unmounted after it is gone. */
+function volumeGauge(pods: readonly ServedPod[], runtimePods: readonly RuntimePodStatus[]): Metric {
+  const mounted = new Set(runtimePods.filter(hasReadySandbox).map(({ uid }) => uid));
+  const plugins = (wanted: readonly ServedPod[]) => tally(wanted.flatMap(({ pod }) => pluginsOf(pod)));
+  const rows = (state: string, counts: ReadonlyMap<string, number>) =>
+    Array.from(counts, ([plugin, count]) => [{ plugin_name: plugin, state }, count] as const);
+  return gauge('volume_manager_total_volumes', '[ALPHA] Number of volumes in Volume Manager', [
+    ...rows('actual_state_of_world', plugins(pods.filter(({ pod }) => mounted.has(pod.metadata.uid)))),
+    ...rows('desired_state_of_world', plugins(pods)),
+  ]);
+}
+
+function certificateGauges(
+  { client, serving }: ReturnType<NodeApi['certificateEnds']>,
+  nowMs: number,
+): readonly Metric[] {
+  const ttl = (endMs: number | undefined) =>
+    endMs === undefined ? Infinity : Math.trunc((endMs - nowMs) / MS_PER_S);
+  const help = (what: string, shortest: string) =>
+    `[ALPHA] Gauge of the ${shortest}TTL (time-to-live) of the Kubelet's ${what} certificate. The value is in seconds until certificate expiry (negative if already expired). If ${what} certificate is invalid or unused, the value will be +INF.`;
+  return [
+    gauge('kubelet_certificate_manager_client_ttl_seconds', help('client', ''), [[{}, ttl(client)]]),
+    gauge('kubelet_certificate_manager_server_ttl_seconds', help('serving', 'shortest '), [
+      [{}, ttl(serving)],
+    ]),
+  ];
+}
+
+function ownGauges(
+  pods: readonly ServedPod[],
+  effectsInFlight: ReadonlyMap<string, number> | undefined,
+): readonly Metric[] {
+  return [
+    gauge(
+      'statelet_pods',
+      'Pods by the state of their chart.',
+      labelled('state', tally(pods.map(({ state }) => state))),
+    ),
+    gauge(
+      'statelet_pod_effects_in_flight',
+      'Effects of pods that are under way: a pod has one at most.',
+      labelled('effect', effectsInFlight ?? new Map()),
+    ),
+  ];
+}
+
+function gauge(
+  name: string,
+  help: string,
+  values: Iterable<readonly [labels: Labels, value: number]>,
+): Metric {
+  return metric({ name, type: 'gauge', help }, values);
+}
+
+function byKind(pods: readonly ServedPod[]): [Labels, number][] {
+  const statics = pods.filter(({ pod }) => isManifestPod(pod)).length;
+  return [
+    [{ static: '' }, pods.length - statics],
+    [{ static: 'true' }, statics],
+  ];
+}
+
+/** A volume of a kind that is not supported here is not mounted. */
+function pluginsOf(pod: Pod): readonly string[] {
+  return usedVolumes(pod).flatMap((volume) => {
+    try {
+      return pluginName(volumeKind(volume));
+    } catch {
+      return [];
+    }
+  });
+}
+
+function hasReadySandbox({ sandboxes }: RuntimePodStatus): boolean {
+  return sandboxes.some(({ ready }) => ready);
+}
+
+function tally(keys: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys.toSorted()) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+function labelled(label: string, counts: ReadonlyMap<string, number>): [Labels, number][] {
+  return Array.from(counts, ([key, count]) => [{ [label]: key }, count]);
+}

@@ -1,0 +1,130 @@
+/** The ports of a node: the one of the kubelet (HTTPS, with authentication), and the read-only one for everyone. */
+import type { Server } from 'node:http';
+import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
+import { tlsChoice } from '../../policies/server/tls-names.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { ServerSettings } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/server-user.ts';
+import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
+import type { Route } from '../routes/route.ts';
+import { Access } from './access.ts';
+import { Authentication } from './authentication.ts';
+import { ALWAYS_ALLOW, type Authorization, NEVER_ALLOW, WebhookAuthorization } from './authorization.ts';
+import { enabledRoutes, readOnlyRoutes } from './disabled-routes.ts';
+import { nodeService } from './node-service.ts';
+import { SECURE_LIMITS, type SecureLimits, secureServer } from './secure-server.ts';
+import { serveRoutes } from './serve-routes.ts';
+import { type ServingPair, TLSMaterial } from './tls-material.ts';
+
+/** What the API server is asked. */
+export interface Reviews {
+  /** Whose token it is; undefined: nobody's. */
+  token(token: string): Promise<ServerUser | undefined>;
+  access(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
+}
+
+export interface NodeServerOptions {
+  readonly nodeName: string;
+  readonly settings: ServerSettings;
+  /** Undefined: no HTTPS. 0: any free port. */
+  readonly port: number | undefined;
+  readonly routes: readonly Route[];
+  readonly certificate: () => Promise<ServingPair | undefined>;
+  /** Undefined outside a cluster. */
+  readonly reviews?: Reviews;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits?: SecureLimits;
+}
+
+export class NodeServer {
+  /** The port that was bound; undefined where there is only the read-only one. */
+  readonly port: number | undefined;
+  readonly readOnlyPort: number | undefined;
+  readonly #servers: readonly Server[];
+
+  private constructor(ports: Pick<NodeServer, 'port' | 'readOnlyPort'>, servers: readonly Server[]) {
+    this.port = ports.port;
+    this.readOnlyPort = ports.readOnlyPort;
+    this.#servers = servers;
+  }
+
+  /** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
+  static async open(options: NodeServerOptions): Promise<NodeServer> {
+    const { settings, port, logger } = options;
+    const servers: Server[] = [];
+    try {
+      const bound = port === undefined ? undefined : await openSecure(options, port, servers);
+      if (settings.readOnlyPort === 0)
+        return new NodeServer({ port: bound, readOnlyPort: undefined }, servers);
+      const readOnlyPort = await openReadOnly(options, servers);
+      const at = hostPort(settings.address, readOnlyPort);
+      logger.warn({}, `Everyone who can reach ${at} may read pods, stats and metrics: readOnlyPort is set`);
+      return new NodeServer({ port: bound, readOnlyPort }, servers);
+    } catch (error) {
+      await Promise.all(servers.map(close));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(close));
+  }
+}
+
+async function openSecure(options: NodeServerOptions, port: number, servers: Server[]): Promise<number> {
+  const { settings, routes, certificate, logger, limits = SECURE_LIMITS } = options;
+  const { clientCAFile, address } = settings;
+  const material = new TLSMaterial({
+    certificate,
+    clientCAFile: clientCAFile === '' ? undefined : clientCAFile,
+    choice: tlsChoice(settings),
+  });
+  const check = accessCheck(options);
+  const service = nodeService({ routes: enabledRoutes(routes, settings), check, logger });
+  const server = await secureServer({ material, service, logger, limits });
+  const flags = { portFlag: '--port', hostFlag: '--address' };
+  const bound = await listen(server, { host: address, port, what: "the node's own paths", ...flags });
+  servers.push(server);
+  return bound;
+}
+
+/** Outside a cluster `/healthz` is open: there is nobody who could say who may read it. */
+function accessCheck(options: NodeServerOptions): NonNullable<Parameters<typeof nodeService>[0]['check']> {
+  const { nodeName, settings, reviews, clock, logger } = options;
+  const { anonymousAuth, tokenWebhook, tokenCacheTTLMs } = settings;
+  const authentication = new Authentication({
+    anonymous: anonymousAuth,
+    ...(reviews && tokenWebhook && { reviewToken: (token: string) => reviews.token(token) }),
+    tokenTTLMs: tokenCacheTTLMs,
+    clock,
+  });
+  const access = new Access({ nodeName, authentication, authorization: authorizationOf(options), logger });
+  return async (request, path) => {
+    if (reviews === undefined && path === '/healthz') return;
+    await access.check(request, path);
+  };
+}
+
+function authorizationOf({ settings, reviews, clock }: NodeServerOptions): Authorization {
+  const { authorizationMode, authorizedTTLMs, unauthorizedTTLMs } = settings;
+  if (authorizationMode === 'AlwaysAllow') return ALWAYS_ALLOW;
+  if (reviews === undefined) return NEVER_ALLOW;
+  const reviewAccess = (user: ServerUser, attributes: RequestAttributes) => reviews.access(user, attributes);
+  return new WebhookAuthorization({ reviewAccess, authorizedTTLMs, unauthorizedTTLMs, clock });
+}
+
+async function openReadOnly(
+  { settings, routes, logger }: NodeServerOptions,
+  servers: Server[],
+): Promise<number> {
+  const { address, readOnlyPort } = settings;
+  const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 256, idleMs: SECURE_LIMITS.idleMs });
+  serveRoutes(server, nodeService({ routes: readOnlyRoutes(routes), logger }));
+  const flags = { portFlag: '--read-only-port', hostFlag: '--address' };
+  const what = 'what everyone may read';
+  const bound = await listen(server, { host: address, port: readOnlyPort, what, ...flags });
+  servers.push(server);
+  return bound;
+}

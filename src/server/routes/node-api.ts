@@ -1,0 +1,44 @@
+/** What the routes ask of the agent. Each group of routes takes the part that it needs. */
+import type { GroupFigures } from '../../runtime/stats/cadvisor/group-figures.ts';
+import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { ServedPod } from '../../types/served-pod.ts';
+import type { Summary } from '../../types/stats.ts';
+import type { CountedMetrics } from '../metrics/counted-metrics.ts';
+
+export interface NodeApi {
+  readonly nodeName: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly runtime: RuntimeService;
+  /** A connection of exec, attach or port-forward without any traffic for so long is closed; 0: never. */
+  readonly streamingIdleMs: number;
+  /** The setting `enableSystemLogQuery`. */
+  readonly isSystemLogQueryEnabled: boolean;
+  /** Why the agent is not healthy; undefined when it is. */
+  health(): string | undefined;
+  /** Pods that should be here, and those that still end. */
+  pods(): Iterable<ServedPod>;
+  /** The pod of that name that should be here. A static pod is found by the name of its mirror pod, which is the same. */
+  pod(namespace: string, name: string): ServedPod | undefined;
+  /** The pods that the sources want here, without mirror pods, as they are served to the cluster: static pods have their status of this node. */
+  desiredPods(): Iterable<Pod>;
+  /** The pods that the runtime has, as last read. */
+  runtimePods(): Iterable<RuntimePodStatus>;
+  /** As last read; undefined where the runtime has nothing of the pod. */
+  runtimePod(uid: string): RuntimePodStatus | undefined;
+  summary(options: { readonly onlyCPUAndMemory: boolean }): Promise<Summary>;
+  /** The figures of the machine, of all pods, and of each pod with its sandbox and containers. */
+  groupFigures(): Promise<readonly GroupFigures[]>;
+  /** Undefined: nothing is counted, since no port of the agent serves metrics. */
+  readonly counted: CountedMetrics | undefined;
+  /** When the certificates that the agent renews expire, in Unix milliseconds. */
+  certificateEnds(): { readonly client: number | undefined; readonly serving: number | undefined };
+  /** The KubeletConfiguration in effect, as `/configz` shows it; without secrets. */
+  configuration(): object;
+  /** The values of all flags by name, without `--`; without secrets. */
+  flags(): Readonly<Record<string, string>>;
+  /** The verbosity of klog, until the agent ends. */
+  setVerbosity(level: number): void;
+}

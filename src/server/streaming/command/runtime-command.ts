@@ -1,0 +1,67 @@
+/** A command whose streams a runtime carries over SPDY, opened by us. */
+import type { Readable } from 'node:stream';
+import type { SelectedStreams } from '../../../policies/server/remote-command-options.ts';
+import type { CommandStreams } from '../../../runtime/service/streaming-runtime.ts';
+import { StateletError } from '../../../types/errors.ts';
+import { SpdyConnection } from '../spdy/spdy-connection.ts';
+import { askForUpgrade, refusalOf } from '../upgrade/runtime-upgrade.ts';
+import { exitCodeOf } from './command-status.ts';
+
+const PROTOCOL = 'v4.channel.k8s.io';
+const STATUS_BYTES_MAX = 65_536;
+
+/** Throws a `RequestError` with the runtime's answer where it refuses. */
+export async function openRuntimeCommand(
+  url: URL,
+  { stdin, stdout, stderr, tty }: SelectedStreams,
+  signal: AbortSignal,
+): Promise<CommandStreams> {
+  const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': PROTOCOL };
+  const answer = await askForUpgrade({ url, method: 'POST', headers, signal });
+  if (!answer.socket) throw await refusalOf(answer.response);
+  const connection = new SpdyConnection(answer.socket, { side: 'client' });
+  const open = (type: string) => connection.open(new Map([['streamtype', type]]));
+  const status = open('error');
+  const streams = {
+    stdin: stdin ? open('stdin') : undefined,
+    stdout: stdout ? open('stdout') : undefined,
+    stderr: stderr ? open('stderr') : undefined,
+  };
+  streams.stdin?.resume();
+  const sizes = tty ? open('resize').resume() : undefined;
+  return {
+    ...streams,
+    resize: ({ width, height }) => {
+      if (sizes?.writable) sizes.write(`${JSON.stringify({ Width: width, Height: height })}\n`);
+    },
+    exit: exitOf(status, connection),
+    abandon: () => connection.destroy(),
+  };
+}
+
+async function exitOf(status: Readable, connection: SpdyConnection): Promise<number> {
+  try {
+    return exitCodeOf(await textOf(status));
+  } finally {
+    // Output that has come is still read; the runtime has nothing more to say.
+    connection.end();
+  }
+}
+
+async function textOf(status: Readable): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of status as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > STATUS_BYTES_MAX) break;
+      parts.push(part);
+    }
+  } catch (error) {
+    if (parts.length === 0) throw new StateletError('Unavailable', LOST, { cause: error });
+  }
+  if (parts.length === 0) throw new StateletError('Unavailable', LOST);
+  return Buffer.concat(parts).toString();
+}
+
+const LOST = 'the container runtime closed the connection before the command ended';

@@ -1,0 +1,209 @@
+/**
+ * One SPDY/3.1 connection with its streams, as Kubernetes uses it: neither side has windows. A reader that is behind stops the
+ * whole connection, so that its peer is slowed by TCP.
+ */
+import type { Duplex } from 'node:stream';
+import { LINGER_MS } from '../streaming-limits.ts';
+import { SpdyError } from './spdy-error.ts';
+import * as frames from './spdy-frames.ts';
+import type { SpdyFrame } from './spdy-frames.ts';
+import { SpdyHeaderReader, SpdyHeaderWriter, type SpdyHeaders } from './spdy-headers.ts';
+import { SpdyStream } from './spdy-stream.ts';
+
+export interface SpdyConnectionOptions {
+  readonly side: 'client' | 'server';
+  /** Whether the peer may open this stream. */
+  readonly accepts?: (headers: SpdyHeaders) => boolean;
+  /** Takes a stream that the peer opens. What its peer sends must be read, or the whole connection stands. */
+  readonly onStream?: (stream: SpdyStream) => void;
+}
+
+/** A forwarded connection has two streams. */
+const STREAMS_MAX = 20_000;
+/** So much may wait to be sent before no more frames are read that need an answer. */
+const UNSENT_BYTES_MAX = 262_144;
+/** Smaller chunks are copied behind their head, so that one packet or message takes both. */
+const COPIED_BYTES_MAX = 8192;
+/** Larger chunks are sent as several frames. */
+const CHUNK_BYTES_MAX = 65_536;
+
+export class SpdyConnection {
+  /** Resolves when the connection is closed, with the error that broke it if there was one. */
+  readonly closed: Promise<Error | undefined>;
+  readonly #socket: Duplex;
+  readonly #options: SpdyConnectionOptions;
+  readonly #reader = new frames.SpdyFrameReader();
+  readonly #headerReader = new SpdyHeaderReader();
+  readonly #headerWriter = new SpdyHeaderWriter();
+  readonly #streams = new Map<number, SpdyStream>();
+  #lastPeerId = 0;
+  #nextId: number;
+  #isEnding = false;
+
+  constructor(socket: Duplex, options: SpdyConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#nextId = options.side === 'client' ? 1 : 2;
+    this.closed = this.#run();
+  }
+
+  /** Opens a stream. It fails if the peer refuses it. */
+  open(headers: SpdyHeaders): SpdyStream {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const stream = this.#join(new SpdyStream(id, headers, this.#carrier, true));
+    this.#send(frames.synStreamFrame(id, this.#headerWriter.write(headers)));
+    return stream;
+  }
+
+  /** Says that nothing follows. What the peer still has to read reaches it: closing at once could discard that. */
+  end(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#send(frames.goAwayFrame(this.#lastPeerId));
+    this.#socket.end();
+    this.#destroyLater();
+    for (const stream of this.#streams.values()) stream.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #destroyLater(): void {
+    // Its `close` has been told already: nothing would clear the timer.
+    if (this.#socket.destroyed) return;
+    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
+    this.#socket.once('close', () => clearTimeout(timer));
+  }
+
+  readonly #carrier = {
+    sendData: (streamId: number, chunk: Buffer | undefined, done: (error?: Error | null) => void): void => {
+      if (chunk) this.#sendChunk(streamId, chunk, done);
+      else this.#send(frames.dataHead(streamId, 0, true), done);
+    },
+    leave: (stream: SpdyStream): void => {
+      this.#streams.delete(stream.id);
+      if (!stream.isFinished) this.#send(frames.resetFrame(stream.id, frames.RESET_CANCEL));
+    },
+  };
+
+  #sendChunk(streamId: number, chunk: Buffer, done: (error?: Error | null) => void): void {
+    const piece = chunk.subarray(0, CHUNK_BYTES_MAX);
+    const rest = chunk.subarray(CHUNK_BYTES_MAX);
+    const sent = (error?: Error | null): void => {
+      if (error != null || rest.length === 0) done(error);
+      else this.#sendChunk(streamId, rest, done);
+    };
+    const head = frames.dataHead(streamId, piece.length, false);
+    if (piece.length < COPIED_BYTES_MAX) {
+      this.#send(Buffer.concat([head, piece]), sent);
+      return;
+    }
+    this.#socket.cork();
+    this.#send(head);
+    this.#send(piece, sent);
+    this.#socket.uncork();
+  }
+
+  #send(bytes: Buffer, done: (error?: Error | null) => void = () => undefined): void {
+    if (this.#socket.writable) this.#socket.write(bytes, done);
+    else done(new SpdyError('the connection is closed'));
+  }
+
+  #join(stream: SpdyStream): SpdyStream {
+    this.#streams.set(stream.id, stream);
+    // Whoever uses the stream hears of its end by 'close'.
+    stream.on('error', () => undefined);
+    return stream;
+  }
+
+  async #run(): Promise<Error | undefined> {
+    // An error of the socket is also thrown by its iterator, but only to one who waits just then.
+    this.#socket.on('error', () => undefined);
+    try {
+      await this.#readFrames();
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    } finally {
+      this.#socket.destroy();
+      this.#headerReader.close();
+      for (const stream of this.#streams.values()) stream.abort();
+    }
+  }
+
+  async #readFrames(): Promise<void> {
+    for await (const chunk of this.#socket) {
+      for (const frame of this.#reader.push(chunk as Buffer)) {
+        const wait = this.#take(frame);
+        if (wait) await wait;
+      }
+    }
+  }
+
+  #take(frame: SpdyFrame): Promise<void> | undefined {
+    switch (frame.type) {
+      case 'data':
+        return this.#streams.get(frame.streamId)?.receive(frame.chunk, frame.fin);
+      case 'synStream':
+        return this.#opened(frame.streamId, frame.fin, frame.block);
+      case 'synReply':
+      case 'headers':
+        return this.#answered(frame);
+      case 'reset':
+        this.#streams.get(frame.streamId)?.abort();
+        return undefined;
+      case 'ping':
+        return this.#pinged(frame.id);
+      case 'goAway':
+        return undefined;
+    }
+  }
+
+  /** All header blocks must be read, also those that are not wanted: each depends on those before it. */
+  async #opened(id: number, fin: boolean, block: Buffer): Promise<void> {
+    const headers = await this.#headerReader.read(block);
+    const isPeers = id % 2 === (this.#options.side === 'server' ? 1 : 0);
+    if (!isPeers || id <= this.#lastPeerId)
+      return this.#answer(frames.resetFrame(id, frames.RESET_PROTOCOL_ERROR));
+    this.#lastPeerId = id;
+    if (this.#isEnding || this.#streams.size >= STREAMS_MAX) {
+      return this.#answer(frames.resetFrame(id, frames.RESET_REFUSED));
+    }
+    const { accepts, onStream } = this.#options;
+    if (!onStream || accepts?.(headers) === false) {
+      return this.#answer(frames.resetFrame(id, frames.RESET_CANCEL));
+    }
+    const stream = this.#join(new SpdyStream(id, headers, this.#carrier, false));
+    // The peer drops data that comes before the reply.
+    await this.#answer(frames.synReplyFrame(id, this.#headerWriter.write(new Map())));
+    onStream(stream);
+    if (fin) void stream.receive(Buffer.alloc(0), true);
+  }
+
+  async #answered(frame: SpdyFrame & { readonly type: 'synReply' | 'headers' }): Promise<void> {
+    await this.#headerReader.read(frame.block);
+    const stream = this.#streams.get(frame.streamId);
+    if (frame.type === 'synReply') stream?.accept();
+    if (frame.fin) void stream?.receive(Buffer.alloc(0), true);
+  }
+
+  /** Answers the peer's pings; the answers to ours have ids of our side. */
+  #pinged(id: number): Promise<void> | undefined {
+    const isPeers = id % 2 === (this.#options.side === 'server' ? 1 : 0);
+    return isPeers ? this.#answer(frames.pingFrame(id)) : undefined;
+  }
+
+  /** Waits where the peer sends without reading, so that answers do not pile up. */
+  async #answer(bytes: Buffer): Promise<void> {
+    const isBehind = this.#socket.writableLength > UNSENT_BYTES_MAX;
+    if (!isBehind) {
+      this.#send(bytes);
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      this.#send(bytes, () => resolve());
+    });
+  }
+}

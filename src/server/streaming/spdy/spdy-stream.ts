@@ -1,0 +1,101 @@
+import { Duplex } from 'node:stream';
+import type { SpdyHeaders } from './spdy-headers.ts';
+
+/** What a stream asks of its connection. */
+export interface StreamCarrier {
+  sendData(streamId: number, chunk: Buffer | undefined, done: (error?: Error | null) => void): void;
+  /** Both sides have ended, or the stream was given up. */
+  leave(stream: SpdyStream): void;
+}
+
+/** One stream of a SPDY connection. Its two directions end independently of each other. */
+export class SpdyStream extends Duplex {
+  readonly id: number;
+  readonly headers: SpdyHeaders;
+  readonly #carrier: StreamCarrier;
+  /** Set while the peer may not send: the reader is behind. */
+  #resume: (() => void) | undefined;
+  #hasFin = false;
+  #isAborted = false;
+  #accepted: (() => void) | undefined;
+  #awaitsReply: boolean;
+
+  /** `awaitsReply`: nothing is sent before the peer has accepted the stream: what comes earlier it would drop. */
+  constructor(id: number, headers: SpdyHeaders, carrier: StreamCarrier, awaitsReply: boolean) {
+    super({ allowHalfOpen: true, emitClose: true });
+    this.id = id;
+    this.headers = headers;
+    this.#carrier = carrier;
+    this.#awaitsReply = awaitsReply;
+  }
+
+  /** Whether the peer knows of the end of both directions. */
+  get isFinished(): boolean {
+    return this.#isAborted || (this.#hasFin && this.writableFinished);
+  }
+
+  /** The peer has accepted the stream. */
+  accept(): void {
+    const accepted = this.#accepted;
+    this.#awaitsReply = false;
+    this.#accepted = undefined;
+    accepted?.();
+  }
+
+  /** The peer, or the end of the connection, has ended both directions. */
+  abort(): void {
+    this.#isAborted = true;
+    // What has come is still read: Go resets a stream right after its last words.
+    if (this.readableLength > 0) {
+      if (!this.#hasFin) this.push(null);
+      this.#hasFin = true;
+      this.once('end', () => this.destroy());
+    } else if (!this.#hasFin || this.readableEnded) this.destroy();
+    else this.once('end', () => this.destroy());
+    // A stream that waits to be accepted is destroyed only after that.
+    this.accept();
+  }
+
+  /** Takes a piece of data from the peer. A promise: the reader is behind, read no further before it resolves. */
+  receive(chunk: Buffer, fin: boolean): Promise<void> | undefined {
+    if (this.destroyed || this.#hasFin) return undefined;
+    const mayGoOn = chunk.length === 0 || this.push(chunk);
+    if (fin) {
+      this.#hasFin = true;
+      this.push(null);
+    }
+    if (mayGoOn || fin) return undefined;
+    return new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  override _construct(callback: (error?: Error | null) => void): void {
+    if (this.#awaitsReply) this.#accepted = callback;
+    else callback();
+  }
+
+  override _read(): void {
+    this.#goOn();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#carrier.sendData(this.id, chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#carrier.sendData(this.id, undefined, done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#goOn();
+    this.#carrier.leave(this);
+    done(error);
+  }
+
+  #goOn(): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    resume?.();
+  }
+}

@@ -1,0 +1,12 @@
+export interface StreamingLimits {
+  /** A connection without any traffic for so long is closed; 0: never. */
+  readonly idleMs: number;
+  /** How long a client may take to open the streams that it has asked for. */
+  readonly creationMs: number;
+}
+
+/** The kubelet's. */
+export const STREAM_CREATION_MS = 30_000;
+
+/** How long a client that is told of the end may take to read the rest. */
+export const LINGER_MS = 15 * 60_000;

@@ -1,0 +1,92 @@
+/** Passes a request and its connection on to the runtime's server, as it is. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { errorMessage } from '../../../types/errors.ts';
+import { NO_SNIFF } from '../../routes/answers.ts';
+import { RequestError } from '../../routes/route.ts';
+import { LINGER_MS } from '../streaming-limits.ts';
+import type { UpgradeRequest } from './accept.ts';
+import { askForUpgrade, refusalOf, type RuntimeAnswer } from './runtime-upgrade.ts';
+
+/** Resolves when the connection has been handed over. Throws 500 where the runtime neither accepts nor refuses. */
+export async function proxyUpgrade(client: UpgradeRequest, url: URL, signal: AbortSignal): Promise<void> {
+  const { raw, socket, head } = client;
+  const { response, socket: runtime } = await asked(raw, url, signal);
+  if (runtime) {
+    socket.write(headOf(response));
+    if (head.length > 0) socket.unshift(head);
+    joinSockets(socket, runtime);
+    return;
+  }
+  if ((response.statusCode ?? 0) < 400) throw await refusalOf(response);
+  socket.write(headOf(response));
+  response.pipe(socket);
+}
+
+async function asked(raw: IncomingMessage, url: URL, signal: AbortSignal): Promise<RuntimeAnswer> {
+  const { method = 'GET' } = raw;
+  try {
+    return await askForUpgrade({ url, method, headers: forwardedHeaders(raw), signal });
+  } catch (error) {
+    throw new RequestError(500, `${errorMessage(error)}\n`, NO_SNIFF);
+  }
+}
+
+/** The runtime has no use for who the client is to us. */
+const OURS = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
+
+function forwardedHeaders({ rawHeaders, socket, method }: IncomingMessage): string[] {
+  const headers: string[] = [];
+  for (const [name, value] of pairs(rawHeaders)) if (!OURS.has(name.toLowerCase())) headers.push(name, value);
+  // Without it Node would send the end of a chunked body, and the runtime would take that for the first bytes of the stream.
+  if (method !== 'GET') headers.push('Content-Length', '0');
+  if (socket.remoteAddress !== undefined) headers.push('X-Forwarded-For', socket.remoteAddress);
+  return headers;
+}
+
+function* pairs(rawHeaders: readonly string[]): Generator<[string, string]> {
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    yield [rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''];
+}
+
+/** Of the body no more is known than that it ends with the connection. */
+const OF_THE_BODY = new Set(['transfer-encoding', 'connection', 'keep-alive']);
+
+function headOf(response: IncomingMessage): string {
+  const { statusCode = 0, statusMessage = '', rawHeaders } = response;
+  const isAccepted = statusCode === 101;
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
+  for (const [name, value] of pairs(rawHeaders)) {
+    if (isAccepted || !OF_THE_BODY.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+  }
+  if (!isAccepted) lines.push('Connection: close');
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+/**
+ * Bytes both ways until one side ends. What that side has sent before still reaches the other: the connection is closed only when
+ * the other has closed it too.
+ */
+export function joinSockets(client: Duplex, runtime: Duplex): void {
+  passOn(client, runtime);
+  passOn(runtime, client);
+  // Nobody is left who could read what the runtime still says; what the client has said still reaches the runtime.
+  client.once('close', () => {
+    if (runtime.writableFinished) runtime.destroy();
+    else runtime.once('finish', () => runtime.destroy());
+  });
+}
+
+function passOn(from: Duplex, to: Duplex): void {
+  from.on('error', () => undefined).pipe(to);
+  from.once('end', () => {
+    // Its `close` has been told already: nothing would clear the timer.
+    if (to.destroyed) return;
+    const timer = setTimeout(() => to.destroy(), LINGER_MS);
+    to.once('close', () => clearTimeout(timer));
+  });
+  // Broken off, rather than ended.
+  from.once('close', () => {
+    if (!from.readableEnded) to.destroy();
+  });
+}

@@ -1,0 +1,55 @@
+/** Checks at the end, when nothing fails any more, that the volumes of pods have what the API server has. */
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import type { SimulatedDisk } from '../../node/simulated-disk.ts';
+import type { ObjectVersions } from './object-versions.ts';
+import { type ContentNeed, contentsBy, isMetBy, needsOfVariables, needsOfVolume } from './pod-needs.ts';
+
+export interface ContentFacts {
+  readonly versions: ObjectVersions;
+  readonly disk: SimulatedDisk;
+}
+
+/** The first object that the pod requires and the API server does not have as the pod needs it, if any. Without it the pod may wait. */
+export function lackedObject({ versions }: ContentFacts, { spec }: Pod): string | undefined {
+  const containers: readonly Container[] = [...(spec.initContainers ?? []), ...spec.containers];
+  const mounted = new Set(
+    containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
+  );
+  const volumes = (spec.volumes ?? []).filter(({ name }) => mounted.has(name));
+  const needs = [...containers.flatMap(needsOfVariables), ...volumes.flatMap(needsOfVolume)];
+  return needs.find((need) => isLacking(versions, need))?.object.name;
+}
+
+/** The first volume whose files are not up to date, if any. */
+export function outdatedVolume(
+  { versions, disk }: ContentFacts,
+  { metadata, spec }: Pod,
+): string | undefined {
+  const written = disk.get(metadata.uid)?.volumes ?? new Map<string, ReadonlyMap<string, string>>();
+  for (const [name, files] of written) {
+    const volume = spec.volumes?.find((one) => one.name === name);
+    const needs = volume === undefined ? [] : needsOfVolume(volume);
+    // Its files stay as they are.
+    if (needs.some((need) => isLacking(versions, need))) continue;
+    const stale = needs.find((need) => !isUpToDate(versions, need, files));
+    if (stale !== undefined) return `its volume ${name} has not what ${stale.object.name} has`;
+    const labels = files.get('labels');
+    const wanted = Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}="${value}"`);
+    if (labels !== undefined && labels !== wanted.join('\n')) return `its volume ${name} has not its labels`;
+  }
+  return undefined;
+}
+
+const isLacking = (versions: ObjectVersions, need: ContentNeed): boolean =>
+  contentsBy(need, versions.current(need.object).values) === undefined;
+
+/** An immutable version is not looked at again: where its object was made anew, nodes may still have it. */
+function isUpToDate(
+  versions: ObjectVersions,
+  need: ContentNeed,
+  files: ReadonlyMap<string, string>,
+): boolean {
+  const { object } = need;
+  const allowed = [versions.current(object), ...versions.all(object).filter(({ immutable }) => immutable)];
+  return allowed.some(({ values }) => isMetBy(contentsBy(need, values), files, need));
+}

@@ -1,0 +1,88 @@
+import { Argument, Command, Option } from 'commander';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { completions } from '../../../src/commands/client/complete.ts';
+import { podOnNode } from '../../support/owner-socket.ts';
+
+const PODS = [
+  podOnNode('web', 'default', {
+    containers: [
+      { name: 'main', ports: [{ name: 'http', containerPort: 80 }] },
+      { name: 'side', image: 'side:1' },
+    ],
+    initContainers: [{ name: 'init' }],
+  }),
+  podOnNode('wax'),
+  podOnNode('proxy', 'kube-system'),
+];
+
+function program(): Command {
+  const root = new Command('statelet');
+  const common = (command: Command) =>
+    command.option('--root-dir <DIR>').option('-n, --namespace <NAME>').option('-i, --stdin');
+  common(root.command('exec')).option('-c, --container <NAME>').argument('<POD>').argument('[COMMAND...]');
+  common(root.command('delete')).argument('[POD...]');
+  common(root.command('port-forward')).argument('<POD>').argument('<PORT...>');
+  common(root.command('events')).option('--for <OBJECT>');
+  root
+    .command('top')
+    .addArgument(new Argument('[WHAT]').choices(['pods', 'node']))
+    .addOption(new Option('--sort-by <FIGURE>').choices(['cpu', 'memory']));
+  root.command('__complete', { hidden: true });
+  return root;
+}
+
+let asked: (string | undefined)[];
+beforeEach(() => {
+  asked = [];
+});
+
+/** The last word of the line is the one that is completed. */
+async function complete(line: string): Promise<string> {
+  const found = await completions(program(), line.split(' '), (rootDir) => {
+    asked.push(rootDir);
+    return Promise.resolve(PODS);
+  });
+  return found.map(({ value }) => value).join(' ');
+}
+
+describe('what may be typed', () => {
+  test.each([
+    ['', 'exec delete port-forward events top help'],
+    ['e', 'exec events'],
+    ['help e', 'exec events'],
+    ['nothing ', ''],
+    ['top ', 'pods node'],
+    ['top pods ', ''],
+    ['top --sort-by ', 'cpu memory'],
+    ['top --sort-by=m', 'memory'],
+    ['top --sort-by = m', 'memory'],
+    ['exec --c', '--container'],
+    ['exec ', 'web-node-a wax-node-a kube-system/proxy-node-a'],
+    ['exec we', 'web-node-a'],
+    ['exec -n kube-system ', 'proxy-node-a'],
+    ['exec -i ', 'web-node-a wax-node-a kube-system/proxy-node-a'],
+    ['exec -n ', 'default kube-system'],
+    ['exec web -c ', 'main side init'],
+    ['exec web -ic ', 'main side init'],
+    ['exec pod/web-node-a --container=s', 'side'],
+    ['exec kube-system/proxy -c ', 'main'],
+    ['exec -c ', ''],
+    ['exec web -- ', ''],
+    ['exec web -- -', ''],
+    ['delete web-node-a ', 'wax-node-a kube-system/proxy-node-a'],
+    ['port-forward web ', '80'],
+    ['events --for ', 'pod/web-node-a pod/wax-node-a kube-system/proxy-node-a'],
+    ['exec --root-dir ', ''],
+  ])('after "%s": %s', async (line, expected) => {
+    expect(await complete(line)).toBe(expected);
+  });
+
+  test('the daemon of the root folder that was typed is asked, and only where pods are wanted', async () => {
+    await complete('exec --root-dir /a ');
+    await complete('exec --root-dir=/b w');
+    await complete('exec ');
+    await complete('top ');
+    await complete('exec -');
+    expect(asked).toEqual(['/a', '/b', undefined]);
+  });
+});

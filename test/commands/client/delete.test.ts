@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type DeleteFlags, deletePods } from '../../../src/commands/client/delete.ts';
+import { answerJSON } from '../../../src/server/routes/answers.ts';
+import { STATE_ANNOTATION } from '../../../src/server/routes/local-routes.ts';
+import { type OwnerSocket, ownerSocket, podOnNode } from '../../support/owner-socket.ts';
+
+let asked: string[];
+let ended: Promise<unknown>;
+let socket: OwnerSocket;
+beforeEach(async () => {
+  asked = [];
+  ended = Promise.resolve();
+  const gone = podOnNode('gone');
+  const annotations = { [STATE_ANNOTATION]: 'Terminated.Finished' };
+  socket = await ownerSocket(
+    [
+      {
+        path: '/pods/:namespace/:pod',
+        methods: ['DELETE'],
+        handle: async ({ params, query }, response) => {
+          asked.push(`${params.namespace ?? ''}/${params.pod ?? ''}?${query}`);
+          if (query.includes('wait')) await ended;
+          answerJSON(response, { status: 'Success' });
+        },
+      },
+    ],
+    [
+      podOnNode('web'),
+      podOnNode('job'),
+      podOnNode('proxy', 'kube-system'),
+      { ...gone, metadata: { ...gone.metadata, annotations } },
+    ],
+  );
+});
+afterEach(async () => socket.close());
+
+async function run(names: string[], flags: DeleteFlags = {}): Promise<string[]> {
+  const written: string[] = [];
+  await deletePods(names, { ...flags, rootDir: socket.rootDir }, (text) => written.push(text.trim()));
+  return written.sort();
+}
+
+test('waits for the end, and says when the pod starts again', async () => {
+  expect(await run(['web'])).toEqual([
+    'pod "web-node-a" deleted from default namespace; it starts again when its manifest changes',
+  ]);
+  expect(asked).toEqual(['default/web-node-a?wait=true']);
+});
+
+describe('flags', () => {
+  test.each<[DeleteFlags, string]>([
+    [{ gracePeriod: 5 }, 'gracePeriodSeconds=5&wait=true'],
+    [{ gracePeriod: 0, wait: false }, 'gracePeriodSeconds=0'],
+    [{ gracePeriod: -1, wait: false }, ''],
+    [{ now: true, wait: false }, 'gracePeriodSeconds=1'],
+  ])('%j', async (flags, query) => {
+    await run(['web'], flags);
+    expect(asked).toEqual([`default/web-node-a?${query}`]);
+  });
+
+  test('-o name writes only names', async () => {
+    expect(await run(['web', 'kube-system/proxy'], { output: 'name' })).toEqual([
+      'pod/proxy-node-a',
+      'pod/web-node-a',
+    ]);
+  });
+
+  test('--all takes the pods of one namespace that have not ended', async () => {
+    expect(await run([], { all: true, output: 'name' })).toEqual(['pod/job-node-a', 'pod/web-node-a']);
+    expect(await run([], { all: true, namespace: 'kube-system', output: 'name' })).toEqual([
+      'pod/proxy-node-a',
+    ]);
+    expect(await run([], { all: true, namespace: 'nope' })).toEqual(['No pods.']);
+  });
+
+  test('--timeout ends the wait, not the pod', async () => {
+    const held = Promise.withResolvers<undefined>();
+    ended = held.promise;
+    await expect(run(['web'], { timeout: '50ms' })).rejects.toMatchObject({
+      kind: 'DeadlineExceeded',
+      message: 'timed out waiting for pod default/web-node-a to end; it goes on ending',
+    });
+    held.resolve(undefined);
+    await expect(run(['web'], { timeout: 'x' })).rejects.toThrow('--timeout: "x" is no duration');
+  });
+});
+
+test('a pod that is not there is an error before any other is deleted, unless that is wanted', async () => {
+  await expect(run(['web', 'nope'])).rejects.toMatchObject({ kind: 'NotFound' });
+  expect(asked).toEqual([]);
+  expect(await run(['web', 'nope'], { ignoreNotFound: true, output: 'name' })).toEqual(['pod/web-node-a']);
+});
+
+test('no pod, or pods beside --all, is a wrong command line', async () => {
+  await expect(run([])).rejects.toMatchObject({ kind: 'InvalidArgument' });
+  await expect(run(['web'], { all: true })).rejects.toMatchObject({ kind: 'InvalidArgument' });
+});

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { topNode, topPods } from '../../../src/commands/client/top.ts';
+import { answerJSON } from '../../../src/server/routes/answers.ts';
+import type { Summary } from '../../../src/types/stats.ts';
+import { type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
+
+const MIB = 1024 * 1024;
+const usage = (milli: number, mebibytes: number) => ({
+  cpu: { usageNanoCores: milli * 1e6 },
+  memory: { workingSetBytes: mebibytes * MIB + 1000 },
+});
+const pod = (name: string, namespace: string, containers: Summary['pods'][number]['containers'] = []) => ({
+  podRef: { name, namespace, uid: name },
+  ...usage(999, 999),
+  containers,
+});
+const SUMMARY: Summary = {
+  node: { nodeName: 'node-a', ...usage(500, 1024) },
+  pods: [
+    pod('web-node-a', 'default', [
+      { name: 'main', ...usage(10, 20) },
+      { name: 'side', ...usage(0.2, 5) },
+    ]),
+    pod('new-node-a', 'default', [{ name: 'main' }]),
+    pod('proxy-node-a', 'kube-system', [{ name: 'main', ...usage(100, 1) }]),
+    pod('empty', 'default'),
+  ],
+};
+const NODE = { kind: 'Node', status: { allocatable: { cpu: '1800m', memory: '4Gi' } } };
+
+let asked: string[];
+let socket: OwnerSocket;
+beforeEach(async () => {
+  asked = [];
+  socket = await ownerSocket([
+    {
+      path: '/stats/summary',
+      handle: ({ query }, response) => {
+        asked.push(query);
+        answerJSON(response, SUMMARY);
+      },
+    },
+    { path: '/node', handle: (_, response) => answerJSON(response, NODE) },
+  ]);
+});
+afterEach(async () => socket.close());
+
+const lines = (...text: string[]) => `${text.join('\n')}\n`;
+
+describe('pods', () => {
+  const top = (flags = {}, name?: string) => topPods(name, { ...flags, rootDir: socket.rootDir });
+
+  test('have the sums of their containers; only CPU and memory are measured for them', async () => {
+    expect(await top()).toBe(
+      lines(
+        'NAMESPACE     NAME           CPU(cores)   MEMORY(bytes)',
+        'default       new-node-a     <unknown>    <unknown>',
+        'default       web-node-a     11m          25Mi',
+        'kube-system   proxy-node-a   100m         1Mi',
+      ),
+    );
+    expect(asked).toEqual(['only_cpu_and_memory=true']);
+  });
+
+  test('of one namespace, with the largest first, and their sum', async () => {
+    expect(await top({ namespace: 'default', sortBy: 'cpu', sum: true })).toBe(
+      lines(
+        'NAME         CPU(cores)   MEMORY(bytes)',
+        'web-node-a   11m          25Mi',
+        'new-node-a   <unknown>    <unknown>',
+        'total        11m          25Mi',
+      ),
+    );
+  });
+
+  test('one of them, by its containers, without heading', async () => {
+    expect(await top({ containers: true, headers: false }, 'web')).toBe(
+      lines('default   web-node-a   main   10m   20Mi', 'default   web-node-a   side   1m    5Mi'),
+    );
+    expect(await top({}, 'kube-system/proxy')).toContain('proxy-node-a');
+  });
+
+  test('one that is not there is said', async () => {
+    await expect(top({}, 'nope')).rejects.toMatchObject({ kind: 'NotFound' });
+    expect(await top({ namespace: 'nope' })).toBe('No pods with figures.\n');
+  });
+});
+
+test('the node has its share of what pods may use', async () => {
+  expect(await topNode({ rootDir: socket.rootDir })).toBe(
+    lines(
+      'NAME     CPU(cores)   CPU(%)   MEMORY(bytes)   MEMORY(%)',
+      'node-a   500m         27%      1024Mi          25%',
+    ),
+  );
+});

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
+import type { ProbedContainer } from '../../../src/types/measurements.ts';
+import { samplesNamed, samplesOf } from './samples.ts';
+
+let nowMs: number;
+let metrics: AgentMetrics;
+beforeEach(() => {
+  nowMs = 0;
+  metrics = new AgentMetrics(() => nowMs);
+});
+const named = (name: string) => samplesNamed(metrics.metrics(), name);
+
+test('at first nothing was counted, and no certificate has failed to be renewed', () => {
+  expect(samplesOf(metrics.metrics())).toEqual({
+    kubelet_certificate_manager_client_expiration_renew_errors: '0',
+    kubelet_server_expiration_renew_errors: '0',
+  });
+});
+
+test('operations of the runtime are counted when they end, with their errors', () => {
+  const ends = [metrics.runtimeOperation('run_podsandbox'), metrics.runtimeOperation('run_podsandbox')];
+  expect(named('kubelet_runtime')).toEqual({});
+  nowMs = 250;
+  ends[0]?.('success');
+  nowMs = 1000;
+  ends[1]?.('failure');
+  expect(named('kubelet_runtime')).toEqual({
+    'kubelet_runtime_operations_total{operation_type="run_podsandbox"}': '2',
+    'kubelet_runtime_operations_errors_total{operation_type="run_podsandbox"}': '1',
+    'kubelet_runtime_operations_duration_seconds_sum{operation_type="run_podsandbox"}': '1.25',
+    'kubelet_runtime_operations_duration_seconds_count{operation_type="run_podsandbox"}': '2',
+  });
+});
+
+test('operations on cgroups are timed', () => {
+  const end = metrics.cgroupOperation('create');
+  nowMs = 4;
+  end();
+  expect(named('kubelet_cgroup_manager_duration_seconds_sum')).toEqual({
+    'kubelet_cgroup_manager_duration_seconds_sum{operation_type="create"}': '0.004',
+  });
+});
+
+test('volumes that are mounted and unmounted are timed, by kind and outcome', () => {
+  metrics.volumeOperation('volume_mount', 'kubernetes.io/secret')('success');
+  metrics.volumeOperation('volume_unmount', 'kubernetes.io/secret')('failure');
+  const labels = (operation: string, status: string) =>
+    `{migrated="false",operation_name="${operation}",status="${status}",volume_plugin="kubernetes.io/secret"}`;
+  expect(named('storage_operation_duration_seconds_count')).toEqual({
+    [`storage_operation_duration_seconds_count${labels('volume_mount', 'success')}`]: '1',
+    [`storage_operation_duration_seconds_count${labels('volume_unmount', 'fail-unknown')}`]: '1',
+  });
+});
+
+test('requests to the API server are counted by their answers', () => {
+  metrics.apiRequest('GET')('server:6443', 404);
+  metrics.apiRequest('POST')('server:6443');
+  expect(named('rest_client_requests_total')).toEqual({
+    'rest_client_requests_total{code="404",host="server:6443",method="GET"}': '1',
+    'rest_client_requests_total{code="<error>",host="server:6443",method="POST"}': '1',
+  });
+  expect(named('rest_client_request_duration_seconds_count')).toEqual({
+    'rest_client_request_duration_seconds_count{host="server:6443",verb="GET"}': '1',
+    'rest_client_request_duration_seconds_count{host="server:6443",verb="POST"}': '1',
+  });
+});
+
+test('relists are timed, and the time from the beginning of one to that of the next', () => {
+  const end = metrics.relist();
+  nowMs = 100;
+  end();
+  nowMs = 10_000;
+  metrics.relist();
+  expect(named('kubelet_pleg')).toEqual({
+    kubelet_pleg_relist_duration_seconds_sum: '0.1',
+    kubelet_pleg_relist_duration_seconds_count: '1',
+    kubelet_pleg_relist_interval_seconds_sum: '10',
+    kubelet_pleg_relist_interval_seconds_count: '1',
+  });
+});
+
+test('evictions are counted by signal, and failed renewals by certificate', () => {
+  metrics.evicted('memory.available');
+  metrics.evicted('memory.available');
+  metrics.renewalFailed('serving');
+  expect(named('kubelet_')).toEqual({
+    'kubelet_evictions{eviction_signal="memory.available"}': '2',
+    kubelet_certificate_manager_client_expiration_renew_errors: '0',
+    kubelet_server_expiration_renew_errors: '1',
+  });
+});
+
+describe('probes', () => {
+  const READINESS: ProbedContainer = {
+    namespace: 'ns',
+    pod: 'web',
+    podUID: 'u',
+    container: 'c',
+    probe: 'readiness',
+  };
+  const LABELS = 'container="c",namespace="ns",pod="web"';
+  const count = (result: string, type = 'Readiness') =>
+    `prober_probe_total{${LABELS},pod_uid="u",probe_type="${type}",result="${result}"}`;
+
+  test('are counted by result, and those that succeed are timed', () => {
+    const end = metrics.probe(READINESS);
+    nowMs = 500;
+    end('Success');
+    metrics.probe(READINESS)('Failure');
+    metrics.probe({ ...READINESS, probe: 'liveness' })('Failure');
+    expect(samplesOf(metrics.probeMetrics())).toEqual({
+      [count('successful')]: '1',
+      [count('failed')]: '1',
+      [count('failed', 'Liveness')]: '1',
+      [`prober_probe_duration_seconds_sum{${LABELS},probe_type="Readiness"}`]: '0.5',
+      [`prober_probe_duration_seconds_count{${LABELS},probe_type="Readiness"}`]: '1',
+    });
+    expect(named('prober')).toEqual({});
+  });
+
+  test('without a result are not counted', () => {
+    metrics.probe(READINESS)();
+    expect(samplesOf(metrics.probeMetrics())).toEqual({});
+  });
+
+  test('that are not run any more have no metrics', () => {
+    metrics.probe(READINESS)('Success');
+    metrics.probe(READINESS)('Failure');
+    metrics.probe({ ...READINESS, probe: 'startup' })('Failure');
+    metrics.probeRemoved(READINESS);
+    expect(samplesOf(metrics.probeMetrics())).toEqual({ [count('failed', 'Startup')]: '1' });
+  });
+});

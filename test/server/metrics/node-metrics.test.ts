@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { nodeMetrics, type NodeMetricsApi } from '../../../src/server/metrics/node-metrics.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { ServedPod } from '../../../src/types/served-pod.ts';
+import { testPod } from '../../support/pods.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+import { samplesNamed } from './samples.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+const NONE = { client: undefined, serving: undefined };
+
+function read(api: Partial<NodeMetricsApi>, name: string) {
+  const whole: NodeMetricsApi = {
+    nodeName: 'node-1',
+    counted: undefined,
+    pods: () => [],
+    runtimePods: () => [],
+    certificateEnds: () => NONE,
+    ...api,
+  };
+  return samplesNamed(nodeMetrics(whole, NOW), name);
+}
+
+const served = (pod: Pod, state = 'Syncing.Settled', phase = 'Running'): ServedPod => ({
+  pod,
+  state,
+  status: { phase },
+});
+
+test('the name of the node is told', () => {
+  expect(read({}, 'kubelet_node_name')).toEqual({ 'kubelet_node_name{node="node-1"}': '1' });
+});
+
+test('pods with a sandbox that runs are counted, and containers by state', () => {
+  const container = (id: string, state: 'running' | 'exited') => ({ id, name: id, state });
+  const runtimePods = () => [
+    runtimePodStatus({
+      sandboxes: [{ id: 's' }],
+      containers: [container('a', 'running'), container('b', 'running')],
+    }),
+    runtimePodStatus({ sandboxes: [{ id: 't', ready: false }], containers: [container('c', 'exited')] }),
+  ];
+  expect(read({ runtimePods }, 'kubelet_running')).toEqual({
+    kubelet_running_pods: '1',
+    'kubelet_running_containers{container_state="exited"}': '1',
+    'kubelet_running_containers{container_state="running"}': '2',
+  });
+});
+
+test('pods are counted by where they come from, and those that have not ended', () => {
+  const statics = testPod({ name: 's', annotations: { 'kubernetes.io/config.source': 'file' } });
+  const api = testPod({ name: 'a', annotations: { 'kubernetes.io/config.source': 'api' } });
+  const ended = testPod({ name: 'e', annotations: { 'kubernetes.io/config.source': 'api' } });
+  const pods = () => [served(statics), served(api), served(ended, 'Terminated.Finished', 'Succeeded')];
+  expect({ ...read({ pods }, 'kubelet_desired'), ...read({ pods }, 'kubelet_active') }).toEqual({
+    'kubelet_desired_pods{static=""}': '2',
+    'kubelet_desired_pods{static="true"}': '1',
+    'kubelet_active_pods{static=""}': '1',
+    'kubelet_active_pods{static="true"}': '1',
+  });
+});
+
+test('volumes are counted by kind: those that are wanted, and those of pods with a sandbox', () => {
+  const withVolumes = (pod: Pod): Pod => {
+    const volumes = [
+      { name: 'a', emptyDir: {} },
+      { name: 'b', secret: { secretName: 's' } },
+      { name: 'c', nfs: { path: '/', server: 's' } },
+      { name: 'unused', emptyDir: {} },
+    ];
+    const volumeMounts = ['a', 'b', 'c'].map((name) => ({ name, mountPath: `/${name}` }));
+    return { ...pod, spec: { ...pod.spec, volumes, containers: [{ name: 'main', volumeMounts }] } };
+  };
+  const pods = () =>
+    [withVolumes(testPod({ name: 'a', uid: 'uid' })), withVolumes(testPod({ name: 'b' }))].map((pod) =>
+      served(pod),
+    );
+  const runtimePods = () => [runtimePodStatus({ sandboxes: [{ id: 's' }] })];
+  const labels = (plugin: string, state: string) =>
+    `{plugin_name="kubernetes.io/${plugin}",state="${state}"}`;
+  expect(read({ pods, runtimePods }, 'volume_manager')).toEqual({
+    [`volume_manager_total_volumes${labels('empty-dir', 'actual_state_of_world')}`]: '1',
+    [`volume_manager_total_volumes${labels('secret', 'actual_state_of_world')}`]: '1',
+    [`volume_manager_total_volumes${labels('empty-dir', 'desired_state_of_world')}`]: '2',
+    [`volume_manager_total_volumes${labels('secret', 'desired_state_of_world')}`]: '2',
+  });
+});
+
+describe('certificates', () => {
+  test('of the agent have the seconds that they are still valid', () => {
+    const ends = { client: NOW + 90_500, serving: NOW - 1000 };
+    expect(read({ certificateEnds: () => ends }, 'kubelet_certificate_manager')).toEqual({
+      kubelet_certificate_manager_client_ttl_seconds: '90',
+      kubelet_certificate_manager_server_ttl_seconds: '-1',
+    });
+  });
+
+  test('that do not exist are valid for ever', () => {
+    expect(read({}, 'kubelet_certificate_manager')).toEqual({
+      kubelet_certificate_manager_client_ttl_seconds: '+Inf',
+      kubelet_certificate_manager_server_ttl_seconds: '+Inf',
+    });
+  });
+});
+
+test('pods are counted by the state of their chart, and effects that are under way', () => {
+  const pods = () => [
+    served(testPod({ name: 'a' })),
+    served(testPod({ name: 'b' })),
+    served(testPod({ name: 'c' }), 'Terminating.Stopping'),
+  ];
+  const effectsInFlight = new Map([['stop', 1]] as const);
+  const counted = { effectsInFlight, metrics: () => [], probeMetrics: () => [] };
+  expect(read({ pods, counted }, 'statelet_')).toEqual({
+    'statelet_pods{state="Syncing.Settled"}': '2',
+    'statelet_pods{state="Terminating.Stopping"}': '1',
+    'statelet_pod_effects_in_flight{effect="stop"}': '1',
+  });
+});

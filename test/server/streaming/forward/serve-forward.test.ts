@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SpdyConnection } from '../../../../src/server/streaming/spdy/spdy-connection.ts';
+import { streamingRoutes } from '../../../../src/server/streaming/streaming-routes.ts';
+import { RouteServer } from '../../../support/route-server.ts';
+import {
+  spdyClient,
+  type SpdyClient,
+  tunnelClient,
+  WebSocketClient,
+} from '../../../support/streaming-client.ts';
+import { HeldRuntime, streamingApi } from '../../../support/streaming-runtime.ts';
+
+const CREATION_MS = 200;
+
+let runtime: HeldRuntime;
+let server: RouteServer;
+
+beforeEach(async () => {
+  runtime = new HeldRuntime();
+  server = await new RouteServer(streamingRoutes(streamingApi(runtime), CREATION_MS)).open();
+});
+
+afterEach(() => {
+  expect(server.defects).toEqual([]);
+  server.close();
+});
+
+const at = (path: string) => `${server.url}${path}`;
+
+describe('port-forward', () => {
+  let echo: Server;
+
+  beforeEach(async () => {
+    echo = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+    echo.listen(0, '127.0.0.1');
+    await once(echo, 'listening');
+    runtime.connect = async (port) => {
+      if (port === 9) throw new Error('connect ECONNREFUSED');
+      const socket = connect({
+        port: (echo.address() as AddressInfo).port,
+        host: '127.0.0.1',
+        allowHalfOpen: true,
+      });
+      await once(socket, 'connect');
+      return socket;
+    };
+  });
+
+  afterEach(() => void echo.close());
+
+  function forward(client: Pick<SpdyClient, 'open'>, port: number, requestid: string) {
+    const more = { port: String(port), requestid };
+    return { error: client.open('error', more), data: client.open('data', more) };
+  }
+
+  test('over SPDY carries many connections at once', async () => {
+    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const { error, data } = forward(client, 80, String(index));
+        data.end(`message ${index}`);
+        return [await text(data), await text(error)];
+      }),
+    );
+    expect(answers).toEqual(answers.map((_, index) => [`message ${index}`, '']));
+    client.close();
+  });
+
+  test('tells on the error stream what went wrong with a connection; the others go on', async () => {
+    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    const { error } = forward(client, 9, '1');
+    expect(await text(error)).toBe('error forwarding port 9 to pod web_shop, uid u-1: connect ECONNREFUSED');
+    const { data } = forward(client, 80, '2');
+    data.end('still there');
+    expect(await text(data)).toBe('still there');
+    client.close();
+  });
+
+  test('refuses streams without a port or with an unknown type', async () => {
+    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    await once(client.open('data'), 'close');
+    for (const port of ['0', '65536', 'x']) {
+      await once(client.open('data', { port }), 'close');
+    }
+    await once(client.open('stdin', { port: '80' }), 'close');
+    client.close();
+  });
+
+  test('tells when the second stream does not come', async () => {
+    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    const error = client.open('error', { port: '80', requestid: '7' });
+    expect(await text(error)).toContain('timed out waiting for streams');
+    client.close();
+  });
+
+  test('closes its connections when the client disappears', async () => {
+    const accepted = once(echo, 'connection');
+    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    forward(client, 80, '1').data.write('x');
+    const [socket] = (await accepted) as [NodeJS.ReadableStream];
+    client.close();
+    await once(socket, 'close');
+    expect(runtime.forwardersClosed).toBe(1);
+  });
+
+  test('in the messages of a WebSocket is the same SPDY', async () => {
+    const { socket, protocol } = await tunnelClient(at('/portForward/shop/web'));
+    expect(protocol).toBe('SPDY/3.1+portforward.k8s.io');
+    const spdy = new SpdyConnection(socket, { side: 'client' });
+    const open = (type: string, more: Readonly<Record<string, string>> = {}) =>
+      spdy.open(new Map(Object.entries({ streamtype: type, ...more })));
+    const { error, data } = forward({ open }, 80, '1');
+    data.end(Buffer.alloc(1_000_000, 'y'));
+    expect((await text(data)).length).toBe(1_000_000);
+    expect(await text(error)).toBe('');
+    spdy.destroy();
+    await spdy.closed;
+  });
+
+  test('over a WebSocket with the ports in the query has two channels for each', async () => {
+    const client = await new WebSocketClient(at('/portForward/shop/web?port=80,9'), [
+      'v4.channel.k8s.io',
+    ]).opened();
+    client.send(0, 'hello');
+    await client.until(() => client.received(0).length >= 7 && client.received(3).length > 2);
+    expect(client.messages.map(({ data }) => data.toString('hex'))).toEqual(
+      expect.arrayContaining(['005000', '015000', '020900', '030900']),
+    );
+    expect(client.received(0).slice(2)).toBe('hello');
+    expect(client.received(3)).toContain('error forwarding port 9 to pod web_shop');
+    expect(runtime.asked).toEqual([{ portForward: { podSandboxId: 'sandbox', ports: [80, 9] } }]);
+    client.socket.close();
+    await client.closed();
+  });
+});
