@@ -1,9 +1,9 @@
 /** The real kubelet as a child process, without an API server: it has only static pods. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import {
   type Agent,
@@ -28,9 +28,11 @@ export const NO_KUBELET =
 export function findKubelet(dir: string): string | undefined {
   const given = givenKubelet();
   if (given !== undefined || !hasPackedKubelet()) return given;
-  execFileSync('zstd', ['-q', '-d', '-f', packed(), '-o', join(dir, 'kubelet')]);
-  chmodSync(join(dir, 'kubelet'), 0o755);
-  return join(dir, 'kubelet');
+  const binary = join(dir, 'programs', 'kubelet');
+  mkdirSync(join(dir, 'programs'), { recursive: true });
+  execFileSync('zstd', ['-q', '-d', '-f', packed(), '-o', binary]);
+  chmodSync(binary, 0o755);
+  return binary;
 }
 
 /** Whether `findKubelet` will find one. Throws if `$KUBELET` is no file. */
@@ -175,15 +177,4 @@ function parse(line: string): EventLine | undefined {
     // The last line may not be complete.
     return undefined;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
