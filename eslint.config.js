@@ -10,12 +10,12 @@ const HOUSE = {
   types: { rooms: [], packages: ['@kubernetes/client-node', 'rxjs'] },
   policies: { rooms: [], packages: [] },
   machines: { rooms: ['policies'], packages: ['xstate'] },
-  system: { rooms: ['policies'], packages: ['node:[\\w/]+'] },
+  system: { rooms: ['policies'], packages: ['node:[\\w/]+', 'tinyqueue'] },
   runtime: { rooms: ['policies', 'system'] },
   cluster: { rooms: ['policies', 'system'] },
   actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'system'] },
   sources: { rooms: ['policies', 'cluster', 'system'] },
-  server: { rooms: ['policies', 'system'] },
+  server: { rooms: ['policies', 'runtime', 'system'] },
   config: { rooms: ['policies'] },
   simulation: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'actors', 'sources', 'system'] },
   'run-once': {
@@ -43,8 +43,10 @@ const ROOMS = [
   'daemon.ts',
   'join-cluster.ts',
   'main.ts',
+  'open-node-ports.ts',
   'open-node.ts',
   'pod-sources.ts',
+  'serve-node.ts',
 ];
 
 const IMPURE_GLOBALS = ['performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].concat([

@@ -8,8 +8,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   // Node's own type stripping: positions are kept, so that stack traces need no source maps.
   transform: { '\\.ts$': '<rootDir>/scripts/jest-strip-types.cjs' },
-  // Two cores are what CI has; end-to-end tests start processes of their own.
-  maxWorkers: 2,
+  // CI has two cores. End-to-end tests wait for much of their time: a third worker uses it.
+  maxWorkers: 3,
   // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.
   testTimeout: 300_000,
 };

@@ -1,7 +1,8 @@
 /**
- * How soon pods of an API server are Ready and gone, as the API server shows it; what CPU time and memory the agent takes; and how much
- * it asks of the API server when nothing happens. The kubelet (`KUBELET`, or that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one
- * control plane and one containerd. `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
+ * How soon pods of an API server are Ready and gone, as the API server shows it; how soon a new value of a ConfigMap is in their files;
+ * what CPU time and memory the agent takes; and how much it asks of the API server when nothing happens. The kubelet (`KUBELET`, or
+ * that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one control plane and one containerd.
+ * `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -79,7 +80,10 @@ function rows() {
     row('created to Ready, p99 (ms)', ({ readyMs }) => percentile(readyMs, 99)),
     row('deleted to gone, p50 (ms)', ({ goneMs }) => percentile(goneMs, 50)),
     row('deleted to gone, p99 (ms)', ({ goneMs }) => percentile(goneMs, 99)),
+    row('ConfigMap changed to in the file, p50 (ms)', ({ updateMs }) => percentile(updateMs, 50)),
+    row('ConfigMap changed to in the file, p99 (ms)', ({ updateMs }) => percentile(updateMs, 99)),
     row('CPU for the start (s)', ({ startCpuSeconds }) => startCpuSeconds, 2),
+    row('requests for the start', ({ startRequests }) => startRequests),
     row('resident memory (MiB)', ({ rssMiB }) => rssMiB),
     row('idle: CPU (% of a core)', ({ idle }) => idle.cpuPercent, 2),
     row('idle: requests a minute', ({ idle }) => idle.requests),

@@ -14,7 +14,7 @@ export interface ClusterAgentOptions {
   readonly nodeIP: string;
   readonly endpoint: string;
   readonly cgroupRoot: string;
-  /** Of the kubelet's own server. */
+  /** Of the agent's own server. */
   readonly port: number;
 }
 
@@ -28,6 +28,7 @@ const KUBELET_ONLY = {
 } as const;
 
 export class ClusterAgentProcess {
+  readonly rootDir: string;
   readonly #child: ChildProcess;
   readonly #logFile: string;
 
@@ -38,7 +39,8 @@ export class ClusterAgentProcess {
     mkdirSync(manifests, { recursive: true });
     const agent = { dir, cgroupRoot, endpoint, manifests };
     const { rootDir } = makeFolders(agent);
-    const own = kubelet === undefined ? {} : { ...KUBELET_ONLY, port, healthzPort: 0 };
+    this.rootDir = rootDir;
+    const own = kubelet === undefined ? { port } : { ...KUBELET_ONLY, port, healthzPort: 0 };
     const config = writeConfig(agent, own);
     const flags = ['--config', config, '--root-dir', rootDir, '--cert-dir', join(dir, 'pki')];
     const node = ['--hostname-override', NODE_NAME, '--kubeconfig', kubeconfig, '--node-ip', nodeIP];
@@ -47,9 +49,13 @@ export class ClusterAgentProcess {
     const stdio = ['ignore', log, log] as const;
     this.#child =
       kubelet === undefined
-        ? spawn(process.execPath, [BIN, 'run', '--healthz-port', '0', ...flags, ...node], {
-            stdio: [...stdio],
-          })
+        ? spawn(
+            process.execPath,
+            [BIN, 'run', '--healthz-port', '0', '--address', nodeIP, ...flags, ...node],
+            {
+              stdio: [...stdio],
+            },
+          )
         : spawn(kubelet, [...flags, ...node], { stdio: [...stdio] });
     closeSync(log);
   }

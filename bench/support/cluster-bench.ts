@@ -9,18 +9,21 @@ import { watchNode } from '../../src/cluster/watches/watched-object.ts';
 import { reflect } from '../../src/cluster/watches/reflect.ts';
 import type { Node, Pod } from '../../src/types/kubernetes.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { NODE_NAME } from '../../scripts/compare/agent.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import type { ControlPlane } from '../../test/support/control-plane/control-plane.ts';
+import { BarePods } from './bare-pods.ts';
+import { waitFor } from '../../test/support/wait-for.ts';
 import { CountingProxy } from './counting-proxy.ts';
 import { ClusterAgentProcess } from './cluster-agent.ts';
 import { nowMs } from './measures.ts';
+import { createSettings, deleteSettings, MOUNTED, timeUpdate } from './object-update.ts';
 
 const TIMING = { clock: systemClock, random: Math.random };
 const TIMEOUT_MS = 180_000;
 const COMMAND = ['sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait'];
 const NAMESPACE = 'default';
-const KUBELET_PORT = 10_250;
 const SETTLE_MS = 15_000;
 const nothing = () => undefined;
 
@@ -30,7 +33,11 @@ export interface ClusterFigures {
   readonly goneMs: readonly number[];
   /** The agent's CPU time from the first creation to the last Ready. */
   readonly startCpuSeconds: number;
+  /** From the first creation until all is at rest. */
+  readonly startRequests: number;
   readonly rssMiB: number;
+  /** From a new value of a ConfigMap until it is in the file of each pod. */
+  readonly updateMs: readonly number[];
   readonly idle: { readonly cpuPercent: number; readonly requests: number; readonly bytes: number };
 }
 
@@ -91,24 +98,45 @@ export class ClusterBench {
       nodeIP: controlPlane.nodeIp,
       endpoint: containerd.endpoint,
       cgroupRoot: containerd.cgroupRoot.replace(/^\/+/u, ''),
-      port: KUBELET_PORT,
+      port: await freePort(),
     });
     try {
       await Promise.race([this.#nodeIsReady(), agent.died]);
-      const before = agent.cpuSeconds;
+      const log = auditLog(dir);
+      await createSettings(this.#admin.main, NAMESPACE);
+      const [before, size] = [agent.cpuSeconds, statSync(log).size];
       const readyMs = await this.#create(run, pods);
       const startCpuSeconds = agent.cpuSeconds - before;
+      // What the start leaves to do, such as the last events, is not idleness.
+      await delay(SETTLE_MS);
+      const startRequests = linesFrom(log, size);
       const idle = await this.#idle(agent, proxy, idleSeconds);
       const { rssMiB } = agent;
+      const updateMs = await timeUpdate(this.#admin.main, NAMESPACE, agent.rootDir);
       const goneMs = await this.#delete(run, pods);
-      return { readyMs, goneMs, startCpuSeconds, rssMiB, idle };
+      return { readyMs, goneMs, startCpuSeconds, startRequests, rssMiB, updateMs, idle };
     } catch (error) {
       throw new Error(`${run}: ${String(error)}\n${agent.log.slice(-4000)}`, { cause: error });
     } finally {
       await agent.stop();
+      await deleteSettings(this.#admin.main, NAMESPACE).catch(nothing);
       await proxy.close();
       await this.#admin.main.delete({ resource: 'nodes', name: NODE_NAME }).catch(nothing);
+      await this.#emptyRuntime();
     }
+  }
+
+  /** The kubelet leaves sandboxes of pods that are gone for a minute: the next agent would remove them while it is measured. */
+  async #emptyRuntime(): Promise<void> {
+    const pods = new BarePods(this.#options.containerd);
+    const isEmpty = () =>
+      pods.removeAll().then(
+        () => true,
+        // The agent was killed in the midst of a removal, and the runtime goes on with it.
+        () => false,
+      );
+    await waitFor(isEmpty, { what: 'an empty runtime', timeoutMs: TIMEOUT_MS, pauseMs: 1000 });
+    await pods.close();
   }
 
   async #idle(
@@ -116,8 +144,6 @@ export class ClusterBench {
     proxy: CountingProxy,
     seconds: number,
   ): Promise<ClusterFigures['idle']> {
-    // What the start leaves to do, such as the last events, is not idleness.
-    await delay(SETTLE_MS);
     const log = auditLog(this.#options.dir);
     const [cpu, bytes, size] = [agent.cpuSeconds, proxy.bytes, statSync(log).size];
     await delay(seconds * 1000);
@@ -148,7 +174,16 @@ export class ClusterBench {
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 5,
       hostNetwork: true,
-      containers: [{ name: 'main', image, imagePullPolicy: 'IfNotPresent', command: COMMAND }],
+      volumes: MOUNTED.volumes,
+      containers: [
+        {
+          name: 'main',
+          image,
+          imagePullPolicy: 'IfNotPresent',
+          command: COMMAND,
+          volumeMounts: MOUNTED.volumeMounts,
+        },
+      ],
     };
     return this.#timed(run, pods, {
       act: (name) =>

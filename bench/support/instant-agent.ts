@@ -2,6 +2,7 @@
 import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
 import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
+import { NO_NODE_FAULTS } from '../../src/simulation/node/node-fault-draws.ts';
 import { simulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
@@ -21,9 +22,9 @@ export function instantAgent({ clock, configuration, nodeFacts }: InstantAgentOp
   const node = simulatedNode({
     runtime,
     disk: new Map(),
-    now: () => clock.now(),
+    clock,
     random,
-    faults: () => ({ mount: 0, release: 0, pull: 0 }),
+    faults: () => NO_NODE_FAULTS,
   });
   return new NodeAgent({
     parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },

@@ -7,7 +7,7 @@ const NAMES = 'src/actors/start/name-arbiter.ts';
 const RETIREMENT = 'src/actors/pods/pod-retirement.ts';
 const EFFECTS = 'src/actors/pods/pod-effects.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
-const WORK_QUEUE = 'src/actors/pods/work-queue.ts';
+const WORK_QUEUE = 'src/system/work-queue.ts';
 const PLEG = 'src/runtime/pleg/pleg.ts';
 const STARTER = 'src/runtime/pods/container-starter.ts';
 const RUNTIME = 'src/runtime/pods/pod-runtime.ts';
@@ -88,9 +88,9 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'next-syncs-forgotten',
     breaks: 'When one pod is synced, the next syncs of all others are forgotten (Times, I7)',
     file: WORK_QUEUE,
-    find: `  cancel(uid: string): void {
-    this.#current.delete(uid);`,
-    replace: `  cancel(uid: string): void {
+    find: `  cancel(key: string): void {
+    this.#current.delete(key);`,
+    replace: `  cancel(key: string): void {
     this.#current.clear();`,
   },
 

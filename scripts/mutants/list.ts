@@ -1,6 +1,8 @@
 import { ACTOR_MUTANTS } from './actor-mutants.ts';
 import { CLUSTER_MUTANTS } from './cluster-mutants.ts';
+import { CONTENT_MUTANTS } from './content-mutants.ts';
 import { EVICTION_MUTANTS } from './eviction-mutants.ts';
+import { LOCAL_MUTANTS } from './local-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { ROOM_MUTANTS } from './room-mutants.ts';
@@ -13,4 +15,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVICTION_MUTANTS,
   ...SHORTAGE_MUTANTS,
   ...CLUSTER_MUTANTS,
+  ...CONTENT_MUTANTS,
+  ...LOCAL_MUTANTS,
 ];

@@ -266,7 +266,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'name-not-asked-for',
     breaks: 'A static pod starts without having been granted its name (I6)',
     file: POD,
-    find: `REMOVED: [{ guard: 'isStatic', target: 'AwaitingName' }, { target: 'Admitting' }],`,
+    find: `REMOVED: [{ guard: 'isOfManifest', target: 'AwaitingName' }, { target: 'Admitting' }],`,
     replace: `REMOVED: { target: 'Admitting' },`,
   },
   {

@@ -235,7 +235,8 @@ test('a second signal: the daemon exits at once, and its pods continue to end', 
     },
     { what: 'the daemon to leave' },
   );
-  expect(daemon.ending).toBe(143);
+  // One more signal may meet the process at its very end: to a shell both are 143.
+  expect([143, 'SIGTERM']).toContain(daemon.ending);
   expect(daemon.log.at(-1)?.msg).toBe('leaving at once: pods may be left running');
   expect(mainProcesses(pod)).toHaveLength(1);
 });

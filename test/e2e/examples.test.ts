@@ -17,7 +17,7 @@ let daemon: Daemon;
 describe('examples/pods', () => {
   beforeAll(async () => {
     bed = new DaemonBed();
-    daemon = await bed.run(['--pod-manifest-path', examples, '--exit-with-pods']);
+    daemon = await bed.run(['--pods', examples, '--exit-with-pods']);
   });
   afterAll(async () => bed.cleanUp());
 

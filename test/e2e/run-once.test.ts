@@ -65,6 +65,32 @@ function table(stdout: string): readonly (readonly string[])[] {
 const HEADER = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'RESULT', 'FAILED'];
 const row = (name: string, ...cells: string[]) => ['default', `${name}-${NODE_NAME}`, ...cells];
 
+describe('a pod that was deleted on its node', () => {
+  test('does not start, what runs of it ends, and a changed manifest starts it again', async () => {
+    write('gone', { containers: [shell(SERVE)] });
+    write('web', { containers: [shell(SERVE)] });
+    const first = (await report(...SHORT_DELAY)).report.pods;
+    expect(first.map(({ leftRunning }) => leftRunning)).toEqual([true, true]);
+    const [{ uid } = { uid: '' }] = first;
+    writeFileSync(join(bed.rootDir, 'ended-pods.json'), JSON.stringify({ pods: [{ uid }] }));
+    const { code, report: second } = await report(...SHORT_DELAY);
+    expect([code, second.pods]).toEqual([
+      0,
+      [
+        expect.objectContaining({
+          result: 'Deleted',
+          message: expect.stringContaining('starts again when its manifest changes'),
+          leftRunning: false,
+        }),
+        expect.objectContaining({ result: 'Running', leftRunning: true }),
+      ],
+    ]);
+    write('gone', { containers: [shell(`: changed; ${SERVE}`)] });
+    const third = (await report(...SHORT_DELAY)).report.pods;
+    expect(third.map(({ result }) => result)).toEqual(['Running', 'Running']);
+  });
+});
+
 describe('all pods succeed', () => {
   test('they run or have completed; the exit code is 0, and they keep running after the end of run-once', async () => {
     write('job', { restartPolicy: 'OnFailure', containers: [shell('exit 0')] });

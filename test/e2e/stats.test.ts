@@ -1,5 +1,5 @@
 /** The statistics of a node without a container runtime. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -18,9 +18,12 @@ afterEach(() => bed.cleanUp());
 
 test('plain processes have statistics of memory, CPU, PIDs and disk', async () => {
   const daemon = await bed.start();
-  const script = 'head -c 1000000 /dev/zero > file; echo done; sleep 1000 & sleep 1000 & wait';
+  const written = join(bed.dir, 'written');
+  const script = `head -c 1000000 /dev/zero > file; echo done; touch ${written}; sleep 1000 & sleep 1000 & wait`;
   writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [shell(script)] }));
   const { metadata } = await daemon.running('web');
+  // Disks are measured at the first request, and then only once a minute.
+  await waitFor(() => existsSync(written), { what: 'the file' });
   const summary = async () => (await (await daemon.fetch('/stats/summary')).json()) as Summary;
   const isThere = async () => {
     const found = await summary();

@@ -14,6 +14,7 @@ import type { EventRecorder, NodeEventRecorder } from '../../src/types/event-rec
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { Logger } from '../../src/types/logger.ts';
+import type { AgentMeasurements } from '../../src/types/measurements.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { ROOMY_NODE } from './admission.ts';
 import { waitFor } from './wait-for.ts';
@@ -29,6 +30,7 @@ export interface AgentOptions {
   readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
   /** Replaces or wraps the effects of the pod actors. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
+  readonly measurements?: AgentMeasurements;
 }
 
 export interface NodeContext {
@@ -74,6 +76,7 @@ export async function startAgent(options: AgentOptions = {}) {
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
     ...(options.wrapEffects && { wrapEffects: options.wrapEffects }),
+    ...(options.measurements && { measurements: options.measurements }),
     ...(options.eviction && { eviction: options.eviction(pods, parts) }),
   });
   const { supervisor, statusManager } = agent;

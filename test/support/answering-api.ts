@@ -6,6 +6,7 @@ import type {
   ApiServer,
   DeleteOptions,
   ObjectList,
+  RequestOptions,
   WatchEvent,
 } from '../../src/cluster/service/api-server.ts';
 import { StateletError } from '../../src/types/errors.ts';
@@ -21,7 +22,7 @@ export interface ApiRequest {
 export class ScriptedApi implements ApiServer {
   readonly requests: ApiRequest[] = [];
   /** By default the server answers with what it was sent. */
-  answer: (request: ApiRequest) => unknown = ({ body }) => body ?? {};
+  answer: (request: ApiRequest, signal?: AbortSignal) => unknown = ({ body }) => body ?? {};
 
   /** `POST /api/v1/namespaces/default/pods` as `create /…/pods`, for comparisons. Forgets the requests. */
   taken(): string[] {
@@ -42,8 +43,8 @@ export class ScriptedApi implements ApiServer {
     return NEVER;
   }
 
-  create<T extends ApiObject>(collection: Collection, body: T): Promise<T> {
-    return this.#ask({ verb: 'create', path: apiPath(collection), body });
+  create<T extends ApiObject>(collection: Collection, body: T, options?: RequestOptions): Promise<T> {
+    return this.#ask({ verb: 'create', path: apiPath(collection), body }, options);
   }
 
   update<T extends ApiObject>(target: ObjectReference, body: T): Promise<T> {
@@ -63,9 +64,9 @@ export class ScriptedApi implements ApiServer {
     await this.#ask({ verb: 'delete', path: apiPath(target), options: asked });
   }
 
-  async #ask<T>(request: ApiRequest): Promise<T> {
+  async #ask<T>(request: ApiRequest, options?: RequestOptions): Promise<T> {
     this.requests.push(request);
-    return (await this.answer(request)) as T;
+    return (await this.answer(request, options?.signal)) as T;
   }
 }
 

@@ -34,9 +34,17 @@ export class ClusterBed {
   }
 
   async startDaemon(...flags: readonly string[]): Promise<Daemon> {
-    const { nodeKubeconfig, nodeIp } = this.controlPlane;
-    const own = ['--kubeconfig', nodeKubeconfig, '--node-ip', nodeIp];
-    return (this.#daemon = await this.bed.start(...own, ...this.#flags, ...flags));
+    return (this.#daemon = await this.bed.start(...this.#ownFlags(), ...flags));
+  }
+
+  /** Does not wait until it serves. */
+  launchDaemon(env: Readonly<Record<string, string>>): Daemon {
+    return (this.#daemon = this.bed.launch(this.#ownFlags(), env));
+  }
+
+  #ownFlags(): readonly string[] {
+    const { nodeKubeconfig, nodeIp, serverFlags } = this.controlPlane;
+    return ['--kubeconfig', nodeKubeconfig, '--node-ip', nodeIp, ...serverFlags, ...this.#flags];
   }
 
   /** A pod that is bound to the node, without a token of its service account. */

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { STATE_ANNOTATION } from '../../src/server/http-server.ts';
+import { STATE_ANNOTATION } from '../../src/server/routes/local-routes.ts';
 import {
   containerOf,
   isRunning,
@@ -136,8 +136,7 @@ export class Daemon {
 
   /** An event of a pod, by the name in its manifest: the reasons are `Started`, `Killing`, `BackOff`, … */
   event(name: string, reason: string): Promise<LogLine> {
-    const matches = (line: LogLine) =>
-      line.reason === reason && (line.pod?.endsWith(`/${name}-${NODE_NAME}`) ?? false);
+    const matches = (line: LogLine) => line.reason === reason && isOf(line.pod?.split('/')[1], name);
     return this.logged(`${reason} of ${name}`, matches);
   }
 
@@ -165,7 +164,7 @@ export class Daemon {
   ): Promise<Pod> {
     let found: readonly Pod[] = [];
     const look = async () => {
-      found = (await this.pods()).filter(({ metadata }) => metadata.name === `${name}-${NODE_NAME}`);
+      found = (await this.pods()).filter(({ metadata }) => isOf(metadata.name, name));
       return found.find(isWanted);
     };
     try {
@@ -221,6 +220,11 @@ export class Daemon {
   #transcript(): string {
     return `its log:\n${this.log.map((line) => JSON.stringify(line)).join('\n')}\n${this.stderr}`;
   }
+}
+
+/** Whether a pod of that name has the name `name` in its manifest. Static pods have the name of the node in addition. */
+function isOf(podName: string | undefined, name: string): boolean {
+  return podName === name || podName === `${name}-${NODE_NAME}`;
 }
 
 /** A folder for everything that one test needs, and the daemons that it starts. */

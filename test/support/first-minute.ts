@@ -58,7 +58,7 @@ function startArguments(): string[] {
 function shownLines(output: string): readonly string[] {
   const lines = output.split('\n').slice(0, -1);
   const welcome = lines.findIndex((line) => line.includes('to stop:'));
-  return lines.filter((line, index) => index <= welcome || line.includes(` default/${SHOWN}-`));
+  return lines.filter((line, index) => index <= welcome || line.includes(` default/${SHOWN}:`));
 }
 
 /** The block of README.md: the lines of the log that it shows, and the table. */

@@ -71,8 +71,8 @@ export class SimulatedAgent {
       node: 1,
       clock: this.clock,
       tally: newTally(),
-      // The API server is reachable when an agent starts.
-      random: (key) => (/^life\/\d+\/api$/.test(key) ? 0 : random(key)),
+      // The API server is reachable when an agent starts, and agents watch what their pods refer to.
+      random: (key) => (/^(?:life\/\d+\/api|strategy)$/.test(key) ? 0 : random(key)),
       // Only the test causes these.
       faults: new Set<Fault>(['agent', 'exit', 'runtime', ...faults]),
       hearsAtOnce: true,
@@ -157,6 +157,11 @@ export class SimulatedAgent {
     await this.until(() => this.state(uid) === wanted, `${uid} to be in "${wanted}"`);
   }
 
+  /** Waits until the checks of a settled node find nothing. */
+  async untilSettled(): Promise<void> {
+    await this.until(() => findUnsettled(this.host) === undefined, 'the node to settle');
+  }
+
   async untilCalled(uid: string, call: CallName): Promise<void> {
     const isInFlight = () => this.runtime.inFlight(uid).some(({ name }) => name === call);
     await this.until(isInFlight, `${call} to be called for ${uid}`);
@@ -223,6 +228,7 @@ export function podSpec(more: Partial<PodSpec> = {}): PodSpec {
     containers: [container('main')],
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
+    enableServiceLinks: true,
     ...more,
   };
 }

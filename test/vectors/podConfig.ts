@@ -1,6 +1,6 @@
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
-import { problemText } from '../../src/sources/source.ts';
-import { staticPod, type StaticPodOrigin } from '../../src/sources/static-pod.ts';
+import { type ManifestOrigin, problemText } from '../../src/sources/source.ts';
+import { manifestPod } from '../../src/sources/pod-of-manifest.ts';
 import { parseManifest } from '../../src/sources/manifests/read-manifest.ts';
 import {
   duplicateMessage,
@@ -105,8 +105,8 @@ function without<T extends object>(object: T | undefined, ...keys: readonly stri
 }
 
 function applyDefaults({ pod, source, isFile, nodeName }: Input & { readonly fn: 'applyDefaults' }): unknown {
-  const origin: StaticPodOrigin = { source: isFile ? 'file' : 'http', location: source, nodeName };
-  const { metadata, spec, status } = withoutSource(staticPod(pod, origin));
+  const origin: ManifestOrigin = { source: isFile ? 'file' : 'http', location: source, nodeName };
+  const { metadata, spec, status } = withoutSource(manifestPod(pod, origin));
   return {
     metadata,
     nodeName: spec.nodeName,
@@ -117,9 +117,9 @@ function applyDefaults({ pod, source, isFile, nodeName }: Input & { readonly fn:
 
 /** Our errors name the field: of the kubelet's, only the references that are refused are compared. */
 function decodeFile({ manifest, source, nodeName }: Input & { readonly fn: 'decodeFile' }): Decoded {
-  const origin: StaticPodOrigin = { source: 'file', location: source, nodeName };
-  const { pods, problems } = parseManifest(Buffer.from(manifest), nodeName);
-  const [pod] = pods.map((each) => withoutSource(staticPod(each, origin)));
+  const origin: ManifestOrigin = { source: 'file', location: source, nodeName };
+  const { pods, problems } = parseManifest(Buffer.from(manifest), origin);
+  const [pod] = pods.map((each) => withoutSource(manifestPod(each, origin)));
   if (pod) return { error: null, pod: without(pod, 'apiVersion', 'kind') };
   return { error: problems.map(problemText).join('; ') };
 }

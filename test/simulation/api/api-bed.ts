@@ -48,7 +48,10 @@ export class ApiBed {
       random,
       faults: () => this.faults,
       witness: {
-        requestBegan: (request) => this.began.push(request),
+        requestBegan: (request) => {
+          this.began.push(request);
+          witness.requestBegan?.(request);
+        },
         requestLands: (request) => witness.requestLands?.(request),
         requestEnded: (request, answer) => {
           const { verb, target, abandoned } = request;

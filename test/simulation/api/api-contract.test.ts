@@ -5,6 +5,7 @@ import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { holdsTheContract } from './api-contract.ts';
+import { holdsTheContractOfContents } from './content-contract.ts';
 
 describeOnControlPlane('the contract, on a real API server', (controlPlane) => {
   const opened: { close(): void }[] = [];
@@ -24,5 +25,11 @@ describeOnControlPlane('the contract, on a real API server', (controlPlane) => {
     for (const clients of opened.splice(0)) clients.close();
   });
 
-  holdsTheContract(() => ({ node: apiOf('node'), admin: apiOf('admin'), settle: (promise) => promise }));
+  const bed = () => ({
+    node: apiOf('node'),
+    admin: apiOf('admin'),
+    settle: <T>(promise: Promise<T>) => promise,
+  });
+  holdsTheContract(bed);
+  holdsTheContractOfContents(bed);
 });

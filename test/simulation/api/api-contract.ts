@@ -210,6 +210,14 @@ export function holdsTheContract(beds: () => ContractBed | Promise<ContractBed>)
       expect(status).not.toHaveProperty('message');
     });
 
+    test('with a condition that does not say whether it holds is served with an empty one', async () => {
+      await create(apiPod(name));
+      const { status } = await done(patch({ conditions: [{ type: 'Ready', message: 'not yet' }] }));
+      expect(status?.conditions).toEqual([
+        { type: 'Ready', status: '', message: 'not yet', lastProbeTime: null, lastTransitionTime: null },
+      ]);
+    });
+
     test('may go back: the server does not mind', async () => {
       await create(apiPod(name));
       await done(patch({ phase: 'Succeeded' }));

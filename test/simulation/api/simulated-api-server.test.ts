@@ -6,12 +6,14 @@ import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { ApiBed, apiPod, NODE, podAt, pods, refusalOf, statusOf, Watched } from './api-bed.ts';
 import { holdsTheContract } from './api-contract.ts';
+import { holdsTheContractOfContents } from './content-contract.ts';
 
 const OWN = `spec.nodeName=${NODE}`;
 const ALL_PODS = { resource: 'pods' } as const;
 
 describe('the contract', () => {
   holdsTheContract(() => new ApiBed());
+  holdsTheContractOfContents(() => new ApiBed());
 });
 
 describe('a watch', () => {
@@ -280,4 +282,17 @@ test('a pod with a finalizer stays until the finalizer is gone', async () => {
   });
   operations.patch(podAt('web'), { metadata: { finalizers: null } });
   expect(store.get('pods', podAt('web'))).toBeUndefined();
+});
+
+test('the rights of a pod do not outlive it in another pod of its name', async () => {
+  const bed = new ApiBed();
+  const secret = { resource: 'secrets', namespace: 'default', name: 'key' } as const;
+  bed.server.operations.create(secret, { metadata: { name: 'key', namespace: 'default' } });
+  bed.server.operations.create(pods, apiPod('web', { imagePullSecrets: [{ name: 'key' }] }));
+  expect(await bed.settle(refusalOf(bed.node.get(secret)))).toBe('done');
+  bed.faults = { ...NO_API_FAULTS, lateRights: 1 };
+  bed.server.operations.delete(podAt('web'), { gracePeriodSeconds: 0 });
+  bed.server.operations.create(pods, apiPod('web'));
+  await bed.clock.advance(1_000);
+  expect(await bed.settle(refusalOf(bed.node.get(secret)))).toMatch(/^403 .*no relationship found/);
 });

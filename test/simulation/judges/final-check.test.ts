@@ -1,5 +1,6 @@
 /** The final checks find each pod that has not settled, and each thing that is left, and nothing else. */
 import { describe, expect, test } from '@jest/globals';
+import { newFolder } from '../../../src/simulation/node/simulated-disk.ts';
 import { ROOMY_NODE, simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import { findLeftover, findUnsettled } from '../../../src/simulation/judges/final-check.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
@@ -176,7 +177,7 @@ describe('a node has something left (I10)', () => {
   test('a folder, also of an unknown pod', async () => {
     const agent = new SimulatedAgent();
     await agent.clock.advance(1_000);
-    agent.host.disk.set('uid-unknown', { mounted: false, mountedAt: 0, instances: new Map() });
+    agent.host.disk.set('uid-unknown', newFolder());
     expect(findLeftover(agent.host)).toEqual({
       uid: 'uid-unknown',
       what: 'its folder is left, though no pod is wanted',

@@ -160,6 +160,7 @@ export function container(id: string, more: Partial<ContainerTruth> = {}): Conta
     uid: 'uid-of-web',
     metadata: { name: 'main', attempt: 0 },
     image: 'app',
+    envs: [],
     state: 'CONTAINER_RUNNING',
     createdAt: 0,
     startedAt: 0,

@@ -23,7 +23,8 @@ async function startMain(agent: SimulatedAgent, uid: string, sandboxId?: string)
   const config = sandboxConfig(uid, 7);
   const started = (async () => {
     const id = sandboxId ?? (await other.runPodSandbox(config));
-    const attempt = { metadata: { name: 'main', attempt: 7 } };
+    const envs = [{ key: 'KUBERNETES_SERVICE_HOST', value: '10.96.0.1' }];
+    const attempt = { metadata: { name: 'main', attempt: 7 }, envs };
     await other.startContainer(await other.createContainer(id, containerConfig(['run'], attempt), config));
   })();
   await agent.clock.advance(500);

@@ -37,6 +37,7 @@ test('a pod of which nothing may start again does not keep the agent busy', asyn
   const { clock, tally, violations, host, create } = quietHost();
   create('job', {
     restartPolicy: 'Never',
+    enableServiceLinks: true,
     initContainers: [{ name: 'init', image: 'registry.example/app:1', command: ['succeed'] }],
     containers: [{ name: 'main', image: 'registry.example/missing:1' }],
   });
@@ -52,6 +53,7 @@ test('a pod of which nothing may start again does not keep the agent busy', asyn
 
 describe('a change that waits for a call', () => {
   const RUNS: PodSpec = {
+    enableServiceLinks: true,
     containers: [{ name: 'main', image: 'registry.example/app:1', command: ['run'] }],
   };
   const ambush = { kind: 'ambush', call: 'StartContainer' } as const;

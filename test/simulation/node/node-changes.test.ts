@@ -31,6 +31,7 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
     pods,
     agent: {
       kill: (uid, { graceSeconds }) => void told.push(`kill ${uid} in ${String(graceSeconds)} s`),
+      delete: (uid, graceSeconds) => void told.push(`delete ${uid} in ${String(graceSeconds)} s`),
       crash: (downMs) => void told.push(`crash for ${String(downMs)} ms`),
       restart: (downMs) => void told.push(`restart for ${String(downMs)} ms`),
     },
@@ -82,6 +83,17 @@ describe('changes to the agent', () => {
     expect(told).toEqual(['kill uid-1 in 30 s']);
     await clock.advance(1);
     expect(told).toEqual(['kill uid-1 in 30 s', 'kill uid-1 in 5 s']);
+  });
+
+  test('a person deletes static pods only', () => {
+    const { changes, told } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', { kind: 'delete by hand', graceSeconds: 5 });
+    changes.apply(3, 'nobody', { kind: 'delete by hand' });
+    expect(told).toEqual([]);
+    changes.apply(4, 'other', { kind: 'create', source: 'file', spec: podSpec() });
+    changes.apply(5, 'other', { kind: 'delete by hand', graceSeconds: 7 });
+    expect(told).toEqual(['delete uid-4 in 7 s']);
   });
 
   test('without a pod there is nothing to kill', () => {

@@ -15,6 +15,7 @@ function bed() {
   const runtime = { ...truth, uids: () => sandboxes.map(({ uid }) => uid) };
   const [tally, pods] = [newTally(), new CreatedPods()];
   const lines: string[] = [];
+  const started: string[] = [];
   const violations: Violation[] = [];
   const run = {
     startedAt: 100,
@@ -28,6 +29,7 @@ function bed() {
     runtime: () => runtime as unknown as SimulatedRuntime,
     agentRun: () => run as unknown as AgentRun,
     pods,
+    contents: { started: ({ id }) => started.push(id) },
     tally,
     tell: (uid, what, isMinor = false) => lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
     onCall: () => undefined,
@@ -35,7 +37,7 @@ function bed() {
     onViolation: (violation) => violations.push(violation),
   });
   const reported = () => violations.map(({ invariant, uid = '', what }) => `${invariant} ${uid}: ${what}`);
-  return { observer, sandboxes, calls, tally, pods, lines, reported };
+  return { observer, sandboxes, calls, tally, pods, lines, reported, started };
 }
 
 test('calls are counted with their outcome, and reads are minor lines', () => {
@@ -90,4 +92,12 @@ test('the agent is not blamed for a start that an earlier agent has asked for', 
   calls.push(call('StartContainer', { uid: 'uid-2', target: 'c2', abandoned: true, connection: 1 }));
   observer.containerStarted(second);
   expect(reported()).toEqual([]);
+});
+
+test('the contents of a container are judged when it starts, unless nobody waits for it any more', () => {
+  const { observer, calls, started } = bed();
+  observer.containerStarted(container('c1'));
+  calls.push(call('StartContainer', { target: 'c2', abandoned: true }));
+  observer.containerStarted(container('c2', { metadata: { name: 'side', attempt: 0 } }));
+  expect(started).toEqual(['c1']);
 });

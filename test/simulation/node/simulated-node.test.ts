@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
-import { type SimulatedDisk, simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
+import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';
+import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.ts';
+import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 
@@ -11,13 +13,14 @@ const POD: Pod = {
 const NEVER = new AbortController().signal;
 
 function bed({ isAlive = true } = {}) {
+  const clock = new VirtualClock(7);
   const disk: SimulatedDisk = new Map();
-  const faults = { mount: 0, release: 0, pull: 0 };
+  const faults = { ...NO_NODE_FAULTS };
   const released: string[] = [];
   const node = simulatedNode({
-    runtime: new SimulatedRuntime({ clock: new VirtualClock(), random: () => 0.5 }).connect(),
+    runtime: new SimulatedRuntime({ clock, random: () => 0.5 }).connect(),
     disk,
-    now: () => 7,
+    clock,
     random: () => 0.5,
     faults: () => faults,
     onRelease: (uid) => released.push(uid),

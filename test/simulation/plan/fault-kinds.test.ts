@@ -1,3 +1,4 @@
+import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';
 import { describe, expect, test } from '@jest/globals';
 import {
   ALL_FAULTS,
@@ -35,7 +36,7 @@ describe('faults of the runtime', () => {
 });
 
 test('faults of the node and of its measurements happen only if they are switched on', () => {
-  expect(nodeFaults(faults())).toEqual({ mount: 0, release: 0, pull: 0 });
+  expect(nodeFaults(faults())).toEqual(NO_NODE_FAULTS);
   const { mount, release, pull } = nodeFaults(faults('volumes'));
   expect([mount > 0, release > 0, pull]).toEqual([true, true, 0]);
   expect(nodeFaults(faults('images')).pull).toBeGreaterThan(0);

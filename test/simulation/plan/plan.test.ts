@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { ALL_FAULTS } from '../../../src/simulation/plan/fault-kinds.ts';
 import {
   countOperations,
+  localNames,
+  ofLocalPod,
   type Operation,
   plan as lazyPlan,
   type PlanOptions,
@@ -32,12 +34,15 @@ test('all operations lie within the hours, nodes and names of the options', () =
   const distinct = (what: (operation: Operation) => unknown) => new Set(operations.map(what));
   expect(operations.filter(({ atMs }) => atMs < 0 || atMs >= 2 * HOUR_MS)).toEqual([]);
   expect(distinct(({ node }) => node)).toEqual(new Set([1, 2, 3]));
-  expect(distinct(({ name }) => name)).toEqual(new Set(['', 'pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5']));
+  const names = ['pod-1', 'pod-2', 'pod-3', 'pod-4', 'pod-5', 'local-1', 'local-2'];
+  expect(distinct(({ name }) => name)).toEqual(new Set(['', ...names]));
 });
 
 test('each name has about twelve operations an hour, and the first within a minute', () => {
   const operations = plan(OPTIONS);
-  const perHour = operations.length / (OPTIONS.nodes * OPTIONS.pods * OPTIONS.hours);
+  const ofNames = operations.filter(({ name }) => name !== '');
+  const names = OPTIONS.pods + localNames(OPTIONS.pods).length;
+  const perHour = ofNames.length / (OPTIONS.nodes * names * OPTIONS.hours);
   expect([perHour > 8, perHour < 16]).toEqual([true, true]);
   const first = new Map<string, number>();
   for (const { node, name, atMs } of operations) {
@@ -45,7 +50,7 @@ test('each name has about twelve operations an hour, and the first within a minu
     const slot = `${node}/${name}`;
     first.set(slot, Math.min(atMs, first.get(slot) ?? Infinity));
   }
-  expect(first.size).toBe(OPTIONS.nodes * OPTIONS.pods);
+  expect(first.size).toBe(OPTIONS.nodes * names);
   expect(Math.max(...first.values())).toBeLessThanOrEqual(60_000);
 });
 
@@ -59,7 +64,9 @@ test('the plan has every kind of change', () => {
     'create',
     'create again',
     'delete',
+    'delete by hand',
     'delete mirror',
+    'delete object',
     'end container',
     'end sandbox',
     'flap',
@@ -69,6 +76,7 @@ test('the plan has every kind of change', () => {
     'remove',
     'restart agent',
     'set condition',
+    'set object',
     'stop api',
     'stop runtime',
   ]);
@@ -108,5 +116,24 @@ describe('when a plan is carried out', () => {
     const alone = await told({ only: [last.number] });
     expect(alone.operations).toEqual([last.number]);
     expect(alone.told).toEqual([asTold(last)]);
+  });
+});
+
+describe('the operations of ordinary pods of manifests', () => {
+  const ofLocal = plan(OPTIONS).filter(({ name }) => name.startsWith('local-'));
+
+  test('create only such pods, and change none in place', () => {
+    const sources = ofLocal.flatMap(({ change }) => (change.kind === 'create' ? change.source : []));
+    expect(new Set(sources)).toEqual(new Set(['local']));
+    expect(ofLocal.filter(({ change }) => ['relabel', 'change image'].includes(change.kind))).toEqual([]);
+  });
+
+  test('do the same where they wait for a call', () => {
+    const change = { kind: 'relabel', times: 3 } as const;
+    expect(ofLocalPod({ kind: 'ambush', call: 'PullImage', change })).toEqual({
+      kind: 'ambush',
+      call: 'PullImage',
+      change: { kind: 'delete by hand' },
+    });
   });
 });

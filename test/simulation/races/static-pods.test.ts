@@ -111,3 +111,45 @@ describe('static pods with one full name and different UIDs (rule 10)', () => {
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 });
+
+describe('a static pod that has ended, of which nothing is left in the runtime', () => {
+  const ENDS_AT_ONCE = podSpec({ containers: [container('main', 'fail')], restartPolicy: 'Never' });
+
+  /** As where a disk is short, or a person tidies up. */
+  async function removeDead(agent: SimulatedAgent, uid: string): Promise<void> {
+    const removed = agent.runtime
+      .sandboxesOf(uid)
+      .map(({ id }) => agent.runtime.connect().removePodSandbox(id));
+    await agent.clock.advance(1_000);
+    await Promise.all(removed);
+  }
+
+  test('and that ends again in the first sync of the next agent: its mirror pod shows the end of its last life', async () => {
+    const agent = new SimulatedAgent();
+    const uid = agent.create('job', ENDS_AT_ONCE, 'file');
+    for (let life = 1; life <= 3; life++) {
+      await agent.untilState(uid, 'Terminated.Finished');
+      await agent.untilSettled();
+      expect(agent.told('job', /^container main .* has ended/)).toHaveLength(life);
+      await removeDead(agent, uid);
+      // The next agent knows the API server's objects before it can sync a pod.
+      agent.apply('', { kind: 'stop runtime', downMs: 1_000 });
+      agent.crash();
+      await agent.untilState(uid, 'Syncing.Working');
+    }
+    expect(await agent.verdict()).toEqual(ALL_WELL);
+  });
+});
+
+test('a mirror pod that somebody deletes, with a grace period, just as its static pod has ended: another one shows the end', async () => {
+  const agent = new SimulatedAgent();
+  const once = podSpec({ restartPolicy: 'Never', containers: [container('main', 'run exit-after=5s')] });
+  const uid = agent.create('job', once, 'file');
+  await agent.untilState(uid, 'Terminated.Finished');
+  agent.apply('job', { kind: 'delete mirror', graceSeconds: 30 });
+  const mirrorPod = () => agent.host.sources.mirrorPod('job');
+  expect(mirrorPod()?.metadata.deletionTimestamp).toBeDefined();
+  const isNew = () => mirrorPod()?.metadata.deletionTimestamp === undefined;
+  await agent.until(() => isNew() && mirrorPod()?.status?.phase === 'Succeeded', 'the end to be shown');
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});

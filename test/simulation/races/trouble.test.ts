@@ -69,6 +69,23 @@ test('if the image pull of a deleted pod hangs, without a deadline, the pod ends
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
 
+test('if volumes cannot be mounted, the pod is tried again after 0.5 s, 1 s, 2 s …, and then starts', async () => {
+  const triedAtMs: number[] = [];
+  const random = (key: string) => {
+    if (!key.startsWith('uid-1/mount/')) return CHANCE(key);
+    triedAtMs.push(agent.nowMs);
+    return triedAtMs.length <= 4 ? 0 : 1;
+  };
+  const agent = new SimulatedAgent(random, ['volumes']);
+  const uid = agent.create('web');
+  await agent.until(() => agent.status(uid)?.phase === 'Running', 'the pod to run');
+  const pausesMs = triedAtMs.slice(1).map((atMs, index) => atMs - (triedAtMs[index] ?? 0));
+  // A sync takes a moment, too.
+  expect(pausesMs.map((pauseMs) => Math.floor(pauseMs / 500) * 500)).toEqual([500, 1_000, 2_000, 4_000]);
+  agent.host.stopFaults();
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
 test('if another client starts something during a stop, the stop is repeated (rule 7)', async () => {
   const agent = new SimulatedAgent();
   const uid = agent.create('web', podSpec({ containers: [container('main', 'run term-takes=2s')] }));

@@ -5,7 +5,7 @@ import type { NodeResources } from '../../../src/simulation/resources/node-resou
 import type { NodeUse } from '../../../src/simulation/resources/node-use.ts';
 import { SimulatedResources } from '../../../src/simulation/resources/simulated-resources.ts';
 import { SimulatedStats } from '../../../src/simulation/resources/simulated-stats.ts';
-import type { SimulatedDisk } from '../../../src/simulation/node/simulated-node.ts';
+import { newFolder, type SimulatedDisk } from '../../../src/simulation/node/simulated-disk.ts';
 import { AgentClock } from '../../../src/simulation/node/agent-clock.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
@@ -178,7 +178,7 @@ describe('the disk', () => {
   const stored = (layout = ONE_DISK) => {
     const bed = new Bed([], { disks: { layout, nodeFs: DISK_SIZE, imageFs: DISK_SIZE } });
     bed.images = [{ id: 'app' }];
-    bed.disk.set(UID, { mounted: true, mountedAt: bed.clock.now(), instances: new Map() });
+    bed.disk.set(UID, { ...newFolder(), mounted: true, mountedAt: bed.clock.now() });
     const dead = { state: 'CONTAINER_EXITED', startedAt: 1, finishedAt: 2 } as const;
     bed.runs(container('c1', dead), container('c2', { startedAt: bed.clock.now() }));
     return bed;

@@ -152,6 +152,20 @@ export class ApiFaultProxy {
     });
   }
 
+  /** The requests are carried out, and the objects that are the answers are changed on their way. */
+  change<T>(pattern: RequestPattern, change: (answer: T) => T): ApiFault {
+    return this.#add(pattern, (_request, answer, pass) => {
+      const passOn = async () => {
+        const passed = await pass();
+        const body = await bodyOf(passed);
+        const isGood = (passed.statusCode ?? 500) < 300;
+        answer.writeHead(passed.statusCode ?? 500, { 'content-type': 'application/json' });
+        answer.end(isGood ? JSON.stringify(change(JSON.parse(body) as T)) : body);
+      };
+      passOn().catch(() => breakOff(answer));
+    });
+  }
+
   delay(pattern: RequestPattern, delayMs: number): ApiFault {
     return this.#add(pattern, (_request, answer, pass) => {
       setTimeout(

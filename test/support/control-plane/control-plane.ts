@@ -103,6 +103,13 @@ export class ControlPlane {
     );
   }
 
+  /** Flags of an agent whose server the API server reaches: each control plane has an address of its own for its node. */
+  get serverFlags(): readonly string[] {
+    const { cert, key } = this.ca.filesOf('node-serving');
+    const tls = ['--tls-cert-file', cert, '--tls-private-key-file', key];
+    return ['--address', this.nodeIp, ...tls, '--client-ca-file', this.ca.files.cert];
+  }
+
   async start(): Promise<void> {
     await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
     await this.etcd.start();

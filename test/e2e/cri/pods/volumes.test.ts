@@ -170,10 +170,9 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
       ...cases.map(([name, type, path]) => ({ name, hostPath: { type, path: join(dir, path) } })),
     ]);
     podWith('later', [{ name: 'data', hostPath: { type: 'Directory', path: join(dir, 'later') } }]);
-    const held = await daemon.event('misfits', 'FailedMount');
     for (const [name, , path, problem] of cases) {
       const text = `MountVolume.SetUp failed for volume "${name}" : hostPath type check failed: ${join(dir, path)} ${problem}`;
-      expect(held.msg).toContain(text);
+      await daemon.warning(text);
     }
     await daemon.event('later', 'FailedMount');
     const pod = await daemon.inPhase('later', 'Pending');

@@ -28,6 +28,7 @@ const facts = (more: Partial<ApiCheckFacts> = {}): ApiCheckFacts => ({
   statusOf: () => ({ phase: 'Running' }),
   hasEnded: () => false,
   isStarted: () => true,
+  isDeletedByHand: () => false,
   leaseOverdueMs: 0,
   ...more,
 });
@@ -35,6 +36,11 @@ const containerStatuses = (restartCount: number) => [
   { name: 'main', image: 'x', imageID: '', ready: true, restartCount },
 ];
 const only = (pod: Pod, status: PodStatus) => ({ pods: [{ ...pod, status }], staticPods: [] });
+
+test('a static pod that a person has deleted has no mirror pod in the end', () => {
+  const found = findUntold(facts({ isDeletedByHand: (uid) => uid === 'static-1' }));
+  expect(found?.what).toBe('has a mirror pod, and was deleted by hand');
+});
 
 test('all is told', () => {
   expect(findUntold(facts())).toBeUndefined();

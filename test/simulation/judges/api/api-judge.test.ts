@@ -10,7 +10,10 @@ import { ApiBed, apiPod, NODE, nodeObject, podAt, pods, refusalOf, statusOf } fr
 function judged() {
   const reported: string[] = [];
   const witness: { judge?: ApiJudge } = {};
+  const madeAgain = new Set<string>();
+  const wanted: { uid: string | undefined } = { uid: 'static-1' };
   const bed = new ApiBed(() => 0.5, {
+    requestBegan: (request) => witness.judge?.requestBegan(request),
     requestLands: (request) => witness.judge?.requestLands(request),
     requestEnded: (request, answer) => witness.judge?.requestEnded(request, answer),
   } satisfies ApiWitness);
@@ -22,18 +25,21 @@ function judged() {
       isMounted: () => false,
       mayRunUnknown: () => false,
       isForeign: () => false,
-      wasMadeAgain: () => false,
+      wasMadeAgain: (uid) => madeAgain.has(uid),
     },
+    mirrorPodAt: (name) => bed.server.store.get('pods', podAt(name)) as unknown as Pod | undefined,
     staticNameOf: () => undefined,
-    wantedUID: () => 'static-1',
-    isEnding: () => false,
-    wasWantedAgain: () => false,
-    onViolation: ({ invariant, uid = '', what }) => reported.push(`${invariant} ${uid}: ${what}`),
+    wantedUID: () => wanted.uid,
+    isEnding: () => wanted.uid === undefined,
+    wasWantedAgain: (uid) => madeAgain.has(uid),
+    wasDeletedByHand: () => false,
+    onViolation: ({ invariant, uid, name = '', what }) =>
+      reported.push(`${invariant} ${uid ?? name}: ${what}`),
   });
   witness.judge = judge;
   bed.server.store.changes.subscribe((change) => judge.changed(change));
   const patch = (status: object) => bed.settle(refusalOf(bed.node.patch(statusOf('web'), { status })));
-  return { bed, judge, reported, patch };
+  return { bed, judge, reported, patch, madeAgain, wanted };
 }
 
 test('a status that says nothing new is not written', async () => {
@@ -43,7 +49,7 @@ test('a status that says nothing new is not written', async () => {
   expect(reported).toEqual([]);
   await patch({ phase: 'Running' });
   expect(reported).toEqual([
-    'status : /api/v1/namespaces/default/pods/web/status is written, and it says nothing new',
+    'status web: /api/v1/namespaces/default/pods/web/status is written, and it says nothing new',
   ]);
 });
 
@@ -56,6 +62,20 @@ test('after a lost answer it may be written once more', async () => {
   await patch({ phase: 'Running' });
   expect(reported).toEqual([]);
   await patch({ phase: 'Running' });
+  expect(reported).toHaveLength(1);
+});
+
+test('after the pod was made again with its UID, what was read of it before may be written once', async () => {
+  const { bed, reported, patch, madeAgain } = judged();
+  const { operations } = bed.server;
+  operations.create(pods, apiPod('web'), 'uid-1');
+  await patch({ phase: 'Running', podIP: '10.0.0.1' });
+  operations.delete(podAt('web'), { gracePeriodSeconds: 0 });
+  madeAgain.add('uid-1');
+  operations.create(pods, apiPod('web'), 'uid-1');
+  await patch({ podIP: null });
+  expect(reported).toEqual([]);
+  await patch({ podIP: null });
   expect(reported).toHaveLength(1);
 });
 
@@ -120,4 +140,22 @@ test('the lease is renewed by writes that are answered, and a failure excuses a 
   expect(reported).toEqual([]);
   await renew(50);
   expect(reported).toEqual([expect.stringMatching(/^lease : the lease is renewed 10.* s too late/)]);
+});
+
+test.each([
+  ['is lawful if the static pod was wanted again when it was asked for', ['static-1'], []],
+  [
+    'is not, if the mirror pod was right',
+    [],
+    ['mirror pods static-1: the mirror pod web is deleted before its static pod has ended'],
+  ],
+])('the removal of a mirror pod while its static pod ends %s', async (_, again, violations) => {
+  const { bed, reported, madeAgain, wanted } = judged();
+  again.forEach((uid) => madeAgain.add(uid));
+  const annotations = { [CONFIG_MIRROR_ANNOTATION]: 'static-1', [CONFIG_HASH_ANNOTATION]: 'static-1' };
+  bed.server.operations.create(pods, apiPod('web', {}, { annotations }));
+  const deletion = bed.node.delete(podAt('web'), { gracePeriodSeconds: 0 });
+  wanted.uid = undefined;
+  await bed.settle(deletion);
+  expect(reported).toEqual(violations);
 });

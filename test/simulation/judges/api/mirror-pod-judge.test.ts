@@ -10,6 +10,7 @@ function bed({ wanted, isEnding = false }: { wanted?: string; isEnding?: boolean
     wantedUID: () => wanted,
     isEnding: () => isEnding,
     wasWantedAgain: () => false,
+    wasDeletedByHand: () => false,
     violated: ({ uid }, what) => reported.push(`${uid}: ${what}`),
   });
   return { judge, reported };

@@ -102,6 +102,13 @@ describe('a terminal phase is written', () => {
     expect(write({ sandboxes: RUNNING }, pod({ phase }), true)).toEqual([`pod object ${UID}: ${what}`]);
   });
 
+  test('by an agent that was killed, after a later one has started the pod', () => {
+    const { judge, reported } = bed({ sandboxes: RUNNING });
+    const late = { isLate: true, isOfFormerAgent: true };
+    judge.written(pod({ phase: 'Running' }), pod({ phase: 'Failed' }), late);
+    expect(reported).toEqual([]);
+  });
+
   test('when no container runs, though the sandbox may be ready', () => {
     expect(
       write(

@@ -1,0 +1,64 @@
+/** The metrics of a node without a cluster and without a container runtime, as the owner of its root folder reads them. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { DaemonBed } from '../support/daemon.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { manifest, shell } from './manifests.ts';
+
+let bed: DaemonBed;
+beforeEach(() => {
+  bed = new DaemonBed();
+});
+afterEach(() => bed.cleanUp());
+
+async function scrape(path: string): Promise<string> {
+  const asked = request({ socketPath: join(bed.rootDir, 'statelet.sock'), path }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  return text(response);
+}
+
+function apply(): void {
+  const probed = { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } };
+  const containers = [{ ...shell('while :; do :; done'), image: 'busy', ...probed }];
+  writeFileSync(join(bed.manifestDir, 'web.json'), manifest('web', { containers }));
+}
+
+test('a node with a port of its own counts what it does, and shows what plain processes use', async () => {
+  const daemon = await bed.start('--port', 'auto');
+  apply();
+  const { metadata } = await daemon.running('web');
+  const probed = async () => (await scrape('/metrics/probes')).includes('result="successful"');
+  await waitFor(probed, { what: 'a probe' });
+
+  const agent = await scrape('/metrics');
+  expect(agent).toContain('\nkubelet_runtime_operations_total{operation_type="run_podsandbox"} 1\n');
+  expect(agent).toContain('\nkubelet_pod_start_duration_seconds_count 1\n');
+  expect(agent).toContain('\nstatelet_pods{state="Syncing.Settled"} 1\n');
+
+  const labels = `image="busy",name="[0-9a-f]+",namespace="${metadata.namespace}",pod="${metadata.name}"`;
+  const isBusy = async () =>
+    new RegExp(
+      `\ncontainer_cpu_usage_seconds_total{container="main",cpu="total",id="/[0-9a-f]+",${labels}} (?:0\\.[0-9]*)?[1-9]`,
+    ).test(await scrape('/metrics/cadvisor'));
+  await waitFor(isBusy, { what: 'CPU time' });
+  expect(await scrape('/metrics/resource')).toMatch(
+    /\ncontainer_memory_working_set_bytes\{container="main",.*\} [1-9]/,
+  );
+});
+
+test('a node without such a port counts nothing, and shows what it is', async () => {
+  const daemon = await bed.start();
+  apply();
+  await daemon.running('web');
+  const agent = await scrape('/metrics');
+  expect(agent).toContain('\nkubelet_running_pods 1\n');
+  expect(agent).toContain('\nstatelet_pods{state=');
+  expect(agent).not.toContain('kubelet_runtime_operations');
+  expect(agent).not.toContain('statelet_pod_transitions_total');
+  expect(await scrape('/metrics/probes')).not.toContain('prober');
+});

@@ -1,0 +1,70 @@
+/**
+ * Loaded into a process with `--import`: the process is killed by SIGKILL at one step of its work on files below a folder. Steps are
+ * the calls that change something there, and the start and the run of commands about it (mount, umount). Of a file that is being
+ * written half is there. Environment:
+ *
+ *   DIE_BELOW   the folder
+ *   DIE_AT      the step, counted from 1; without it the process lives
+ *   DIE_STEPS   a file in which every step is recorded as a line
+ */
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+const { DIE_BELOW: below = '', DIE_AT: at = '', DIE_STEPS: record } = process.env;
+
+const CHANGES = [
+  'chmod',
+  'chown',
+  'mkdir',
+  'mkdtemp',
+  'open',
+  'rename',
+  'rm',
+  'rmdir',
+  'symlink',
+  'unlink',
+  'writeFile',
+] as const;
+
+let steps = 0;
+
+function step(what: string, dying: () => void = () => undefined): void {
+  steps++;
+  if (record !== undefined) fs.appendFileSync(record, `${what}\n`);
+  if (String(steps) !== at) return;
+  dying();
+  process.kill(process.pid, 'SIGKILL');
+}
+
+const isBelow = (argument: unknown) => typeof argument === 'string' && argument.includes(below);
+
+type Call = (...args: unknown[]) => unknown;
+const promises = fs.promises as unknown as Record<(typeof CHANGES)[number], Call>;
+
+if (below !== '') {
+  for (const name of CHANGES) {
+    const call = promises[name];
+    promises[name] = (...args) => {
+      if (args.some(isBelow)) step(`${name} ${args.filter(isBelow).join(' ')}`, () => halfDone(name, args));
+      return call(...args);
+    };
+  }
+  const { spawn } = childProcess as unknown as { spawn: Call };
+  Object.assign(childProcess, {
+    spawn: (command: string, args: readonly unknown[], ...rest: unknown[]) => {
+      if (!args.some(isBelow)) return spawn(command, args, ...rest);
+      step(`start ${command}`);
+      const child = spawn(command, args, ...rest);
+      step(`run ${command}`);
+      return child;
+    },
+  });
+  syncBuiltinESMExports();
+}
+
+function halfDone(name: string, [path, content]: readonly unknown[]): void {
+  if (name !== 'writeFile' || typeof path !== 'string') return;
+  const bytes = Buffer.from(content as string);
+  fs.writeFileSync(path, bytes.subarray(0, bytes.length / 2));
+}
