@@ -10,14 +10,17 @@ const HOUSE = {
   types: { rooms: [], packages: ['@kubernetes/client-node', 'rxjs'] },
   policies: { rooms: [], packages: [] },
   machines: { rooms: ['policies'], packages: ['xstate'] },
-  system: { rooms: ['policies'], packages: ['node:[\\w/]+', 'tinyqueue'] },
+  system: { rooms: ['policies'], packages: ['node:[\\w/]+', 'tinyqueue', '@bufbuild/protobuf'] },
   runtime: { rooms: ['policies', 'system'] },
   cluster: { rooms: ['policies', 'system'] },
-  actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'system'] },
+  plugins: { rooms: ['policies', 'system'] },
+  actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'system'] },
   sources: { rooms: ['policies', 'cluster', 'system'] },
   server: { rooms: ['policies', 'runtime', 'system'] },
   config: { rooms: ['policies'] },
-  simulation: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'actors', 'sources', 'system'] },
+  simulation: {
+    rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'actors', 'sources', 'system'],
+  },
   'run-once': {
     rooms: ['machines', 'policies', 'runtime', 'system', 'actors', 'sources', 'server', 'config'].concat([
       'open-node.ts',

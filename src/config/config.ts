@@ -3,7 +3,7 @@ import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { ClusterSettings } from '../types/cluster-settings.ts';
-import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
+import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
 import { StateletError } from '../types/errors.ts';
 import type { ShutdownSettings } from '../types/shutdown-settings.ts';
 import type { NodeSettings } from '../types/node-settings.ts';

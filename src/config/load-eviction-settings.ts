@@ -13,7 +13,7 @@ import {
   type Threshold,
 } from '../policies/eviction/thresholds.ts';
 import { StateletError, errorMessage } from '../types/errors.ts';
-import type { EvictionConfiguration } from '../types/eviction-configuration.ts';
+import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
 import {
   atLeast,
   duration,

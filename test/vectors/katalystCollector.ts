@@ -1,10 +1,7 @@
 import { CollectedAnswers, type RuledPod } from '../../src/policies/eviction-plugins/collected-answers.ts';
 import { chosenPods } from '../../src/policies/eviction-plugins/chosen-pods.ts';
 import { EvictionQueue } from '../../src/policies/eviction-plugins/eviction-queue.ts';
-import type {
-  PluginCondition,
-  ThresholdMetType,
-} from '../../src/policies/eviction-plugins/plugin-answers.ts';
+import type { PluginCondition, ThresholdMetType } from '../../src/types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -7,7 +7,7 @@ import type {
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from './plugin-answers.ts';
+} from '../../types/eviction/eviction-plugin.ts';
 
 /** A pod that is to go, or may go, and why. */
 export interface RuledPod extends Candidate {

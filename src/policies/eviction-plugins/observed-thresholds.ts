@@ -1,4 +1,4 @@
-import type { PluginCondition, ThresholdMetAnswer } from './plugin-answers.ts';
+import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
 
 /** A threshold that a plugin reports as met now. */
 export interface ObservedThreshold<T> {

@@ -7,7 +7,7 @@ import { podAddresses } from '../../policies/status/pod-addresses.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { AdmissionSettings } from '../../types/admission-settings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
-import type { EvictionConfiguration } from '../../types/eviction-configuration.ts';
+import type { EvictionConfiguration } from '../../types/eviction/eviction-configuration.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';

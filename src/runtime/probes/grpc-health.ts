@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Address, hostPort, userAgent } from '../../policies/probes/probe-request.ts';
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { BoundedOutput } from '../../system/bounded-output.ts';
-import { field, int, message, string } from '../service/protobuf.ts';
+import { field, int, message, string } from '../../system/protobuf.ts';
 import { kindOfCode } from '../service/grpc-codes.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 

@@ -1,7 +1,7 @@
 /** Profiles in the format of pprof (profile.proto, compressed by gzip), which `go tool pprof` and others read. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { field, int, list, message, string } from '../../runtime/service/protobuf.ts';
+import { field, int, list, message, string } from '../../system/protobuf.ts';
 
 /** A function in a source file, as V8 names it. Lines and columns begin at 0. */
 export interface CallFrame {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Observable } from 'rxjs';
 import { Channel } from '../../../src/runtime/cri/calls/channel.ts';
 import type { Method } from '../../../src/runtime/cri/messages/methods.ts';
-import { bytes, field, list, message, string } from '../../../src/runtime/service/protobuf.ts';
+import { bytes, field, list, message, string } from '../../../src/system/protobuf.ts';
 import { type ContainerdBed, startContainerd } from '../containerd/containerd.ts';
 import { busyboxImage } from '../containerd/images.ts';
 import { CriDaemonBed } from '../cri-daemon.ts';

@@ -28,7 +28,7 @@ import {
   message,
   string,
   wrapped,
-} from '../../service/protobuf.ts';
+} from '../../../system/protobuf.ts';
 import {
   idMapping,
   linuxContainerResources,

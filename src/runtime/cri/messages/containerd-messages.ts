@@ -1,6 +1,6 @@
 /** Messages of containerd's own event service: field numbers as in the definitions of containerd's API. */
 import type { Method } from './methods.ts';
-import { field, int, list, message, string } from '../../service/protobuf.ts';
+import { field, int, list, message, string } from '../../../system/protobuf.ts';
 
 /** Field 1 of all events of containers and tasks is the id. */
 interface Subject {

@@ -20,7 +20,7 @@ import {
   message,
   string,
   wrapped,
-} from '../../service/protobuf.ts';
+} from '../../../system/protobuf.ts';
 import { podSandboxConfig } from './sandbox-messages.ts';
 
 /** A message without fields, or none of which is used here. */

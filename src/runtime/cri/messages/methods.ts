@@ -25,7 +25,7 @@ import {
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
-import type { MessageType } from '../../service/protobuf.ts';
+import type { MessageType } from '../../../system/protobuf.ts';
 import {
   listPodSandboxRequest,
   listPodSandboxResponse,

@@ -25,7 +25,7 @@ import {
   message,
   string,
   wrapped,
-} from '../../service/protobuf.ts';
+} from '../../../system/protobuf.ts';
 
 const namespaceMode = enumeration(['POD', 'CONTAINER', 'NODE', 'TARGET']);
 

@@ -1,5 +1,5 @@
 /** Messages of runtime.v1 about streams: field numbers as in `api.proto` of k8s.io/cri-api. */
-import { bool, field, int, list, message, string } from '../../service/protobuf.ts';
+import { bool, field, int, list, message, string } from '../../../system/protobuf.ts';
 import type { AttachRequest, ExecRequest, PortForwardRequest } from '../../service/streaming-runtime.ts';
 
 export const execRequest = message<ExecRequest>({

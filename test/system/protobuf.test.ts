@@ -11,7 +11,7 @@ import {
   message,
   string,
   wrapped,
-} from '../../../src/runtime/service/protobuf.ts';
+} from '../../src/system/protobuf.ts';
 
 /** The same message for a library that is known to be right. */
 const { root } = protobuf.parse(`

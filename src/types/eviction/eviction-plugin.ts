@@ -1,0 +1,80 @@
+/** What eviction plugins are asked and answer, by the names of Katalyst's protocol `evictionplugin.v1alpha1`. */
+import type { Pod } from '../kubernetes.ts';
+
+export type ConditionType = 'NODE_CONDITION' | 'CNR_CONDITION';
+
+/** Something that a plugin says of the node. Its effects are those of taints. */
+export interface PluginCondition {
+  readonly name: string;
+  readonly type: ConditionType;
+  readonly effects: readonly string[];
+  readonly met: boolean;
+}
+
+/** A pod as an answer names it: the rest of the object that a plugin sends back is not read. */
+export interface NamedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The node that the answer says it is bound to; empty where it says none. */
+  readonly nodeName: string;
+}
+
+/** A pod that a plugin wants to go. `P`: a pod of this node, or a name that has not been checked yet. */
+export interface EvictPod<P = Pod> {
+  readonly pod: P;
+  readonly reason: string;
+  /** Otherwise it is one candidate among those of all plugins. */
+  readonly forceEvict: boolean;
+  /** Undefined: the pod's own grace period. */
+  readonly gracePeriodSeconds?: number;
+}
+
+export interface GetEvictPodsAnswer<P = Pod> {
+  readonly evictPods: readonly EvictPod<P>[];
+  readonly condition?: PluginCondition;
+}
+
+export type ThresholdMetType = 'NOT_MET' | 'SOFT_MET' | 'HARD_MET';
+export type ThresholdOperator = 'LESS_THAN' | 'GREATER_THAN';
+
+export interface ThresholdMetAnswer<P = Pod> {
+  readonly metType: ThresholdMetType;
+  /** What the threshold is about, such as `memory`. */
+  readonly scope: string;
+  readonly thresholdValue: number;
+  readonly observedValue: number;
+  /** How long it must have been met before pods are chosen. */
+  readonly gracePeriodSeconds: number;
+  readonly condition?: PluginCondition;
+  readonly candidatePods: readonly P[];
+}
+
+export interface TopEvictionPodsAnswer<P = Pod> {
+  readonly targetPods: readonly P[];
+  readonly gracePeriodSeconds?: number;
+}
+
+/** The pods of one pass. The same object is given to every plugin: what is made from it can be kept with it. */
+export interface ActivePods {
+  readonly pods: readonly Pod[];
+}
+
+export interface PluginQuestion {
+  readonly activePods: ActivePods;
+  /** Aborts when the answer is not waited for any longer. */
+  readonly signal: AbortSignal;
+}
+
+export interface TopEvictionPodsQuestion extends PluginQuestion {
+  readonly topN: number;
+  readonly evictionScope: string;
+}
+
+/** One that is asked, wherever it runs. A promise rejects where the plugin fails, answers nothing, or answers nonsense. */
+export interface EvictionPlugin {
+  readonly name: string;
+  thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>>;
+  getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>>;
+  getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>>;
+}
