@@ -1,6 +1,9 @@
 /** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import type { PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
 import type { EvictionPlugin, PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+
+export type { PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
 
 export type PluginState = 'Registering' | 'Serving' | 'Failing' | 'Gone';
 
@@ -27,20 +30,6 @@ export interface PluginDirectory {
   all(): readonly HostedPlugin[];
   start(): void;
   stop(): Promise<void>;
-}
-
-/** One pod that is being ended for plugins, for people. */
-export interface PodKillView {
-  readonly uid: string;
-  readonly pod: string;
-  readonly plugin: string;
-  readonly reason: string;
-  readonly killer: string;
-  /** The state of its chart. */
-  readonly state: string;
-  readonly sinceMs: number;
-  /** The latest answer that was no success. */
-  readonly problem: string | undefined;
 }
 
 /** Ends the pods that the rules have chosen. Each kill is a chart. */
