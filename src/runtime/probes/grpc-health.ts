@@ -11,7 +11,7 @@ import { type Address, hostPort, userAgent } from '../../policies/probes/probe-r
 import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { BoundedOutput } from '../../system/bounded-output.ts';
 import { field, int, message, string } from '../../system/protobuf.ts';
-import { kindOfCode } from '../service/grpc-codes.ts';
+import { kindOfCode } from '../../system/grpc/grpc-codes.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 
 const CHECK = '/grpc.health.v1.Health/Check';
