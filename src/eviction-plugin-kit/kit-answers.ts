@@ -7,7 +7,11 @@ import type {
   GetTopEvictionPodsResponse,
   ThresholdMetResponse,
 } from '../plugins/protocol/eviction-plugin-messages.ts';
-import type { ConditionType, ThresholdMetType, ThresholdOperator } from '../types/eviction/eviction-plugin.ts';
+import type {
+  ConditionType,
+  ThresholdMetType,
+  ThresholdOperator,
+} from '../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type {
   EvictPod,
@@ -52,9 +56,13 @@ export function sentThresholdMet(
   asked: readonly Pod[],
 ): ThresholdMetResponse<Pod> {
   const given = object<ThresholdMetAnswer>(answer ?? { metType: 'NOT_MET' }, 'the answer');
+  const metType = oneOf(MET_TYPES, given.metType, 'metType');
+  const evictionScope = text(given.scope ?? '', 'scope');
+  if (metType !== 'NOT_MET' && evictionScope === '')
+    throw new TypeError('scope has to be given where the threshold is met: agents refuse it without one');
   return {
-    metType: oneOf(MET_TYPES, given.metType, 'metType'),
-    evictionScope: text(given.scope ?? '', 'scope'),
+    metType,
+    evictionScope,
     thresholdValue: number(given.thresholdValue ?? 0, 'thresholdValue'),
     observedValue: number(given.observedValue ?? 0, 'observedValue'),
     thresholdOperator: oneOf(OPERATORS, given.operator ?? 'GREATER_THAN', 'operator'),

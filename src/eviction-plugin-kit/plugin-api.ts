@@ -94,7 +94,7 @@ export interface EvictPodsAnswer {
 export interface ThresholdMetAnswer {
   /** `HARD_MET`: pods are chosen once it has been met for the grace period. `SOFT_MET`: it is only told. */
   readonly metType: 'NOT_MET' | 'SOFT_MET' | 'HARD_MET';
-  /** What the threshold is about, such as `memory`. */
+  /** What the threshold is about, such as `memory`. Needed where it is met. */
   readonly scope?: string;
   readonly thresholdValue?: number;
   readonly observedValue?: number;

@@ -7,7 +7,6 @@ import {
   EVICTION_PLUGIN_VERSIONS,
   REGISTRATION_SERVICE,
 } from '../plugins/protocol/service-methods.ts';
-import { promiseOf } from '../system/promise-of.ts';
 import { sentEvictPods, sentThresholdMet, sentTopPods } from './kit-answers.ts';
 import type { EvictionPluginDefinition, Registration } from './plugin-api.ts';
 import type { SocketServer } from './plugin-socket.ts';
@@ -104,7 +103,9 @@ export class PluginCalls implements SocketServer {
       return sentEvictPods(answer, activePods);
     });
     this.#add(thresholdMet, async ({ activePods }, signal) => {
-      const answer = await this.#ask('thresholdMet', (plugin) => plugin.thresholdMet?.({ activePods, signal }));
+      const answer = await this.#ask('thresholdMet', (plugin) =>
+        plugin.thresholdMet?.({ activePods, signal }),
+      );
       return sentThresholdMet(answer, activePods);
     });
     this.#add(getTopEvictionPods, async ({ activePods, topN, evictionScope: scope }, signal) => {
@@ -136,7 +137,8 @@ export class PluginCalls implements SocketServer {
       const canceled = new AbortController();
       call.once('cancelled', () => canceled.abort(new Error('the agent does not wait any longer')));
       const signal = AbortSignal.any([canceled.signal, this.#stopping.signal]);
-      promiseOf(() => answer(call.request, signal)).then(
+      const work = async () => answer(call.request, signal);
+      work().then(
         (value) => callback(null, value),
         (error: unknown) => {
           this.#log(`${path.slice(1)} failed: ${textOf(error)}`);
