@@ -9,7 +9,7 @@ import {
 } from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
 import { PluginClient } from './plugin-client.ts';
 
-export class PluginBed {
+export class KitBed {
   readonly dir = mkdtempSync(join(tmpdir(), 'statelet-kit-'));
   readonly registryDir = join(this.dir, 'plugins_registry');
   /** What the plugins have told, without the time. */
