@@ -8,7 +8,9 @@ import type {
   TopEvictionPodsAnswer,
 } from '../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { conditionTaintKey } from './condition-taint-key.ts';
 
 /** A pod of this node, as answers are held against it. */
 export interface KnownPod {
@@ -33,8 +35,6 @@ export interface Checked<Answer> {
 
 /** The effects of a taint. */
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
-/** A condition becomes the name of a taint. */
-const CONDITION_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/u;
 
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,
@@ -166,7 +166,8 @@ function thresholdProblem(answer: ThresholdMetAnswer<NamedPod>): string | undefi
 }
 
 function conditionProblem({ name, effects }: PluginCondition): string | undefined {
-  if (!CONDITION_NAME.test(name)) return 'it cannot be the name of a taint';
+  if (name.includes('/') || qualifiedNameProblems(conditionTaintKey(name)).length > 0)
+    return 'it cannot be the name of a taint';
   const unknown = effects.find((effect) => !EFFECTS.includes(effect));
   return unknown === undefined ? undefined : `${JSON.stringify(unknown)} is none of ${EFFECTS.join(', ')}`;
 }
