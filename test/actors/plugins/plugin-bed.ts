@@ -1,4 +1,5 @@
 /** The plugin manager of the production agent on a simulated runtime. The test sets what plugins answer. */
+import type { InspectionEvent } from 'xstate';
 import type { AgentCore } from '../../../src/actors/cluster/cluster-parts.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import { PluginManager } from '../../../src/actors/plugins/plugin-manager.ts';
@@ -111,8 +112,12 @@ export class PluginBed {
     return plugin;
   }
 
-  async start(settings: Partial<EvictionPluginSettings> = {}): Promise<void> {
+  async start(
+    settings: Partial<EvictionPluginSettings> = {},
+    inspect?: (event: InspectionEvent) => void,
+  ): Promise<void> {
     const agent = agentOn(this.ground, this.ground.open(), {
+      ...(inspect && { inspect }),
       measurements: this.measurements,
       logger: this.#logger(),
       plugins: (core) => (this.#manager = this.#made(core, settings)),
