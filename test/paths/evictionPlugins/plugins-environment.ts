@@ -105,7 +105,7 @@ function namesOf(plugins: readonly string[], ways: readonly Way[]): readonly str
 }
 
 function namesIn({ ending }: PluginChoice): readonly string[] {
-  return ending.map(({ pod }) => pod.metadata.name);
+  return ending.map(({ pod }) => pod.metadata.name).sort();
 }
 
 /** The compared part of an event. */
