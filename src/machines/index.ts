@@ -4,6 +4,7 @@ import { connectionMachine } from './connection-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
+import { pluginMachine } from './plugin-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
@@ -18,6 +19,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   eviction: evictionMachine,
   lease: leaseMachine,
   node: nodeMachine,
+  plugin: pluginMachine,
   pod: podMachine,
   preemption: preemptionMachine,
   probe: probeMachine,
