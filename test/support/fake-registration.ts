@@ -1,4 +1,5 @@
-import type { PluginInfo, RegistrationClient } from '../../src/plugins/protocol/registration-client.ts';
+import type { RegistrationClient } from '../../src/plugins/protocol/registration-client.ts';
+import type { PluginInfo } from '../../src/plugins/protocol/registration-messages.ts';
 
 export const RSS_INFO: PluginInfo = {
   type: 'EvictionPlugin',

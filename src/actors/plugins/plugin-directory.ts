@@ -97,11 +97,11 @@ export class Plugins implements PluginDirectory {
     this.#sockets.start();
   }
 
-  /** Resolves when the folder is not read any more. Nothing is connected then. */
+  /** Resolves when the folder is not read, and nothing is connected any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const worker of [...this.#builtIn, ...this.#bySocket.values()]) worker.stop();
-    await this.#sockets.stop();
+    const workers = [...this.#builtIn, ...this.#bySocket.values()];
+    await Promise.all([this.#sockets.stop(), ...workers.map((worker) => worker.stop())]);
   }
 
   #begin(source: EvictionPlugin | string): PluginWorker {

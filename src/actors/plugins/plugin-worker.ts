@@ -53,6 +53,8 @@ export class PluginWorker implements HostedPlugin {
   #connection: ConnectedPlugin | undefined;
   #client: RegistrationClient | undefined;
   #call: AbortController | undefined;
+  /** The latest call. Never rejects. */
+  #underWay: Promise<void> | undefined;
   #wasAsked = false;
   #isStopped = false;
 
@@ -139,23 +141,24 @@ export class PluginWorker implements HostedPlugin {
     this.#send({ type: 'REPLACED', by, now: this.#deps.clock.now() });
   }
 
-  /** Nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
-  stop(): void {
+  /** Resolves when nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#letGo();
     if (this.#deps.parent === undefined) this.#actor.stop();
+    await this.#underWay;
   }
 
   // Asked by the machine.
 
   askPlugin(): void {
     if (this.#builtIn !== undefined) this.#send({ type: 'ACCEPTED', name: this.#builtIn.name });
-    else void this.#register();
+    else this.#underWay = this.#register();
   }
 
   tell(refusal: string | undefined): void {
     if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#deps.clock.now() });
-    else void this.#notify(refusal);
+    else this.#underWay = this.#notify(refusal);
   }
 
   armRetry({ failures }: PluginContext): void {

@@ -9,7 +9,8 @@ import { Timer } from '../../system/timer.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { PluginInfo, RegistrationClient } from '../protocol/registration-client.ts';
+import type { RegistrationClient } from '../protocol/registration-client.ts';
+import type { PluginInfo } from '../protocol/registration-messages.ts';
 
 interface CallOptions {
   readonly clock: Clock;

@@ -2,7 +2,7 @@
 
 /** The type of the plugins that are registered, as they name it. */
 export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
-export const SUPPORTED_VERSIONS: readonly string[] = ['v1alpha1'];
+export const EVICTION_PLUGIN_VERSIONS: readonly string[] = ['v1alpha1'];
 
 /** The kubelet gives a plugin 10 s to accept the connection, and 1 s to answer. Here it is one call. */
 export const GET_INFO_LIMIT_MS = 10_000;
@@ -55,10 +55,10 @@ function nameProblem(name: string, builtIn: ReadonlySet<string>): string | undef
 }
 
 function versionProblem(offered: readonly string[]): string | undefined {
-  if (offered.some((version) => SUPPORTED_VERSIONS.includes(version))) return undefined;
+  if (offered.some((version) => EVICTION_PLUGIN_VERSIONS.includes(version))) return undefined;
   const shownVersions = offered.slice(0, SHOWN_VERSIONS_MAX).map(shown);
   const more = offered.length > SHOWN_VERSIONS_MAX ? ', …' : '';
-  return `supported here: ${SUPPORTED_VERSIONS.join(', ')}; supported by the plugin: ${shownVersions.join(', ') || 'none'}${more}`;
+  return `supported here: ${EVICTION_PLUGIN_VERSIONS.join(', ')}; supported by the plugin: ${shownVersions.join(', ') || 'none'}${more}`;
 }
 
 function validationFailure(problem: string): string {
