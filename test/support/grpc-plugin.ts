@@ -28,9 +28,12 @@ export async function grpcPlugin(path: string, options: GrpcPluginOptions = {}):
   server.addService(REGISTRATION_SERVICE, {
     getInfo: (call: ServerUnaryCall<unknown, PluginInfo>, answer: sendUnaryData<PluginInfo>) => {
       const own = info();
-      if (own !== undefined) return answer(null, { ...RSS_INFO, ...own });
-      hanging += 1;
-      return call.on('cancelled', () => (hanging -= 1));
+      if (own === undefined) {
+        hanging += 1;
+        call.on('cancelled', () => (hanging -= 1));
+      } else {
+        answer(null, { ...RSS_INFO, ...own });
+      }
     },
     notifyRegistrationStatus: (
       { request }: ServerUnaryCall<RegistrationStatus, object>,

@@ -89,8 +89,7 @@ export class PluginSockets {
     this.#watch(watches);
     this.#tellProblems(found, watches, makeProblem);
     this.#take(found);
-    // A listener may have stopped this.
-    if (!this.#isStopped) this.#planNext(watches.some(({ failure }) => failure !== undefined));
+    this.#planNext(watches.some(({ failure }) => failure !== undefined));
   }
 
   /** New watches begin before each reading, so that nothing is missed between them; the former ones end after it. */
@@ -117,12 +116,14 @@ export class PluginSockets {
   }
 
   #note(): void {
-    if (this.#isStopped || this.#hasChanged) return;
+    if (this.#hasChanged) return;
     this.#hasChanged = true;
     if (!this.#isReading) this.#planNext(false);
   }
 
   #planNext(isUnwatched: boolean): void {
+    // A listener may have stopped this.
+    if (this.#isStopped) return;
     if (this.#hasChanged) {
       const pauseMs = this.#readAt + PAUSE_MS - this.#options.clock.now();
       this.#timer.arm(Math.min(Math.max(AT_ONCE_MS, pauseMs), PAUSE_MS), () => this.#begin(false));

@@ -9,6 +9,7 @@ import type { HostedPlugin } from '../../../src/actors/plugins/plugin-parts.ts';
 import { RemoteEvictionPlugin } from '../../../src/plugins/eviction/remote-eviction-plugin.ts';
 import { registrationClient } from '../../../src/plugins/protocol/registration-client.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
+import { errorMessage } from '../../../src/types/errors.ts';
 import type { EvictionPlugin } from '../../../src/types/eviction/eviction-plugin.ts';
 import { type GrpcPlugin, grpcPlugin, type GrpcPluginOptions } from '../../support/grpc-plugin.ts';
 import { idlePlugin } from '../../support/plugin-bed.ts';
@@ -180,7 +181,7 @@ test('a plugin that is killed and leaves its socket fails, and its successor tak
   await rename(path('.first'), path('rss.sock'));
   const former = await untilState('rss.sock', 'Serving');
   first.stop();
-  former.failed(await asks(former).then(String, (error: Error) => error.message));
+  former.failed(await asks(former).then(String, errorMessage));
   expect([former.state(), plugins.plugins()]).toEqual(['Failing', [former]]);
   expect(former.problem()).toContain('eviction plugin rss');
   await plugin('.second');

@@ -56,7 +56,7 @@ class PluginReplay {
     expect([this.#bed.held, this.#bed.connected, this.#bed.asked()]).toEqual([0, [], []]);
   }
 
-  readonly #bringAbout: Readonly<Record<Name, () => void | Promise<unknown>>> = {
+  readonly #bringAbout: Readonly<Record<Name, () => unknown>> = {
     accepted: () => this.#plugin.answer(),
     refused: () => this.#plugin.answer({ supportedVersions: ['v1'] }),
     notAnswered: () => this.#plugin.fail(EVENTS.notAnswered.problem),
