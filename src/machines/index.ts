@@ -5,6 +5,7 @@ import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
+import { pluginMachine } from './plugin-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
@@ -20,6 +21,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,
   node: nodeMachine,
+  plugin: pluginMachine,
   pod: podMachine,
   preemption: preemptionMachine,
   probe: probeMachine,
