@@ -2,8 +2,8 @@
  * The end of one pod that plugins have chosen, as a statechart: one actor per pod that is being killed. A kill goes on until the pod is gone;
  * it is not withdrawn. Through whom the pod ends, and when it is asked for again, is decided by src/policies/eviction-plugins/pod-kill.ts.
  *
- * The actor keeps to this: `requestKill` is answered by one of TAKEN, ENDING and REFUSED, which may come at once; after `abortRequest`
- * there is no answer. RETRY_DUE is sent when the armed timer has run out, OVERDUE when the armed limit has; HASTEN when a plugin wants the
+ * The actor keeps to this: `requestKill` is answered by one of TAKEN, ENDING and REFUSED, which may come at once; the first request for a
+ * pod that is ending by then is never REFUSED. After `abortRequest` there is no answer. RETRY_DUE is sent when the armed timer has run out, OVERDUE when the armed limit has; HASTEN when a plugin wants the
  * pod gone within another grace period; POD_TERMINATED and POD_GONE when that has happened.
  */
 import { assign, setup } from 'xstate';
@@ -71,7 +71,6 @@ export const podKillMachine = setup({
       !context.hasTerminated,
     awaitsObject: ({ context }) => context.awaits === 'Object',
     isOver: ({ context, event }) => 'awaits' in event && event.awaits === 'Node' && context.hasTerminated,
-    hasTerminated: ({ context }) => context.hasTerminated,
     hasBeenTaken: ({ context }) => context.awaits !== undefined,
   },
   actions: {
@@ -132,10 +131,7 @@ export const podKillMachine = setup({
           { guard: 'isOver', actions: ['recordTaken', 'reportEnding'], target: 'Ended' },
           { actions: ['recordTaken', 'reportEnding'], target: 'AwaitingEnd' },
         ],
-        REFUSED: [
-          { description: 'There is nothing left to be ended', guard: 'hasTerminated', target: 'Ended' },
-          { actions: ['reportRefusal', 'recordRefusal'], target: 'BackingOff' },
-        ],
+        REFUSED: { actions: ['reportRefusal', 'recordRefusal'], target: 'BackingOff' },
         HASTEN: { guard: 'isShorter', actions: ['recordGracePeriod'], target: 'Requesting', reenter: true },
         POD_TERMINATED: {
           description: 'Perhaps by the request whose answer has not come yet: the answer is waited for',
