@@ -10,7 +10,7 @@ import type { Logger } from '../../types/logger.ts';
 import { Excuses } from './excuses.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
 import type { PluginTools } from './plugin-tools.ts';
-import { type BuiltInStats, PodFigures } from './pod-figures.ts';
+import { type BuiltInStats, QuestionFigures } from './question-figures.ts';
 import { QuietPlugin } from './quiet-plugin.ts';
 import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
 import { RssOverusePlugin } from './rss-overuse-plugin.ts';
@@ -37,7 +37,7 @@ export function builtInPlugins({
   const excuses = new Excuses(logger);
   const tools: PluginTools = {
     settings: thresholds,
-    figures: new PodFigures(stats),
+    figures: new QuestionFigures(stats),
     allocatable,
     clock,
     excuses,

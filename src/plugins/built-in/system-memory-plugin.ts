@@ -21,7 +21,7 @@ import type {
 import type { Pod } from '../../types/kubernetes.ts';
 import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
 import type { PluginTools } from './plugin-tools.ts';
-import type { StatsByUid } from './pod-figures.ts';
+import type { StatsByUid } from './question-figures.ts';
 
 const CONDITION: PluginCondition = {
   name: 'MemoryPressure',

@@ -80,7 +80,7 @@ function memberOf(json: string, name: string): unknown {
 /** Undefined if a container requests none: nobody knows then how much it was meant to use. */
 function memoryRequest({ spec: { containers } }: Pod): number | undefined {
   const requests = containers.map(({ resources }) =>
-    Number(quantityValue(parseQuantity(resources?.requests?.['memory'] ?? '0'))),
+    Number(quantityValue(parseQuantity(resources?.requests?.memory ?? '0'))),
   );
   return requests.includes(0) ? undefined : requests.reduce((sum, bytes) => sum + bytes, 0);
 }

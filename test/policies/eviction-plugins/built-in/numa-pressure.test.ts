@@ -57,7 +57,7 @@ describe('a NUMA node', () => {
 
   test('with little page cache is short of memory much earlier', () => {
     const poor = { inactiveFileBytes: GIB };
-    expect(judgeNumaNode(node(3 * GIB, poor), 2, settings)).toMatchObject({
+    expect(judgeNumaNode(node(3 * GIB - 1, poor), 2, settings)).toMatchObject({
       targetBytes: 4 * GIB,
       reach: 'any',
     });

@@ -11,8 +11,8 @@ const requests = { memory: '100Mi' };
 const factor = (value: unknown) => ({
   'katalyst.kubewharf.io/memory_enhancement': JSON.stringify({ rss_overuse_threshold: value }),
 });
-const overuse = (pod: Pod, settings = on, mebibytes: number | undefined = 106) =>
-  rssOveruse(rssAllowances([pod], settings), () => (mebibytes === undefined ? undefined : mebibytes * MIB));
+const overuse = (pod: Pod, settings = on, mebibytes = 106) =>
+  rssOveruse(rssAllowances([pod], settings), () => mebibytes * MIB);
 
 test('a pod with more than 1.05 times its request is a candidate', () => {
   const web = qosPod('web', { requests });

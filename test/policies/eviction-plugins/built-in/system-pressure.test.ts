@@ -92,7 +92,7 @@ describe('kswapd', () => {
   });
 
   test('is not judged twice within a second', () => {
-    expect(reaches([at(0), at(120_000), at(120_000, { afterMs: 10 }), at(240_000)])).toEqual([
+    expect(reaches([at(0), at(120_000), at(120_000, { afterMs: 10 }), at(250_000)])).toEqual([
       undefined,
       undefined,
       undefined,

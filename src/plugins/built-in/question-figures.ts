@@ -14,7 +14,7 @@ export interface BuiltInStats {
 export type StatsByUid = ReadonlyMap<string, PodStats>;
 
 /** The figures of pods are read once for all plugins that are asked about the same pods. Nothing is read without a question. */
-export class PodFigures {
+export class QuestionFigures {
   readonly #open: () => Promise<BuiltInStats>;
   readonly #read = new WeakMap<ActivePods, Promise<StatsByUid>>();
 
