@@ -22,7 +22,6 @@ export interface PluginNewsOptions {
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly measurements?: PluginMeasurements;
-  readonly onConditions?: () => void;
 }
 
 export class PluginNews {
@@ -39,7 +38,7 @@ export class PluginNews {
   }
 
   observed({ observations, nowMs }: EvictionPluginsContext): void {
-    const { logger, onConditions } = this.#options;
+    const { logger } = this.#options;
     const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
     for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
     const confirmed = hardThresholds(observations, nowMs);
@@ -48,8 +47,6 @@ export class PluginNews {
         logger.warn({ plugin }, `Eviction plugins: ${thresholdText(plugin, threshold)}`);
     this.#confirmed = new Set(confirmed.keys());
     this.#observations = observations;
-    // While an action runs, the actor's snapshot is the one before.
-    if (news.length > 0 && onConditions) queueMicrotask(onConditions);
   }
 
   decided(pass: DecidedPass | undefined): void {
@@ -73,9 +70,7 @@ export class PluginNews {
   }
 
   #tellVictim({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
-    const { logger, measurements } = this.#options;
-    measurements?.pluginVictim(plugin, false);
-    logger.info(
+    this.#options.logger.info(
       { ...podFields(pod.metadata), plugin, gracePeriodSeconds },
       `Eviction plugins: ${pod.metadata.name} is to end: ${reason}`,
     );

@@ -2,9 +2,7 @@
 import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-
-const PREFIX = 'katalyst.kubewharf.io/';
-const EFFECTS: ReadonlySet<string> = new Set(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+import { CONDITION_EFFECTS, CONDITION_TAINT_PREFIX, conditionTaintKey } from './condition-taint-key.ts';
 
 export interface ConditionTaints {
   readonly taints: readonly Taint[];
@@ -18,7 +16,7 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
   const problems: string[] = [];
   for (const { name, type, effects, met } of conditions) {
     if (!met || type !== 'NODE_CONDITION') continue;
-    const key = PREFIX + name;
+    const key = conditionTaintKey(name);
     const [problem] = name.includes('/') ? ['its name has a slash'] : qualifiedNameProblems(key);
     if (problem !== undefined) {
       problems.push(`condition "${name}" cannot become a taint: ${problem}`);
@@ -26,7 +24,7 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
     }
     if (effects.length === 0) problems.push(`condition "${name}" has no effect: ${oneOfEffects()}`);
     for (const effect of effects) {
-      if (EFFECTS.has(effect)) taints.set(`${key}:${effect}`, { key, effect });
+      if (CONDITION_EFFECTS.includes(effect)) taints.set(`${key}:${effect}`, { key, effect });
       else problems.push(`condition "${name}" has the unknown effect "${effect}": ${oneOfEffects()}`);
     }
   }
@@ -42,7 +40,7 @@ export function changedTaints(
   wanted: readonly Taint[],
   now: string,
 ): readonly Taint[] | undefined {
-  const stays = current.filter(({ key }) => !key.startsWith(PREFIX));
+  const stays = current.filter(({ key }) => !key.startsWith(CONDITION_TAINT_PREFIX));
   const kept = current.filter((taint) => wanted.some((other) => isSame(taint, other)));
   const added = wanted.filter((taint) => !current.some((other) => isSame(taint, other)));
   if (added.length === 0 && stays.length + kept.length === current.length) return undefined;
@@ -59,7 +57,7 @@ function timed(taint: Taint, now: string): Taint {
 }
 
 function oneOfEffects(): string {
-  return `one of ${[...EFFECTS].join(', ')} is needed`;
+  return `one of ${CONDITION_EFFECTS.join(', ')} is needed`;
 }
 
 /** From one comparison to the next. */

@@ -40,7 +40,6 @@ test('a pod that a plugin wants gone is ended, once', async () => {
   expect(bed.kills.calls).toEqual([['a']]);
   expect(bed.kills.ends).toContain('a Terminated');
   expect(bed.lines).toContain('a is to end: it uses too much');
-  expect(bed.measurements.told).toContain('victim of p');
 });
 
 test('a pod that something else is ending is left alone', async () => {
