@@ -14,6 +14,7 @@ const HOUSE = {
   runtime: { rooms: ['policies', 'system'] },
   cluster: { rooms: ['policies', 'system'] },
   plugins: { rooms: ['policies', 'system'] },
+  'eviction-plugin-kit': { rooms: ['plugins', 'policies', 'system'] },
   actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'system'] },
   sources: { rooms: ['policies', 'cluster', 'system'] },
   server: { rooms: ['policies', 'runtime', 'system'] },
