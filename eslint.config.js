@@ -47,6 +47,7 @@ const ROOMS = [
   'daemon.ts',
   'join-cluster.ts',
   'main.ts',
+  'open-eviction-plugins.ts',
   'open-node-ports.ts',
   'open-node.ts',
   'pod-sources.ts',
