@@ -2,8 +2,10 @@ import type { AnyStateMachine } from 'xstate';
 import { certificateMachine } from './certificate-machine.ts';
 import { connectionMachine } from './connection-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
+import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
+import { pluginMachine } from './plugin-machine.ts';
 import { podKillMachine } from './pod-kill-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
@@ -18,8 +20,10 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   certificate: certificateMachine,
   connection: connectionMachine,
   eviction: evictionMachine,
+  evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,
   node: nodeMachine,
+  plugin: pluginMachine,
   pod: podMachine,
   podKill: podKillMachine,
   preemption: preemptionMachine,

@@ -2,9 +2,7 @@
 import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-import { CONDITION_TAINT_PREFIX, conditionTaintKey } from './condition-taint-key.ts';
-
-const EFFECTS: ReadonlySet<string> = new Set(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+import { CONDITION_EFFECTS, CONDITION_TAINT_PREFIX, conditionTaintKey } from './condition-taint-key.ts';
 
 export interface ConditionTaints {
   readonly taints: readonly Taint[];
@@ -26,7 +24,7 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
     }
     if (effects.length === 0) problems.push(`condition "${name}" has no effect: ${oneOfEffects()}`);
     for (const effect of effects) {
-      if (EFFECTS.has(effect)) taints.set(`${key}:${effect}`, { key, effect });
+      if (CONDITION_EFFECTS.includes(effect)) taints.set(`${key}:${effect}`, { key, effect });
       else problems.push(`condition "${name}" has the unknown effect "${effect}": ${oneOfEffects()}`);
     }
   }
@@ -71,7 +69,7 @@ function timed(taint: Taint, now: string): Taint {
 }
 
 function oneOfEffects(): string {
-  return `one of ${[...EFFECTS].join(', ')} is needed`;
+  return `one of ${CONDITION_EFFECTS.join(', ')} is needed`;
 }
 
 /** From one comparison to the next. */
