@@ -98,7 +98,7 @@ describe('kswapd', () => {
     ]);
   });
 
-  test('harms nobody while no task waits for memory', () => {
+  test('costs no pod while no task waits for memory', () => {
     const busy = (psi: MachineMemory['psi']) =>
       reaches([at(0), at(120_000), at(240_000)].map((found) => ({ ...found, ...(psi && { psi }) }))).at(-1);
     expect(busy(waiting(0.9, 0))).toBeUndefined();
