@@ -8,6 +8,7 @@ import {
   type PluginAnswers,
   type PluginObservations,
 } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { shownReason } from '../../policies/eviction-plugins/pod-kill.ts';
 import {
   conditionNews,
   EVICTION_NOTIFIED,
@@ -73,7 +74,7 @@ export class PluginNews {
     measurements?.pluginVictim(plugin, true);
     logger.info(
       { ...podFields(pod.metadata), plugin },
-      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${reason}`,
+      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${shownReason(reason)}`,
     );
   }
 }

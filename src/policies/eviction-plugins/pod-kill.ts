@@ -36,8 +36,11 @@ const REASON_MAX_LENGTH = 800;
 
 /** In the status of the pod and in its event. */
 export function killMessage(plugin: string, reason: string): string {
-  const shown = reason.length > REASON_MAX_LENGTH ? `${reason.slice(0, REASON_MAX_LENGTH)}…` : reason;
-  return `Eviction plugin ${plugin} chose this pod: ${shown}`;
+  return `Eviction plugin ${plugin} chose this pod: ${shownReason(reason)}`;
+}
+
+export function shownReason(reason: string): string {
+  return reason.length > REASON_MAX_LENGTH ? `${reason.slice(0, REASON_MAX_LENGTH)}…` : reason;
 }
 
 /**
