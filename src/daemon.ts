@@ -319,7 +319,7 @@ class Agent implements Daemon {
 
   async #ownerRoutes(): Promise<readonly Route[]> {
     const { routesOfOwner } = await import('./serve-owner.ts');
-    return routesOfOwner(this.#agent, this.#own.events);
+    return routesOfOwner(this.#agent, this.#own.events, systemClock);
   }
 
   /** Loaded when a client first asks for a path of the node's server. */
