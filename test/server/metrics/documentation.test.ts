@@ -5,6 +5,7 @@ import { cadvisorMetrics } from '../../../src/server/metrics/cadvisor-metrics.ts
 import { nodeMetrics } from '../../../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../../../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../../../src/server/metrics/resource-metrics.ts';
+import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -16,6 +17,7 @@ const AGENT = [
   ...counted.metrics(),
   ...counted.probeMetrics(),
   ...processMetrics(),
+  ...volumeMetrics([]),
   ...nodeMetrics(
     {
       nodeName: 'n',
