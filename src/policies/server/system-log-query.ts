@@ -1,4 +1,5 @@
 /** The query of `/logs/`: logs of services, or one file. Rules and messages are the kubelet's. */
+import { goJSON } from '../formats/go-json.ts';
 import { goQuote } from '../formats/go-quote.ts';
 import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/go-time.ts';
 import type { FormValues } from './form-values.ts';
@@ -22,7 +23,7 @@ const SERVICE_BYTES_MAX = 256;
 const UNSAFE = /[^a-zA-Z\-_.:0-9@]/;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Undefined: nothing is asked of the query. `problems`: what cannot be read. */
+/** Undefined: the query asks for nothing. `problems`: what cannot be read. */
 export function systemLogQuery(form: FormValues): {
   readonly query: SystemLogQuery | undefined;
   readonly problems: readonly string[];
@@ -33,7 +34,7 @@ export function systemLogQuery(form: FormValues): {
   const files = asked.filter((text) => /[/\\]/.test(text));
   const services = asked.filter((text) => !/[/\\]/.test(text) && text.trim() !== '');
   if (form.has('query') && files.length + services.length === 0)
-    problems.push(`query: Invalid value: ${goStrings(asked)}: query cannot be empty`);
+    problems.push(`query: Invalid value: ${goJSON(asked)}: query cannot be empty`);
   const query = {
     services,
     files,
@@ -52,7 +53,9 @@ export function queryProblems(query: SystemLogQuery, fileProblem?: string): read
   const { sinceTime, untilTime, boot, tailLines } = query;
   const problems = [...serviceProblems(query.services), ...targetProblems(query, fileProblem)];
   if (sinceTime && untilTime && compareGoTimes(sinceTime, untilTime) > 0)
-    problems.push(`untilTime: Invalid value: ${shownTime(untilTime)}: must be after \`sinceTime\``);
+    problems.push(
+      `untilTime: Invalid value: ${goQuote(formatGoTime(untilTime, { short: true }))}: must be after \`sinceTime\``,
+    );
   if (boot !== undefined && boot > 0n)
     problems.push(`boot: Invalid value: ${String(boot)}: must be less than 1`);
   if (tailLines !== undefined && (tailLines < 0n || tailLines > LINES_MAX)) {
@@ -73,10 +76,10 @@ export function hasOptions({ sinceTime, untilTime, boot, tailLines, pattern }: S
   return (sinceTime ?? untilTime ?? boot ?? tailLines) !== undefined || pattern !== '';
 }
 
-/** The only file that is asked for, if nothing else is. */
+/** The only file that is asked for, if nothing else is. A slash at its beginning says only that it is a file. */
 export function onlyFile(query: SystemLogQuery): string | undefined {
   const isAlone = query.files.length === 1 && query.services.length === 0 && !hasOptions(query);
-  return isAlone ? query.files[0] : undefined;
+  return isAlone ? query.files[0]?.replace(/^\/+/, '') : undefined;
 }
 
 /** The arguments of journalctl. Times are moments: the kubelet's are in the zone of the node, whatever the request says. */
@@ -109,7 +112,7 @@ function serviceProblems(services: readonly string[]): readonly string[] {
   const problems = services.flatMap((service) => {
     const invalid = `query: Invalid value: ${goQuote(service)}`;
     if (new TextEncoder().encode(service).length > SERVICE_BYTES_MAX)
-      return `${invalid}: length must be less than 100`;
+      return `${invalid}: length must be less than ${SERVICE_BYTES_MAX}`;
     return UNSAFE.test(service) ? `${invalid}: input contains unsupported characters` : [];
   });
   if (services.length > SERVICES_MAX)
@@ -124,7 +127,7 @@ function targetProblems(query: SystemLogQuery, fileProblem: string | undefined):
     const both = goQuote(`${goList(files)}, ${goList(services)}`);
     return [`query: Invalid value: ${both}: cannot specify a file and service`];
   }
-  const invalid = `query: Invalid value: ${goStrings(files)}`;
+  const invalid = `query: Invalid value: ${goJSON(files)}`;
   if (files.length > 1) return [`${invalid}: cannot specify more than one file`];
   if (files.length === 1 && hasOptions(query)) return [`${invalid}: cannot specify file with options`];
   return fileProblem === undefined ? [] : [`${invalid}: ${fileProblem}`];
@@ -145,18 +148,4 @@ function integer(name: string, text: string, problems: string[]): bigint | undef
   const quoted = goQuote(text);
   problems.push(`${name}: Invalid value: ${quoted}: strconv.Atoi: parsing ${quoted}: ${problem}`);
   return undefined;
-}
-
-function goStrings(texts: readonly string[]): string {
-  return `[]string{${texts.map(goQuote).join(', ')}}`;
-}
-
-/** As Go prints a time that was read from a request. */
-function shownTime(moment: GoTime): string {
-  const text = formatGoTime(moment);
-  const [date = '', clock = '', fraction = '', zone = ''] =
-    /^(.*)T([^.]*)(\.\d+)(.*)$/.exec(text)?.slice(1) ?? [];
-  const digits = fraction.replace(/\.?0+$/, '');
-  const offset = zone === 'Z' ? '+0000 UTC' : `${zone.replace(':', '')} ${zone.replace(':', '')}`;
-  return `${date} ${clock}${digits} ${offset}`;
 }

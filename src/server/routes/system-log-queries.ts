@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { posix } from 'node:path';
 import type { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -21,9 +22,8 @@ import {
   type SystemLogQuery,
   systemLogQuery,
 } from '../../policies/server/system-log-query.ts';
-import { scopedPath } from '../../system/scoped-path.ts';
-import { errnoCode } from '../../system/system-errors.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { placeInVolume, placeOf } from '../../runtime/volumes/safe-open.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { NO_SNIFF } from './answers.ts';
 import { RequestError, type RouteRequest } from './route.ts';
 
@@ -108,8 +108,8 @@ async function journalUnits(journalctl: string, signal: AbortSignal): Promise<st
     killSignal: 'SIGKILL',
   });
   try {
-    const [units, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    return code === 0 ? units : '';
+    const [units] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    return child.exitCode === 0 ? units : '';
   } catch {
     return '';
   }
@@ -145,12 +145,11 @@ async function copyServiceFile(
 ): Promise<void> {
   let problem = `log not found for ${service}`;
   for (const name of serviceLogFiles(service)) {
-    if (signal.aborted) return;
     try {
-      if (await copyFile(await scopedPath(dir, name), out, signal)) return;
+      signal.throwIfAborted();
+      if (await copyFile(dir, name, out, signal)) return;
     } catch (error) {
-      if (errnoCode(error) === 'ENOENT') continue;
-      const why = signal.aborted ? 'context deadline exceeded' : problemOf(error);
+      const why = signal.aborted ? 'context deadline exceeded' : `openat ${name}: ${problemOf(error)}`;
       problem = `error getting log for ${service}: ${why}`;
       break;
     }
@@ -158,38 +157,51 @@ async function copyServiceFile(
   out.write(`\n${problem}\n`);
 }
 
-/** False: it is a folder. A named pipe must not hold the agent up until somebody writes to it. */
-async function copyFile(path: string, out: Writable, signal: AbortSignal): Promise<boolean> {
+/** False: there is no such file, or it is a folder. A named pipe must not hold the agent up until somebody writes to it. */
+async function copyFile(dir: string, name: string, out: Writable, signal: AbortSignal): Promise<boolean> {
+  const place = await placeOfLog(dir, name);
   let file: FileHandle | undefined;
   try {
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = await file.stat();
-    if (stats.isDirectory()) return false;
-    if (!stats.isFile()) throw new Error(`${path} is not a file`);
+    const stats = await place?.stat();
+    if (!place || !stats || stats.isDirectory()) return false;
+    if (!stats.isFile()) throw new Error('is not a file');
+    file = await open(placeOf(place), constants.O_RDONLY | constants.O_NONBLOCK);
     for await (const chunk of file.createReadStream({ autoClose: false }))
       if (!out.write(chunk)) await once(out, 'drain', { signal });
     return true;
   } finally {
-    await file?.close();
+    await Promise.all([file?.close(), place?.close()]);
   }
 }
 
 async function fileProblem(dir: string, name: string): Promise<string | undefined> {
-  let path = name;
   try {
-    path = await scopedPath(dir, name);
-    await stat(path);
-    return undefined;
+    const place = await placeOfLog(dir, name);
+    await place?.close();
+    return place ? undefined : `statat ${name}: no such file or directory`;
   } catch (error) {
-    return `stat ${path}: ${problemOf(error)}`;
+    return `statat ${name}: ${problemOf(error)}`;
   }
 }
 
-/** In the words of the system. */
+/** Undefined: it is not there. Rejects where it leads out of the folder. */
+async function placeOfLog(dir: string, name: string): Promise<FileHandle | undefined> {
+  if (/^\.\.(?:\/|$)/.test(posix.normalize(name)))
+    throw new StateletError('FailedPrecondition', `${name} is outside of ${dir}`);
+  return placeInVolume(dir, name.split('/'));
+}
+
+/** In Go's words where they are not those of Node. */
+const WORDS: ReadonlyMap<string | undefined, string> = new Map([
+  ['ENAMETOOLONG', 'file name too long'],
+  ['ELOOP', 'too many levels of symbolic links'],
+  ['ERR_INVALID_ARG_VALUE', 'invalid argument'],
+]);
+
 function problemOf(error: unknown): string {
+  if (errorKind(error) === 'FailedPrecondition') return 'path escapes from parent';
   const { errno, code } = error as NodeJS.ErrnoException;
-  if (errno !== undefined) return getSystemErrorMessage(errno);
-  return code === 'ERR_INVALID_ARG_VALUE' ? 'invalid argument' : errorMessage(error);
+  return WORDS.get(code) ?? (errno === undefined ? errorMessage(error) : getSystemErrorMessage(errno));
 }
 
 function refusal(status: number, message: string): RequestError {

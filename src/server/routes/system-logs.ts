@@ -22,7 +22,7 @@ export function systemLogRoutes(
   const handle = async (request: RouteRequest, response: ServerResponse) => {
     const query = isSystemLogQueryEnabled ? await askedQuery(request, places) : undefined;
     const file = query?.files[0];
-    if (query && file === undefined) await serveServiceLogs(query, places, request, response);
+    if (query && query.services.length > 0) await serveServiceLogs(query, places, request, response);
     else await serveFile(places.dir, file ?? request.params['*'] ?? '', request, response);
   };
   return [{ path: '/logs/*', methods: ['GET'], handle }];
