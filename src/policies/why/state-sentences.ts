@@ -134,18 +134,56 @@ const STATUS_WRITER: Sentences = {
   Trying: 'one status is written, to see whether the API server answers again',
 };
 
+const EVICTION_PLUGINS: Sentences = {
+  Waiting: 'eviction plugins are asked again when the period is over',
+  Collecting: 'eviction plugins are being asked which pods should go',
+  Confirming: 'the thresholds of eviction plugins are held against their grace periods',
+  'Choosing.ForThresholds': 'plugins whose threshold is met are being asked for one pod each',
+  'Choosing.ByRules': 'the rules choose among the pods that plugins have named',
+  Killing: 'the chosen pods are being handed over to be ended',
+};
+
+const PLUGIN: Sentences = {
+  'Registering.Asking': 'is being asked what it is',
+  'Registering.Accepting': 'is being told that it is registered',
+  'Registering.Refusing': 'is being told why it is not registered',
+  'Registering.BackingOff': 'is not registered; that is tried again',
+  Serving: 'is asked, and answers',
+  Failing: 'is asked, and does not answer as it should',
+  Gone: 'has gone, and is not asked any more',
+};
+
+const POD_KILL: Sentences = {
+  Requesting: 'is being asked for',
+  BackingOff: 'was not taken; it is asked for again',
+  AwaitingEnd: 'was taken: the end of the pod is awaited',
+  Hastening: 'is being asked for again, with a shorter grace period',
+  Overdue: 'was taken, and the pod should have ended by now',
+  Ended: 'is over: the pod has ended',
+};
+
+const TAINTS: Sentences = {
+  Settled: 'the Node object has the taints of the conditions',
+  Writing: 'the taints of the conditions are being written to the Node object',
+  BackingOff: 'the taints of the conditions could not be written; that is tried again',
+};
+
 const CHARTS: Readonly<Record<string, Sentences>> = {
   certificate: CERTIFICATE,
   connection: CONNECTION,
   eviction: EVICTION,
+  evictionPlugins: EVICTION_PLUGINS,
   lease: LEASE,
   node: NODE,
+  plugin: PLUGIN,
   pod: POD,
+  podKill: POD_KILL,
   preemption: PREEMPTION,
   probe: PROBE,
   shutdown: SHUTDOWN,
   statusWriter: STATUS_WRITER,
   supervisor: SUPERVISOR,
+  taints: TAINTS,
 };
 
 /** `chart` by the name under which `statelet charts` prints it; `state` as `Syncing.Settled`. Undefined for a state that is none. */
