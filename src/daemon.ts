@@ -338,7 +338,7 @@ class Agent implements Daemon {
 
   async #ownerRoutes(): Promise<readonly Route[]> {
     const { routesOfOwner } = await import('./serve-owner.ts');
-    return routesOfOwner(this.#agent, this.#own.events);
+    return routesOfOwner(this.#agent, this.#own.events, systemClock);
   }
 
   /** Loaded when a client first asks for a path of the node's server. */
@@ -364,7 +364,7 @@ class Agent implements Daemon {
   /** Loaded when eviction starts, or for the first request. */
   #statsProvider(): Promise<StatsProvider> {
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = this.#config;
-    const { pleg } = this.#agent;
+    const { pleg, supervisor } = this.#agent;
     const { podScratch } = runtimeLayout(rootDir);
     const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
     const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
@@ -377,6 +377,7 @@ class Agent implements Daemon {
         clock: systemClock,
         runtime: this.#own.parts.runtime,
         pods: () => pleg.pods(),
+        podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
         logger: this.#deps.logger,
         ...(isEmbedded && {
           scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
