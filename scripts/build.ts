@@ -62,6 +62,9 @@ async function buildAll(): Promise<void> {
   // One file of its own: a plugin loads nothing of the agent, and the agent's files stay as they are.
   const kit = await build({
     ...OPTIONS,
+    // With an error that is not caught Node shows its line of code, which must not be half a library.
+    minifyWhitespace: false,
+    minifySyntax: false,
     entryPoints: { 'eviction-plugin': 'src/eviction-plugin-kit/eviction-plugin-kit.ts' },
   });
   writeFileSync(join(root, 'dist/eviction-plugin.d.ts'), pluginTypes(root));

@@ -97,9 +97,12 @@ function answers(plugins: readonly ExplainedPlugin[], ago: Ago): readonly string
 }
 
 function answersOf({ name, evictPods, threshold, topPods, refused }: ExplainedPlugin, ago: Ago): string[] {
+  // That the threshold of a plugin is not met says nothing where the plugin has named pods.
+  const hasNamed = evictPods !== undefined && evictPods.length > 0;
+  const shown = hasNamed && threshold?.metType === 'NOT_MET' ? undefined : threshold;
   return [
     ...(evictPods ? [`${name}: to go: ${podsText(evictPods)}`] : []),
-    ...(threshold ? [`${name}: ${thresholdText(threshold, ago)}`] : []),
+    ...(shown ? [`${name}: ${thresholdText(shown, ago)}`] : []),
     ...(topPods ? [`${name}: to go for its threshold: ${podsText(topPods)}`] : []),
     ...refused.map((sentence) => `${name}: refused: ${sentence}`),
   ];

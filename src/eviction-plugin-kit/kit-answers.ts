@@ -26,7 +26,7 @@ const MET_TYPES: readonly ThresholdMetType[] = ['NOT_MET', 'SOFT_MET', 'HARD_MET
 const OPERATORS: readonly ThresholdOperator[] = ['GREATER_THAN', 'LESS_THAN'];
 const CONDITION_TYPES: readonly ConditionType[] = ['NODE_CONDITION', 'CNR_CONDITION'];
 
-type Unchecked<T> = { readonly [K in keyof T]?: unknown };
+type Unchecked<T> = Partial<Readonly<Record<keyof T, unknown>>>;
 
 export function sentEvictPods(
   answer: EvictPodsAnswer | undefined,

@@ -161,7 +161,6 @@ test('each plugin with its answers, each pod with what the rules make of it', ()
       ' | soft: to go: no pod',
       ' | soft: its soft threshold of memory is met for 3s (target 10, observed 12.5), counts after 30 s',
       ' | trial: to go: default/a',
-      ' | trial: its threshold is not met',
       ' | no pod is to go: numa, rss',
       '',
       'Pods that plugins have named, and what the rules make of it:',
