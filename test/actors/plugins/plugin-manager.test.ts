@@ -12,6 +12,12 @@ const SYSTEM = lastingPod('system', { annotations: { 'katalyst.kubewharf.io/qos_
 const LOCAL = lastingPod('local', { annotations: { 'kubernetes.io/config.source': 'local' } });
 const SHY = lastingPod('shy', { annotations: { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' } });
 
+/** Rejects as soon as the signal aborts. */
+const endsWith = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('cancelled')));
+  });
+
 let bed: PluginBed;
 
 beforeEach(() => {
@@ -93,6 +99,8 @@ test('the threshold of a plugin is confirmed after its grace period, and has one
   expect(bed.lines[0]).toBe(
     'the threshold of p in scope memory has been met for its grace period of 10 s: target 10, observed 20',
   );
+  await bed.pass();
+  expect(bed.lines.filter((line) => line.startsWith('the threshold'))).toHaveLength(1);
 });
 
 test('a plugin with candidates for its threshold is asked to choose among these', async () => {
@@ -158,6 +166,15 @@ describe('a plugin that misbehaves costs the others nothing', () => {
     expect(bed.measurements.told).toContain('bad ThresholdMet: failure');
   });
 
+  test('ends with its signal: it is told that its time was up, not how it ended', async () => {
+    const bad = bed.plugin('bad');
+    bad.evicts = ({ signal }) => endsWith(signal);
+    await bed.start();
+    await bed.ground.clock.advance(7_000);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    expect(bed.directory.told).toEqual(['bad failed: GetEvictPods: has not answered within 2 s']);
+  });
+
   test('one question that hangs does not cost the other: what was answered counts', async () => {
     const half = bed.plugin('half');
     half.threshold = hangs;
@@ -195,6 +212,39 @@ describe('a plugin that misbehaves costs the others nothing', () => {
     expect(bed.kills.calls).toEqual([['a']]);
     expect(bed.directory.told.at(-1)).toBe('bad failed: GetTopEvictionPods: has not answered within 2 s');
   });
+});
+
+test('a plugin that has answered in time does not hear that its time is up', async () => {
+  const p = bed.plugin('p');
+  const signals: AbortSignal[] = [];
+  p.evicts = ({ signal }) => {
+    signals.push(signal);
+    return forces();
+  };
+  await bed.start();
+  await bed.pass();
+  await bed.ground.clock.advance(4_999);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+});
+
+test('a static pod is refused also by the UID of its mirror pod', async () => {
+  const p = bed.plugin('p');
+  const mirror: Pod = {
+    ...STATIC,
+    metadata: {
+      ...STATIC.metadata,
+      uid: 'uid-of-mirror',
+      annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'static' },
+    },
+  };
+  p.evicts = () => forces(mirror);
+  await bed.start();
+  await bed.run(STATIC);
+  bed.agent.supervisor.send({ type: 'CONFIG.ADD', source: 'api', pods: [mirror] });
+  await bed.pass();
+  expect(explained('p')?.refused).toEqual([
+    'pod default/static (UID uid-of-mirror) is a static pod: it is never ended for a plugin',
+  ]);
 });
 
 test('no static, critical or system pod is ever ended, whatever a plugin says', async () => {
@@ -284,7 +334,9 @@ test('the conditions of plugins count until the transition period is over, and s
   const p = bed.plugin('p');
   p.evicts = () => ({ evictPods: [], condition: condition('Hot') });
   await bed.start({ conditionTransitionPeriodMs: 12_000 });
+  expect(bed.firstPasses).toBe(0);
   await bed.pass();
+  expect(bed.firstPasses).toBe(1);
   expect(bed.manager.conditions()).toEqual([condition('Hot')]);
   expect(bed.agent.nodeFacts().pluginConditions).toEqual([condition('Hot')]);
   p.evicts = () => forces();
@@ -294,6 +346,7 @@ test('the conditions of plugins count until the transition period is over, and s
   await bed.pass();
   expect(bed.manager.conditions()).toEqual([]);
   expect(bed.lines).toEqual(['condition Hot holds (NoSchedule)', 'condition Hot is over']);
+  expect(bed.firstPasses).toBe(1);
 });
 
 test('a candidate that wants notice is told once, and stays', async () => {
@@ -349,11 +402,17 @@ test('an ordinary pod of a manifest is ended as others are', async () => {
 
 test('an agent that stops waits for no plugin, and asks none again', async () => {
   const p = bed.plugin('p');
-  p.evicts = hangs;
+  let told: AbortSignal | undefined;
+  p.evicts = ({ signal }) => {
+    told = signal;
+    return hangs();
+  };
   await bed.start();
   await bed.run(A);
   await bed.ground.clock.advance(5_000);
+  expect(told?.aborted).toBe(false);
   await bed.stop();
+  expect(told?.aborted).toBe(true);
   expect(bed.directory.isStopped).toBe(true);
   await bed.ground.clock.advance(60_000);
   expect(p.questions.filter((question) => question === 'GetEvictPods')).toHaveLength(1);
