@@ -106,7 +106,7 @@ export class GrpcConnection {
     stream.end();
     try {
       await unlessAborted(end, signal);
-      return answer.message(failure ?? this.#error);
+      return answer.message(this.#error ?? failure);
     } finally {
       stream.close(constants.NGHTTP2_CANCEL);
     }
