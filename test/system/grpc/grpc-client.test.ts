@@ -1,5 +1,5 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import http2 from 'node:http2';
 import { createServer, type Server as SocketServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -235,6 +235,24 @@ describe('a question that is given up', () => {
     const patient = ask('patient');
     await expect(slow).rejects.toMatchObject({ kind: 'Canceled' });
     expect((await patient).data.toString()).toBe('patient');
+  });
+
+  test('leaves no connection to a server that has stopped', async () => {
+    const sessions = new Set<http2.ServerHttp2Session>();
+    const abort = [new AbortController(), new AbortController()];
+    const server = http2.createServer().on('session', (session) => {
+      sessions.add(session.once('close', () => void sessions.delete(session)));
+    });
+    let asked = 0;
+    server.on('stream', () => {
+      asked += 1;
+      if (asked === 2) abort.forEach((one) => one.abort(new Error('enough')));
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    const both = await Promise.allSettled(abort.map((one) => ask('x', one.signal)));
+    expect(both.map((one) => one.status)).toEqual(['rejected', 'rejected']);
+    await waitFor(() => sessions.size === 0, { what: 'the connection to be closed' });
+    await new Promise((done) => server.close(done));
   });
 
   test('leaves no connection to a server that accepts them and stays silent', async () => {
