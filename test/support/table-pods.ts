@@ -56,6 +56,18 @@ export function podOfAllFields(): Json {
   return pod;
 }
 
+/** Every field of every message is there, and zero where it can be. */
+export function podOfZeros(): Json {
+  return objectOf('Pod', {
+    has: () => true,
+    count: () => 1,
+    text: () => '',
+    flag: () => false,
+    int: () => 0,
+    pick: (items) => items[0] as never,
+  });
+}
+
 /** Some fields, with any values. */
 export function randomPod(random: SeededRandom): Json {
   const share = random.pick([0.1, 0.3, 0.7]);

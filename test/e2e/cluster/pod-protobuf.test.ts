@@ -13,13 +13,13 @@ import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { StoredPods } from '../../support/stored-pods.ts';
-import { podOfAllFields, randomPod, ROWS, rowsOf } from '../../support/table-pods.ts';
+import { podOfAllFields, podOfZeros, randomPod, ROWS, rowsOf } from '../../support/table-pods.ts';
 
 type Json = Record<string, unknown>;
 
 const FIXTURE = fileURLToPath(new URL('../../plugins/protocol/server-pods.jsonl', import.meta.url));
 const RANDOM_PODS = 60;
-const RECORDED_RANDOM_PODS = 3;
+const RECORDED_PODS = 4;
 
 const run = promisify(execFile);
 const encode = (pod: Json) => podMessage.encode(pod as unknown as Pod);
@@ -42,6 +42,7 @@ describeOnControlPlane('pods in protocol buffers', (controlPlane) => {
 
   const cases = [
     ['with every field', podOfAllFields()],
+    ['of zeros', podOfZeros()],
     ...Array.from({ length: RANDOM_PODS }, (_, seed) => [`of seed ${seed}`, randomPod(seededRandom(seed))]),
   ] as [string, Json][];
 
@@ -99,7 +100,7 @@ describeOnControlPlane('pods in protocol buffers', (controlPlane) => {
   recording('the fixture is recorded', async () => {
     const stored = new StoredPods(controlPlane);
     const recorded = [];
-    for (const [, pod] of cases.slice(0, 1 + RECORDED_RANDOM_PODS)) {
+    for (const [, pod] of cases.slice(0, RECORDED_PODS)) {
       await stored.writeJson('recorded', named(pod, 'recorded'));
       const bytes = await stored.readBytes('recorded');
       const json = await stored.readJson('recorded');
