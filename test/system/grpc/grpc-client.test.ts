@@ -105,7 +105,7 @@ describe('a client of gRPC', () => {
     await ask();
     const before = readdirSync('/proc/self/fd').length;
     for (let i = 0; i < 20; i += 1) await ask();
-    expect(readdirSync('/proc/self/fd').length).toBe(before);
+    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before);
   });
 
   test.each([
