@@ -14,10 +14,7 @@ interface Envelope {
   readonly raw: Buffer;
 }
 const envelope = message<Envelope>({
-  type: field(
-    1,
-    message<Envelope['type']>({ apiVersion: field(1, string), kind: field(2, string) }),
-  ),
+  type: field(1, message<Envelope['type']>({ apiVersion: field(1, string), kind: field(2, string) })),
   raw: field(2, bytes),
 });
 
