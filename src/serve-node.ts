@@ -6,6 +6,7 @@ import type { StateletConfig } from './config/config.ts';
 import { shownConfiguration } from './config/shown-configuration.ts';
 import { shownFlags } from './config/shown-flags.ts';
 import { fullName } from './policies/pod/pod-kinds.ts';
+import { claimsOf } from './policies/volumes/claims/claim.ts';
 import type { StatsProvider } from './runtime/stats/stats-provider.ts';
 import type { RuntimeService } from './runtime/service/runtime-service.ts';
 import { checkpointRoutes } from './server/routes/checkpoint-routes.ts';
@@ -64,6 +65,10 @@ export function nodeApi(node: ServedNode): NodeApi {
     setVerbosity: verbositySwitch(node),
     summary: async (options) => (await stats()).summary(options),
     groupFigures: async () => (await stats()).groupFigures(),
+    claimFigures: async () =>
+      [...supervisor.desired.pods()].some((pod) => claimsOf(pod).length > 0)
+        ? (await stats()).claimFigures()
+        : [],
     counted,
     certificateEnds,
   };

@@ -183,7 +183,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'enableSystemLogQuery',
     default: false,
     kind: flagOrNot,
-    description: 'whether the logs of services can be asked for',
+    description: 'whether the logs of services can be asked for: /logs/?query=NAME',
   },
   enableProfilingHandler: {
     field: 'enableProfilingHandler',

@@ -63,7 +63,12 @@ export interface ContainerStats {
 
 export interface VolumeStats extends FsStats {
   readonly name: string;
+  /** The claim of the volume. */
+  readonly pvcRef?: { readonly name: string; readonly namespace: string };
 }
+
+/** A volume with a PersistentVolumeClaim. */
+export type ClaimStats = Required<VolumeStats>;
 
 export interface FsStats {
   readonly time?: string;

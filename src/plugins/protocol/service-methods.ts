@@ -12,8 +12,10 @@ import {
 } from './eviction-plugin-messages.ts';
 import { pluginInfo, registrationStatus } from './registration-messages.ts';
 
-export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
-export const EVICTION_PLUGIN_VERSIONS: readonly string[] = ['v1alpha1'];
+export {
+  EVICTION_PLUGIN_TYPE,
+  EVICTION_PLUGIN_VERSIONS,
+} from '../../policies/eviction-plugins/plugin-registration.ts';
 
 const registration = <Q, A>(
   name: string,

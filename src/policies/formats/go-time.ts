@@ -59,11 +59,11 @@ export function compareGoTimes(a: GoTime, b: GoTime): number {
   return a.seconds - b.seconds || a.nanos - b.nanos;
 }
 
-/** With nine digits after the second, in the zone of the time. */
-export function formatGoTime({ seconds, nanos, offsetMinutes }: GoTime): string {
+/** In the zone of the time, with nine digits after the second; `short`: without zeros at the end. */
+export function formatGoTime({ seconds, nanos, offsetMinutes }: GoTime, { short = false } = {}): string {
   const local = new Date((seconds + offsetMinutes * 60) * 1000).toISOString().slice(0, -'.000Z'.length);
-  const fraction = String(nanos).padStart(9, '0');
-  return `${local}.${fraction}${zone(offsetMinutes)}`;
+  const fraction = `.${String(nanos).padStart(9, '0')}`;
+  return `${local}${short ? fraction.replace(/\.?0+$/, '') : fraction}${zone(offsetMinutes)}`;
 }
 
 function zone(offsetMinutes: number): string {

@@ -2,11 +2,12 @@
 
 /** Figures that are not listed come last. One order does for all objects: no two objects order the same names differently. */
 const ORDER = [
-  'node pods nodeName systemContainers podRef time name namespace uid startTime containers',
-  'cpu memory io network volume ephemeral-storage process_stats',
-  'fs runtime rlimit imageFs containerFs rootfs logs swap',
+  'node pods nodeName systemContainers podRef time',
   'usageNanoCores usageCoreNanoSeconds availableBytes capacityBytes usedBytes usageBytes',
   'workingSetBytes rssBytes pageFaults majorPageFaults inodesFree inodes inodesUsed',
+  'name namespace uid pvcRef startTime containers',
+  'cpu memory io network volume ephemeral-storage process_stats',
+  'fs runtime rlimit imageFs containerFs rootfs logs swap',
   'swapAvailableBytes swapUsageBytes maxpid curproc rxBytes rxErrors txBytes txErrors',
   'interfaces psi full some total avg10 avg60 avg300',
 ].flatMap((line) => line.split(' '));

@@ -6,15 +6,18 @@ import { qosCgroups, type QOSCgroups } from '../../policies/cgroups/cgroup-names
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
+import type { ClaimStats, NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
 import { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
 import type { GroupFigures } from './cadvisor/group-figures.ts';
 import { GroupScan } from './cadvisor/group-scan.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import { CpuRates } from './cpu-rates.ts';
+import { ClaimFigures } from './disks/claim-figures.ts';
 import { type DiskSources, withDisk } from './disks/disk-figures.ts';
 import { DiskUsage } from './disks/disk-usage.ts';
 import { IORates } from './io-rates.ts';
@@ -29,6 +32,7 @@ import {
 } from './memory-watch.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
+import { NodeMemoryReader } from './node-memory-reader.ts';
 import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
 import { PodNetworks } from './pod-network.ts';
@@ -44,7 +48,7 @@ const PODS_PER_TURN = 25;
 export interface SummaryOptions {
   /** Leaves out the figures of pods. */
   readonly onlyNode?: boolean;
-  /** Whether to include network figures. Default: if disks are included. */
+  /** Whether to include figures of networks, and of volumes with claims. Default: if disks are included. */
   readonly network?: boolean;
   /** Leaves out the figures of disks, volumes and networks, and of the node's PIDs. */
   readonly onlyCPUAndMemory?: boolean;
@@ -66,6 +70,8 @@ export interface StatsProvider {
   summary(options?: SummaryOptions): Promise<Summary>;
   /** The figures of the machine, of all pods, and of each pod with its sandbox and containers: more than a Summary has of them. */
   groupFigures(): Promise<readonly GroupFigures[]>;
+  /** The volumes with claims of the pods in a Summary. */
+  claimFigures(): Promise<readonly ClaimStats[]>;
   /** Takes microseconds. Undefined if it is not known, or there is no limit. */
   memoryAvailable(signal: MemorySignal): MemoryAvailable | undefined;
   /** Calls `onCrossed` within a quarter of a second after a threshold was crossed, until it is stopped. */
@@ -77,6 +83,8 @@ export interface StatsProvider {
   ): Watch;
   /** How long tasks of this machine wait for a resource. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
+  /** What eviction plugins judge the machine's memory by. */
+  readonly nodeMemory: NodeMemoryFigures;
   /** Which of the node's file systems are the same one. Rejects if the runtime does not tell. */
   diskLayout(): Promise<DiskLayout>;
   /** Resolves when no measurement is under way. */
@@ -92,6 +100,8 @@ export interface StatsProviderOptions {
   readonly runtime: Pick<RuntimeService, 'listContainerStats' | 'imageFsInfo' | 'containerFsInfo'>;
   /** The pods in the runtime, as last seen. */
   readonly pods: () => Iterable<RuntimePodStatus>;
+  /** What a pod should be. Default: no pod has claims. */
+  readonly podOf?: (uid: string) => Pod | undefined;
   /** Folders that the runtime keeps for a pod, in addition to its containers' layers. */
   readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
   readonly clock: Clock;
@@ -107,6 +117,7 @@ export function openStatsProvider(options: StatsProviderOptions): StatsProvider 
 }
 
 class KernelStats implements StatsProvider {
+  readonly nodeMemory: NodeMemoryReader;
   readonly #options: StatsProviderOptions;
   readonly #tree: CgroupTree | undefined;
   readonly #groups: CgroupStats | undefined;
@@ -117,6 +128,7 @@ class KernelStats implements StatsProvider {
   readonly #node: NodeFigures;
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
+  readonly #claims: ClaimFigures;
   readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
   readonly #watches = new Set<Watch>();
   readonly #groupScan: GroupScan;
@@ -130,13 +142,15 @@ class KernelStats implements StatsProvider {
     this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
+    this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, qosGroups: this.#qosGroups, root });
     const kubepods = this.#qosGroups?.kubepods;
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
     this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
-    const { scratchOf = () => [] } = options;
+    const { scratchOf = () => [], podOf = () => undefined } = options;
     const podsDir = join(rootDir, 'pods');
     this.#diskUsage = new DiskUsage({ podsDir, podLogsDir, scratchOf, clock, logger });
+    this.#claims = new ClaimFigures({ podsDir, podOf, logger });
   }
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {
@@ -173,6 +187,11 @@ class KernelStats implements StatsProvider {
     const pods = [...this.#options.pods()].filter(hasFigures);
     const runtimeStats = await this.#runtimeStatsOf(pods, {});
     return this.#groupScan.read({ pods, runtimeStats, nowMs: this.#options.clock.now() });
+  }
+
+  async claimFigures(): Promise<readonly ClaimStats[]> {
+    const uids = [...this.#options.pods()].filter(hasFigures).map(({ uid }) => uid);
+    return [...(await this.#claims.of(uids)).values()].flat();
   }
 
   memoryAvailable(signal: MemorySignal, enoughBytes?: number): MemoryAvailable | undefined {
@@ -246,9 +265,11 @@ class KernelStats implements StatsProvider {
       options;
     const call = options.signal ? { signal: options.signal } : {};
     const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
-    const [disks, runtimeStats] = await Promise.all([
+    const isWhole = options.network ?? true;
+    const [disks, claims, runtimeStats] = await Promise.all([
       // `of` forgets the pods that it is not asked for: it is not called without pods.
       options.onlyNode ? new Map() : this.#diskUsage.of(pods, limits),
+      this.#claims.of(isWhole ? pods.map(({ uid }) => uid) : []),
       pods.length === 0 ? new Map() : this.#runtimeStats(call),
     ]);
     const [nodeFs, logsFs, runtime] = await Promise.all([
@@ -256,7 +277,7 @@ class KernelStats implements StatsProvider {
       this.#disks.logsFs(),
       this.#disks.runtime(call),
     ]);
-    return { disks, runtimeStats, nodeFs, logsFs, runtime };
+    return { disks, claims, runtimeStats, nodeFs, logsFs, runtime };
   }
 
   /** Empty if rates were not asked for, or `signal` has aborted. */

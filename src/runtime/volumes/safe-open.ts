@@ -25,16 +25,27 @@ export async function openInVolume(volume: string, names: readonly string[]): Pr
   return descend(root, existing, missing);
 }
 
+/**
+ * As `openInVolume`, of what is there: undefined where it is not, and nothing is made. Rejects with `FailedPrecondition` where the path leads
+ * out of the volume.
+ */
+export async function placeInVolume(
+  volume: string,
+  names: readonly string[],
+): Promise<FileHandle | undefined> {
+  const root = await realpath(volume);
+  const { existing, missing } = await existingPart(root, names);
+  return missing.length > 0 ? undefined : descend(root, existing, []);
+}
+
 /** The text of a file below `volume`, found as by `openInVolume`. Rejects where the file is missing or is not a plain file. */
 export async function readInVolume(
   volume: string,
   names: readonly string[],
   bytesMax: number,
 ): Promise<string> {
-  const root = await realpath(volume);
-  const { existing, missing } = await existingPart(root, names);
-  if (missing.length > 0) throw new StateletError('NotFound', 'no such file');
-  const place = await descend(root, existing, []);
+  const place = await placeInVolume(volume, names);
+  if (place === undefined) throw new StateletError('NotFound', 'no such file');
   try {
     const stats = await place.stat();
     // Reading a pipe or a device might never end.

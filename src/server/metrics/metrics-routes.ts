@@ -10,18 +10,20 @@ import { type Metric, METRICS_TYPE, metricsText } from './metric-text.ts';
 import { nodeMetrics, type NodeMetricsApi } from './node-metrics.ts';
 import { processMetrics, startTimeMetric } from './process-metrics.ts';
 import { resourceMetrics } from './resource-metrics.ts';
+import { volumeMetrics } from './volume-metrics.ts';
 
 const compress = promisify(gzip);
 /** Metrics repeat their labels: the lowest level makes them a tenth already. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 export function metricsRoutes(
-  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures'>,
+  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures' | 'claimFigures'>,
 ): readonly Route[] {
   const { counted } = api;
   let machine: ReturnType<typeof readNodeInfo> | undefined;
   return [
-    route('/metrics', () => [
+    route('/metrics', async () => [
+      ...volumeMetrics(await api.claimFigures()),
       ...nodeMetrics(api, Date.now()),
       ...processMetrics(),
       ...(counted?.metrics() ?? []),

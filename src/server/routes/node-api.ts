@@ -4,7 +4,7 @@ import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
-import type { Summary } from '../../types/stats.ts';
+import type { ClaimStats, Summary } from '../../types/stats.ts';
 import type { CountedMetrics } from '../metrics/counted-metrics.ts';
 
 export interface NodeApi {
@@ -31,6 +31,8 @@ export interface NodeApi {
   summary(options: { readonly onlyCPUAndMemory: boolean }): Promise<Summary>;
   /** The figures of the machine, of all pods, and of each pod with its sandbox and containers. */
   groupFigures(): Promise<readonly GroupFigures[]>;
+  /** The volumes of pods that have a claim. */
+  claimFigures(): Promise<readonly ClaimStats[]>;
   /** Undefined: nothing is counted, since no port of the agent serves metrics. */
   readonly counted: CountedMetrics | undefined;
   /** When the certificates that the agent renews expire, in Unix milliseconds. */

@@ -1,51 +1,52 @@
-/** `/logs`: the files of /var/log, as Go's FileServer serves them. */
+/** `/logs`: the files of /var/log, as Go's FileServer serves them, and the logs of services. */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { formValues } from '../../policies/server/form-values.ts';
 import { byteRange, contentType, fileListing } from '../../policies/server/file-listing.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import type { NodeApi } from './node-api.ts';
+import { askedQuery, serveServiceLogs, type SystemLogPlaces } from './system-log-queries.ts';
 import { RequestError, type Route, type RouteRequest } from './route.ts';
 
-const SYSTEM_LOGS = '/var/log';
+const PLACES: SystemLogPlaces = { dir: '/var/log', journalctl: 'journalctl' };
 const INDEX = 'index.html';
 const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' };
 const SNIFFED_BYTES = 512;
 
 export function systemLogRoutes(
   { isSystemLogQueryEnabled }: Pick<NodeApi, 'isSystemLogQueryEnabled'>,
-  dir = SYSTEM_LOGS,
+  places: SystemLogPlaces = PLACES,
 ): readonly Route[] {
   const handle = async (request: RouteRequest, response: ServerResponse) => {
-    if (isSystemLogQueryEnabled && formValues(request.query).has('query')) throw noQueries();
-    await serveFile(dir, request, response);
+    const query = isSystemLogQueryEnabled ? await askedQuery(request, places) : undefined;
+    const file = query?.files[0];
+    if (query && query.services.length > 0) await serveServiceLogs(query, places, request, response);
+    else await serveFile(places.dir, file ?? request.params['*'] ?? '', request, response);
   };
   return [{ path: '/logs/*', methods: ['GET'], handle }];
 }
 
-function noQueries(): RequestError {
-  const message =
-    'queries of system logs are not served here; ask for a file, as in /logs/syslog, or run journalctl on the node\n';
-  return new RequestError(501, message, NOSNIFF);
-}
-
-async function serveFile(dir: string, request: RouteRequest, response: ServerResponse): Promise<void> {
-  const path = `/${request.params['*'] ?? ''}`;
+async function serveFile(
+  dir: string,
+  name: string,
+  request: RouteRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const path = name.startsWith('/') ? name : `/${name}`;
   if (path.endsWith(`/${INDEX}`)) {
     redirect(response, './', request);
     return;
   }
   // What is above the folder is the folder.
-  const name = posix.normalize(path).replace(/\/$/, '');
-  const file = await openFile(join(dir, name));
+  const clean = posix.normalize(path).replace(/\/$/, '');
+  const file = await openFile(join(dir, clean));
   try {
     const stats = await file.stat();
     const target = redirection(path, stats.isDirectory());
     if (target !== undefined) redirect(response, target, request);
-    else if (stats.isDirectory()) await serveFolder(join(dir, name), stats, request, response);
+    else if (stats.isDirectory()) await serveFolder(join(dir, clean), stats, request, response);
     else await sendFile(file, stats, request, response);
   } finally {
     await file.close();

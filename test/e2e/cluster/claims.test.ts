@@ -1,9 +1,19 @@
 /** Claims of pods with a real API server, whose controllers bind claims and make those of ephemeral volumes. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Container, PersistentVolume, PodSpec } from '../../../src/types/kubernetes.ts';
+import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -132,6 +142,38 @@ describeOnCluster(
       await create('host', claimed('host'), 'cat /data/file', { securityContext: { fsGroup: 7777 } });
       expect(await messageOf('host')).toBe('kept');
       expect(statSync(join(disk, 'file')).gid).toBe(0);
+    });
+
+    test('a claim on a local volume has figures, as metrics and in the Summary; one on a hostPath has none', async () => {
+      const hostPath = { hostPath: { path: disk, type: 'Directory' } };
+      await cluster.controlPlane.apply(local('sized'), claim('sized'));
+      await cluster.controlPlane.apply(persistentVolume('unsized', hostPath), claim('unsized'));
+      await create('with-figures', claimed('sized'), undefined);
+      await create('without-figures', claimed('unsized'), undefined);
+      await cluster.podIsReady('with-figures');
+      await cluster.podIsReady('without-figures');
+      const ask = (path: string) => kubectl('get', '--raw', `/api/v1/nodes/${NODE_NAME}/proxy${path}`);
+      const { bsize, blocks, files } = statfsSync(disk);
+      const metrics = (await ask('/metrics')).split('\n');
+      const figures = metrics.filter((line) => line.startsWith('kubelet_volume_stats_'));
+      const labels = '{namespace="default",persistentvolumeclaim="sized"}';
+      const all = ['capacity_bytes', 'available_bytes', 'used_bytes', 'inodes', 'inodes_free', 'inodes_used'];
+      expect(figures.map((line) => line.split(' ')[0]).sort()).toEqual(
+        all.map((name) => `kubelet_volume_stats_${name}${labels}`).sort(),
+      );
+      const size = figures.find((line) => line.startsWith('kubelet_volume_stats_capacity'));
+      expect(Number(size?.split(' ')[1])).toBe(blocks * bsize);
+      const { pods } = JSON.parse(await ask('/stats/summary')) as Summary;
+      const volumesOf = (name: string) => pods.find(({ podRef }) => podRef.name === name)?.volume;
+      expect(volumesOf('without-figures')).toBeUndefined();
+      expect(volumesOf('with-figures')).toEqual([
+        expect.objectContaining({
+          name: 'data',
+          pvcRef: { name: 'sized', namespace: 'default' },
+          capacityBytes: blocks * bsize,
+          inodes: files,
+        }),
+      ]);
     });
 
     test('a pod waits for a claim that is missing, then unbound, and goes on when it is bound', async () => {

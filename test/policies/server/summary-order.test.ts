@@ -51,6 +51,10 @@ const OF_KUBELET = {
       memory: MEMORY,
       io: IO,
       network: NETWORK,
+      volume: [
+        { ...FS, name: 'data', pvcRef: { name: 'orders', namespace: 'shop' } },
+        { ...FS, name: 'scratch' },
+      ],
       'ephemeral-storage': FS,
       process_stats: { process_count: 1 },
       swap: SWAP,

@@ -5,6 +5,7 @@ import { cadvisorMetrics } from '../../../src/server/metrics/cadvisor-metrics.ts
 import { nodeMetrics } from '../../../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../../../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../../../src/server/metrics/resource-metrics.ts';
+import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -16,6 +17,7 @@ const AGENT = [
   ...counted.metrics(),
   ...counted.probeMetrics(),
   ...processMetrics(),
+  ...volumeMetrics([]),
   ...nodeMetrics(
     {
       nodeName: 'n',
@@ -48,7 +50,60 @@ describe('docs/metrics.md', () => {
   });
 });
 
+/** The labels of each of the documented metrics. */
+const LABELS = new Map(
+  Array.from(
+    PAGE.matchAll(/^\| `([a-z]\w+)` +\| (?:counter|gauge|histogram) +\| ([^|]*)\|/gm),
+    ([, name = '', cell = '']) => [name, Array.from(cell.matchAll(/`(\w+)`/g), ([, label = '']) => label)],
+  ),
+);
+/** What Prometheus adds to each series. */
+const ADDED = ['job', 'instance'];
+
+interface Target {
+  readonly expr: string;
+  readonly legendFormat?: string;
+}
+
+const { panels: PANELS } = JSON.parse(DASHBOARD) as {
+  panels: { type: string; title: string; targets?: Target[] }[];
+};
+
+const listed = (text = '') => text.split(',').map((label) => label.trim());
+
+/** What an expression asks for: its metrics, the labels by which it selects their series, and those by which it puts them together. */
+function asked(expr: string) {
+  const BY = /\bby \(([^)]*)\)/g;
+  const grouped = Array.from(expr.matchAll(BY), ([, labels]) => listed(labels)).flat();
+  const selectors = Array.from(expr.matchAll(/\{([^}]*)\}/g), ([, selector = '']) => selector);
+  const selected = selectors.flatMap((selector) =>
+    Array.from(selector.matchAll(/(\w+)\s*[=!]/g), ([, label = '']) => label),
+  );
+  const rest = expr.replaceAll(BY, '').replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, '');
+  const names = Array.from(rest.matchAll(/\b[a-z]\w*_\w+\b(?!\s*\()/g), ([name]) => name);
+  return { names, grouped, selected };
+}
+
 describe('the dashboard', () => {
+  test('asks only for labels that its metrics have, and shows only those that are left', () => {
+    let count = 0;
+    for (const { expr, legendFormat = '' } of PANELS.flatMap(({ targets = [] }) => targets)) {
+      const { names, grouped, selected } = asked(expr);
+      const shown = Array.from(legendFormat.matchAll(/\{\{(\w+)\}\}/g), ([, label = '']) => label);
+      expect([expr, names.length]).toEqual([expr, 1]);
+      for (const series of names) {
+        const name = series.replace(/_(?:bucket|sum|count)$/, '');
+        const labels = [...(LABELS.get(name) ?? []), ...ADDED, ...(series.endsWith('_bucket') ? ['le'] : [])];
+        for (const label of [...selected, ...grouped, ...shown])
+          expect({ [name]: labels }).toEqual({ [name]: expect.arrayContaining([label]) });
+        // What series are put together by is what is left of their labels.
+        if (grouped.length > 0) expect(grouped).toEqual(expect.arrayContaining(shown));
+        count += selected.length + grouped.length + shown.length;
+      }
+    }
+    expect(count).toBeGreaterThan(40);
+  });
+
   test('asks only for metrics that there are', () => {
     const asked = Array.from(
       DASHBOARD.matchAll(/\b((?:statelet|kubelet|process|prober|rest_client)_\w+)/g),
@@ -59,10 +114,7 @@ describe('the dashboard', () => {
   });
 
   test('has an expression in each of its panels, but for rows', () => {
-    const { panels } = JSON.parse(DASHBOARD) as {
-      panels: { type: string; title: string; targets?: { expr: string }[] }[];
-    };
-    for (const { type, title, targets = [] } of panels)
+    for (const { type, title, targets = [] } of PANELS)
       if (type !== 'row') expect([title, targets.length > 0]).toEqual([title, true]);
   });
 });

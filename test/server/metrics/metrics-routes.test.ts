@@ -28,6 +28,7 @@ async function serve(api: Partial<Api> = {}): Promise<string> {
     certificateEnds: () => ({ client: undefined, serving: undefined }),
     summary: () => Promise.resolve({ node: { nodeName: 'node-1' }, pods: [] }),
     groupFigures: () => Promise.resolve([]),
+    claimFigures: () => Promise.resolve([]),
     ...api,
   });
   const router = new Router(routes);
@@ -92,6 +93,23 @@ describe('the metrics', () => {
         'content-encoding',
       );
   });
+});
+
+test('/metrics has the figures of claims', async () => {
+  const figures = {
+    availableBytes: 1,
+    capacityBytes: 2,
+    usedBytes: 3,
+    inodesFree: 4,
+    inodes: 5,
+    inodesUsed: 6,
+  };
+  const pvcRef = { name: 'orders', namespace: 'shop' };
+  const claimFigures = () =>
+    Promise.resolve([{ ...figures, time: '2030-01-01T00:00:00.000Z', name: 'data', pvcRef }]);
+  expect(await textOf(`${await serve({ claimFigures })}/metrics`)).toContain(
+    '\nkubelet_volume_stats_used_bytes{namespace="shop",persistentvolumeclaim="orders"} 3\n',
+  );
 });
 
 test('/metrics/cadvisor has the figures of groups, and of the machine', async () => {

@@ -36,6 +36,11 @@ beforeEach(async () => {
         told.push(`delete ${uid} in ${String(seconds)}`);
         return refusal ? Promise.reject(refusal) : Promise.resolve();
       },
+      whyPod: (namespace, name) =>
+        namespace === 'default' && name === 'web'
+          ? { subject: 'default/web', state: 'Syncing.Settled', sentences: ['default/web runs.'] }
+          : undefined,
+      whyNode: () => ({ subject: 'node n', state: 'Ready', sentences: ['Node n is ready.'] }),
       podEnded: async (uid) => {
         told.push(`wait for ${uid}`);
         await ended.promise;
@@ -173,4 +178,14 @@ test('GET /node has capacity, allocatable and the conditions that are true', asy
       conditions: [{ type: 'MemoryPressure', status: 'True' }],
     },
   });
+});
+
+test('GET /why tells of the node, and of a pod of which something is known', async () => {
+  const told = async (path: string) => {
+    const { status, body } = await ask('GET', path);
+    return [status, status === 200 ? (JSON.parse(body) as { subject: string }).subject : body];
+  };
+  expect(await told('/why')).toEqual([200, 'node n']);
+  expect(await told('/why/default/web')).toEqual([200, 'default/web']);
+  expect(await told('/why/default/none')).toEqual([404, 'nothing is known of a pod default/none\n']);
 });

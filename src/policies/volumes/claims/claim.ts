@@ -1,12 +1,17 @@
 /** The PersistentVolumeClaim of a pod's volume, and which PersistentVolume it leads to. Messages are the kubelet's. */
 import { StateletError } from '../../../types/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
-import type { Volume } from '../volume-source.ts';
+import { usedVolumes, type Volume } from '../volume-source.ts';
 
 /** The name of the claim; undefined for a volume that needs none. */
 export function claimNameOf({ metadata }: Pod, volume: Volume): string | undefined {
   const { persistentVolumeClaim, ephemeral, name } = volume;
   return persistentVolumeClaim?.claimName ?? (ephemeral && `${metadata.name}-${name}`);
+}
+
+/** The volumes that the pod's containers use by a claim. */
+export function claimsOf(pod: Pod): readonly Volume[] {
+  return usedVolumes(pod).filter((volume) => claimNameOf(pod, volume) !== undefined);
 }
 
 /** The claim of an `ephemeral` volume is made for one pod. A claim that only has the same name may hold somebody's data. */

@@ -21,6 +21,8 @@ export interface DiskSources {
   readonly runtime: NodeRuntimeStats | undefined;
   /** By the pod's UID. */
   readonly disks: ReadonlyMap<string, MeasuredPodDisk>;
+  /** Volumes with claims, by the pod's UID. */
+  readonly claims: ReadonlyMap<string, readonly VolumeStats[]>;
   /** The runtime's figures of containers, by id. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
 }
@@ -36,10 +38,14 @@ export function withDisk(figures: PodStats, pod: RuntimePodStatus, sources: Disk
     return { ...container, ...(rootfs && { rootfs }), ...(logs && { logs }) } satisfies ContainerStats;
   });
   const used = sumOf([...layers.filter((layer) => layer !== undefined), ...(disk ? [disk.onDisk] : [])]);
+  const volumes = [
+    ...(disk?.volumes.map((volume) => volumeFigures(volume, disk, sources)) ?? []),
+    ...(sources.claims.get(pod.uid) ?? []),
+  ];
   return {
     ...figures,
     ...(containers && { containers }),
-    ...(disk && { volume: disk.volumes.map((volume) => volumeFigures(volume, disk, sources)) }),
+    ...(volumes.length > 0 && { volume: volumes }),
     ...(disk && { 'ephemeral-storage': fsWith(sources.nodeFs, used, disk.measuredAt) }),
   };
 }

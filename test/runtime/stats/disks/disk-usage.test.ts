@@ -119,7 +119,7 @@ describe('the disk of a pod', () => {
     rmSync(bed.cgroups.path('logs'), { recursive: true });
     rmSync(bed.cgroups.path('root/pods'), { recursive: true });
     const pod = await bed.podStats();
-    expect(pod.volume).toEqual([]);
+    expect(pod.volume).toBeUndefined();
     expect(pod['ephemeral-storage']).toMatchObject({ usedBytes: MIB });
   });
 

@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
+import type { ClaimStats } from '../../../src/types/stats.ts';
+import { samplesNamed } from './samples.ts';
+
+const stats = (name: string, claim: string, capacityBytes = 2): ClaimStats => ({
+  time: '2030-01-01T00:00:00.000Z',
+  availableBytes: 1,
+  capacityBytes,
+  usedBytes: 3,
+  inodesFree: 4,
+  inodes: 5,
+  inodesUsed: 6,
+  name,
+  pvcRef: { name: claim, namespace: 'shop' },
+});
+
+test('a claim has its six figures', () => {
+  const labels = '{namespace="shop",persistentvolumeclaim="orders"}';
+  expect(samplesNamed(volumeMetrics([stats('data', 'orders')]), 'kubelet_volume_stats')).toEqual({
+    [`kubelet_volume_stats_capacity_bytes${labels}`]: '2',
+    [`kubelet_volume_stats_available_bytes${labels}`]: '1',
+    [`kubelet_volume_stats_used_bytes${labels}`]: '3',
+    [`kubelet_volume_stats_inodes_free${labels}`]: '4',
+    [`kubelet_volume_stats_inodes${labels}`]: '5',
+    [`kubelet_volume_stats_inodes_used${labels}`]: '6',
+  });
+});
+
+test('a claim that several pods use is shown once, with the figures that come first', () => {
+  const metrics = volumeMetrics([stats('a', 'orders', 7), stats('b', 'orders', 8), stats('c', 'other', 9)]);
+  expect(samplesNamed(metrics, 'kubelet_volume_stats_capacity_bytes')).toEqual({
+    'kubelet_volume_stats_capacity_bytes{namespace="shop",persistentvolumeclaim="orders"}': '7',
+    'kubelet_volume_stats_capacity_bytes{namespace="shop",persistentvolumeclaim="other"}': '9',
+  });
+});
