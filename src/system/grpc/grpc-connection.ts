@@ -91,30 +91,24 @@ export class GrpcConnection {
       'user-agent': this.#options.userAgent,
     });
     const answer = new Answer(this.#options.answerBytesMax);
-    let failure: unknown;
-    const done = new Promise<Buffer>((resolve, reject) => {
-      stream
-        .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-        .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-        .on('data', (chunk: Buffer) => {
-          if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
-        })
-        .once('error', (error) => (failure = error))
-        .once('close', () => {
-          try {
-            resolve(answer.message(failure ?? this.#error));
-          } catch (error) {
-            reject(error as Error);
-          }
-        });
-    });
+    const { promise: end, resolve } = Promise.withResolvers<undefined>();
+    let failure: Error | undefined;
+    stream
+      .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
+      .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
+      .on('data', (chunk: Buffer) => {
+        if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
+      })
+      .once('error', (error: Error) => void (failure = error))
+      .once('close', () => resolve(undefined));
     stream.write(prefixOf(request));
     for (const part of request) stream.write(part);
     stream.end();
     try {
-      return await unlessAborted(done, signal);
+      await unlessAborted(end, signal);
+      return answer.message(failure ?? this.#error);
     } finally {
-      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      stream.close(constants.NGHTTP2_CANCEL);
     }
   }
 
