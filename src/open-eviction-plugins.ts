@@ -93,7 +93,7 @@ function killsOf(
 
 function taintsOf(
   core: AgentCore,
-  { nodeName }: EvictionPluginsDeps['config'],
+  { nodeName, evictionPlugins: settings }: EvictionPluginsDeps['config'],
   { taints: api, node }: PluginCluster,
   conditions: PluginManager,
 ): ConditionTaints {
@@ -103,6 +103,7 @@ function taintsOf(
     nodeName,
     node,
     conditions,
+    conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
     clock,
     logger,
     parent,

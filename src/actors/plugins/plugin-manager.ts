@@ -78,6 +78,10 @@ export class PluginManager implements NodePlugins {
       parent,
       ...(inspect && { inspect }),
     });
+    this.#actor.subscribe({
+      error: (error: unknown) =>
+        options.logger.error({}, `Eviction plugins: no plugin is asked any more: ${errorMessage(error)}`),
+    });
   }
 
   start(): void {

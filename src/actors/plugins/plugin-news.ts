@@ -8,6 +8,7 @@ import {
   type PluginAnswers,
   type PluginObservations,
 } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { shownReason } from '../../policies/eviction-plugins/pod-kill.ts';
 import {
   conditionNews,
   EVICTION_NOTIFIED,
@@ -53,7 +54,6 @@ export class PluginNews {
     if (pass === undefined) return;
     const { answers, choice } = pass;
     this.#tellRefused(answers);
-    for (const ruled of choice.ending) this.#tellVictim(ruled);
     const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
     for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
       this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
@@ -69,19 +69,12 @@ export class PluginNews {
       logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
   }
 
-  #tellVictim({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
-    this.#options.logger.info(
-      { ...podFields(pod.metadata), plugin, gracePeriodSeconds },
-      `Eviction plugins: ${pod.metadata.name} is to end: ${reason}`,
-    );
-  }
-
   #tellTrial({ pod, plugin, reason }: RuledPod): void {
     const { logger, measurements } = this.#options;
     measurements?.pluginVictim(plugin, true);
     logger.info(
       { ...podFields(pod.metadata), plugin },
-      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${reason}`,
+      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${shownReason(reason)}`,
     );
   }
 }

@@ -33,6 +33,9 @@ export interface Checked<Answer> {
   readonly refused: readonly string[];
 }
 
+/** A plugin can name as many pods as fit into a message. More refusals than this are only counted. */
+const REFUSALS_MAX = 10;
+
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,
   node: NodePods,
@@ -124,11 +127,16 @@ class Refusals {
   }
 
   checked<Answer>(answer: Answer): Checked<Answer> {
-    return { answer, refused: this.#refused };
+    return { answer, refused: this.#told() };
   }
 
   nothing(): Checked<never> {
-    return { answer: undefined, refused: this.#refused };
+    return { answer: undefined, refused: this.#told() };
+  }
+
+  #told(): readonly string[] {
+    const more = this.#refused.length - REFUSALS_MAX;
+    return more > 0 ? [...this.#refused.slice(0, REFUSALS_MAX), `and ${more} more`] : this.#refused;
   }
 }
 
@@ -159,14 +167,19 @@ function isGracePeriod(seconds: number | undefined): boolean {
   return seconds === undefined || (Number.isSafeInteger(seconds) && seconds >= 0);
 }
 
+/** Infinity is one: a ratio to nothing. */
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isNaN(value);
+}
+
 function graceProblem(seconds: number | undefined): string {
   return `a grace period is a whole number of seconds, 0 or more (got ${seconds ?? 'none'})`;
 }
 
 function thresholdProblem(answer: ThresholdMetAnswer<NamedPod>): string | undefined {
   const { scope, thresholdValue, observedValue, gracePeriodSeconds } = answer;
-  if (scope === '') return 'it names no scope';
-  if (Number.isNaN(thresholdValue) || Number.isNaN(observedValue)) return 'a value is not a number';
+  if (typeof scope !== 'string' || scope === '') return 'it names no scope';
+  if (!isNumber(thresholdValue) || !isNumber(observedValue)) return 'a value is not a number';
   return isGracePeriod(gracePeriodSeconds) ? undefined : graceProblem(gracePeriodSeconds);
 }
 

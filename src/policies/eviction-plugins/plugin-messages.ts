@@ -1,13 +1,14 @@
 import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
 import { goFloat } from '../formats/go-float.ts';
 import type { RuledPod } from './collected-answers.ts';
+import { shownReason } from './pod-kill.ts';
 import { SOFT_EVICT_NOTIFY_ANNOTATION } from './qos-level.ts';
 
 /** The reason of the event on a pod that wants to be told instead of being chosen. */
 export const EVICTION_NOTIFIED = 'EvictionNotified';
 
 export function noticeMessage({ plugin, reason }: Pick<RuledPod, 'plugin' | 'reason'>): string {
-  return `Plugin ${plugin} would have this pod evicted: ${reason}. It is told instead, by its annotation ${SOFT_EVICT_NOTIFY_ANNOTATION}`;
+  return `Plugin ${plugin} would have this pod evicted: ${shownReason(reason)}. It is told instead, by its annotation ${SOFT_EVICT_NOTIFY_ANNOTATION}`;
 }
 
 export function thresholdText(

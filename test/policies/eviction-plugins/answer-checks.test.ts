@@ -63,6 +63,12 @@ describe('a pod that a plugin names', () => {
     },
   );
 
+  test('with too many others, all of which are refused, does not fill the log', () => {
+    const strangers = Array.from({ length: 25 }, (_, index) => wanted({ ...named(A), uid: `x${index}` }));
+    const { refused } = checkedEvictPods({ evictPods: strangers }, NODE);
+    expect([refused.length, refused.at(-1)]).toEqual([11, 'and 15 more']);
+  });
+
   test('does not cost the others', () => {
     const { answer } = checkedEvictPods({ evictPods: [wanted(named(STATIC)), wanted(named(A))] }, NODE);
     expect(answer?.evictPods.map(({ pod }) => pod)).toEqual([A]);
@@ -119,6 +125,7 @@ describe('a threshold', () => {
     [{ scope: '' }, 'it names no scope'],
     [{ thresholdValue: NaN }, 'a value is not a number'],
     [{ observedValue: NaN }, 'a value is not a number'],
+    [{ observedValue: '7' as unknown as number }, 'a value is not a number'],
     [{ gracePeriodSeconds: -1 }, 'a grace period is a whole number'],
   ];
   test.each(bad)('%j is refused', (more, problem) => {

@@ -9,6 +9,7 @@ import { RecentEvents } from '../../../src/server/recent-events.ts';
 import { ownerRoutes } from '../../../src/server/routes/owner-routes.ts';
 import { RequestError } from '../../../src/server/routes/route.ts';
 import { StateletError } from '../../../src/types/errors.ts';
+import { condition } from '../../support/eviction-plugins.ts';
 import { staticPod } from '../../support/agent.ts';
 import { ROOMY_NODE } from '../../support/admission.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -30,7 +31,11 @@ beforeEach(async () => {
   const router = new Router(
     ownerRoutes({
       events,
-      nodeFacts: () => ({ ...ROOMY_NODE, conditions: ['MemoryPressure'] }),
+      nodeFacts: () => ({
+        ...ROOMY_NODE,
+        conditions: ['MemoryPressure'],
+        pluginConditions: [condition('Hot')],
+      }),
       pod: (namespace, name) => (namespace === 'default' && name === 'web' ? web : undefined),
       deletePod: (uid, seconds) => {
         told.push(`delete ${uid} in ${String(seconds)}`);
@@ -175,7 +180,10 @@ test('GET /node has capacity, allocatable and the conditions that are true', asy
     metadata: { name: ROOMY_NODE.name },
     status: {
       allocatable: ROOMY_NODE.allocatable,
-      conditions: [{ type: 'MemoryPressure', status: 'True' }],
+      conditions: [
+        { type: 'MemoryPressure', status: 'True' },
+        { type: 'katalyst.kubewharf.io/Hot', status: 'True' },
+      ],
     },
   });
 });
