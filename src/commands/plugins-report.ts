@@ -22,7 +22,7 @@ const VERDICTS: Readonly<Record<PodVerdict, string>> = {
 
 /** Sections, each of which ends with a line break. Texts of plugins are shown without control characters, which could move the cursor. */
 export function pluginSections(explanation: PluginsExplanation, nowMs: number): readonly string[] {
-  const { plugins, conditions, candidates, queue, kills } = explanation;
+  const { plugins, decidedMs, conditions, candidates, ended, queue, kills } = explanation;
   const ago = (ms: number) => humanDuration(nowMs - ms);
   return [
     heading(explanation, ago),
@@ -35,6 +35,13 @@ export function pluginSections(explanation: PluginsExplanation, nowMs: number): 
       CANDIDATES,
       candidates.map(candidateRow),
     ),
+    ...(ended && ended.decidedMs !== decidedMs
+      ? section(
+          `The latest pass by which pods ended, ${ago(ended.decidedMs)} ago:`,
+          CANDIDATES,
+          ended.candidates.map(candidateRow),
+        )
+      : []),
     ...section(
       'Conditions:',
       CONDITIONS,

@@ -31,6 +31,11 @@ class AnswerError extends Error {
   }
 }
 
+interface Waiting {
+  readonly canceled: AbortController;
+  readonly fail: (error: AnswerError) => void;
+}
+
 export class PluginCalls implements SocketServer {
   /** The path of the socket, which the agent is told. */
   endpoint = '';
@@ -42,7 +47,8 @@ export class PluginCalls implements SocketServer {
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
     'grpc.enable_channelz': 0,
   });
-  readonly #stopping = new AbortController();
+  /** One for each answer that an agent waits for. */
+  readonly #waiting = new Set<Waiting>();
   readonly #unsettled = new Map<Question, number>();
 
   constructor(definition: EvictionPluginDefinition, log: (line: string) => void) {
@@ -71,12 +77,25 @@ export class PluginCalls implements SocketServer {
 
   /** Lets answers under way end, for a moment. */
   async close(): Promise<void> {
-    this.#stopping.abort(new Error('the plugin stops'));
+    for (const { canceled } of this.#waiting) canceled.abort(new Error('the plugin stops'));
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => this.#server.forceShutdown(), LAST_ANSWERS_MS);
     this.#server.tryShutdown(() => resolve(undefined));
+    const timers = [
+      setTimeout(() => this.#giveUp(), LAST_ANSWERS_MS),
+      setTimeout(() => {
+        // A client that keeps its connection.
+        this.#server.forceShutdown();
+        resolve(undefined);
+      }, 2 * LAST_ANSWERS_MS),
+    ];
     await promise;
-    clearTimeout(timer);
+    for (const timer of timers) clearTimeout(timer);
+  }
+
+  /** The server would keep a connection on which an answer is still waited for. */
+  #giveUp(): void {
+    const error = new AnswerError(grpc.status.UNAVAILABLE, 'the plugin stops');
+    for (const { fail } of this.#waiting) fail(error);
   }
 
   #addRegistration(): void {
@@ -134,18 +153,25 @@ export class PluginCalls implements SocketServer {
     answer: (request: Q, signal: AbortSignal) => A | Promise<A>,
   ): void {
     const handle = (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>): void => {
-      const canceled = new AbortController();
-      call.once('cancelled', () => canceled.abort(new Error('the agent does not wait any longer')));
-      const signal = AbortSignal.any([canceled.signal, this.#stopping.signal]);
-      const work = async () => answer(call.request, signal);
-      work().then(
-        (value) => callback(null, value),
-        (error: unknown) => {
-          this.#log(`${path.slice(1)} failed: ${textOf(error)}`);
-          const code = error instanceof AnswerError ? error.code : grpc.status.UNKNOWN;
-          callback({ code, details: errorMessage(error).slice(0, MAX_DETAILS) });
-        },
-      );
+      const { promise: failure, reject: fail } = Promise.withResolvers<never>();
+      const waiting = { canceled: new AbortController(), fail };
+      this.#waiting.add(waiting);
+      call.once('cancelled', () => {
+        // It comes after answers too.
+        const error = new AnswerError(grpc.status.CANCELLED, 'the agent does not wait any longer');
+        if (this.#waiting.has(waiting)) waiting.canceled.abort(error);
+      });
+      const work = async () => answer(call.request, waiting.canceled.signal);
+      Promise.race([work(), failure])
+        .finally(() => this.#waiting.delete(waiting))
+        .then(
+          (value) => callback(null, value),
+          (error: unknown) => {
+            const code = error instanceof AnswerError ? error.code : grpc.status.UNKNOWN;
+            callback({ code, details: errorMessage(error).slice(0, MAX_DETAILS) });
+            this.#log(`${path.slice(1)} failed: ${textOf(error)}`);
+          },
+        );
     };
     this.#server.register(path, handle, responseSerialize, requestDeserialize, 'unary');
   }

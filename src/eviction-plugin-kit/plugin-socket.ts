@@ -10,11 +10,13 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 const LOOK_EVERY_MS = 1000;
 /** The system's limit for the path of a socket. */
 const MAX_PATH_BYTES = 107;
+/** How a connection fails where no process listens. */
+const FREE = ['ECONNREFUSED', 'ENOENT', 'ENOTDIR'];
 
 export interface SocketServer {
   /** Listens on one more socket. */
   listen(path: string): Promise<void>;
-  /** Stops listening there. Connections go on. */
+  /** Stops listening there. */
   unlisten(path: string): void;
 }
 
@@ -138,8 +140,6 @@ function isServed(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.once('error', ({ code }: NodeJS.ErrnoException) =>
-      resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
-    );
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(!FREE.includes(code ?? '')));
   });
 }

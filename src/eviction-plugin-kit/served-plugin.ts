@@ -1,6 +1,6 @@
 /** A plugin at its socket: two services, the registration with the agent and the questions. */
 import { join, resolve } from 'node:path';
-import { StateletError } from '../types/errors.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
 import type { EvictionPluginDefinition, EvictionPluginOptions, RunningEvictionPlugin } from './plugin-api.ts';
 import { PluginCalls } from './plugin-calls.ts';
 import { PluginSocket } from './plugin-socket.ts';
@@ -16,7 +16,7 @@ export async function serveDefinition(
 ): Promise<RunningEvictionPlugin> {
   check(definition);
   const { name } = definition;
-  const tell = (line: string) => log(`${new Date().toISOString()} ${name}: ${line}`);
+  const tell = (line: string) => told(log, `${new Date().toISOString()} ${name}: ${line}`);
   const calls = new PluginCalls(definition, tell);
   const socket = new PluginSocket({ folder: registryOf(registryDir), name, server: calls, log: tell });
   calls.endpoint = socket.path;
@@ -67,6 +67,15 @@ function registryOf(registryDir: string | undefined): string {
     'InvalidArgument',
     'the plugin does not know the folder of the agent: set STATELET_ROOT to the root folder of the agent, or registryDir',
   );
+}
+
+/** A log that fails does not end the plugin. */
+function told(log: (line: string) => void, line: string): void {
+  try {
+    log(line);
+  } catch (error) {
+    toStandardError(`${line} (${errorMessage(error)})`);
+  }
 }
 
 function toStandardError(line: string): void {

@@ -10,6 +10,7 @@ import {
 import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
 import { KitBed } from '../support/kit-bed.ts';
 import { testPod } from '../support/pods.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 
 const { getToken, getEvictPods, thresholdMet, getTopEvictionPods } = EVICTION_PLUGIN_SERVICE;
 const { getInfo, notifyRegistrationStatus } = REGISTRATION_SERVICE;
@@ -62,8 +63,10 @@ describe('questions', () => {
   test('evictPods gets whole pods, and its answer comes back with whole pods', async () => {
     const given: PluginQuestion[] = [];
     const client = await asked({
-      evictPods: (one) => {
+      evictPods: async (one) => {
         given.push(one);
+        await new Promise(setImmediate);
+        expect(one.signal.aborted).toBe(false);
         const [pod] = one.activePods;
         return pod && { evictPods: [{ pod, reason: 'old', forceEvict: true, gracePeriodSeconds: 7 }] };
       },
@@ -245,7 +248,7 @@ describe('functions that misbehave', () => {
         return new Promise(() => undefined);
       },
     });
-    const answer = bed.connect(plugin).ask(getEvictPods, question);
+    const answer = bed.connect(plugin).ask(getEvictPods, question, { deadlineMs: PATIENCE_MS });
     const failed = expect(answer).rejects.toMatchObject({ code: expect.any(Number) });
     const signal = await began.promise;
     await Promise.all([plugin.stop(), plugin.stop()]);

@@ -53,7 +53,6 @@ export class PluginNews {
     if (pass === undefined) return;
     const { answers, choice } = pass;
     this.#tellRefused(answers);
-    for (const ruled of choice.ending) this.#tellVictim(ruled);
     const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
     for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
       this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
@@ -67,13 +66,6 @@ export class PluginNews {
     const named = ({ plugin, sentence }: (typeof all)[number]) => `${plugin} ${sentence}`;
     for (const { plugin, sentence } of this.#refusals.new(all, named))
       logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
-  }
-
-  #tellVictim({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
-    this.#options.logger.info(
-      { ...podFields(pod.metadata), plugin, gracePeriodSeconds },
-      `Eviction plugins: ${pod.metadata.name} is to end: ${reason}`,
-    );
   }
 
   #tellTrial({ pod, plugin, reason }: RuledPod): void {
