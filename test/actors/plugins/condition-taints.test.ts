@@ -195,6 +195,7 @@ test('after a stop nothing is written, and the taints stay', async () => {
   await it.clock.advance(5_000);
   it.conditions = [];
   it.actor.stop();
+  it.actor.start();
   await it.clock.advance(60_000);
   expect([taintsOf(it.api), it.clock.armed]).toEqual([[...OTHERS, TAINT], 0]);
 });
