@@ -154,7 +154,7 @@ export function benchManager(
     statusOf: (uid) => statuses.get(uid),
     ownUIDOf: (uid) => uid,
     nodeName: NODE,
-    recorder: { event: () => undefined, nodeEvent: () => undefined },
+    recorder: { event: () => undefined },
   });
   const shown = () =>
     pods.map((pod) => {
