@@ -26,6 +26,7 @@ import { type PodObserver, PodRegistry } from './pods/pod-registry.ts';
 import { PodRemoval } from './pods/pod-removal.ts';
 import { PodRetirement } from './pods/pod-retirement.ts';
 import { PodRevival } from './pods/pod-revival.ts';
+import { StateTimes } from './pods/state-times.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
 import { NameArbiter } from './start/name-arbiter.ts';
@@ -67,6 +68,8 @@ export class Supervisor {
   readonly registry: PodRegistry;
   /** Tells how far pods have come on the way to their end. */
   readonly ends = new PodEnds();
+  /** Since when pods are in their states. */
+  readonly stateTimes: StateTimes;
   readonly #options: SupervisorOptions;
   readonly #actor: ActorRefFrom<typeof supervisorMachine>;
   readonly #slots = new EffectSlots();
@@ -90,11 +93,12 @@ export class Supervisor {
       input: { sources },
       ...(inspect && { inspect }),
     });
+    this.stateTimes = new StateTimes(clock);
     const registry = new PodRegistry({
       parent: this.#actor,
       ...(inspect && { inspect }),
       synced: () => this.synced,
-      ...(podObserver && { observer: podObserver }),
+      observers: [this.stateTimes, ...(podObserver ? [podObserver] : [])],
     });
     this.registry = registry;
     this.#workQueue = new WorkQueue(clock, (uids) => this.send({ type: 'SYNC', uids }));
@@ -149,6 +153,11 @@ export class Supervisor {
   /** Why the runtime is not ready, if so. */
   get runtimeProblem(): string | undefined {
     return this.#actor.getSnapshot().context.runtimeProblem;
+  }
+
+  /** When the next sync of a pod is due that waits for one, in Unix milliseconds. */
+  nextSyncAt(uid: string): number | undefined {
+    return this.#workQueue.dueAt(uid);
   }
 
   start(): void {

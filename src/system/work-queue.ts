@@ -36,6 +36,11 @@ export class WorkQueue {
     this.#arm();
   }
 
+  /** In Unix milliseconds; undefined where nothing is due for the key. */
+  dueAt(key: string): number | undefined {
+    return this.#current.get(key)?.at;
+  }
+
   cancel(key: string): void {
     this.#current.delete(key);
     this.#arm();

@@ -113,6 +113,15 @@ describe('replacement', () => {
     expect(told.at(-1)).toEqual([3_000, 'a']);
   });
 
+  test('when a pod is due can be asked', async () => {
+    const begun = clock.now();
+    queue.enqueue('a', 5_000);
+    queue.enqueue('a', 2_000);
+    expect([queue.dueAt('a'), queue.dueAt('b')]).toEqual([begun + 2_000, undefined]);
+    await clock.advance(2_000);
+    expect(queue.dueAt('a')).toBeUndefined();
+  });
+
   test('cancel does nothing for a pod that is not enqueued', () => {
     queue.cancel('nobody');
     expect(clock.armed).toBe(0);

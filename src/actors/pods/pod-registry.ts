@@ -37,7 +37,7 @@ export interface PodRegistryOptions {
   readonly inspect?: ActorOptions<PodMachine>['inspect'];
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
-  readonly observer?: PodObserver;
+  readonly observers?: readonly PodObserver[];
 }
 
 export class PodRegistry {
@@ -81,7 +81,7 @@ export class PodRegistry {
     });
     const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
     this.#entries.set(pod.uid, entry);
-    this.#options.observer?.spawned(entry);
+    for (const observer of this.#options.observers ?? []) observer.spawned(entry);
     actor.start();
     return entry;
   }
@@ -97,7 +97,7 @@ export class PodRegistry {
   send(uid: string, event: PodEvent): boolean {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return false;
-    this.#options.observer?.sent(uid, event);
+    for (const observer of this.#options.observers ?? []) observer.sent(uid, event);
     if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
     else entry.actor.send(event);
     return true;

@@ -9,8 +9,10 @@ import type { ExecFlags } from './exec-in-pod.ts';
 import type { LogsFlags } from './logs.ts';
 import type { PortForwardFlags } from './port-forward.ts';
 import type { TopFlags } from './top.ts';
+import type { WhyFlags } from './why.ts';
 
 export function addClientCommands(root: Command): void {
+  addWhy(root);
   addTop(root);
   addEvents(root);
   addDelete(root);
@@ -44,6 +46,23 @@ function oneNamespaceFlags(): readonly Option[] {
 function addAll(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);
   return command;
+}
+
+function addWhy(root: Command): void {
+  clientCommand(root, 'why')
+    .description('Say what a pod, or the node, does now, what it waits for and until when')
+    .addArgument(
+      new Argument(
+        '[POD]',
+        'POD, pod/POD or NAMESPACE/POD; without the name of the node, too; default: node',
+      ),
+    )
+    .addOption(namespaceFlag())
+    .addOption(new Option('-o, --output <FORMAT>', 'another format than sentences').choices(['json']))
+    .action(async (pod: string | undefined, flags: WhyFlags) => {
+      const { why } = await import('./why.ts');
+      print(await why(pod, flags));
+    });
 }
 
 function addTop(root: Command): void {

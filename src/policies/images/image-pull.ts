@@ -4,16 +4,23 @@ import { goDuration } from '../formats/duration.ts';
 import { defaultImagePullPolicy, type ImagePullPolicy } from './image-reference.ts';
 
 /** Why a container waits for its image. */
-export type ImageErrorReason =
-  | 'ErrImagePull'
-  | 'ImagePullBackOff'
-  | 'ErrImageNeverPull'
-  | 'InvalidImageName'
-  | 'ImageInspectError'
+const IMAGE_REASONS = [
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
   /** The runtime reports that the registry does not answer. */
-  | 'RegistryUnavailable'
+  'RegistryUnavailable',
   /** The runtime reports that the signature of the image is not valid. */
-  | 'SignatureValidationFailed';
+  'SignatureValidationFailed',
+] as const;
+export type ImageErrorReason = (typeof IMAGE_REASONS)[number];
+
+/** Whether a container with this reason waits for its image. */
+export function isImageReason(reason: string): reason is ImageErrorReason {
+  return (IMAGE_REASONS as readonly string[]).includes(reason);
+}
 
 export function imagePullPolicy({ imagePullPolicy, image }: Container | EphemeralContainer): ImagePullPolicy {
   if (imagePullPolicy === 'Always' || imagePullPolicy === 'Never') return imagePullPolicy;

@@ -1,7 +1,9 @@
 /** What only the owner of the root folder may ask, at the socket in it: what a cluster's API server would otherwise offer. */
 import type { ServerResponse } from 'node:http';
+import { conditionTaintKey } from '../../policies/eviction-plugins/condition-taint-key.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
+import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
 import { answerJSON, JSON_TYPE } from './answers.ts';
 import type { NodeApi } from './node-api.ts';
@@ -14,6 +16,9 @@ export interface OwnerApi extends Pick<NodeApi, 'pod'> {
   deletePod(uid: string, gracePeriodSeconds: number | undefined): Promise<void>;
   /** Resolves when no container of the pod runs any more. */
   podEnded(uid: string): Promise<void>;
+  /** Undefined for a pod of which nothing is known. */
+  whyPod(namespace: string, name: string): Why | undefined;
+  whyNode(): Why;
 }
 
 export function ownerRoutes(api: OwnerApi): readonly Route[] {
@@ -24,6 +29,12 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
       handle: (_, response) => answerJSON(response, nodeObject(api.nodeFacts())),
     },
     { path: '/events', methods: ['GET'], handle: (request, response) => events(api, request, response) },
+    { path: '/why', methods: ['GET'], handle: (_, response) => answerJSON(response, api.whyNode()) },
+    {
+      path: '/why/:namespace/:pod',
+      methods: ['GET'],
+      handle: (request, response) => why(api, request, response),
+    },
     {
       path: '/pods/:namespace/:pod',
       methods: ['DELETE'],
@@ -32,7 +43,9 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
   ];
 }
 
-function nodeObject({ name, labels, capacity, allocatable, conditions, os, arch }: OwnNodeFacts): object {
+function nodeObject(facts: OwnNodeFacts): object {
+  const { name, labels, capacity, allocatable, conditions, pluginConditions = [], os, arch } = facts;
+  const holding = [...conditions, ...pluginConditions.map(({ name }) => conditionTaintKey(name))];
   return {
     kind: 'Node',
     apiVersion: 'v1',
@@ -40,7 +53,7 @@ function nodeObject({ name, labels, capacity, allocatable, conditions, os, arch 
     status: {
       capacity,
       allocatable,
-      conditions: conditions.map((type) => ({ type, status: 'True' })),
+      conditions: holding.map((type) => ({ type, status: 'True' })),
       nodeInfo: { operatingSystem: os, architecture: arch },
     },
   };
@@ -70,6 +83,13 @@ function watchEvents(recent: OwnerApi['events'], after: number, response: Server
   response.flushHeaders();
   for (const event of recent.list(after)) tell({ type: 'ADDED', event });
   response.once('close', recent.watch(tell));
+}
+
+function why(api: OwnerApi, { params }: RouteRequest, response: ServerResponse): void {
+  const { namespace = '', pod: name = '' } = params;
+  const found = api.whyPod(namespace, name);
+  if (found === undefined) throw new RequestError(404, `nothing is known of a pod ${namespace}/${name}\n`);
+  answerJSON(response, found);
 }
 
 async function deletePod(api: OwnerApi, request: RouteRequest, response: ServerResponse): Promise<void> {

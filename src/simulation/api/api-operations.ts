@@ -8,7 +8,7 @@ import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
-import { deletedPod, newPod, withGeneration, podWithStatus } from './served-pod-rules.ts';
+import { deletedPod, newPod, withDisruption, withGeneration, podWithStatus } from './served-pod-rules.ts';
 import { alreadyExists, expired, forbidden, invalid, modified, notFound, otherUID } from './refusals.ts';
 
 export interface ApiOperationsOptions {
@@ -17,6 +17,11 @@ export interface ApiOperationsOptions {
   /** Undefined for a user who may do everything. */
   readonly rights?: NodeRights;
   readonly author: Author;
+}
+
+interface EvictionOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string };
 }
 
 export class ApiOperations {
@@ -91,6 +96,23 @@ export class ApiOperations {
     const left = this.#leftBy(before, target, { graceSeconds: gracePeriodSeconds, now: now() });
     if (left === undefined) store.remove(resource, before, author);
     else if (!equalJson(left, before)) store.replace(resource, before, left, author);
+  }
+
+  /** `policy/v1`. The server has no disruption budgets. */
+  evict(target: ObjectReference, eviction: object): void {
+    const { deleteOptions = {} } = eviction as { readonly deleteOptions?: EvictionOptions };
+    const { gracePeriodSeconds, preconditions } = deleteOptions;
+    const { resource, name, namespace = '' } = target;
+    const pod: ObjectReference = { resource, namespace, name };
+    this.authorize({ verb: 'create', target });
+    const before = this.#found(pod) as Pod & StoredObject;
+    this.#refuse(target, this.#options.rights?.whyNotChanged(before));
+    const uid = preconditions?.uid;
+    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before.metadata.uid);
+    const { store, author, now } = this.#options;
+    const disrupted = withDisruption(before, rfc3339(now()));
+    if (disrupted !== before) store.replace('pods', before, disrupted, author);
+    this.delete(pod, { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
   }
 
   /** Throws what the server answers to a request that it does not even look at. */

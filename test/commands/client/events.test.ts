@@ -23,6 +23,8 @@ beforeEach(async () => {
       pod: () => undefined,
       deletePod: () => Promise.resolve(),
       podEnded: () => Promise.resolve(),
+      whyPod: () => undefined,
+      whyNode: () => ({ subject: '', state: '', sentences: [] }),
     }),
   );
 });

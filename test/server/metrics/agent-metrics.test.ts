@@ -91,6 +91,20 @@ test('evictions are counted by signal, and failed renewals by certificate', () =
   });
 });
 
+test('questions to eviction plugins are counted by what came of them, pods that end for them, and those of a dry run apart', () => {
+  metrics.pluginAnswered('p', 'GetEvictPods', 'success');
+  metrics.pluginAnswered('p', 'GetEvictPods', 'success');
+  metrics.pluginAnswered('p', 'ThresholdMet', 'failure');
+  metrics.pluginVictim('p', false);
+  metrics.pluginVictim('trial', true);
+  expect(named('statelet_eviction_plugin_')).toEqual({
+    'statelet_eviction_plugin_answers_total{call="GetEvictPods",plugin="p",result="success"}': '2',
+    'statelet_eviction_plugin_answers_total{call="ThresholdMet",plugin="p",result="failure"}': '1',
+    'statelet_eviction_plugin_victims_total{plugin="p"}': '1',
+    'statelet_eviction_plugin_dry_run_victims_total{plugin="trial"}': '1',
+  });
+});
+
 describe('probes', () => {
   const READINESS: ProbedContainer = {
     namespace: 'ns',

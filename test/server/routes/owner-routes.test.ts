@@ -9,6 +9,7 @@ import { RecentEvents } from '../../../src/server/recent-events.ts';
 import { ownerRoutes } from '../../../src/server/routes/owner-routes.ts';
 import { RequestError } from '../../../src/server/routes/route.ts';
 import { StateletError } from '../../../src/types/errors.ts';
+import { condition } from '../../support/eviction-plugins.ts';
 import { staticPod } from '../../support/agent.ts';
 import { ROOMY_NODE } from '../../support/admission.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -30,12 +31,21 @@ beforeEach(async () => {
   const router = new Router(
     ownerRoutes({
       events,
-      nodeFacts: () => ({ ...ROOMY_NODE, conditions: ['MemoryPressure'] }),
+      nodeFacts: () => ({
+        ...ROOMY_NODE,
+        conditions: ['MemoryPressure'],
+        pluginConditions: [condition('Hot')],
+      }),
       pod: (namespace, name) => (namespace === 'default' && name === 'web' ? web : undefined),
       deletePod: (uid, seconds) => {
         told.push(`delete ${uid} in ${String(seconds)}`);
         return refusal ? Promise.reject(refusal) : Promise.resolve();
       },
+      whyPod: (namespace, name) =>
+        namespace === 'default' && name === 'web'
+          ? { subject: 'default/web', state: 'Syncing.Settled', sentences: ['default/web runs.'] }
+          : undefined,
+      whyNode: () => ({ subject: 'node n', state: 'Ready', sentences: ['Node n is ready.'] }),
       podEnded: async (uid) => {
         told.push(`wait for ${uid}`);
         await ended.promise;
@@ -170,7 +180,20 @@ test('GET /node has capacity, allocatable and the conditions that are true', asy
     metadata: { name: ROOMY_NODE.name },
     status: {
       allocatable: ROOMY_NODE.allocatable,
-      conditions: [{ type: 'MemoryPressure', status: 'True' }],
+      conditions: [
+        { type: 'MemoryPressure', status: 'True' },
+        { type: 'katalyst.kubewharf.io/Hot', status: 'True' },
+      ],
     },
   });
+});
+
+test('GET /why tells of the node, and of a pod of which something is known', async () => {
+  const told = async (path: string) => {
+    const { status, body } = await ask('GET', path);
+    return [status, status === 200 ? (JSON.parse(body) as { subject: string }).subject : body];
+  };
+  expect(await told('/why')).toEqual([200, 'node n']);
+  expect(await told('/why/default/web')).toEqual([200, 'default/web']);
+  expect(await told('/why/default/none')).toEqual([404, 'nothing is known of a pod default/none\n']);
 });

@@ -1,0 +1,77 @@
+/** What is known of a pod, or of the node, for the answer to why it is as it is. */
+import { readyProblems } from '../policies/node-status/ready-problems.ts';
+import { fullName } from '../policies/pod/pod-kinds.ts';
+import { whyGone } from '../policies/why/why-gone.ts';
+import { whyNode } from '../policies/why/why-node.ts';
+import { type Why, whyPod } from '../policies/why/why-pod.ts';
+import type { Clock } from '../types/clock.ts';
+import type { CoreEvent, Pod } from '../types/kubernetes.ts';
+import type { NodeAgent } from './node-agent.ts';
+import type { PodEntry } from './pods/pod-registry.ts';
+import { stateName } from './pods/served-pods.ts';
+
+export interface WhySources {
+  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth'>;
+  readonly clock: Clock;
+  /** The oldest first. */
+  readonly events: () => readonly CoreEvent[];
+}
+
+/** Also for a pod that has gone, while there are events about it; else undefined. */
+export function whyOfPod(sources: WhySources, namespace: string, name: string): Why | undefined {
+  const { supervisor } = sources.agent;
+  const called = fullName({ namespace, name });
+  const entry = newest([...supervisor.registry.entries()].filter((one) => one.fullName === called));
+  const pod = entry?.actor.getSnapshot().context.pod ?? supervisor.desired.getByFullName(called);
+  if (pod !== undefined) return whyKnown(sources, pod, entry);
+  const events = sources.events().filter(({ involvedObject: { kind, ...object } }) => {
+    return kind === 'Pod' && object.namespace === namespace && object.name === name;
+  });
+  return whyGone({ namespace, name, events, nowMs: sources.clock.now() });
+}
+
+/** One that has not ended goes before one that has. */
+function newest(entries: readonly PodEntry[]): PodEntry | undefined {
+  return entries.findLast(({ actor }) => !actor.getSnapshot().hasTag('finished')) ?? entries.at(-1);
+}
+
+function whyKnown({ agent, clock, events }: WhySources, pod: Pod, entry: PodEntry | undefined): Why {
+  const { supervisor, statusManager } = agent;
+  const { uid } = pod.metadata;
+  const snapshot = entry?.actor.getSnapshot();
+  return whyPod({
+    pod,
+    status: statusManager.get(uid),
+    state: snapshot === undefined ? '' : stateName(snapshot.value),
+    sinceMs: entry && supervisor.stateTimes.since(entry),
+    delay: snapshot?.context.delay,
+    rejection: snapshot?.context.rejection,
+    override: snapshot?.context.statusOverride,
+    gracePeriodSeconds: snapshot?.context.gracePeriodSeconds,
+    isUnwanted: supervisor.desired.get(uid) === undefined,
+    nextTryMs: supervisor.nextSyncAt(uid),
+    events: events().filter(({ involvedObject }) => involvedObject.uid === uid),
+    nowMs: clock.now(),
+  });
+}
+
+export function whyOfNode({ agent, clock }: WhySources): Why {
+  const { supervisor, statusManager } = agent;
+  const { name, conditions } = agent.nodeFacts();
+  const here = [...supervisor.registry.entries()].filter(
+    ({ actor }) => !actor.getSnapshot().hasTag('finished'),
+  );
+  const namesOf = (entries: readonly PodEntry[]) => entries.map(({ pod }) => `${pod.namespace}/${pod.name}`);
+  const isEnding = ({ actor }: PodEntry) => actor.getSnapshot().hasTag('terminationRequested');
+  const isRunning = ({ pod: { uid } }: PodEntry) => statusManager.get(uid)?.phase === 'Running';
+  const { value } = supervisor.actor.getSnapshot() as { readonly value: object };
+  return whyNode({
+    name,
+    problems: readyProblems(agent.nodeHealth(), clock.now()),
+    conditions,
+    states: Object.entries(value).map(([region, state]) => `${region}.${String(state)}`),
+    pods: here.length,
+    waiting: namesOf(here.filter((entry) => !isEnding(entry) && !isRunning(entry))),
+    ending: namesOf(here.filter(isEnding)),
+  });
+}

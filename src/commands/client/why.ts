@@ -1,0 +1,34 @@
+/** `statelet why`: what a pod, or the node, does now, what it waits for and until when. */
+import type { Why } from '../../policies/why/why-pod.ts';
+import { errorKind } from '../../types/errors.ts';
+import { chosenPod, type NamespaceFlags, parsePodName } from './chosen-pod.ts';
+import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+
+export interface WhyFlags extends FolderFlags, NamespaceFlags {
+  readonly output?: 'json';
+}
+
+/** Without a pod, or for `node`: of the node. Returns what to print. Rejects with `NotFound` for a pod of which nothing is known. */
+export async function why(pod: string | undefined, flags: WhyFlags): Promise<string> {
+  return withDaemon(flags, async (daemon) => {
+    const answer = await (pod === undefined || pod === 'node'
+      ? daemon.json<Why>('/why')
+      : whyPod(daemon, pod, flags));
+    if (flags.output === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+    return `${answer.sentences.join('\n')}\n`;
+  });
+}
+
+async function whyPod(daemon: DaemonConnection, text: string, flags: WhyFlags): Promise<Why> {
+  const ask = (namespace: string, name: string) =>
+    daemon.json<Why>(`/why/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
+  try {
+    const { metadata } = await chosenPod(daemon, text, flags);
+    return await ask(metadata.namespace, metadata.name);
+  } catch (error) {
+    if (errorKind(error) !== 'NotFound') throw error;
+    // It may have gone a short while ago.
+    const { namespace = 'default', name } = parsePodName(text, flags);
+    return ask(namespace, name).catch(() => Promise.reject(error as Error));
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * What a chart does in each of its states, in words for people: the one vocabulary of `statelet why`. The subject of a sentence is what the
+ * chart is about. A state that only waits for its turn says so.
+ */
+type Sentences = Readonly<Record<string, string>>;
+
+const POD: Sentences = {
+  'Syncing.New': 'has just come and is being looked at',
+  'Syncing.AwaitingRuntime': 'waits for the container runtime',
+  'Syncing.AwaitingRemoval': 'waits until what is left of an earlier pod of its UID has been removed',
+  'Syncing.AwaitingName': 'waits for another pod of the same name to end',
+  'Syncing.Admitting': 'waits for the node to decide whether it has room',
+  'Syncing.AwaitingRoom': 'waits until other pods have freed room',
+  'Syncing.MakingRoom': 'waits for room: other pods are ended for it',
+  'Syncing.Working': 'is being brought to what its spec says',
+  'Syncing.Settled': 'is as its spec says',
+  'Syncing.BackingOff': 'waits for the next try',
+  'Syncing.Draining': 'must end: what is under way for its start is being broken off',
+  'Terminating.Stopping': 'is ending: its containers are being stopped',
+  'Terminating.Shortening': 'is ending, and its containers get less time than they were told at first',
+  'Terminating.BackingOff': 'is ending: not all of its containers could be stopped, and that is tried again',
+  'Terminated.CleaningUp': 'has ended: its volumes and its cgroup are being removed',
+  'Terminated.BackingOff': 'has ended: what it had on the node could not be removed, and that is tried again',
+  'Terminated.Finished': 'has ended',
+};
+
+const SUPERVISOR: Sentences = {
+  'Sources.Gathering': 'not every source of pods has been read: nothing is removed',
+  'Sources.Ready': 'all sources of pods have been read',
+  'Runtime.NotReady': 'the container runtime is not ready: no pod is started or synced',
+  'Runtime.Ready': 'the container runtime is ready',
+  'Loop.Running': 'the agent runs',
+  'Loop.EndingPods': 'the agent ends its pods before it stops',
+  'Loop.Stopped': 'the agent has stopped',
+};
+
+const PREEMPTION: Sentences = {
+  Idle: 'asks for no room',
+  SelectingVictims: 'the pods that must go for it are being chosen',
+  Evicting: 'the pods that must go for it are ending',
+  Admitting: 'room has been made: admission is tried again',
+  Rejecting: 'no room can be made for it',
+};
+
+const EVICTION: Sentences = {
+  'Pass.Observing': 'the node is not being measured now',
+  'Pass.Evaluating.Memory': 'memory is being measured',
+  'Pass.Evaluating.Everything': 'the node is being measured',
+  'Pass.ReclaimingNode': 'dead containers and unused images are being removed',
+  'Pass.Ranking': 'pods are being put in the order in which they would be evicted',
+  'Pass.Evicting': 'evicted pods are ending',
+  'Pass.CleaningUp': 'what evicted pods had on the disk is being removed',
+  'Schedule.Memory.NotDue': 'memory need not be measured yet',
+  'Schedule.Memory.Due': 'memory is to be measured',
+  'Schedule.Memory.Measuring': 'memory is being measured',
+  'Schedule.Memory.Confirmed': 'memory is short',
+  'Schedule.Memory.InDoubt': 'memory seemed to be short: it is measured again soon',
+  'Schedule.Everything.Waiting': 'the next measurement waits for its time',
+  'Schedule.Everything.Due': 'the node is to be measured',
+  'Schedule.Everything.Measuring': 'a pass is under way',
+  'Pressure.Memory.Absent': 'there is no pressure on memory',
+  'Pressure.Memory.Present.Observed': 'memory is under pressure',
+  'Pressure.Memory.Present.Lingering': 'memory was under pressure a short while ago',
+  'Pressure.Disk.Absent': 'there is no pressure on disks',
+  'Pressure.Disk.Present.Observed': 'disks are under pressure',
+  'Pressure.Disk.Present.Lingering': 'disks were under pressure a short while ago',
+  'Pressure.PID.Absent': 'there is no pressure on process IDs',
+  'Pressure.PID.Present.Observed': 'process IDs are under pressure',
+  'Pressure.PID.Present.Lingering': 'process IDs were under pressure a short while ago',
+};
+
+const PROBE: Sentences = {
+  Idle: 'has nothing to probe',
+  Waiting: 'waits for its next turn',
+  Probing: 'is being run',
+  Draining: 'is being broken off: its container has gone',
+  Stopped: 'probes nothing any more: the pod ends',
+};
+
+const CONNECTION: Sentences = {
+  Waiting: 'the API server has not answered: running pods go on, and what is to be told waits',
+  Connected: 'the API server answers',
+  Unauthorized: 'the API server does not accept the credentials of this node',
+};
+
+const CERTIFICATE: Sentences = {
+  'Renewal.Idle': 'is not asked for yet',
+  'Renewal.AwaitingAddresses': 'waits for the node to have an IP address',
+  'Renewal.Settled': 'is there; another one is asked for before it expires',
+  'Renewal.Requesting': 'is being asked for',
+  'Renewal.AwaitingCertificate': 'waits to be approved and signed',
+  'Renewal.BackingOff': 'could not be asked for; that is tried again',
+  'Validity.Idle': 'is not looked at yet',
+  'Validity.Unwatched': 'is not needed by the agent',
+  'Validity.Valid': 'is valid',
+  'Validity.Missing': 'is missing: the agent ends if the server goes on refusing one',
+  'Validity.Overdue': 'is missing: the server does not answer, and the agent goes on',
+  'Validity.GivenUp': 'is missing, and only another start with other credentials helps',
+};
+
+const LEASE: Sentences = {
+  AwaitingNode: 'waits for the Node object',
+  Ensuring: 'is being read, or created',
+  BackingOff: 'could be neither read nor created; that is tried again',
+  Renewing: 'is being renewed',
+  Waiting: 'waits for the time of its next renewal',
+};
+
+const NODE: Sentences = {
+  Idle: 'has not begun',
+  Beginning: 'is being taken up',
+  'Registering.BackingOff': 'could not be registered; that is tried again',
+  'Registering.Trying': 'is being registered',
+  'AwaitingNode.Looking': 'is looked for: something else creates it',
+  'AwaitingNode.Waiting': 'is not there yet: something else creates it',
+  'Registered.Reporting': 'is being reported',
+  'Registered.AwaitingReadiness': 'is not Ready yet, and is looked at often',
+  'Registered.Waiting': 'waits for its next report',
+  'OtherMachine.Looking': 'belongs to another machine, and is being looked at again',
+  'OtherMachine.Waiting': 'belongs to another machine',
+};
+
+const SHUTDOWN: Sentences = {
+  Watching: 'the machine is not shutting down',
+  'ShuttingDown.NextGroup': 'the machine shuts down: the next group of pods is about to end',
+  'ShuttingDown.EndingGroup': 'the machine shuts down: a group of pods is ending',
+  'ShuttingDown.Ended': 'all pods have ended: the machine may go down',
+};
+
+const STATUS_WRITER: Sentences = {
+  Idle: 'the API server has every status',
+  Writing: 'statuses are being written to the API server',
+  Waiting: 'the API server does not answer: statuses wait',
+  Trying: 'one status is written, to see whether the API server answers again',
+};
+
+const EVICTION_PLUGINS: Sentences = {
+  Waiting: 'eviction plugins are asked again when the period is over',
+  Collecting: 'eviction plugins are being asked which pods should go',
+  Confirming: 'the thresholds of eviction plugins are held against their grace periods',
+  'Choosing.ForThresholds': 'plugins whose threshold is met are being asked for one pod each',
+  'Choosing.ByRules': 'the rules choose among the pods that plugins have named',
+  Killing: 'the chosen pods are being handed over to be ended',
+};
+
+const PLUGIN: Sentences = {
+  'Registering.Asking': 'is being asked what it is',
+  'Registering.Accepting': 'is being told that it is registered',
+  'Registering.Refusing': 'is being told why it is not registered',
+  'Registering.BackingOff': 'is not registered; that is tried again',
+  Serving: 'is asked, and answers',
+  Failing: 'is asked, and does not answer as it should',
+  Gone: 'has gone, and is not asked any more',
+};
+
+const POD_KILL: Sentences = {
+  Requesting: 'is being asked for',
+  BackingOff: 'was not taken; it is asked for again',
+  AwaitingEnd: 'was taken: the end of the pod is awaited',
+  Hastening: 'is being asked for again, with a shorter grace period',
+  Overdue: 'was taken, and the pod should have ended by now',
+  Ended: 'is over: the pod has ended',
+};
+
+const TAINTS: Sentences = {
+  Settled: 'the Node object has the taints of the conditions',
+  Writing: 'the taints of the conditions are being written to the Node object',
+  BackingOff: 'the taints of the conditions could not be written; that is tried again',
+};
+
+const CHARTS: Readonly<Record<string, Sentences>> = {
+  certificate: CERTIFICATE,
+  connection: CONNECTION,
+  eviction: EVICTION,
+  evictionPlugins: EVICTION_PLUGINS,
+  lease: LEASE,
+  node: NODE,
+  plugin: PLUGIN,
+  pod: POD,
+  podKill: POD_KILL,
+  preemption: PREEMPTION,
+  probe: PROBE,
+  shutdown: SHUTDOWN,
+  statusWriter: STATUS_WRITER,
+  supervisor: SUPERVISOR,
+  taints: TAINTS,
+};
+
+/** `chart` by the name under which `statelet charts` prints it; `state` as `Syncing.Settled`. Undefined for a state that is none. */
+export function stateSentence(chart: string, state: string): string | undefined {
+  return CHARTS[chart]?.[state];
+}
+
+/** The states of a chart that have a sentence. */
+export function statesWithSentence(chart: string): readonly string[] {
+  return Object.keys(CHARTS[chart] ?? {});
+}

@@ -1,0 +1,18 @@
+/** One transition of one actor, as the flight recorder and the page see it. It holds no value of an environment variable or a secret. */
+export interface Transition {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** The name of the chart, as `statelet charts` prints it: `pod`. */
+  readonly chart: string;
+  /** Of the actor, in its system: `web_default UID`, `eviction`. */
+  readonly actor: string;
+  /** The type of the event: `SyncPodUpdate`. */
+  readonly event: string;
+  /** `Syncing.Settled`; regions of a parallel state with commas between. */
+  readonly from: string;
+  readonly to: string;
+  /** The guard that decided, where there was one. */
+  readonly guard?: string;
+  /** The named actions that ran. */
+  readonly actions: readonly string[];
+}
