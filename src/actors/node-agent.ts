@@ -29,6 +29,7 @@ import { measuredEffects, measurePods, measureRelist, podObserver } from './meas
 import type { EndedPodsStore } from './pods/ended-pods.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import { podEffects } from './pods/pod-effects.ts';
+import type { NodePlugins } from './plugins/plugin-parts.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import type { ProbeNews } from './probes/probe-worker.ts';
 import { StatusManager } from './pods/status-manager.ts';
@@ -65,6 +66,8 @@ export interface NodeAgentOptions {
   readonly eviction?: EvictionParts;
   /** Makes the node's part in a cluster. Without it the node belongs to no cluster. */
   readonly cluster?: (core: AgentCore) => ClusterParts;
+  /** Makes the part that asks eviction plugins. Without it none is asked. */
+  readonly plugins?: (core: AgentCore) => NodePlugins;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   readonly maxContainerRestartPeriodMs: number;
@@ -93,6 +96,7 @@ export class NodeAgent {
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
+  readonly plugins: NodePlugins | undefined;
   readonly #options: NodeAgentOptions;
   readonly #runtimeState: RuntimeState;
   readonly #node: NodeState;
@@ -137,6 +141,7 @@ export class NodeAgent {
     const { ends } = this.supervisor;
     if (options.measurements) measurePods(options.measurements, { statusManager: this.statusManager, ends });
     this.cluster = options.cluster?.(this.#core());
+    this.plugins = options.plugins?.(this.#core());
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
@@ -177,13 +182,17 @@ export class NodeAgent {
     this.pleg.stop();
     this.#eviction?.stop();
     this.shutdown?.stop();
+    await this.plugins?.stop();
     await this.supervisor.stop();
     await this.cluster?.stop();
   }
 
   /** Which pods would be evicted now. Rejects where the node cannot be measured. */
   async explainEviction(): Promise<EvictionExplanation | undefined> {
-    return this.#eviction?.explain();
+    const plugins = this.plugins && { plugins: this.plugins.view() };
+    const explanation = await this.#eviction?.explain();
+    if (plugins === undefined) return explanation;
+    return { conditions: [], thresholds: [], ...explanation, ...plugins };
   }
 
   /** Why the agent is not healthy, if so. */
@@ -213,6 +222,7 @@ export class NodeAgent {
         eviction: this.#eviction,
         shutdown: this.shutdown,
         cluster: this.cluster,
+        plugins: this.plugins,
       }),
     });
   }
@@ -310,6 +320,7 @@ export class NodeAgent {
     supervisor.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
       this.#eviction?.podEnded(uid, end);
+      this.plugins?.podEnded(uid, end);
       if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
     return supervisor;
@@ -421,6 +432,7 @@ export class NodeAgent {
     this.#route(objectChanges, (uid) => this.supervisor.send({ type: 'SYNC', uids: [uid] }));
     this.#armHousekeeping();
     this.#eviction?.start();
+    this.plugins?.start();
     this.#route(configuration, (event) => this.supervisor.send(event));
   }
 

@@ -10,6 +10,7 @@ import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
 import type { ClusterParts } from './cluster/cluster-parts.ts';
 import type { EvictionManager } from './eviction/eviction-manager.ts';
 import type { NodeShutdown } from './node-shutdown.ts';
+import type { StandingConditions } from './plugins/plugin-parts.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
@@ -33,6 +34,7 @@ export interface NodeStateParts {
   readonly eviction: Pick<EvictionManager, 'conditions'> | undefined;
   readonly shutdown: Pick<NodeShutdown, 'isShuttingDown'> | undefined;
   readonly cluster: Pick<ClusterParts, 'node' | 'freshNode'> | undefined;
+  readonly plugins: StandingConditions | undefined;
 }
 
 export class NodeState {
@@ -69,9 +71,11 @@ export class NodeState {
     const { ownFacts, runtimeState, parts } = this.#options;
     const { supplementalGroupsPolicy } = runtimeState;
     const facts = withNodeObject(ownFacts(), node);
-    const conditions = parts().eviction?.conditions() ?? facts.conditions;
+    const { eviction, plugins } = parts();
+    const conditions = eviction?.conditions() ?? facts.conditions;
+    const ofPlugins = plugins && { pluginConditions: plugins.conditions() };
     const isShuttingDown = this.isShuttingDown && { isShuttingDown: true };
-    return { ...facts, conditions, supplementalGroupsPolicy, ...isShuttingDown };
+    return { ...facts, conditions, ...ofPlugins, supplementalGroupsPolicy, ...isShuttingDown };
   }
 
   /** Rejects where the API server does not answer. */

@@ -9,6 +9,7 @@ import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
 import { ALL_CLUSTER_SETTINGS } from '../config/load-cluster-settings.ts';
 import { ALL_SERVER_SETTINGS } from '../config/load-server-settings.ts';
+import { ALL_EVICTION_PLUGIN_SETTINGS } from '../config/load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
 import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
@@ -57,6 +58,7 @@ function runFlags(): Flags {
     ...podFlags(),
     'The cluster': settingFlags(ALL_CLUSTER_SETTINGS),
     "The node's server": settingFlags(ALL_SERVER_SETTINGS),
+    'Eviction plugins': settingFlags(ALL_EVICTION_PLUGIN_SETTINGS),
     ...howToRun(),
   };
 }

@@ -4,12 +4,14 @@ import { join, resolve } from 'node:path';
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { ClusterSettings } from '../types/cluster-settings.ts';
 import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
+import type { EvictionPluginSettings } from '../types/eviction/eviction-plugin-settings.ts';
 import { StateletError } from '../types/errors.ts';
 import type { ShutdownSettings } from '../types/shutdown-settings.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
 import type { ServerSettings } from '../types/server-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
+import { resolveEvictionPluginSettings } from './load-eviction-plugin-settings.ts';
 import { resolveEvictionSettings } from './load-eviction-settings.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
@@ -48,6 +50,7 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   /** Of the node's own server. */
   readonly server: ServerSettings;
   readonly shutdown: ShutdownSettings;
+  readonly evictionPlugins: EvictionPluginSettings;
   readonly maxPods: number;
   /** The longest delay of CrashLoopBackOff. */
   readonly maxContainerRestartPeriodMs: number;
@@ -153,6 +156,10 @@ export function resolveConfig(
     cluster,
     server: resolveServerSettings(flags, { ...file }, fileName),
     shutdown: resolveShutdownSettings(file, fileName),
+    evictionPlugins: resolveEvictionPluginSettings(flags, { ...file }, fileName, {
+      rootDir,
+      hasCluster: cluster.kubeconfig !== '',
+    }),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
     maxContainerRestartPeriodMs:
       ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,

@@ -1,11 +1,12 @@
 /**
  * KubeletConfiguration of `kubelet.config.k8s.io/v1beta1`, Kubernetes 1.36. It has the name and type of every field: a field
- * that Statelet does not support yet is a warning, and a spelling mistake is an error.
+ * that Statelet does not support yet is a warning, and a spelling mistake is an error. Of its own it has `evictionPlugins`.
  */
 import { isIP } from 'node:net';
 import { MAX_DURATION_MS, parseDuration } from '../policies/formats/duration.ts';
 import { ADMISSION_FIELDS } from './load-admission-settings.ts';
 import { CLUSTER_FIELDS } from './load-cluster-settings.ts';
+import { EVICTION_PLUGIN_FIELDS } from './load-eviction-plugin-settings.ts';
 import { EVICTION_FIELDS } from './load-eviction-settings.ts';
 import { NODE_FIELDS } from './load-node-settings.ts';
 import { SERVER_FIELDS } from './load-server-settings.ts';
@@ -53,6 +54,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   ...ADMISSION_FIELDS,
   ...CLUSTER_FIELDS,
   ...EVICTION_FIELDS,
+  ...EVICTION_PLUGIN_FIELDS,
   ...NODE_FIELDS,
   ...SERVER_FIELDS,
   ...SHUTDOWN_FIELDS,
@@ -136,6 +138,22 @@ const authorization = object({
   webhook: object({ cacheAuthorizedTTL: duration, cacheUnauthorizedTTL: duration }),
 });
 const taint = object({ key: text, value: text, effect: text, timeAdded: text });
+
+/** Statelet's own: the kubelet refuses a file that has it. */
+const evictionPlugins = object({
+  enabled: bool,
+  syncPeriod: duration,
+  timeout: duration,
+  dryRun: texts,
+  innerPlugins: texts,
+  conditionTransitionPeriod: duration,
+  evictionBurst: int32,
+  skippedAnnotations: texts,
+  skippedLabels: texts,
+  killers: textMap,
+  registryDir: text,
+  taintsKubeconfig: text,
+});
 
 /** In the order of the type's definition. */
 export const KUBELET_CONFIGURATION_SCHEMA: Schema = object({
@@ -279,4 +297,5 @@ export const KUBELET_CONFIGURATION_SCHEMA: Schema = object({
   imageServiceEndpoint: text,
   failCgroupV1: bool,
   userNamespaces: object({ idsPerPod: int64 }),
+  evictionPlugins,
 });

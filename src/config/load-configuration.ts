@@ -178,6 +178,8 @@ const PATHS = [
   'tlsCertFile',
   'tlsPrivateKeyFile',
   'authentication.x509.clientCAFile',
+  'evictionPlugins.registryDir',
+  'evictionPlugins.taintsKubeconfig',
 ];
 
 function resolvePaths(file: string, configuration: KubeletConfiguration): KubeletConfiguration {

@@ -6,6 +6,7 @@ import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from './configuration-de
 import { API_VERSION, KIND, KUBELET_CONFIGURATION_SCHEMA, type Schema } from './kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from './load-admission-settings.ts';
 import { ALL_CLUSTER_SETTINGS } from './load-cluster-settings.ts';
+import { ALL_EVICTION_PLUGIN_SETTINGS } from './load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from './load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from './load-node-settings.ts';
 import { ALL_SERVER_SETTINGS } from './load-server-settings.ts';
@@ -16,6 +17,7 @@ export const ALL_SETTINGS: readonly Setting[] = [
   ...ALL_ADMISSION_SETTINGS,
   ...ALL_CLUSTER_SETTINGS,
   ...ALL_EVICTION_SETTINGS,
+  ...ALL_EVICTION_PLUGIN_SETTINGS,
   ...ALL_NODE_SETTINGS,
   ...ALL_SERVER_SETTINGS,
 ];

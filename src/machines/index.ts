@@ -2,6 +2,7 @@ import type { AnyStateMachine } from 'xstate';
 import { certificateMachine } from './certificate-machine.ts';
 import { connectionMachine } from './connection-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
+import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
 import { podMachine } from './pod-machine.ts';
@@ -16,6 +17,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   certificate: certificateMachine,
   connection: connectionMachine,
   eviction: evictionMachine,
+  evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,
   node: nodeMachine,
   pod: podMachine,

@@ -59,8 +59,17 @@ export interface PodMeasurements {
   podEffect(uid: string, effect: PodEffect): Stopwatch;
 }
 
+export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
+
+export interface PluginMeasurements {
+  /** `refused`: an answer came, and not all of it was accepted. */
+  pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void;
+  /** A pod is ended because this plugin named it; in a dry run it is not. */
+  pluginVictim(plugin: string, isDryRun: boolean): void;
+}
+
 /** What the actors tell. */
-export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements {
+export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   /** All pods of the runtime are listed. */
   relist(): Stopwatch;
   /** A pod is evicted because of that signal of the node, or that limit of the pod. */

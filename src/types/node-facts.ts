@@ -1,3 +1,4 @@
+import type { PluginCondition } from './eviction/eviction-plugin.ts';
 import type { Taint } from './kubernetes.ts';
 
 /** Quantities by the name of the resource. */
@@ -16,6 +17,8 @@ export interface OwnNodeFacts {
   readonly allocatable: Amounts;
   /** The pressure conditions that are true now, such as `MemoryPressure`, in the order in which messages list them. */
   readonly conditions: readonly string[];
+  /** What eviction plugins say of the node. Admission asks for the taints that become of it, in a cluster. */
+  readonly pluginConditions?: readonly PluginCondition[];
 }
 
 export interface NodeFacts extends OwnNodeFacts {

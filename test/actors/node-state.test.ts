@@ -33,6 +33,7 @@ function nodeState(syncFrequencyMs = MINUTE_MS): NodeState {
     parts: () => ({
       supervisor: { runtimeProblem },
       eviction: conditions && { conditions: () => conditions ?? [] },
+      plugins: undefined,
       shutdown: isShuttingDown === undefined ? undefined : { isShuttingDown },
       cluster: served && {
         node: () => served,

@@ -13,6 +13,7 @@ const resolved = (flags: RunFlags = {}, file: KubeletConfiguration = {}, host: P
 const node: unknown = expect.any(Object);
 const cluster: unknown = expect.any(Object);
 const shutdown: unknown = expect.any(Object);
+const evictionPlugins: unknown = expect.any(Object);
 const given: unknown = expect.any(Object);
 /** The settings of admission and eviction are tested in load-admission-settings.test.ts and load-eviction-settings.test.ts. */
 const admission = {
@@ -35,6 +36,7 @@ test("without flags and file everything is the kubelet's default", () => {
     cluster,
     server: expect.any(Object),
     shutdown,
+    evictionPlugins,
     given,
     ...admission,
     rootDir: '/var/lib/statelet',
@@ -111,6 +113,7 @@ test('flags win over the file', () => {
     cluster,
     server: expect.any(Object),
     shutdown,
+    evictionPlugins,
     given,
     ...admission,
     rootDir: '/flag/root',

@@ -60,6 +60,14 @@ export class RecordedMeasurements implements Measurements {
     this.told.push(`evicted for ${signal}`);
   }
 
+  pluginAnswered(plugin: string, call: string, result: string): void {
+    this.told.push(`${plugin} ${call}: ${result}`);
+  }
+
+  pluginVictim(plugin: string, isDryRun: boolean): void {
+    this.told.push(`${isDryRun ? 'dry-run victim' : 'victim'} of ${plugin}`);
+  }
+
   renewalFailed(kind: string): void {
     this.told.push(`${kind} certificate not renewed`);
   }

@@ -1,6 +1,9 @@
 /** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import type { PluginsExplanation, PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
 import type { EvictionPlugin, PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+
+export type { PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
 
 export type PluginState = 'Registering' | 'Serving' | 'Failing' | 'Gone';
 
@@ -29,20 +32,6 @@ export interface PluginDirectory {
   stop(): Promise<void>;
 }
 
-/** One pod that is being ended for plugins, for people. */
-export interface PodKillView {
-  readonly uid: string;
-  readonly pod: string;
-  readonly plugin: string;
-  readonly reason: string;
-  readonly killer: string;
-  /** The state of its chart. */
-  readonly state: string;
-  readonly sinceMs: number;
-  /** The latest answer that was no success. */
-  readonly problem: string | undefined;
-}
-
 /** Ends the pods that the rules have chosen. Each kill is a chart. */
 export interface PodKills {
   /** A pod that is being killed already is asked again only with a shorter grace period. */
@@ -58,4 +47,16 @@ export interface PodKills {
 /** The conditions of plugins that count now, in the order of their names. */
 export interface StandingConditions {
   conditions(): readonly PluginCondition[];
+}
+
+/** Eviction by plugins, as the agent sees it. */
+export interface NodePlugins extends StandingConditions {
+  /** The pods of this node are known. */
+  start(): void;
+  /** Resolves when nothing of it goes on. */
+  stop(): Promise<void>;
+  /** Called with each end of a pod, whoever ended it. */
+  podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void;
+  /** What plugins say and what the rules make of it. */
+  view(): PluginsExplanation;
 }

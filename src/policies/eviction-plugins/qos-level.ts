@@ -6,8 +6,8 @@ import { isCriticalPod } from '../pod/pod-kinds.ts';
 export type QosLevel = 'shared_cores' | 'dedicated_cores' | 'reclaimed_cores' | 'system_cores';
 
 const QOS_LEVEL_ANNOTATION = 'katalyst.kubewharf.io/qos_level';
-const SOFT_EVICT_NOTIFY_ANNOTATION = 'katalyst.kubewharf.io/pod_soft_evict_notify';
-const LEVELS: ReadonlySet<string> = new Set<QosLevel>([
+export const SOFT_EVICT_NOTIFY_ANNOTATION = 'katalyst.kubewharf.io/pod_soft_evict_notify';
+export const QOS_LEVELS: ReadonlySet<string> = new Set<QosLevel>([
   'shared_cores',
   'dedicated_cores',
   'reclaimed_cores',
@@ -24,7 +24,7 @@ export function qosLevel(pod: Pod): QosLevel {
 /** As `qosLevel`, but undefined for an unknown one. */
 export function knownQosLevel(pod: Pod): QosLevel | undefined {
   const level = pod.metadata.annotations?.[QOS_LEVEL_ANNOTATION] ?? 'shared_cores';
-  return LEVELS.has(level) ? (level as QosLevel) : undefined;
+  return QOS_LEVELS.has(level) ? (level as QosLevel) : undefined;
 }
 
 /** Whether plugins may end the pod. As in Katalyst, one with an unknown level may be ended, even where it is critical. */

@@ -1,6 +1,7 @@
 /** Which pods would be evicted now, in which order, and by which figures. Nothing is evicted. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Summary } from '../../types/stats.ts';
+import type { PluginsExplanation } from '../eviction-plugins/plugins-explanation.ts';
 import { thresholdsMet } from './met-thresholds.ts';
 import { observe } from './observations.ts';
 import { chooseVictim, type EvictionSettings } from './pass.ts';
@@ -39,6 +40,8 @@ export interface EvictionExplanation {
   /** The pressure conditions that the node has now. */
   readonly conditions: readonly PressureCondition[];
   readonly thresholds: readonly ExplainedThreshold[];
+  /** Only where eviction plugins are enabled. */
+  readonly plugins?: PluginsExplanation;
 }
 
 export interface ExplanationFacts {

@@ -1,5 +1,11 @@
 /** What the parts of the agent tell of their work, as the kubelet's metrics. */
-import type { Measurements, PodEffect, ProbedContainer, Stopwatch } from '../../types/measurements.ts';
+import type {
+  Measurements,
+  PluginCall,
+  PodEffect,
+  ProbedContainer,
+  Stopwatch,
+} from '../../types/measurements.ts';
 import { Counter, Histogram } from './counted.ts';
 import { COUNTED, REQUEST_BOUNDS, RUNTIME_BOUNDS, STORAGE_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
 import type { Labels, Metric } from './metric-text.ts';
@@ -25,6 +31,9 @@ export class AgentMetrics implements Measurements {
   readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
   readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
   readonly #evictions = new Counter(COUNTED.evictions);
+  readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
+  readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
+  readonly #pluginDryRunVictims = new Counter(COUNTED.pluginDryRunVictims);
   readonly #renewalErrors = {
     client: new Counter(COUNTED.clientRenewalErrors),
     serving: new Counter(COUNTED.servingRenewalErrors),
@@ -104,6 +113,14 @@ export class AgentMetrics implements Measurements {
     this.#evictions.add({ eviction_signal: signal });
   }
 
+  pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
+    this.#pluginAnswers.add({ plugin, call, result });
+  }
+
+  pluginVictim(plugin: string, isDryRun: boolean): void {
+    (isDryRun ? this.#pluginDryRunVictims : this.#pluginVictims).add({ plugin });
+  }
+
   renewalFailed(kind: 'client' | 'serving'): void {
     this.#renewalErrors[kind].add();
   }
@@ -145,6 +162,9 @@ export class AgentMetrics implements Measurements {
       this.#relistDuration,
       this.#relistInterval,
       this.#evictions,
+      this.#pluginAnswers,
+      this.#pluginVictims,
+      this.#pluginDryRunVictims,
       client,
       serving,
     ];

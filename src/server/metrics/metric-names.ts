@@ -57,6 +57,18 @@ export const COUNTED = {
     name: 'kubelet_evictions',
     help: '[ALPHA] Cumulative number of pod evictions by eviction signal',
   },
+  pluginAnswers: {
+    name: 'statelet_eviction_plugin_answers_total',
+    help: 'Questions to eviction plugins by what came of them: success, refused, failure.',
+  },
+  pluginVictims: {
+    name: 'statelet_eviction_plugin_victims_total',
+    help: 'Pods that are ended because an eviction plugin named them.',
+  },
+  pluginDryRunVictims: {
+    name: 'statelet_eviction_plugin_dry_run_victims_total',
+    help: 'Pods that eviction plugins on trial have named.',
+  },
   probes: {
     name: 'prober_probe_total',
     help: '[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.',

@@ -1,5 +1,6 @@
 /** What only the owner of the root folder may ask, at the socket in it: what a cluster's API server would otherwise offer. */
 import type { ServerResponse } from 'node:http';
+import { conditionTaintKey } from '../../policies/eviction-plugins/condition-taint-key.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
@@ -32,7 +33,9 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
   ];
 }
 
-function nodeObject({ name, labels, capacity, allocatable, conditions, os, arch }: OwnNodeFacts): object {
+function nodeObject(facts: OwnNodeFacts): object {
+  const { name, labels, capacity, allocatable, conditions, pluginConditions = [], os, arch } = facts;
+  const holding = [...conditions, ...pluginConditions.map(({ name }) => conditionTaintKey(name))];
   return {
     kind: 'Node',
     apiVersion: 'v1',
@@ -40,7 +43,7 @@ function nodeObject({ name, labels, capacity, allocatable, conditions, os, arch 
     status: {
       capacity,
       allocatable,
-      conditions: conditions.map((type) => ({ type, status: 'True' })),
+      conditions: holding.map((type) => ({ type, status: 'True' })),
       nodeInfo: { operatingSystem: os, architecture: arch },
     },
   };

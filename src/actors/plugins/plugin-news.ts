@@ -1,0 +1,103 @@
+/** What a pass over eviction plugins tells people: log lines, events and figures, each once while it lasts. */
+import type { DecidedPass, EvictionPluginsContext } from '../../machines/eviction-plugins-machine.ts';
+import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import {
+  conditionsOf,
+  hardThresholds,
+  NOTHING_OBSERVED,
+  type PluginAnswers,
+  type PluginObservations,
+} from '../../policies/eviction-plugins/plugin-pass.ts';
+import {
+  conditionNews,
+  EVICTION_NOTIFIED,
+  noticeMessage,
+  thresholdText,
+} from '../../policies/eviction-plugins/plugin-messages.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import { type Logger, podFields } from '../../types/logger.ts';
+import type { PluginMeasurements } from '../../types/measurements.ts';
+
+export interface PluginNewsOptions {
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly measurements?: PluginMeasurements;
+  readonly onConditions?: () => void;
+}
+
+export class PluginNews {
+  readonly #options: PluginNewsOptions;
+  #observations: PluginObservations = NOTHING_OBSERVED;
+  /** The plugins with confirmed thresholds. */
+  #confirmed: ReadonlySet<string> = new Set();
+  readonly #refusals = new Lasting();
+  readonly #notices = new Lasting();
+  readonly #trials = new Lasting();
+
+  constructor(options: PluginNewsOptions) {
+    this.#options = options;
+  }
+
+  observed({ observations, nowMs }: EvictionPluginsContext): void {
+    const { logger, onConditions } = this.#options;
+    const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
+    for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
+    const confirmed = hardThresholds(observations, nowMs);
+    for (const [plugin, threshold] of confirmed)
+      if (!this.#confirmed.has(plugin))
+        logger.warn({ plugin }, `Eviction plugins: ${thresholdText(plugin, threshold)}`);
+    this.#confirmed = new Set(confirmed.keys());
+    this.#observations = observations;
+    // While an action runs, the actor's snapshot is the one before.
+    if (news.length > 0 && onConditions) queueMicrotask(onConditions);
+  }
+
+  decided(pass: DecidedPass | undefined): void {
+    if (pass === undefined) return;
+    const { answers, choice } = pass;
+    this.#tellRefused(answers);
+    for (const ruled of choice.ending) this.#tellVictim(ruled);
+    const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
+    for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
+      this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
+    const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
+    for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);
+  }
+
+  #tellRefused(answers: readonly PluginAnswers[]): void {
+    const { logger } = this.#options;
+    const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
+    const named = ({ plugin, sentence }: (typeof all)[number]) => `${plugin} ${sentence}`;
+    for (const { plugin, sentence } of this.#refusals.new(all, named))
+      logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
+  }
+
+  #tellVictim({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
+    const { logger, measurements } = this.#options;
+    measurements?.pluginVictim(plugin, false);
+    logger.info(
+      { ...podFields(pod.metadata), plugin, gracePeriodSeconds },
+      `Eviction plugins: ${pod.metadata.name} is to end: ${reason}`,
+    );
+  }
+
+  #tellTrial({ pod, plugin, reason }: RuledPod): void {
+    const { logger, measurements } = this.#options;
+    measurements?.pluginVictim(plugin, true);
+    logger.info(
+      { ...podFields(pod.metadata), plugin },
+      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${reason}`,
+    );
+  }
+}
+
+/** Tells things apart from those that were there before. */
+class Lasting {
+  #before: ReadonlySet<string> = new Set();
+
+  new<T>(now: readonly T[], keyOf: (one: T) => string): readonly T[] {
+    const before = this.#before;
+    this.#before = new Set(now.map(keyOf));
+    return now.filter((one) => !before.has(keyOf(one)));
+  }
+}
