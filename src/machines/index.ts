@@ -5,12 +5,14 @@ import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
+import { podKillMachine } from './pod-kill-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
 import { shutdownMachine } from './shutdown-machine.ts';
 import { statusWriterMachine } from './status-writer-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
+import { taintsMachine } from './taints-machine.ts';
 
 /** Every machine of the project, by the name under which `statelet charts` prints it. */
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
@@ -21,9 +23,11 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   lease: leaseMachine,
   node: nodeMachine,
   pod: podMachine,
+  podKill: podKillMachine,
   preemption: preemptionMachine,
   probe: probeMachine,
   shutdown: shutdownMachine,
   statusWriter: statusWriterMachine,
   supervisor: supervisorMachine,
+  taints: taintsMachine,
 };

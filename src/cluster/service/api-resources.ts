@@ -44,8 +44,8 @@ const RESOURCES = {
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
 
-/** `token`: created on a service account, a TokenRequest. */
-export type Subresource = 'status' | 'token';
+/** `token`: created on a service account, a TokenRequest. `eviction`: created on a pod, an Eviction of `policy/v1`. */
+export type Subresource = 'status' | 'token' | 'eviction';
 
 /** Objects of one resource, of all namespaces where none is given. */
 export interface Collection {
