@@ -5,6 +5,7 @@ import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
 import { nodeMachine } from './node-machine.ts';
+import { pluginMachine } from './plugin-machine.ts';
 import { podKillMachine } from './pod-kill-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
@@ -22,6 +23,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,
   node: nodeMachine,
+  plugin: pluginMachine,
   pod: podMachine,
   podKill: podKillMachine,
   preemption: preemptionMachine,

@@ -1,8 +1,8 @@
 /** Says that something may have changed at a path. Only reading it again shows what. */
-import { watch, type WatchEventType } from 'node:fs';
+import type { WatchEventType } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { debounce, map, merge, ReplaySubject, take, timer, type Observable } from 'rxjs';
-import { errorMessage } from '../types/errors.ts';
+import { kernelWatch } from '../system/kernel-watch.ts';
 
 export interface PathWatch {
   /** Whether an event has come since the watch began. */
@@ -32,8 +32,8 @@ export function watchPath(path: string): PathWatch {
     watched.changed = true;
     events.next(event);
   };
-  const around = start(dirname(path), (event, file) => here(file) && note(event));
-  const inside = start(path, note);
+  const around = kernelWatch(dirname(path), (event, file) => here(file) && note(event));
+  const inside = kernelWatch(path, note);
   const watched = {
     changed: false,
     failure: inside.failure,
@@ -52,21 +52,3 @@ export function watchPath(path: string): PathWatch {
 
 /** Files that are moved together are read together. */
 const AT_ONCE_MS = 10;
-
-type Watcher = { readonly close: () => void; readonly failure?: string };
-
-/** A failure is no error: a path that cannot be watched is read at intervals. */
-function start(target: string, onChange: (event: WatchEventType, file: string | null) => void): Watcher {
-  try {
-    const watcher = watch(target, onChange).on('error', () => onChange('rename', null));
-    return { close: () => watcher.close() };
-  } catch (error) {
-    return { close: () => undefined, ...(!isAbsence(error) && { failure: errorMessage(error) }) };
-  }
-}
-
-/** Whether a call of `node:fs` failed because the path does not exist. */
-export function isAbsence(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR';
-}

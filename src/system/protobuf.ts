@@ -63,6 +63,13 @@ export const bool: ValueType<boolean> = {
   write: (writer, value) => void writer.bool(value),
 };
 
+export const double: ValueType<number> = {
+  wireType: WireType.Bit64,
+  zero: 0,
+  read: (reader) => reader.double(),
+  write: (writer, value) => void writer.double(value),
+};
+
 /** The names by number. A number without a name is read as the last name. */
 export function enumeration<const N extends string>(names: readonly [N, ...N[]]): ValueType<N> {
   const last = names.at(-1) ?? names[0];

@@ -9,6 +9,12 @@ export function isOutOfSpace(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
+/** Whether a call of `node:fs` failed because the path does not exist. */
+export function isAbsence(error: unknown): boolean {
+  const code = errnoCode(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
 /** Undefined where the path does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {

@@ -3,6 +3,7 @@ import { countsOf, podCalls, requests, sequence, splitAt } from '../../scripts/c
 import { decodeMessage } from '../../scripts/compare/cri-messages.ts';
 import type { RecordedCall } from '../../scripts/compare/recording-proxy.ts';
 import * as methods from '../../src/runtime/cri/messages/methods.ts';
+import type { Method } from '../../src/system/grpc/method.ts';
 
 interface Times {
   readonly atMs?: number;
@@ -12,7 +13,7 @@ interface Times {
 
 /** A call as Statelet's own codec writes it: the description under test is another one. */
 function call<Q, A>(
-  { path, request: asked, response: answered }: methods.Method<Q, A>,
+  { path, request: asked, response: answered }: Method<Q, A>,
   { request, response }: { request: Q; response: A },
   { atMs = 0, endMs = atMs + 1, code = 0 }: Times = {},
 ): RecordedCall {

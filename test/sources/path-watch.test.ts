@@ -2,7 +2,7 @@ import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { firstValueFrom } from 'rxjs';
-import { isAbsence, watchPath, type PathWatch } from '../../src/sources/path-watch.ts';
+import { watchPath, type PathWatch } from '../../src/sources/path-watch.ts';
 import { put, temporaryFolder } from './support.ts';
 
 /** Longer than any test. */
@@ -84,13 +84,4 @@ test('the watch emits at the end of an interval without events; a write by the c
   watching.noteWriting();
   await next(watching);
   expect(watching.changed).toBe(false);
-});
-
-test('a missing file and a file in place of a folder mean absence; other errors do not', () => {
-  const failure = (code: string) => Object.assign(new Error(code), { code });
-  expect(['ENOENT', 'ENOTDIR', 'EACCES'].map((code) => isAbsence(failure(code)))).toEqual([
-    true,
-    true,
-    false,
-  ]);
 });

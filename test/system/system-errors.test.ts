@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { errnoCode, ifThere, isOutOfSpace } from '../../src/system/system-errors.ts';
+import { errnoCode, ifThere, isAbsence, isOutOfSpace } from '../../src/system/system-errors.ts';
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
@@ -18,4 +18,12 @@ test('a path that does not exist is undefined; other errors are passed on', asyn
   expect(await ifThere(readFile('/no/such/file'))).toBeUndefined();
   await expect(ifThere(readFile('/'))).rejects.toMatchObject({ code: 'EISDIR' });
   expect(await ifThere(Promise.resolve('content'))).toBe('content');
+});
+
+test('a missing file and a file in place of a folder mean absence; other errors do not', () => {
+  expect(['ENOENT', 'ENOTDIR', 'EACCES'].map((code) => isAbsence(failure(code)))).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isAbsence } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { fileVersion } from './file-version.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
 import { readManifestPods } from './manifest-pods.ts';
-import { isAbsence } from '../path-watch.ts';
 import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
 
 interface ManifestFile {

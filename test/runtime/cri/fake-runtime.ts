@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import grpc from '@grpc/grpc-js';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { Method } from '../../../src/runtime/cri/messages/methods.ts';
 import * as methods from '../../../src/runtime/cri/messages/methods.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import type { Method } from '../../../src/system/grpc/method.ts';
 
 /** How one call is answered. */
 export type Answer = (server: grpc.Server) => void;

@@ -1,7 +1,7 @@
 /** Errors of calls to a runtime: gRPC's code as the kind, and a message that says what to do, if that is known. */
 import type { ServiceError } from '@grpc/grpc-js';
 import { type ErrorKind, StateletError } from '../../../types/errors.ts';
-import { kindOfCode } from '../../service/grpc-codes.ts';
+import { kindOfCode } from '../../../system/grpc/grpc-codes.ts';
 
 type Answer = Pick<ServiceError, 'code' | 'details'>;
 

@@ -2,7 +2,7 @@ import grpc, { type ClientReadableStream, type ServiceError } from '@grpc/grpc-j
 import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { callError, canceled, closed, deadlineError } from './call-errors.ts';
-import type { Method } from '../messages/methods.ts';
+import type { Method } from '../../../system/grpc/method.ts';
 
 /** The kubelet's limit: a list of many containers with long annotations is larger than gRPC's default of 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

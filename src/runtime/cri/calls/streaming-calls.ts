@@ -3,7 +3,8 @@ import type { CallOptions } from '../../service/runtime-service.ts';
 import type { Streaming, StreamingRuntime } from '../../service/streaming-runtime.ts';
 import type { CallContext } from './call-context.ts';
 import { notDone, notForwarded } from './call-corrections.ts';
-import { ATTACH, EXEC, type Method, PORT_FORWARD } from '../messages/methods.ts';
+import type { Method } from '../../../system/grpc/method.ts';
+import { ATTACH, EXEC, PORT_FORWARD } from '../messages/methods.ts';
 
 /** The calls that are answered with a URL of the runtime's streaming server. */
 export function streamingCalls(context: CallContext): StreamingRuntime {

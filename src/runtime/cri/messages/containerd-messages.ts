@@ -1,5 +1,5 @@
 /** Messages of containerd's own event service: field numbers as in the definitions of containerd's API. */
-import type { Method } from './methods.ts';
+import type { Method } from '../../../system/grpc/method.ts';
 import { field, int, list, message, string } from '../../../system/protobuf.ts';
 
 /** Field 1 of all events of containers and tasks is the id. */

@@ -25,6 +25,7 @@ import {
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
+import type { Method } from '../../../system/grpc/method.ts';
 import type { MessageType } from '../../../system/protobuf.ts';
 import {
   listPodSandboxRequest,
@@ -34,14 +35,6 @@ import {
   runPodSandboxRequest,
 } from './sandbox-messages.ts';
 import { attachRequest, execRequest, portForwardRequest, streamingResponse } from './streaming-messages.ts';
-
-export interface Method<Q, A> {
-  /** The name in errors. */
-  readonly name: string;
-  readonly path: string;
-  readonly request: MessageType<Q>;
-  readonly response: MessageType<A>;
-}
 
 const runtime = <Q, A>(name: string, request: MessageType<Q>, response: MessageType<A>): Method<Q, A> => ({
   name,

@@ -1,0 +1,160 @@
+/** All eviction plugins of this node: those that are built in, and those whose sockets appear in a folder. Each is an actor. */
+import type { ActorOptions, AnyActorRef } from 'xstate';
+import type { pluginMachine } from '../../machines/plugin-machine.ts';
+import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
+import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { HostedPlugin, PluginDirectory } from './plugin-parts.ts';
+import {
+  type ConnectedPlugin,
+  PluginWorker,
+  type PluginWorkerDeps,
+  providePluginMachine,
+  type RegisteredPlugin,
+} from './plugin-worker.ts';
+
+/** How long, and how many of them, plugins that are gone are still shown. */
+const GONE_KEPT_MS = 10 * 60_000;
+const GONE_MAX = 20;
+
+/** Where sockets come from. */
+export interface SocketSource {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface PluginsOptions {
+  /** The folder in which sockets of plugins appear. */
+  readonly registryDir: string;
+  /** No other plugin can take the name of one of these. */
+  readonly builtIn: readonly EvictionPlugin[];
+  readonly connect: (registered: RegisteredPlugin) => ConnectedPlugin;
+  readonly openRegistration: (socketPath: string) => RegistrationClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
+  /** A plugin has come, is gone, or has another state. */
+  readonly onChange?: () => void;
+  /** Default: the folder is watched. */
+  readonly watchSockets?: (listener: SocketListener) => SocketSource;
+}
+
+export class Plugins implements PluginDirectory {
+  readonly #options: PluginsOptions;
+  readonly #deps: PluginWorkerDeps;
+  readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
+  readonly #builtIn: PluginWorker[] = [];
+  /** By the path of the socket, as long as that is there: also those that were replaced. */
+  readonly #bySocket = new Map<string, PluginWorker>();
+  /** Those that have their names. */
+  readonly #byName = new Map<string, PluginWorker>();
+  /** In the order in which they went. */
+  #gone: readonly PluginWorker[] = [];
+  readonly #sockets: SocketSource;
+  #isStopped = false;
+
+  constructor(options: PluginsOptions) {
+    this.#options = options;
+    const { registryDir, builtIn, connect, openRegistration, clock, logger, parent, inspect } = options;
+    this.#deps = {
+      machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
+      connect,
+      openRegistration,
+      builtInNames: new Set(builtIn.map(({ name }) => name)),
+      clock,
+      logger,
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+      onServing: (worker) => this.#serving(worker),
+      onGone: (worker) => this.#released(worker),
+    };
+    const listener: SocketListener = {
+      onFound: (path) => this.#found(path),
+      onGone: (path) => this.#socketGone(path),
+    };
+    this.#sockets =
+      options.watchSockets?.(listener) ??
+      new PluginSockets({ folder: registryDir, clock, logger, ...listener });
+  }
+
+  plugins(): readonly HostedPlugin[] {
+    if (this.#isStopped) return [];
+    return [...this.#byName.values()].filter(({ isAsked }) => isAsked).sort(byOriginAndName);
+  }
+
+  all(): readonly HostedPlugin[] {
+    const oldest = this.#options.clock.now() - GONE_KEPT_MS;
+    this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
+    const here = [...this.#builtIn, ...this.#bySocket.values()].filter((worker) => worker.state() !== 'Gone');
+    return [...here.sort(byOriginAndName), ...this.#gone];
+  }
+
+  start(): void {
+    for (const plugin of this.#options.builtIn) this.#builtIn.push(this.#begin(plugin));
+    this.#sockets.start();
+  }
+
+  /** Resolves when the folder is not read, and nothing is connected any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const workers = [...this.#builtIn, ...this.#bySocket.values()];
+    await Promise.all([this.#sockets.stop(), ...workers.map((worker) => worker.stop())]);
+  }
+
+  #begin(source: EvictionPlugin | string): PluginWorker {
+    const worker = new PluginWorker(source, this.#deps);
+    this.#workerOf.set(worker.actor, worker);
+    const { onChange } = this.#options;
+    if (onChange !== undefined) worker.onChange(onChange);
+    worker.start();
+    return worker;
+  }
+
+  #found(path: string): void {
+    if (!this.#isStopped) this.#bySocket.set(path, this.#begin(path));
+  }
+
+  #socketGone(path: string): void {
+    const worker = this.#bySocket.get(path);
+    this.#bySocket.delete(path);
+    worker?.socketGone();
+  }
+
+  #serving(worker: PluginWorker): void {
+    const { name = '', origin } = worker;
+    const former = this.#byName.get(name);
+    this.#byName.set(name, worker);
+    // One that is there again is not shown as gone.
+    this.#gone = this.#gone.filter((other) => other.name !== name || other.origin !== origin);
+    former?.replaced(origin);
+  }
+
+  #released(worker: PluginWorker): void {
+    const { name = '', wasAsked } = worker;
+    if (wasAsked) this.#gone = [...this.#gone, worker].slice(-GONE_MAX);
+    if (this.#byName.get(name) !== worker) return;
+    this.#byName.delete(name);
+    this.#registerAgain(name, worker);
+  }
+
+  /** A plugin that was replaced, and whose socket is still there, can have its name back. */
+  #registerAgain(name: string, gone: PluginWorker): void {
+    const replaced = [...this.#bySocket].findLast(
+      ([, worker]) => worker !== gone && worker.wasAsked && worker.name === name,
+    );
+    if (replaced !== undefined) this.#found(replaced[0]);
+  }
+}
+
+/** Built-in ones first. */
+function byOriginAndName(a: PluginWorker, b: PluginWorker): number {
+  return Number(b.isBuiltIn) - Number(a.isBuiltIn) || compare(a.plugin.name, b.plugin.name);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,329 @@
+/** The effects of a plugin's actor: its registration, its connection, and what is logged of it. */
+import { basename } from 'node:path';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
+import {
+  judgeOffer,
+  type OfferVerdict,
+  registrationBackOffMs,
+} from '../../policies/eviction-plugins/plugin-registration.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
+import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
+import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { HostedPlugin, PluginState } from './plugin-parts.ts';
+
+const BUILT_IN = 'built-in';
+
+/** A plugin in another process. */
+export type ConnectedPlugin = EvictionPlugin & { close(): void };
+
+export interface RegisteredPlugin {
+  readonly name: string;
+  /** The path of the socket at which it is asked. */
+  readonly endpoint: string;
+}
+
+export interface PluginWorkerDeps {
+  readonly machine: typeof pluginMachine;
+  /** Begins no call that has to be waited for. */
+  readonly connect: (registered: RegisteredPlugin) => ConnectedPlugin;
+  readonly openRegistration: (socketPath: string) => RegistrationClient;
+  readonly builtInNames: ReadonlySet<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
+  /** From now on it has its name, and no other plugin. */
+  readonly onServing: (worker: PluginWorker) => void;
+  readonly onGone: (worker: PluginWorker) => void;
+}
+
+/** One plugin. It holds a connection from when it is taken until it is gone. */
+export class PluginWorker implements HostedPlugin {
+  readonly origin: string;
+  readonly #deps: PluginWorkerDeps;
+  readonly #actor: ActorRefFrom<typeof pluginMachine>;
+  readonly #builtIn: EvictionPlugin | undefined;
+  readonly #timer: Timer;
+  #connection: ConnectedPlugin | undefined;
+  #client: RegistrationClient | undefined;
+  #call: AbortController | undefined;
+  /** The latest call. Never rejects. */
+  #underWay: Promise<void> | undefined;
+  #wasAsked = false;
+  #isStopped = false;
+
+  /** `source`: a plugin of this process, or the path of the socket of another one. */
+  constructor(source: EvictionPlugin | string, deps: PluginWorkerDeps) {
+    const { machine, clock, parent, inspect } = deps;
+    this.#deps = deps;
+    this.#builtIn = typeof source === 'string' ? undefined : source;
+    this.origin = typeof source === 'string' ? source : BUILT_IN;
+    this.#timer = new Timer(clock);
+    this.#actor = createActor(machine, {
+      id: `plugin ${typeof source === 'string' ? source : source.name}`,
+      input: { origin: this.origin, now: clock.now() },
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
+    });
+    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+  }
+
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
+  get plugin(): EvictionPlugin {
+    return this.#builtIn ?? this.#connection ?? notRegistered(this.name ?? basename(this.origin));
+  }
+
+  /** As it names itself; undefined until it has answered. */
+  get name(): string | undefined {
+    return this.#actor.getSnapshot().context.name;
+  }
+
+  get isBuiltIn(): boolean {
+    return this.#builtIn !== undefined;
+  }
+
+  /** Whether it was registered, be it gone or not. */
+  get wasAsked(): boolean {
+    return this.#wasAsked;
+  }
+
+  /** Whether questions are put to it. */
+  get isAsked(): boolean {
+    const snapshot = this.#actor.getSnapshot();
+    return snapshot.status === 'active' && snapshot.hasTag('asked');
+  }
+
+  readonly state = (): PluginState => {
+    const { value, status } = this.#actor.getSnapshot();
+    if (status === 'error') return 'Gone';
+    return typeof value === 'string' ? value : 'Registering';
+  };
+
+  readonly since = (): number => this.#actor.getSnapshot().context.since;
+
+  readonly problem = (): string | undefined => this.#actor.getSnapshot().context.problem;
+
+  readonly answered = (): void => this.#send({ type: 'ANSWERED', now: this.#deps.clock.now() });
+
+  readonly failed = (problem: string): void =>
+    this.#send({ type: 'FAILED', problem, now: this.#deps.clock.now() });
+
+  start(): void {
+    this.#actor.start();
+  }
+
+  /** Calls after each change of the state, until the worker is stopped. */
+  onChange(listener: () => void): void {
+    let former: PluginState | undefined;
+    this.#actor.subscribe(() => {
+      const state = this.state();
+      if (this.#isStopped || state === former) return;
+      former = state;
+      listener();
+    });
+  }
+
+  socketGone(): void {
+    this.#send({ type: 'SOCKET_GONE', now: this.#deps.clock.now() });
+  }
+
+  /** `by`: where the other plugin of its name was registered. */
+  replaced(by: string): void {
+    this.#send({ type: 'REPLACED', by, now: this.#deps.clock.now() });
+  }
+
+  /** Resolves when nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#letGo();
+    if (this.#deps.parent === undefined) this.#actor.stop();
+    await this.#underWay;
+  }
+
+  // Asked by the machine.
+
+  askPlugin(): void {
+    if (this.#builtIn !== undefined) this.#send({ type: 'ACCEPTED', name: this.#builtIn.name });
+    else this.#underWay = this.#register();
+  }
+
+  tell(refusal: string | undefined): void {
+    if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#deps.clock.now() });
+    else this.#underWay = this.#notify(refusal);
+  }
+
+  armRetry({ failures }: PluginContext): void {
+    this.#timer.arm(registrationBackOffMs(failures), () => this.#send({ type: 'RETRY_DUE' }));
+  }
+
+  disarmTimer(): void {
+    this.#timer.disarm();
+  }
+
+  endCall(): void {
+    this.#call?.abort(new StateletError('Canceled', 'the registration has ended'));
+    this.#call = undefined;
+    this.#client?.close();
+    this.#client = undefined;
+  }
+
+  serve(): void {
+    this.#wasAsked = true;
+    this.#deps.onServing(this);
+  }
+
+  release(): void {
+    this.#letGo();
+    this.#deps.onGone(this);
+  }
+
+  reportProblem({ problem: former }: PluginContext, event: PluginEvent): void {
+    if (!('problem' in event)) return;
+    const level = event.problem === former ? 'debug' : 'warn';
+    this.#log(level, `is not registered, and is asked again later: ${event.problem}`);
+  }
+
+  reportServing({ since }: PluginContext): void {
+    if (this.#builtIn !== undefined) return;
+    const waitedMs = this.#deps.clock.now() - since;
+    this.#log('info', `is registered${waitedMs > 0 ? ` after ${shortDuration(waitedMs)}` : ''}`);
+  }
+
+  reportUntold(event: PluginEvent): void {
+    if (event.type === 'NOT_TOLD')
+      this.#log('warn', `could not be told whether it is registered: ${event.problem}`);
+  }
+
+  reportFailing(event: PluginEvent): void {
+    if (event.type === 'FAILED')
+      this.#log('warn', `fails, and is asked again in each pass: ${event.problem}`, event.now);
+  }
+
+  reportRecovery({ since, problem, failures }: PluginContext): void {
+    const lasted = shortDuration(Math.max(0, this.#deps.clock.now() - since));
+    const questions = failures === 1 ? '1 question' : `${failures} questions`;
+    this.#log(
+      'info',
+      `answers again after ${lasted} and ${questions} without an answer, the last: ${problem ?? ''}`,
+    );
+  }
+
+  /** A socket that never was a plugin here goes without a word. */
+  reportGone(event: PluginEvent): void {
+    if (!this.#wasAsked) return;
+    const why = event.type === 'REPLACED' ? `replaced by the plugin at ${event.by}` : 'its socket is gone';
+    this.#log('info', `is not asked any more: ${why}`);
+  }
+
+  async #register(): Promise<void> {
+    const { openRegistration, clock, builtInNames } = this.#deps;
+    const { signal } = (this.#call = new AbortController());
+    let event: PluginEvent;
+    try {
+      this.#client = openRegistration(this.origin);
+      const info = await askForInfo(this.#client, { clock, signal });
+      if (signal.aborted) return;
+      event = this.#taken(judgeOffer(info, this.origin, builtInNames));
+    } catch (error) {
+      event = { type: 'NOT_ANSWERED', problem: errorMessage(error) };
+    }
+    if (!signal.aborted) this.#send(event);
+  }
+
+  #taken(verdict: OfferVerdict): PluginEvent {
+    const { name } = verdict;
+    if (verdict.kind === 'refused') return { type: 'REFUSED', name, problem: verdict.problem };
+    try {
+      this.#connection = this.#deps.connect({ name, endpoint: verdict.endpoint });
+      return { type: 'ACCEPTED', name };
+    } catch (error) {
+      return {
+        type: 'REFUSED',
+        name,
+        problem: `plugin registration failed with err: ${errorMessage(error)}`,
+      };
+    }
+  }
+
+  async #notify(refusal: string | undefined): Promise<void> {
+    const { clock } = this.#deps;
+    const [client, signal] = [this.#client, this.#call?.signal];
+    if (client === undefined || signal === undefined) return;
+    let problem: string | undefined;
+    try {
+      await tellStatus(client, refusal, { clock, signal });
+    } catch (error) {
+      problem = errorMessage(error);
+    }
+    if (signal.aborted) return;
+    const now = clock.now();
+    this.#send(problem === undefined ? { type: 'TOLD', now } : { type: 'NOT_TOLD', problem, now });
+  }
+
+  #letGo(): void {
+    this.#timer.disarm();
+    this.endCall();
+    this.#connection?.close();
+  }
+
+  #send(event: PluginEvent): void {
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+  }
+
+  /** `since`: when the state began that the line is about. */
+  #log(level: keyof Logger, what: string, since = this.since()): void {
+    const { name } = this;
+    const fields = {
+      ...(name !== undefined && { plugin: name }),
+      ...(this.#builtIn === undefined && { socket: this.origin }),
+      since: new Date(since).toISOString(),
+    };
+    const who = name === undefined ? `The eviction plugin at ${this.origin}` : `The eviction plugin ${name}`;
+    this.#deps.logger[level](fields, `${who} ${what}`);
+  }
+
+  #failed(error: unknown): void {
+    const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
+    this.#deps.logger.error({ socket: this.origin, err: error }, message);
+    this.release();
+  }
+}
+
+function notRegistered(name: string): EvictionPlugin {
+  const refuse = () =>
+    Promise.reject(new StateletError('FailedPrecondition', 'the plugin is not registered'));
+  return { name, thresholdMet: refuse, getTopEvictionPods: refuse, getEvictPods: refuse };
+}
+
+/** The plugin machine with its effects, which are those of the worker that `workerOf` names. */
+export function providePluginMachine(
+  workerOf: (actor: AnyActorRef) => PluginWorker | undefined,
+): typeof pluginMachine {
+  return pluginMachine.provide({
+    actions: {
+      askPlugin: ({ self }) => workerOf(self)?.askPlugin(),
+      tellAccepted: ({ self }) => workerOf(self)?.tell(undefined),
+      tellRefused: ({ context, self }) => workerOf(self)?.tell(context.problem ?? ''),
+      endCall: ({ self }) => workerOf(self)?.endCall(),
+      armRetry: ({ context, self }) => workerOf(self)?.armRetry(context),
+      disarmTimer: ({ self }) => workerOf(self)?.disarmTimer(),
+      serve: ({ self }) => workerOf(self)?.serve(),
+      release: ({ self }) => workerOf(self)?.release(),
+      reportProblem: ({ context, event, self }) => workerOf(self)?.reportProblem(context, event),
+      reportServing: ({ context, self }) => workerOf(self)?.reportServing(context),
+      reportUntold: ({ event, self }) => workerOf(self)?.reportUntold(event),
+      reportFailing: ({ event, self }) => workerOf(self)?.reportFailing(event),
+      reportRecovery: ({ context, self }) => workerOf(self)?.reportRecovery(context),
+      reportGone: ({ event, self }) => workerOf(self)?.reportGone(event),
+    },
+  });
+}

@@ -1,0 +1,179 @@
+/**
+ * One eviction plugin as a statechart, from the moment its socket is found until it is gone: whether it can be asked, and how it
+ * answers. What it must say of itself is decided by src/policies/eviction-plugins/plugin-registration.ts.
+ *
+ * The actor keeps to this: `askPlugin` is answered by one of ACCEPTED, REFUSED and NOT_ANSWERED; `tellAccepted` and `tellRefused` by one
+ * of TOLD and NOT_TOLD; RETRY_DUE is sent when the armed timer has run out. After `endCall` there is no answer. ANSWERED and FAILED
+ * are sent once for each question that is put to a plugin.
+ */
+import { assign, setup } from 'xstate';
+import { asksOf } from './ask.ts';
+
+export interface PluginInput {
+  /** `built-in`, or the path of its socket. */
+  readonly origin: string;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+export interface PluginContext {
+  readonly origin: string;
+  /** As it names itself; undefined until it has answered. */
+  readonly name: string | undefined;
+  /** When the present state was entered: one of Registering, Serving, Failing and Gone. Unix ms. */
+  readonly since: number;
+  /** Why it is not registered, fails or is gone; undefined while it serves. */
+  readonly problem: string | undefined;
+  /** Tries in a row that did not register it, or questions in a row that it did not answer. */
+  readonly failures: number;
+}
+
+export type PluginEvent =
+  /** It is one that can be asked. */
+  | { readonly type: 'ACCEPTED'; readonly name: string }
+  /** It has said what it is, and is not taken. */
+  | { readonly type: 'REFUSED'; readonly name: string; readonly problem: string }
+  /** It does not listen, does not answer, or not with what can be read. */
+  | { readonly type: 'NOT_ANSWERED'; readonly problem: string }
+  | { readonly type: 'TOLD'; readonly now: number }
+  | { readonly type: 'NOT_TOLD'; readonly problem: string; readonly now: number }
+  | { readonly type: 'RETRY_DUE' }
+  | { readonly type: 'ANSWERED'; readonly now: number }
+  | { readonly type: 'FAILED'; readonly problem: string; readonly now: number }
+  | { readonly type: 'SOCKET_GONE'; readonly now: number }
+  /** Another plugin of its name was registered. `by`: the path of its socket. */
+  | { readonly type: 'REPLACED'; readonly by: string; readonly now: number };
+
+/** What other parts may ask: whether questions are put to it. */
+export type PluginTag = 'asked';
+
+function initialContext({ input }: { input: PluginInput }): PluginContext {
+  return { origin: input.origin, name: undefined, since: input.now, problem: undefined, failures: 0 };
+}
+
+const ask = asksOf('plugin', 'src/actors/plugins/plugin-worker.ts');
+
+export const pluginMachine = setup({
+  types: {
+    context: {} as PluginContext,
+    events: {} as PluginEvent,
+    input: {} as PluginInput,
+    tags: {} as PluginTag,
+  },
+  actions: {
+    recordName: assign({
+      name: ({ context, event }) => ('name' in event ? event.name : context.name),
+    }),
+    recordFailure: assign(({ context, event }) => ({
+      problem: 'problem' in event ? event.problem : context.problem,
+      failures: context.failures + 1,
+    })),
+    recordServing: assign(({ context, event }) => ({
+      since: 'now' in event ? event.now : context.since,
+      problem: undefined,
+      failures: 0,
+    })),
+    recordFailing: assign(({ context, event }) => ({
+      since: 'now' in event ? event.now : context.since,
+      problem: 'problem' in event ? event.problem : context.problem,
+      failures: 1,
+    })),
+    recordGone: assign(({ context, event }) => ({
+      since: 'now' in event ? event.now : context.since,
+      problem: event.type === 'REPLACED' ? `replaced by the plugin at ${event.by}` : 'its socket is gone',
+    })),
+
+    // Asked of the actor. Reports come before the change is recorded: the context says what was before, the event what is new.
+    askPlugin: ask(),
+    tellAccepted: ask(),
+    tellRefused: ask(),
+    endCall: ask(),
+    armRetry: ask(),
+    disarmTimer: ask(),
+    serve: ask(),
+    release: ask(),
+    reportProblem: ask(),
+    reportServing: ask(),
+    reportUntold: ask(),
+    reportFailing: ask(),
+    reportRecovery: ask(),
+    reportGone: ask(),
+  },
+}).createMachine({
+  id: 'plugin',
+  description: 'One eviction plugin: its registration, and how it answers',
+  context: initialContext,
+  initial: 'Registering',
+  on: {
+    SOCKET_GONE: { actions: ['reportGone', 'recordGone'], target: '.Gone' },
+    REPLACED: { actions: ['reportGone', 'recordGone'], target: '.Gone' },
+  },
+  states: {
+    Registering: {
+      description: 'It is there, and is not asked for pods yet',
+      initial: 'Asking',
+      exit: ['endCall'],
+      states: {
+        Asking: {
+          description: 'It is asked for its type, its name and its versions. A built-in one is taken at once',
+          entry: ['askPlugin'],
+          on: {
+            ACCEPTED: { actions: ['recordName'], target: 'Accepting' },
+            REFUSED: { actions: ['recordName', 'reportProblem', 'recordFailure'], target: 'Refusing' },
+            NOT_ANSWERED: { actions: ['reportProblem', 'recordFailure'], target: 'BackingOff' },
+          },
+        },
+        Accepting: {
+          description:
+            'It is told that it is registered. If that does not reach it, it is asked nevertheless',
+          entry: ['tellAccepted'],
+          on: {
+            TOLD: { actions: ['serve', 'reportServing', 'recordServing'], target: '#plugin.Serving' },
+            NOT_TOLD: {
+              actions: ['reportUntold', 'serve', 'reportServing', 'recordServing'],
+              target: '#plugin.Serving',
+            },
+          },
+        },
+        Refusing: {
+          description: 'It is told why it is not registered',
+          entry: ['tellRefused'],
+          on: {
+            TOLD: { target: 'BackingOff' },
+            NOT_TOLD: { actions: ['reportUntold'], target: 'BackingOff' },
+          },
+        },
+        BackingOff: {
+          description:
+            'It was refused, or did not answer: waits before it is asked again, as long as its socket is there',
+          entry: ['endCall', 'armRetry'],
+          exit: ['disarmTimer'],
+          on: {
+            RETRY_DUE: { target: 'Asking' },
+          },
+        },
+      },
+    },
+    Serving: {
+      description: 'It is asked for pods, and answers',
+      tags: ['asked'],
+      on: {
+        FAILED: { actions: ['reportFailing', 'recordFailing'], target: 'Failing' },
+      },
+    },
+    Failing: {
+      description:
+        'It did not answer the latest question, or not with what can be read: it is asked again in each pass',
+      tags: ['asked'],
+      on: {
+        ANSWERED: { actions: ['reportRecovery', 'recordServing'], target: 'Serving' },
+        FAILED: { actions: ['recordFailure'] },
+      },
+    },
+    Gone: {
+      description: 'Its socket is gone, or another plugin has its name: it is not asked any more',
+      type: 'final',
+      entry: ['release'],
+    },
+  },
+});

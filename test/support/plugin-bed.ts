@@ -1,0 +1,118 @@
+/** All plugins of a node without sockets and processes: the test says which sockets are there and what the plugins answer. */
+import { type ConnectedPlugin, type RegisteredPlugin } from '../../src/actors/plugins/plugin-worker.ts';
+import { Plugins, type PluginsOptions } from '../../src/actors/plugins/plugin-directory.ts';
+import type { HostedPlugin } from '../../src/actors/plugins/plugin-parts.ts';
+import type { SocketListener } from '../../src/plugins/registration/plugin-sockets.ts';
+import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import type { EvictionPlugin } from '../../src/types/eviction/eviction-plugin.ts';
+import { FakeRegistration, RSS_INFO } from './fake-registration.ts';
+import { type LogLine, recordingLogger } from './recording-logger.ts';
+
+/** A plugin that chooses no pods. */
+export function idlePlugin(name: string): EvictionPlugin {
+  return {
+    name,
+    thresholdMet: () =>
+      Promise.resolve({
+        metType: 'NOT_MET',
+        scope: '',
+        thresholdValue: 0,
+        observedValue: 0,
+        gracePeriodSeconds: 0,
+        candidatePods: [],
+      }),
+    getTopEvictionPods: () => Promise.resolve({ targetPods: [] }),
+    getEvictPods: () => Promise.resolve({ evictPods: [] }),
+  };
+}
+
+export class PluginBed {
+  readonly clock = new VirtualClock();
+  readonly plugins: Plugins;
+  readonly lines: readonly LogLine[];
+  /** Endpoints of connections that are open. */
+  readonly connected: string[] = [];
+  /** Thrown instead of the next connection. */
+  connectError: Error | undefined;
+  changes = 0;
+  readonly #registrations = new Map<string, FakeRegistration>();
+  #listener: SocketListener | undefined;
+
+  constructor(options: Partial<PluginsOptions> = {}) {
+    const { logger, lines } = recordingLogger();
+    this.lines = lines;
+    this.plugins = new Plugins({
+      registryDir: '/nonexistent',
+      builtIn: [],
+      connect: (registered) => this.#connect(registered),
+      openRegistration: (path) => this.at(path).open(),
+      clock: this.clock,
+      logger,
+      onChange: () => (this.changes += 1),
+      watchSockets: (listener) => {
+        this.#listener = listener;
+        return { start: () => undefined, stop: () => Promise.resolve() };
+      },
+      ...options,
+    });
+    this.plugins.start();
+  }
+
+  /** The registration service at that path. */
+  at(path: string): FakeRegistration {
+    const registration = this.#registrations.get(path) ?? new FakeRegistration();
+    this.#registrations.set(path, registration);
+    return registration;
+  }
+
+  appear(path: string): void {
+    this.#listener?.onFound(path);
+  }
+
+  disappear(path: string): void {
+    this.#listener?.onGone(path);
+  }
+
+  /** Brings a socket whose plugin is registered under that name. */
+  async register(path: string, name = RSS_INFO.name): Promise<HostedPlugin> {
+    this.appear(path);
+    this.at(path).answer({ name });
+    await settled();
+    this.at(path).hear();
+    await settled();
+    return this.hosted(path);
+  }
+
+  /** The latest plugin of that socket. */
+  hosted(origin: string): HostedPlugin {
+    const hosted = this.plugins.all().find((plugin) => plugin.origin === origin);
+    if (hosted === undefined) throw new Error(`there is no plugin at ${origin}`);
+    return hosted;
+  }
+
+  /** `NAME STATE`, of all. */
+  states(): readonly string[] {
+    return this.plugins.all().map((hosted) => `${hosted.plugin.name} ${hosted.state()}`);
+  }
+
+  asked(): readonly string[] {
+    return this.plugins.plugins().map(({ plugin }) => plugin.name);
+  }
+
+  /** Clients of registration services and timers that are still there. */
+  get held(): number {
+    const clients = [...this.#registrations.values()].reduce((sum, { connections }) => sum + connections, 0);
+    return clients + this.clock.armed;
+  }
+
+  #connect({ name, endpoint }: RegisteredPlugin): ConnectedPlugin {
+    if (this.connectError !== undefined) throw this.connectError;
+    this.connected.push(endpoint);
+    let isOpen = true;
+    const close = () => {
+      if (isOpen) this.connected.splice(this.connected.indexOf(endpoint), 1);
+      isOpen = false;
+    };
+    return { ...idlePlugin(name), close };
+  }
+}
