@@ -9,7 +9,8 @@ import type { CertificateManager } from './actors/cluster/certificate-manager.ts
 import { EventSender } from './actors/cluster/event-sender.ts';
 import { type NodeCredentials, openNodeCredentials } from './actors/cluster/node-credentials.ts';
 import { openApiClients } from './cluster/client/open-api-clients.ts';
-import type { ApiClients } from './cluster/service/api-server.ts';
+import { KubeconfigCredentials } from './cluster/credentials/kubeconfig-credentials.ts';
+import type { ApiClients, ApiServer } from './cluster/service/api-server.ts';
 import { ServerObjects } from './cluster/objects/server-objects.ts';
 import { ofThisMachine } from './cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from './cluster/watches/runtime-class-watch.ts';
@@ -33,6 +34,7 @@ const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process
 /** Questions whose a token is, and who may what. */
 const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
 const nothing = () => undefined;
+const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
 const TIMING = { clock: systemClock, random: Math.random };
 
 export interface ClusterDeps {
@@ -52,6 +54,17 @@ interface JoiningAgent {
   readonly nodeHealth: () => NodeHealth;
   /** Of the node's own server, as the node object tells it. */
   readonly port: number;
+}
+
+/** What eviction by plugins needs of the cluster. */
+export interface PluginCluster {
+  /** With the rights of the node. */
+  readonly pods: ApiServer;
+  /** With the right to change taints, where such credentials are set. */
+  readonly taints: ApiServer;
+  /** The node's own object, as it was told last; undefined while it is not known, or is of another machine. */
+  readonly node: () => Node | undefined;
+  close(): void;
 }
 
 export class Cluster {
@@ -140,12 +153,11 @@ export class Cluster {
     { logger, inspect, onGiveUp, measurements }: ClusterDeps,
   ): Promise<Cluster> {
     const { cluster: settings, rootDir, nodeName } = config;
-    const silent = { answered: nothing, unauthorized: nothing, failed: nothing };
     const credentials = await openNodeCredentials({
       settings,
       certDir: settings.certDir || join(rootDir, 'pki'),
       nodeName,
-      connect: (others) => openApiClients(others, silent, { userAgent: USER_AGENT }),
+      connect: (others) => openApiClients(others, SILENT, { userAgent: USER_AGENT }),
       onGiveUp,
       logger,
       ...TIMING,
@@ -194,6 +206,21 @@ export class Cluster {
     });
   }
 
+  /**
+   * What eviction by plugins asks of the server. `taintsKubeconfig`: with whose rights taints of the node are written; empty: with the
+   * node's own.
+   */
+  openEvictions(taintsKubeconfig: string): PluginCluster {
+    const { main } = this.#clients;
+    const others = taintsKubeconfig === '' ? undefined : this.#openWith(taintsKubeconfig);
+    return {
+      pods: main,
+      taints: others?.main ?? main,
+      node: () => this.#agent?.ownNode(),
+      close: () => others?.close(),
+    };
+  }
+
   /** The part of the agent in the cluster. */
   join(core: AgentCore, { os, arch }: OwnNodeFacts): ClusterParts {
     const { cluster: settings, nodeName, nodeLabels, registerWithTaints } = this.#config;
@@ -225,6 +252,12 @@ export class Cluster {
   certificateEnds(): { readonly client: number | undefined; readonly serving: number | undefined } {
     const { client, serving } = this.#credentials;
     return { client: client?.current()?.facts.notAfter, serving: serving?.current()?.facts.notAfter };
+  }
+
+  /** Whether this server answers says nothing about the credentials of the node. */
+  #openWith(kubeconfig: string): ApiClients & { close(): void } {
+    const credentials = new KubeconfigCredentials(kubeconfig, { clock: systemClock, logger: this.#logger });
+    return openApiClients(credentials, SILENT, { userAgent: USER_AGENT });
   }
 
   /** Not known before the machine has been read. */

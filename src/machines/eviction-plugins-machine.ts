@@ -90,7 +90,6 @@ export const evictionPluginsMachine = setup({
   },
   guards: {
     asksNone: ({ event }) => event.type === 'PASS_DUE' && event.plugins.length === 0,
-    isAwaited: ({ context, event }) => context.awaited.some((plugin) => plugin === answering(event)),
     isLastAwaited: ({ context, event }) => context.awaited.every((plugin) => plugin === answering(event)),
     hasHardThreshold: ({ context }) => hardThresholds(context.observations, context.nowMs).size > 0,
     hasPodsToEnd: ({ event }) =>
@@ -172,7 +171,7 @@ export const evictionPluginsMachine = setup({
       on: {
         PLUGIN_ANSWERED: [
           { guard: 'isLastAwaited', actions: ['recordAnswers'], target: 'Confirming' },
-          { guard: 'isAwaited', actions: ['recordAnswers'] },
+          { actions: ['recordAnswers'] },
         ],
       },
     },
@@ -194,7 +193,7 @@ export const evictionPluginsMachine = setup({
           on: {
             TOP_PODS_ANSWERED: [
               { guard: 'isLastAwaited', actions: ['recordTopPods'], target: 'ByRules' },
-              { guard: 'isAwaited', actions: ['recordTopPods'] },
+              { actions: ['recordTopPods'] },
             ],
           },
         },

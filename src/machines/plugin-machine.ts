@@ -4,7 +4,7 @@
  *
  * The actor keeps to this: `askPlugin` is answered by one of ACCEPTED, REFUSED and NOT_ANSWERED; `tellAccepted` and `tellRefused` by one
  * of TOLD and NOT_TOLD; RETRY_DUE is sent when the armed timer has run out. After `endCall` there is no answer. ANSWERED and FAILED
- * are sent once for each question that is put to a plugin.
+ * tell what came of questions that were put to the plugin together.
  */
 import { assign, setup } from 'xstate';
 import { asksOf } from './ask.ts';
@@ -24,7 +24,7 @@ export interface PluginContext {
   readonly since: number;
   /** Why it is not registered, fails or is gone; undefined while it serves. */
   readonly problem: string | undefined;
-  /** Tries in a row that did not register it, or questions in a row that it did not answer. */
+  /** How often in a row it was not registered, or failed to answer. */
   readonly failures: number;
 }
 

@@ -127,6 +127,7 @@ type AgentExtras = Partial<
     | 'eviction'
     | 'measurements'
     | 'cluster'
+    | 'plugins'
   >
 >;
 

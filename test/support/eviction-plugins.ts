@@ -42,7 +42,7 @@ export const condition = (name: string, more: Partial<PluginCondition> = {}): Pl
   ...more,
 });
 
-export function met<P>(more: Partial<ThresholdMetAnswer<P>> = {}): ThresholdMetAnswer<P> {
+export function met<P = never>(more: Partial<ThresholdMetAnswer<P>> = {}): ThresholdMetAnswer<P> {
   return {
     metType: 'HARD_MET',
     scope: 'memory',

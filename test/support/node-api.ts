@@ -97,7 +97,11 @@ export class NodeApi implements ApiServer {
     options?: RequestOptions,
   ): Promise<T> {
     await this.#asked('patch', target, patch, options);
-    const patched = applyStrategicMergePatch(this.#existing(target), patch, NODE_RULES);
+    const { resourceVersion } = (patch as ApiObject).metadata ?? {};
+    const existing = this.#existing(target);
+    const isOther = resourceVersion !== undefined && resourceVersion !== existing.metadata?.resourceVersion;
+    if (isOther) throw refusal('Conflict');
+    const patched = applyStrategicMergePatch(existing, patch, NODE_RULES);
     this.putNode(patched as unknown as Node);
     return this.node as ApiObject as T;
   }

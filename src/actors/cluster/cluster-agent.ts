@@ -101,6 +101,11 @@ export class ClusterAgent implements ClusterParts {
     return this.#node.node;
   }
 
+  /** As `node`; undefined where it is of another machine. */
+  ownNode(): Node | undefined {
+    return this.#isOfOtherMachine ? undefined : this.#node.node;
+  }
+
   async freshNode(): Promise<Node> {
     const { clients, registration } = this.#options;
     const target = { resource: 'nodes', name: registration.nodeName } as const;
@@ -239,7 +244,7 @@ export class ClusterAgent implements ClusterParts {
       desired,
       deleted,
       nodeName: registration.nodeName,
-      node: () => (this.#isOfOtherMachine ? undefined : this.#node.node),
+      node: () => this.ownNode(),
       clock,
       logger,
     });

@@ -19,6 +19,8 @@ import type { HostedPlugin, PluginState } from './plugin-parts.ts';
 
 const BUILT_IN = 'built-in';
 
+const TOLD_AGAIN_MS = 10 * 60_000;
+
 /** A plugin in another process. */
 export type ConnectedPlugin = EvictionPlugin & { close(): void };
 
@@ -56,6 +58,10 @@ export class PluginWorker implements HostedPlugin {
   /** The latest call. Never rejects. */
   #underWay: Promise<void> | undefined;
   #wasAsked = false;
+  /** The latest problem that was a warning. */
+  #told: { readonly problem: string; readonly at: number } | undefined;
+  /** Whether the present failure was a warning. */
+  #isTold = false;
   #isStopped = false;
 
   /** `source`: a plugin of this process, or the path of the socket of another one. */
@@ -203,18 +209,20 @@ export class PluginWorker implements HostedPlugin {
       this.#log('warn', `could not be told whether it is registered: ${event.problem}`);
   }
 
+  /** A plugin that answers one question and fails with the next changes its state in each pass: the same problem is a line once in a while. */
   reportFailing(event: PluginEvent): void {
-    if (event.type === 'FAILED')
-      this.#log('warn', `fails, and is asked again in each pass: ${event.problem}`, event.now);
+    if (event.type !== 'FAILED') return;
+    const { problem, now } = event;
+    this.#isTold = problem !== this.#told?.problem || now - this.#told.at >= TOLD_AGAIN_MS;
+    if (this.#isTold) this.#told = { problem, at: now };
+    this.#log(this.#isTold ? 'warn' : 'debug', `fails, and is asked again in each pass: ${problem}`, now);
   }
 
   reportRecovery({ since, problem, failures }: PluginContext): void {
     const lasted = shortDuration(Math.max(0, this.#deps.clock.now() - since));
-    const questions = failures === 1 ? '1 question' : `${failures} questions`;
-    this.#log(
-      'info',
-      `answers again after ${lasted} and ${questions} without an answer, the last: ${problem ?? ''}`,
-    );
+    const times = failures === 1 ? '1 failure' : `${failures} failures`;
+    const level = this.#isTold ? 'info' : 'debug';
+    this.#log(level, `answers again after ${lasted} and ${times}, the last: ${problem ?? ''}`);
   }
 
   /** A socket that never was a plugin here goes without a word. */

@@ -62,15 +62,23 @@ export function checkedThreshold(
 ): Checked<ThresholdMetAnswer> {
   const refusals = new Refusals();
   const condition = refusals.accepted(answer.condition);
-  const { condition: _, candidatePods, ...values } = answer;
-  const problem = answer.metType === 'NOT_MET' ? undefined : thresholdProblem(answer);
+  const { metType, scope, thresholdValue, observedValue, gracePeriodSeconds, candidatePods } = answer;
+  const problem = metType === 'NOT_MET' ? undefined : thresholdProblem(answer);
   if (problem !== undefined) {
     refusals.add(`its threshold: ${problem}`);
     return refusals.nothing();
   }
   // Pods that never go may be among those that it would choose from: nothing is done to these.
   const candidates = candidatePods.flatMap((named) => refusals.found(named, known(named, node)) ?? []);
-  return refusals.checked({ ...values, candidatePods: candidates, ...(condition && { condition }) });
+  return refusals.checked({
+    metType,
+    scope,
+    thresholdValue,
+    observedValue,
+    gracePeriodSeconds,
+    candidatePods: candidates,
+    ...(condition && { condition }),
+  });
 }
 
 export function checkedTopPods(

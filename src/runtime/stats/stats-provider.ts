@@ -6,6 +6,7 @@ import { qosCgroups, type QOSCgroups } from '../../policies/cgroups/cgroup-names
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
@@ -29,6 +30,7 @@ import {
 } from './memory-watch.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
+import { NodeMemoryReader } from './node-memory-reader.ts';
 import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
 import { PodNetworks } from './pod-network.ts';
@@ -77,6 +79,8 @@ export interface StatsProvider {
   ): Watch;
   /** How long tasks of this machine wait for a resource. */
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
+  /** What eviction plugins judge the machine's memory by. */
+  readonly nodeMemory: NodeMemoryFigures;
   /** Which of the node's file systems are the same one. Rejects if the runtime does not tell. */
   diskLayout(): Promise<DiskLayout>;
   /** Resolves when no measurement is under way. */
@@ -107,6 +111,7 @@ export function openStatsProvider(options: StatsProviderOptions): StatsProvider 
 }
 
 class KernelStats implements StatsProvider {
+  readonly nodeMemory: NodeMemoryReader;
   readonly #options: StatsProviderOptions;
   readonly #tree: CgroupTree | undefined;
   readonly #groups: CgroupStats | undefined;
@@ -130,6 +135,7 @@ class KernelStats implements StatsProvider {
     this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
+    this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, qosGroups: this.#qosGroups, root });
     const kubepods = this.#qosGroups?.kubepods;
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createActor, createMachine } from 'xstate';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { RSS_INFO } from '../../support/fake-registration.ts';
 import { idlePlugin, PluginBed } from '../../support/plugin-bed.ts';
@@ -191,8 +192,25 @@ describe('a plugin that serves', () => {
     ]);
     expect(messages().slice(1)).toEqual([
       'warn: The eviction plugin rss fails, and is asked again in each pass: timeout',
-      'info: The eviction plugin rss answers again after 1m5s and 2 questions without an answer, the last: nonsense',
+      'info: The eviction plugin rss answers again after 1m5s and 2 failures, the last: nonsense',
     ]);
+  });
+
+  test('and fails in each pass with one of its questions is a line once in ten minutes, and at once for another problem', async () => {
+    const hosted = await bed.register(A);
+    const before = bed.lines.length;
+    const loud = () => bed.lines.slice(before).filter(({ level }) => level !== 'debug').length;
+    for (let pass = 0; pass < 5; pass += 1) {
+      hosted.failed('no top pods');
+      hosted.answered();
+    }
+    expect(loud()).toBe(2);
+    hosted.failed('timeout');
+    expect(loud()).toBe(3);
+    await bed.clock.advance(10 * MINUTE_MS);
+    hosted.answered();
+    hosted.failed('timeout');
+    expect(loud()).toBe(5);
   });
 
   test('is gone with its socket: its connection is closed, and it is still shown for a while', async () => {
@@ -275,6 +293,23 @@ describe('two plugins of one name', () => {
     await bed.clock.advance(5 * MINUTE_MS);
     expect([bed.at(A).tries, bed.at(B).tries]).toEqual([1, 1]);
   });
+});
+
+test('with a parent, whose system they belong to, nothing is left either', async () => {
+  const parent = createActor(createMachine({})).start();
+  bed = new PluginBed({ parent, builtIn: [idlePlugin('own')] });
+  const hosted = await bed.register(A);
+  bed.disappear(A);
+  await bed.register(B);
+  await bed.plugins.stop();
+  bed.hosted(B).failed('late');
+  expect([hosted.state(), bed.plugins.plugins(), parent.getSnapshot().status]).toEqual([
+    'Gone',
+    [],
+    'active',
+  ]);
+  expect([bed.held, bed.connected]).toEqual([0, []]);
+  parent.stop();
 });
 
 test('of plugins that are gone only the latest are kept', async () => {

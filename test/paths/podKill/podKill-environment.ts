@@ -54,11 +54,12 @@ export function podKillEnvironment(asked: Asked): Environment<typeof podKillMach
     input: { pod: { uid, name, namespace }, gracePeriodSeconds: 30 },
     events: EVENTS,
     possible: (state) => (asked === 'server' ? ofServer(state) : ofNode(state)),
-    label: ({ value, context }) => [value, ...Object.values(essence(context))].join(),
+    // How often a request was refused decides only how long is waited.
+    label: ({ value, context }) => [value, ...Object.values({ ...essence(context), failures: 0 })].join(),
   };
 }
 
-/** The parts of the context that decide what comes next. More than two failures make no difference. */
+/** The parts of the context that the actor must agree with. */
 export function essence(context: PodKillState['context']) {
   const { gracePeriodSeconds, awaits, hasTerminated, refusal, failures, overdue } = context;
   return {
@@ -66,7 +67,7 @@ export function essence(context: PodKillState['context']) {
     awaits,
     hasTerminated,
     refused: refusal?.kind,
-    failures: Math.min(failures, 2),
+    failures,
     isOverdue: overdue !== undefined,
   };
 }

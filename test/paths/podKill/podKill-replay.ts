@@ -3,7 +3,7 @@
  * until its step; the pod's chart is stepped by hand.
  */
 import { expect } from '@jest/globals';
-import { type ActorRefFrom, createActor, type InspectionEvent } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent } from 'xstate';
 import { PluginPodKills } from '../../../src/actors/plugins/plugin-pod-kills.ts';
 import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
 import type { podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
@@ -140,7 +140,7 @@ export class PodKillReplay {
 
   #inspect(event: InspectionEvent): void {
     this.#coverage.inspect(event);
-    if (event.type === '@xstate.snapshot' && event.actorRef.id.startsWith('pod-kill '))
+    if (event.type === '@xstate.snapshot' && (event.actorRef as AnyActorRef).id.startsWith('pod-kill '))
       this.#state = event.snapshot as PodKillState;
   }
 

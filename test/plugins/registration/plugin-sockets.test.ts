@@ -30,7 +30,13 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-function watch(clock: Clock = systemClock): void {
+/** The folder is read after events alone: a look at an interval never comes. */
+const onlyEvents: Clock = {
+  ...systemClock,
+  setTimeout: (callback, delayMs) => (delayMs < 1000 ? systemClock.setTimeout(callback, delayMs) : 0),
+};
+
+function watch(clock: Clock = onlyEvents): void {
   const { logger, lines: kept } = recordingLogger();
   lines = kept;
   const tell = (what: string) => (path: string) => void told.push(`${what}${relative(folder, path)}`);
@@ -208,6 +214,17 @@ describe('a socket', () => {
     await listen(join(root, 'elsewhere'));
     await symlink(join(root, 'elsewhere'), join(folder, 'link'));
     watch();
+    await until('+link');
+  });
+
+  test('that comes without an event is found at the next look: a link whose socket comes later', async () => {
+    await symlink(join(root, 'elsewhere'), join(folder, 'link'));
+    const clock = new VirtualClock();
+    watch(clock);
+    await waitFor(() => clock.armed === 1, { what: 'the first reading' });
+    await listen(join(root, 'elsewhere'));
+    expect([told, clock.nextInMs]).toEqual([[], 20_000]);
+    await clock.step();
     await until('+link');
   });
 

@@ -1,0 +1,386 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { NamedPod } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { condition, hangs, met, named, wanted } from '../../support/eviction-plugins.ts';
+import { lastingPod } from '../eviction/eviction-bed.ts';
+import { PluginBed } from './plugin-bed.ts';
+
+const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => lastingPod(name)) as [Pod, Pod, Pod, Pod];
+const STATIC = lastingPod('static', { annotations: { 'kubernetes.io/config.source': 'file' } });
+const CRITICAL = lastingPod('critical', { critical: true });
+const SYSTEM = lastingPod('system', { annotations: { 'katalyst.kubewharf.io/qos_level': 'system_cores' } });
+const LOCAL = lastingPod('local', { annotations: { 'kubernetes.io/config.source': 'local' } });
+const SHY = lastingPod('shy', { annotations: { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' } });
+
+let bed: PluginBed;
+
+beforeEach(() => {
+  bed = new PluginBed();
+});
+
+afterEach(() => bed.stop());
+
+const forces = (...pods: readonly (Pod | NamedPod)[]) => ({
+  evictPods: pods.map((pod) => wanted('metadata' in pod ? named(pod) : pod)),
+});
+const candidates = (...pods: readonly Pod[]) => ({
+  evictPods: pods.map((pod) => wanted(named(pod), { forceEvict: false })),
+});
+const explained = (name: string) => bed.manager.view().plugins.find((plugin) => plugin.name === name);
+
+test('a pod that a plugin wants gone is ended, once', async () => {
+  bed.plugin('p').evicts = () => forces(A);
+  await bed.start();
+  await bed.run(A, B);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['a']]);
+  expect(bed.state('b')).toBe('Syncing.Settled');
+  await bed.untilState('a', 'Terminated.Finished');
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['a']]);
+  expect(bed.kills.ends).toContain('a Terminated');
+  expect(bed.lines).toContain('a is to end: it uses too much');
+  expect(bed.measurements.told).toContain('victim of p');
+});
+
+test('a pod that something else is ending is left alone', async () => {
+  const p = bed.plugin('p');
+  p.evicts = async () => {
+    await Promise.resolve();
+    bed.agent.supervisor.registry.kill('a');
+    return forces(A);
+  };
+  await bed.start();
+  await bed.run(A);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([]);
+  expect(explained('p')?.refused).toEqual(['pod default/a (UID a) is ending already']);
+});
+
+test('a pod that begins to end while plugins are asked is left alone', async () => {
+  bed.plugin('p').evicts = () => forces(A);
+  const q = bed.plugin('q');
+  q.evicts = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    bed.agent.supervisor.registry.kill('a');
+    return forces();
+  };
+  await bed.start();
+  await bed.run(A);
+  await bed.pass();
+  expect(explained('p')?.evictPods?.map(({ pod }) => pod)).toEqual(['default/a']);
+  expect(bed.kills.calls).toEqual([]);
+  expect(bed.manager.view().candidates).toMatchObject([{ pod: 'default/a', verdict: 'BeingEnded' }]);
+});
+
+test('the threshold of a plugin is confirmed after its grace period, and has one pod ended', async () => {
+  const p = bed.plugin('p');
+  p.threshold = () => met({ gracePeriodSeconds: 10, scope: 'memory' });
+  p.top = () => ({ targetPods: [named(B)], gracePeriodSeconds: 1 });
+  await bed.start();
+  await bed.run(A, B);
+  await bed.pass();
+  await bed.pass();
+  expect(p.questions.filter((question) => question.startsWith('GetTop'))).toEqual([]);
+  expect(explained('p')?.threshold).toMatchObject({ isConfirmed: false });
+  await bed.pass();
+  expect(p.questions.filter((question) => question.startsWith('GetTop'))).toEqual([
+    'GetTopEvictionPods 1 memory',
+  ]);
+  expect(bed.kills.calls).toEqual([['b']]);
+  expect(bed.lines[0]).toBe(
+    'the threshold of p in scope memory has been met for its grace period of 10 s: target 10, observed 20',
+  );
+});
+
+test('a plugin with candidates for its threshold is asked to choose among these', async () => {
+  const p = bed.plugin('p');
+  p.threshold = () => met({ candidatePods: [named(C), named(B)] });
+  let shown: readonly string[] = [];
+  p.top = ({ activePods }) => {
+    shown = activePods.pods.map(({ metadata }) => metadata.name);
+    return { targetPods: [] };
+  };
+  await bed.start();
+  await bed.run(A, B, C);
+  await bed.pass();
+  expect(shown).toEqual(['b', 'c']);
+});
+
+describe('a plugin that misbehaves costs the others nothing', () => {
+  const nonsense = { evictPods: [{ ...wanted(named(A)), gracePeriodSeconds: -1 }] };
+  const bad: readonly (readonly [what: string, answer: () => unknown, RegExp | undefined])[] = [
+    [
+      'throws',
+      () => {
+        throw new Error('no memory figures');
+      },
+      /GetEvictPods: no memory figures/,
+    ],
+    ['rejects', () => Promise.reject(new Error('no memory figures')), /GetEvictPods: no memory figures/],
+    ['answers nothing', () => undefined, /^bad failed: GetEvictPods: /],
+    ['answers something else', () => ({ evictPods: 'all' }), /^bad failed: GetEvictPods: /],
+    ['answers nonsense', () => nonsense, undefined],
+  ];
+  test.each(bad)('%s', async (_, answer, problem) => {
+    bed.plugin('bad').evicts = answer;
+    bed.plugin('good').evicts = () => forces(A);
+    await bed.start();
+    await bed.run(A);
+    await bed.pass();
+    expect(bed.kills.calls).toEqual([['a']]);
+    expect(bed.directory.told).toContain('good answered');
+    if (problem === undefined) expect(explained('bad')?.refused).toHaveLength(1);
+    else expect(bed.directory.told).toContainEqual(expect.stringMatching(problem));
+  });
+
+  test('hangs: the pass goes on when its time is up', async () => {
+    const bad = bed.plugin('bad');
+    bad.evicts = hangs;
+    bad.threshold = hangs;
+    bed.plugin('good').evicts = () => forces(A);
+    await bed.start();
+    await bed.run(A);
+    await bed.ground.clock.advance(5_000);
+    await bed.ground.until('the other to answer', () => bed.manager.view().awaited.length === 1);
+    expect(bed.manager.view()).toMatchObject({ state: 'Collecting', awaited: ['bad'] });
+    expect(bed.kills.calls).toEqual([]);
+    await bed.ground.clock.advance(1_999);
+    expect(bed.manager.view().state).toBe('Collecting');
+    await bed.ground.clock.advance(1);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    expect(bed.kills.calls).toEqual([['a']]);
+    expect(bed.directory.told).toContain(
+      'bad failed: GetEvictPods: has not answered within 2 s; ThresholdMet: has not answered within 2 s',
+    );
+    expect(bed.measurements.told).toContain('bad ThresholdMet: failure');
+  });
+
+  test('one question that hangs does not cost the other: what was answered counts', async () => {
+    const half = bed.plugin('half');
+    half.threshold = hangs;
+    half.evicts = () => forces(A);
+    await bed.start();
+    await bed.run(A);
+    await bed.ground.clock.advance(7_000);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    expect(bed.kills.calls).toEqual([['a']]);
+  });
+
+  test('answers when its time is up: that is not waited for, and does not count in the next pass', async () => {
+    const late = Promise.withResolvers<unknown>();
+    const p = bed.plugin('p');
+    p.evicts = () => late.promise;
+    await bed.start();
+    await bed.run(A);
+    await bed.ground.clock.advance(7_000);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    p.evicts = () => forces();
+    late.resolve(forces(A));
+    await bed.pass();
+    expect(bed.kills.calls).toEqual([]);
+  });
+
+  test('fails when asked for pods', async () => {
+    const bad = bed.plugin('bad');
+    bad.threshold = () => met();
+    bad.top = hangs;
+    bed.plugin('good').evicts = () => forces(A);
+    await bed.start();
+    await bed.run(A);
+    await bed.ground.clock.advance(7_000);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    expect(bed.kills.calls).toEqual([['a']]);
+    expect(bed.directory.told.at(-1)).toBe('bad failed: GetTopEvictionPods: has not answered within 2 s');
+  });
+});
+
+test('no static, critical or system pod is ever ended, whatever a plugin says', async () => {
+  const kept = [STATIC, CRITICAL, SYSTEM];
+  const p = bed.plugin('p');
+  p.evicts = () => forces(...kept);
+  p.threshold = () => met();
+  p.top = () => ({ targetPods: [named(CRITICAL)] });
+  bed.plugin('q').evicts = () => candidates(...kept);
+  await bed.start();
+  await bed.run(...kept);
+  for (let pass = 0; pass < 3; pass += 1) await bed.pass();
+  expect(bed.kills.calls).toEqual([]);
+  for (const { metadata } of kept) expect(bed.state(metadata.name)).toBe('Syncing.Settled');
+  expect(
+    bed.manager
+      .view()
+      .candidates.map(({ pod, verdict }) => `${pod} ${verdict}`)
+      .sort(),
+  ).toEqual(['default/critical Stays', 'default/system Stays']);
+});
+
+test('what is refused is logged once while it lasts', async () => {
+  const p = bed.plugin('p');
+  const refusedOne = () => forces({ ...named(A), nodeName: 'node2' });
+  p.evicts = refusedOne;
+  await bed.start();
+  await bed.run(A);
+  await bed.pass();
+  await bed.pass();
+  const line = 'an answer of p is refused: pod default/a (UID a) is one of node node2';
+  expect(bed.lines).toEqual([line]);
+  expect(explained('p')?.refused).toEqual(['pod default/a (UID a) is one of node node2']);
+  expect(bed.measurements.told).toContain('p GetEvictPods: refused');
+  p.evicts = () => forces();
+  await bed.pass();
+  expect(explained('p')?.refused).toEqual([]);
+  p.evicts = refusedOne;
+  await bed.pass();
+  expect(bed.lines).toEqual([line, line]);
+});
+
+test('the answers of a plugin on trial are counted and told, and never acted on', async () => {
+  const p = bed.plugin('p');
+  p.evicts = () => ({ ...forces(A), condition: condition('Hot') });
+  p.threshold = () => met({ condition: condition('Hotter') });
+  p.top = () => ({ targetPods: [named(B)] });
+  await bed.start({ dryRun: ['p'] });
+  await bed.run(A, B);
+  await bed.pass();
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([]);
+  expect(bed.manager.conditions()).toEqual([]);
+  expect(bed.measurements.told.filter((what) => what === 'dry-run victim of p')).toHaveLength(2);
+  expect(bed.lines.filter((line) => line.startsWith('dry run: '))).toEqual([
+    'dry run: p would have a ended: it uses too much',
+    'dry run: p would have b ended: plugin p met threshold in scope memory, target 10, observed 20',
+  ]);
+  expect(explained('p')).toMatchObject({ isDryRun: true });
+});
+
+test('no more than a burst is ended in one pass, and what is not named again is withdrawn', async () => {
+  const p = bed.plugin('p');
+  p.evicts = () => forces(A, B, C, D);
+  await bed.start({ evictionBurst: 2 });
+  await bed.run(A, B, C, D);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['a', 'b']]);
+  expect(bed.manager.view().queue).toEqual(['default/c', 'default/d']);
+  p.evicts = () => forces(D);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['a', 'b'], ['d']]);
+  expect(bed.manager.view().queue).toEqual([]);
+});
+
+test('a pod whose end takes long is handed over again, and takes no place in a burst', async () => {
+  bed.plugin('p').evicts = () => forces(A, B);
+  await bed.start({ evictionBurst: 1 });
+  await bed.run(A, B);
+  bed.kills.end = () => undefined;
+  await bed.pass();
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['a'], ['a', 'b']]);
+});
+
+test('the conditions of plugins count until the transition period is over, and stand on the node', async () => {
+  const p = bed.plugin('p');
+  p.evicts = () => ({ evictPods: [], condition: condition('Hot') });
+  await bed.start({ conditionTransitionPeriodMs: 12_000 });
+  await bed.pass();
+  expect(bed.manager.conditions()).toEqual([condition('Hot')]);
+  expect(bed.agent.nodeFacts().pluginConditions).toEqual([condition('Hot')]);
+  p.evicts = () => forces();
+  await bed.pass();
+  expect(bed.manager.conditions()).toEqual([condition('Hot')]);
+  await bed.pass();
+  await bed.pass();
+  expect(bed.manager.conditions()).toEqual([]);
+  expect(bed.lines).toEqual(['condition Hot holds (NoSchedule)', 'condition Hot is over']);
+});
+
+test('a candidate that wants notice is told once, and stays', async () => {
+  bed.plugin('p').evicts = () => candidates(SHY);
+  await bed.start();
+  await bed.run(SHY);
+  await bed.pass();
+  await bed.pass();
+  const notices = bed.events.filter((event) => event.includes('EvictionNotified'));
+  expect(notices).toEqual([
+    expect.stringMatching(
+      /^shy Normal EvictionNotified Plugin p would have this pod evicted: it uses too much/,
+    ),
+  ]);
+  expect(bed.kills.calls).toEqual([]);
+});
+
+describe('plugins are shown', () => {
+  test('the pods that have not ended, with their status, ordinary ones of manifests as of the API server', async () => {
+    const p = bed.plugin('p');
+    await bed.start({ skippedLabels: ['keep'] });
+    const skipped = { ...D, metadata: { ...D.metadata, labels: { keep: '' } } };
+    await bed.run(A, LOCAL, STATIC, B, skipped);
+    bed.agent.supervisor.registry.kill('b');
+    await bed.pass();
+    const shown = p.shown.pods;
+    expect(shown.map(({ metadata }) => metadata.name)).toEqual(['a', 'local', 'static']);
+    expect(shown.map(({ status }) => status?.phase)).toEqual(['Running', 'Running', 'Running']);
+    expect(shown[1]?.metadata.annotations).toEqual({ 'kubernetes.io/config.source': 'api' });
+  });
+
+  test('the same object as before where nothing has changed', async () => {
+    const p = bed.plugin('p');
+    await bed.start();
+    await bed.run(A, B);
+    await bed.pass();
+    const { shown } = p;
+    await bed.pass();
+    expect(p.shown).toBe(shown);
+    bed.agent.supervisor.registry.kill('b');
+    await bed.pass();
+    expect(p.shown.pods).toEqual([shown.pods[0]]);
+  });
+});
+
+test('an ordinary pod of a manifest is ended as others are', async () => {
+  bed.plugin('p').evicts = () => forces(LOCAL);
+  await bed.start();
+  await bed.run(LOCAL);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([['local']]);
+});
+
+test('an agent that stops waits for no plugin, and asks none again', async () => {
+  const p = bed.plugin('p');
+  p.evicts = hangs;
+  await bed.start();
+  await bed.run(A);
+  await bed.ground.clock.advance(5_000);
+  await bed.stop();
+  expect(bed.directory.isStopped).toBe(true);
+  await bed.ground.clock.advance(60_000);
+  expect(p.questions.filter((question) => question === 'GetEvictPods')).toHaveLength(1);
+});
+
+test('kills that fail do not end the manager', async () => {
+  bed.plugin('p').evicts = () => forces(A);
+  await bed.start();
+  await bed.run(A);
+  bed.kills.end = () => {
+    throw new Error('no such thing');
+  };
+  await bed.pass();
+  expect(bed.lines).toContain('pods could not be ended: no such thing');
+  await bed.pass();
+  expect(bed.manager.view().state).toBe('Waiting');
+});
+
+test('explain-eviction shows plugins also where no threshold of the node is set', async () => {
+  bed.plugin('p').evicts = () => candidates(A, B);
+  await bed.start();
+  await bed.run(A, B);
+  await bed.pass();
+  const { plugins, thresholds } = (await bed.agent.explainEviction())!;
+  expect(thresholds).toEqual([]);
+  expect(plugins?.plugins.map(({ name, state }) => [name, state])).toEqual([['p', 'Serving']]);
+  expect(plugins?.candidates.map(({ pod, verdict, why }) => [pod, verdict, why])).toEqual([
+    ['default/b', 'Stays', 'default/a is less important'],
+    ['default/a', 'Goes', 'it is the least important one'],
+  ]);
+  expect(JSON.parse(JSON.stringify(plugins))).toMatchObject({ state: 'Waiting', awaited: [] });
+});
