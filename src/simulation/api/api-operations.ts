@@ -9,7 +9,16 @@ import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
 import { deletedPod, newPod, withGeneration, podWithStatus } from './served-pod-rules.ts';
-import { alreadyExists, expired, forbidden, invalid, modified, notFound, otherUID } from './refusals.ts';
+import {
+  alreadyExists,
+  disruptionBudget,
+  expired,
+  forbidden,
+  invalid,
+  modified,
+  notFound,
+  otherUID,
+} from './refusals.ts';
 
 export interface ApiOperationsOptions {
   readonly store: ApiStore;
@@ -17,6 +26,16 @@ export interface ApiOperationsOptions {
   /** Undefined for a user who may do everything. */
   readonly rights?: NodeRights;
   readonly author: Author;
+  /** Whether a disruption budget keeps the pod for now. */
+  readonly isGuarded?: ((pod: Pod) => boolean) | undefined;
+}
+
+/** `policy/v1`, as far as it counts here. */
+interface Eviction {
+  readonly deleteOptions?: {
+    readonly gracePeriodSeconds?: number;
+    readonly preconditions?: { readonly uid?: string };
+  };
 }
 
 export class ApiOperations {
@@ -49,6 +68,7 @@ export class ApiOperations {
   /** `uid`: instead of one of the server's. */
   create(collection: Collection, object: NewObject & { readonly spec?: object }, uid?: string): StoredObject {
     const { resource, namespace } = collection;
+    if (isEviction(collection)) return this.#evict(collection, object as Eviction);
     const { store, author, now } = this.#options;
     const { name } = object.metadata;
     const target = { ...collection, name };
@@ -91,6 +111,25 @@ export class ApiOperations {
     const left = this.#leftBy(before, target, { graceSeconds: gracePeriodSeconds, now: now() });
     if (left === undefined) store.remove(resource, before, author);
     else if (!equalJson(left, before)) store.replace(resource, before, left, author);
+  }
+
+  /** A disruption budget does not keep pods that do not run yet, or not any more. */
+  #evict(collection: ObjectReference, { deleteOptions = {} }: Eviction): StoredObject {
+    this.authorize({ verb: 'create', target: collection });
+    const target = { ...collection, subresource: undefined } as const;
+    const pod = this.#found(target) as Pod & StoredObject;
+    const { gracePeriodSeconds, preconditions: { uid } = {} } = deleteOptions;
+    const why = this.#options.rights?.whyNotChanged(pod);
+    if (why !== undefined) throw forbidden(target, why);
+    if (uid !== undefined && uid !== pod.metadata.uid) throw otherUID(target, uid, pod.metadata.uid);
+    const isRunning = pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined;
+    if (isRunning && this.#options.isGuarded?.(pod) === true) throw disruptionBudget();
+    const limit = {
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      ...(uid !== undefined && { uid }),
+    };
+    this.delete({ resource: 'pods', namespace: target.namespace, name: target.name }, limit);
+    return pod;
   }
 
   /** Throws what the server answers to a request that it does not even look at. */
@@ -192,6 +231,10 @@ export class ApiOperations {
     if (found === undefined) throw notFound(target);
     return found;
   }
+}
+
+function isEviction(collection: Collection | ObjectReference): collection is ObjectReference {
+  return 'subresource' in collection && collection.subresource === 'eviction';
 }
 
 /** What no change of an object changes. */

@@ -10,10 +10,16 @@ import type { PluginFolder } from './plugin-folder.ts';
 import type { PluginsPlan } from './plugins-plan.ts';
 import { SimulatedPlugin, type PluginWitness, type PluginWorld } from './simulated-plugin.ts';
 
-export interface AgentPluginsOptions {
+/** What outlives the agents. */
+export interface HostPlugins {
   readonly plan: PluginsPlan;
   readonly world: PluginWorld;
   readonly folder: PluginFolder;
+  /** A pod has been chosen to be ended. */
+  readonly onChosen: (uid: string, plugin: string) => void;
+}
+
+export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' | 'folder'> {
   readonly api: KillApi;
   /** Of the agent: nothing is answered when it is dead. */
   readonly clock: Clock;

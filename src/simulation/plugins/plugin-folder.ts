@@ -72,14 +72,19 @@ export class PluginFolder {
     let asked = 0;
     const answered = <T>(what: string, answer: () => T, signal: AbortSignal): Promise<T> => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      const value = misbehaves() ? random(`${String(life)}/${what}/${String(clock.now())}/${String(++asked)}`) : 1;
+      const value = misbehaves()
+        ? random(`${String(life)}/${what}/${String(clock.now())}/${String(++asked)}`)
+        : 1;
       signal.addEventListener('abort', () => reject(signal.reason as Error));
       if (value < 0.1) return promise;
-      clock.setTimeout(() => {
-        if (value < 0.25 || life === undefined || this.#there.get(path)?.life !== life)
-          reject(new StateletError('Unavailable', 'nothing answers at the socket'));
-        else resolve(answer());
-      }, 1 + Math.floor(10 * value));
+      clock.setTimeout(
+        () => {
+          if (value < 0.25 || life === undefined || this.#there.get(path)?.life !== life)
+            reject(new StateletError('Unavailable', 'nothing answers at the socket'));
+          else resolve(answer());
+        },
+        1 + Math.floor(10 * value),
+      );
       return promise;
     };
     return {

@@ -108,7 +108,9 @@ export class SimulatedPlugin implements EvictionPlugin {
       if (manner === 'rejects') return reject(failed('the plugin fails'));
       const occasion = this.#occasion(question, ordinal);
       const isOther = manner === 'nonsense';
-      const answer = isOther ? (otherForm(world.random(this.#key(call, ordinal))) as T) : this.#said(manner, occasion, answers);
+      const answer = isOther
+        ? (otherForm(world.random(this.#key(call, ordinal))) as T)
+        : this.#said(manner, occasion, answers);
       told(isOther ? undefined : answer);
       resolve(answer);
     }, delayMs);
