@@ -18,8 +18,8 @@ export interface SocketPlan {
   readonly plugin: string;
 }
 
-/** One node in three has plugins. */
-const SHARE = 1 / 3;
+/** Half of the nodes have plugins. */
+const SHARE = 0.5;
 const MAX_PLUGINS = 4;
 const BUILT_IN = 0.4;
 const HAS_SECOND_SOCKET = 0.3;
