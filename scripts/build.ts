@@ -7,48 +7,66 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type BuildOptions } from 'esbuild';
 import { generateValidators } from './generate-validators.ts';
 import { isStale } from './is-stale.ts';
+import { pluginTypes } from './plugin-types.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Written last, so that a build that was interrupted is stale. */
 const NOTICES = join(root, 'dist/THIRD-PARTY-NOTICES.txt');
-const SOURCES = ['src', 'scripts/build.ts', 'scripts/generate-validators.ts', 'package-lock.json'];
+const SOURCES = [
+  'src',
+  'package-lock.json',
+  'scripts/build.ts',
+  'scripts/generate-validators.ts',
+  'scripts/plugin-types.ts',
+];
+
+const OPTIONS = {
+  absWorkingDir: root,
+  // Flat: a path relative to a file of dist/ is the same from all of them.
+  outdir: 'dist',
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22.19',
+  // Names stay, so that stack traces can be read.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'linked',
+  // CommonJS libraries call `require` for Node's own modules.
+  banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
 
 async function buildAll(): Promise<void> {
   generateValidators();
   rmSync(join(root, 'dist'), { recursive: true, force: true });
-  const { metafile } = await build({
-    absWorkingDir: root,
+  const agent = await build({
+    ...OPTIONS,
     entryPoints: {
       main: 'src/main.ts',
       monitor: 'src/runtime/process/monitor/monitor.ts',
       'manifest-worker': 'src/sources/manifests/manifest-worker.ts',
       'credentials-process': 'src/cluster/credentials/credentials-process.ts',
     },
-    // Flat: a path relative to a file of dist/ is the same from all of them.
-    outdir: 'dist',
     chunkNames: '[name]-[hash]',
-    bundle: true,
     splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22.19',
     // Not bundled, and therefore the dependencies of the published package: they start workers or other files of theirs, or are
     // seldom needed.
     external: ['pino', 'pino-pretty', 'ws', '@statelyai/inspect'],
-    // Names stay, so that stack traces can be read.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'linked',
-    // CommonJS libraries call `require` for Node's own modules.
-    banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
-    metafile: true,
-    logLevel: 'warning',
   });
-  writeFileSync(NOTICES, thirdPartyNotices(metafile, root));
+  // One file of its own: a plugin loads nothing of the agent, and the agent's files stay as they are.
+  const kit = await build({
+    ...OPTIONS,
+    entryPoints: { 'eviction-plugin': 'src/eviction-plugin-kit/eviction-plugin-kit.ts' },
+  });
+  writeFileSync(join(root, 'dist/eviction-plugin.d.ts'), pluginTypes(root));
+  const inputs = { ...agent.metafile.inputs, ...kit.metafile.inputs };
+  writeFileSync(NOTICES, thirdPartyNotices({ inputs }, root));
 }
 
 if (

@@ -18,7 +18,7 @@ interface Manifest {
 }
 
 /** One section per bundled package, by name. Throws when a package does not name its licence. */
-export function thirdPartyNotices(metafile: Metafile, root: string): string {
+export function thirdPartyNotices(metafile: Pick<Metafile, 'inputs'>, root: string): string {
   const bundled = Object.keys(metafile.inputs);
   const folders = new Set(bundled.flatMap((file) => PACKAGE_FOLDER.exec(file) ?? []));
   const sections = [...folders].sort().map((folder) => {

@@ -18,6 +18,7 @@ import { opensPorts } from './config/node-ports.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
 import type { Cluster } from './join-cluster.ts';
+import type { openEvictionPlugins } from './open-eviction-plugins.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
 import { leavePodsRunning, nodeAgentOptions, type NodeServices, openNode } from './open-node.ts';
 import { podSources } from './pod-sources.ts';
@@ -88,16 +89,17 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
     const endedPods = await openEndedPodsFile(given.rootDir, logger);
     const parts = await openNode(config, recorder, logger, servicesOf(cluster, counted));
-    return { recorder, endedPods, ...parts };
+    return { recorder, endedPods, askPlugins: await evictionPlugins(config), ...parts };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
     throw error;
   });
   const inspect = await withStateLog(deps);
-  const { recorder, facts, parts, endedPods } = opened;
+  const { recorder, facts, parts, endedPods, askPlugins } = opened;
   const own = {
     lock,
+    askPlugins,
     parts,
     endedPods,
     events,
@@ -131,6 +133,12 @@ async function openCluster(
     ...(inspect && { inspect }),
     ...(measurements && { measurements }),
   });
+}
+
+/** The code for eviction plugins is loaded only where they are enabled. */
+async function evictionPlugins(config: StateletConfig): Promise<typeof openEvictionPlugins | undefined> {
+  if (!config.evictionPlugins.enabled) return undefined;
+  return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
 }
 
 /** Nothing is counted, and the code for it is not loaded, unless a port of the agent serves metrics. */
@@ -181,6 +189,7 @@ interface Own {
   readonly cluster?: Cluster;
   readonly failure: Promise<string>;
   readonly counted: AgentMetrics | undefined;
+  readonly askPlugins: typeof openEvictionPlugins | undefined;
 }
 
 class Agent implements Daemon {
@@ -198,7 +207,7 @@ class Agent implements Daemon {
     this.#config = config;
     this.#deps = deps;
     this.#own = own;
-    const { parts, cluster, counted, endedPods } = own;
+    const { parts, cluster, counted, endedPods, askPlugins } = own;
     const sources = {
       ...podSources(config, { keepsLastGood: true }),
       ...(cluster && { api: cluster.pods }),
@@ -214,6 +223,16 @@ class Agent implements Daemon {
       ...(cluster && {
         cluster: (core: AgentCore) => cluster.join(core, facts),
         objectChanges: cluster.objects.changes,
+      }),
+      ...(askPlugins && {
+        plugins: (core: AgentCore) =>
+          askPlugins(core, {
+            config,
+            nodeFacts: () => this.#agent.nodeFacts(),
+            stats: () => this.#statsProvider(),
+            ...(cluster && { cluster }),
+            ...(counted && { measurements: counted }),
+          }),
       }),
       eviction: {
         configuration: evictionConfiguration(config),

@@ -15,6 +15,7 @@ import { type EvictionCandidate, wouldRelieve } from '../policies/eviction/ranki
 import { canBeRequested, usageText } from '../policies/eviction/ranking-text.ts';
 import type { StarvedResource } from '../policies/eviction/signals.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
+import { pluginSections } from './plugins-report.ts';
 import { formatTable } from './table.ts';
 
 export interface ExplainEvictionFlags extends DaemonFlags {
@@ -27,7 +28,7 @@ export interface ExplainEvictionFlags extends DaemonFlags {
 }
 
 /** Returns what to print. Rejects with `Unavailable` when no daemon answers, and with `InvalidArgument` for files of the wrong kind. */
-export async function explainEviction(flags: ExplainEvictionFlags): Promise<string> {
+export async function explainEviction(flags: ExplainEvictionFlags, nowMs = Date.now()): Promise<string> {
   const { stats, pods } = flags;
   if ((stats === undefined) !== (pods === undefined))
     throw new StateletError('InvalidArgument', '--stats and --pods go together: figures, and whose they are');
@@ -36,7 +37,7 @@ export async function explainEviction(flags: ExplainEvictionFlags): Promise<stri
       ? await askDaemon('/eviction', flags, isExplanation)
       : await explainFiles(stats, pods, flags);
   if (flags.output === 'json') return `${JSON.stringify(explanation, null, 2)}\n`;
-  return report(explanation);
+  return report(explanation, nowMs);
 }
 
 async function explainFiles(
@@ -119,9 +120,19 @@ function isExplanation(body: unknown): body is EvictionExplanation {
   return isObject(body) && Array.isArray(body.thresholds);
 }
 
-function report({ conditions, thresholds }: EvictionExplanation): string {
+function report({ conditions, thresholds, plugins }: EvictionExplanation, nowMs: number): string {
+  return [
+    ...pressureSections(conditions, thresholds),
+    ...(plugins ? pluginSections(plugins, nowMs) : []),
+  ].join('\n');
+}
+
+function pressureSections(
+  conditions: EvictionExplanation['conditions'],
+  thresholds: readonly ExplainedThreshold[],
+): readonly string[] {
   if (thresholds.length === 0)
-    return 'There are no eviction thresholds: no pod is evicted for what the node lacks.\n';
+    return ['There are no eviction thresholds: no pod is evicted for what the node lacks.\n'];
   return [
     `Conditions: ${conditions.join(', ') || 'none'}\n`,
     formatTable([
@@ -129,7 +140,7 @@ function report({ conditions, thresholds }: EvictionExplanation): string {
       ...thresholds.map(thresholdRow),
     ]),
     ...oneOfEach(thresholds).map(rankingOf),
-  ].join('\n');
+  ];
 }
 
 function thresholdRow(threshold: ExplainedThreshold): string[] {

@@ -44,6 +44,8 @@ export interface EvictionPluginsContext extends EvictionPluginsInput {
   readonly observations: PluginObservations;
   /** The latest decision; undefined before the first. */
   readonly decided: DecidedPass | undefined;
+  /** The latest decision by which pods ended. */
+  readonly ended: DecidedPass | undefined;
 }
 
 export type EvictionPluginsEvent =
@@ -68,6 +70,7 @@ function initialContext({ input }: { input: EvictionPluginsInput }): EvictionPlu
     nowMs: 0,
     observations: NOTHING_OBSERVED,
     decided: undefined,
+    ended: undefined,
   };
 }
 
@@ -125,11 +128,11 @@ export const evictionPluginsMachine = setup({
       );
       return { awaited: without(context.awaited, event), answers };
     }),
-    recordChoice: assign({
-      decided: ({ context, event }) =>
-        event.type === 'CHOSEN'
-          ? { atMs: context.nowMs, answers: context.answers, choice: event.choice }
-          : context.decided,
+    recordChoice: assign(({ context, event }) => {
+      if (event.type !== 'CHOSEN') return {};
+      const { choice } = event;
+      const decided = { atMs: context.nowMs, answers: context.answers, choice };
+      return choice.ending.length > 0 ? { decided, ended: decided } : { decided };
     }),
 
     // Asked of the actor.

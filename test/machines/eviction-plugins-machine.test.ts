@@ -149,6 +149,7 @@ describe('Killing', () => {
     expect([it.state, it.asked]).toEqual(['Killing', ['reportChoice', 'endPods']]);
     expect(it.context.decided?.choice.ending.map(({ pod }) => pod)).toEqual([A]);
     it.send(HANDED_OVER);
+    expect(it.context.ended).toBe(it.context.decided);
     expect([it.state, it.asked]).toEqual(['Waiting', ['armPeriod']]);
   });
 

@@ -27,6 +27,8 @@ export interface ConditionTaintsOptions {
   /** As the server told it last; undefined while it is not known, or is of another machine. */
   readonly node: () => Node | undefined;
   readonly conditions: StandingConditions;
+  /** How long a condition counts after it was last observed: so long after the start, taints of an earlier run stay. */
+  readonly conditionTransitionPeriodMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly parent?: AnyActorRef;
@@ -47,12 +49,14 @@ export class ConditionTaints {
   #request: AbortController | undefined;
   /** Conditions that cannot become taints, as they were told last. */
   #told: ReadonlySet<string> = new Set();
+  #startedMs: number;
   #isStopped = false;
 
   constructor(options: ConditionTaintsOptions) {
     this.#options = options;
     const { clock, nodeName, parent, inspect } = options;
     this.#timer = new Timer(clock);
+    this.#startedMs = clock.now();
     this.#target = { resource: 'nodes', name: nodeName };
     this.#actor = createActor(this.#machine(), {
       id: 'taints',
@@ -71,8 +75,8 @@ export class ConditionTaints {
     return { state: value, problem: context.problem };
   }
 
-  /** To be called when the conditions are known: before that, taints of an earlier run would be taken off. */
   start(): void {
+    this.#startedMs = this.#options.clock.now();
     this.#actor.start();
   }
 
@@ -119,7 +123,14 @@ export class ConditionTaints {
   }
 
   #changed({ spec }: Node, wanted: readonly Taint[]): readonly Taint[] | undefined {
-    return changedTaints(spec?.taints ?? [], wanted, rfc3339(this.#options.clock.now()));
+    const { clock, conditionTransitionPeriodMs } = this.#options;
+    const now = clock.now();
+    return changedTaints({
+      current: spec?.taints ?? [],
+      wanted,
+      keepsEarlier: now - this.#startedMs < conditionTransitionPeriodMs,
+      now: rfc3339(now),
+    });
   }
 
   /** Each new problem is told once. */

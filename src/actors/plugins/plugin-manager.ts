@@ -42,8 +42,8 @@ export interface PluginManagerOptions {
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof evictionPluginsMachine>['inspect'];
   readonly measurements?: PluginMeasurements;
-  /** The conditions have changed: what tells of them does not wait. */
-  readonly onConditions?: () => void;
+  /** The conditions of plugins are known from now on. */
+  readonly onFirstPass?: () => void;
 }
 
 const NO_PODS: ActivePods = { pods: [] };
@@ -58,6 +58,7 @@ export class PluginManager implements NodePlugins {
   #asked: ReadonlyMap<string, HostedPlugin> = new Map();
   /** The pods of that pass. */
   #activePods = NO_PODS;
+  #hasObserved = false;
   #isStopped = false;
 
   constructor(options: PluginManagerOptions) {
@@ -131,7 +132,7 @@ export class PluginManager implements NodePlugins {
         armPeriod: () => this.#period.arm(settings.syncPeriodMs, () => this.#begin()),
         disarmPeriod: () => this.#period.disarm(),
         askPlugins: ({ context }) => this.#askPlugins(context),
-        reportObservations: ({ context }) => this.#news.observed(context),
+        reportObservations: ({ context }) => this.#observed(context),
         askForTopPods: ({ context }) => this.#askForTopPods(context),
         choosePods: ({ context, self }) => self.send({ type: 'CHOSEN', choice: this.#choice(context) }),
         reportChoice: ({ context }) => this.#news.decided(context.decided),
@@ -156,6 +157,14 @@ export class PluginManager implements NodePlugins {
         this.#send({ type: 'PLUGIN_ANSWERED', answers, nowMs: this.#options.clock.now() });
       });
     }
+  }
+
+  #observed(context: EvictionPluginsContext): void {
+    const { onFirstPass } = this.#options;
+    this.#news.observed(context);
+    // While an action runs, the actor's snapshot is the one before.
+    if (!this.#hasObserved && onFirstPass) queueMicrotask(onFirstPass);
+    this.#hasObserved = true;
   }
 
   #askForTopPods({ awaited, observations, nowMs }: EvictionPluginsContext): void {

@@ -22,7 +22,6 @@ export interface PluginNewsOptions {
   readonly recorder: EventRecorder;
   readonly logger: Logger;
   readonly measurements?: PluginMeasurements;
-  readonly onConditions?: () => void;
 }
 
 export class PluginNews {
@@ -39,7 +38,7 @@ export class PluginNews {
   }
 
   observed({ observations, nowMs }: EvictionPluginsContext): void {
-    const { logger, onConditions } = this.#options;
+    const { logger } = this.#options;
     const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
     for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
     const confirmed = hardThresholds(observations, nowMs);
@@ -48,15 +47,12 @@ export class PluginNews {
         logger.warn({ plugin }, `Eviction plugins: ${thresholdText(plugin, threshold)}`);
     this.#confirmed = new Set(confirmed.keys());
     this.#observations = observations;
-    // While an action runs, the actor's snapshot is the one before.
-    if (news.length > 0 && onConditions) queueMicrotask(onConditions);
   }
 
   decided(pass: DecidedPass | undefined): void {
     if (pass === undefined) return;
     const { answers, choice } = pass;
     this.#tellRefused(answers);
-    for (const ruled of choice.ending) this.#tellVictim(ruled);
     const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
     for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
       this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
@@ -70,15 +66,6 @@ export class PluginNews {
     const named = ({ plugin, sentence }: (typeof all)[number]) => `${plugin} ${sentence}`;
     for (const { plugin, sentence } of this.#refusals.new(all, named))
       logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
-  }
-
-  #tellVictim({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
-    const { logger, measurements } = this.#options;
-    measurements?.pluginVictim(plugin, false);
-    logger.info(
-      { ...podFields(pod.metadata), plugin, gracePeriodSeconds },
-      `Eviction plugins: ${pod.metadata.name} is to end: ${reason}`,
-    );
   }
 
   #tellTrial({ pod, plugin, reason }: RuledPod): void {

@@ -16,6 +16,7 @@ import {
   killRetryMs,
 } from '../../policies/eviction-plugins/pod-kill.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -196,8 +197,10 @@ export class PluginPodKills implements PodKills {
     } else if (awaits === undefined && registry.isPodTerminationRequested(uid)) {
       this.#send(uid, this.#ending(kill));
     } else if (killer === 'SyncPodKill' || api === undefined) {
-      const message = killMessage(kill.plugin, kill.reason);
-      registry.kill(uid, evictionKill(message, gracePeriodSeconds, { isDisrupted: true }));
+      registry.kill(
+        uid,
+        awaits === undefined ? evicting(kill, gracePeriodSeconds) : sooner(gracePeriodSeconds),
+      );
       this.#send(uid, { type: 'TAKEN', awaits: 'Node' });
     } else {
       const { signal } = (kill.request = new AbortController());
@@ -283,4 +286,13 @@ export class PluginPodKills implements PodKills {
     const line = `The actor that ends the pod for a plugin failed: ${errorMessage(error)}`;
     this.#options.logger.error({ ...podFields(metadata), err: error }, line);
   }
+}
+
+function evicting({ plugin, reason }: Kill, gracePeriodSeconds: number): KillPodOptions {
+  return evictionKill(killMessage(plugin, reason), gracePeriodSeconds, { isDisrupted: true });
+}
+
+/** The status stays that of the part that ended it first. */
+function sooner(gracePeriodSeconds: number): KillPodOptions {
+  return { podTerminationGracePeriodSecondsOverride: gracePeriodSeconds };
 }

@@ -10,7 +10,7 @@ import type {
 import type { Pod } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { conditionTaintKey } from './condition-taint-key.ts';
+import { CONDITION_EFFECTS, conditionTaintKey } from './condition-taint-key.ts';
 
 /** A pod of this node, as answers are held against it. */
 export interface KnownPod {
@@ -32,9 +32,6 @@ export interface Checked<Answer> {
   /** What was not accepted, as sentences. */
   readonly refused: readonly string[];
 }
-
-/** The effects of a taint. */
-const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,
@@ -176,6 +173,8 @@ function thresholdProblem(answer: ThresholdMetAnswer<NamedPod>): string | undefi
 function conditionProblem({ name, effects }: PluginCondition): string | undefined {
   if (name.includes('/') || qualifiedNameProblems(conditionTaintKey(name)).length > 0)
     return 'it cannot be the name of a taint';
-  const unknown = effects.find((effect) => !EFFECTS.includes(effect));
-  return unknown === undefined ? undefined : `${JSON.stringify(unknown)} is none of ${EFFECTS.join(', ')}`;
+  const unknown = effects.find((effect) => !CONDITION_EFFECTS.includes(effect));
+  return unknown === undefined
+    ? undefined
+    : `${JSON.stringify(unknown)} is none of ${CONDITION_EFFECTS.join(', ')}`;
 }

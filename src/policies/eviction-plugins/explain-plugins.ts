@@ -17,22 +17,24 @@ import type { PluginChoice, RuledCandidate } from './pod-choice.ts';
 /** A plugin, without its answers. */
 export type PluginFacts = Pick<ExplainedPlugin, 'name' | 'origin' | 'state' | 'sinceMs' | 'problem'>;
 
+interface Decided {
+  readonly atMs: number;
+  readonly answers: readonly PluginAnswers[];
+  readonly choice: PluginChoice;
+}
+
 export interface PluginsFacts extends Pick<PluginsExplanation, 'state' | 'awaited' | 'kills'> {
   readonly plugins: readonly PluginFacts[];
   readonly settings: PassSettings;
   readonly observations: PluginObservations;
-  readonly decided:
-    | {
-        readonly atMs: number;
-        readonly answers: readonly PluginAnswers[];
-        readonly choice: PluginChoice;
-      }
-    | undefined;
+  readonly decided: Decided | undefined;
+  /** The latest decision by which pods ended. */
+  readonly ended: Decided | undefined;
   readonly nowMs: number;
 }
 
 export function explainPlugins(facts: PluginsFacts): PluginsExplanation {
-  const { plugins, state, awaited, kills, decided, observations, settings, nowMs } = facts;
+  const { plugins, state, awaited, kills, decided, ended, observations, settings, nowMs } = facts;
   const inOrder = [...plugins].sort((a, b) => (a.name < b.name ? -1 : 1));
   const conditions = [...observations.conditions.values()].sort((a, b) =>
     a.condition.name < b.condition.name ? -1 : 1,
@@ -44,6 +46,9 @@ export function explainPlugins(facts: PluginsFacts): PluginsExplanation {
     awaited,
     conditions: conditions.map((one) => explainedCondition(one, settings, nowMs)),
     candidates: decided?.choice.candidates.map(explainedCandidate) ?? [],
+    ...(ended && {
+      ended: { decidedMs: ended.atMs, candidates: ended.choice.candidates.map(explainedCandidate) },
+    }),
     queue: decided?.choice.queued.map(({ pod }) => nameOf(pod)) ?? [],
     kills,
   };

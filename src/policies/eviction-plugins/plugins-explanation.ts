@@ -98,6 +98,8 @@ export interface PluginsExplanation {
   readonly conditions: readonly ExplainedPluginCondition[];
   /** Of the latest pass: first the pods that go in any case, then the candidates, the most important first. */
   readonly candidates: readonly ExplainedPluginCandidate[];
+  /** The latest pass by which pods ended, if there was one: what was named in it, and why each went or stayed. */
+  readonly ended?: { readonly decidedMs: number; readonly candidates: readonly ExplainedPluginCandidate[] };
   /** The pods that wait for their turn, as `namespace/name`: no more than a burst of them go in one pass. */
   readonly queue: readonly string[];
   readonly kills: readonly PodKillView[];

@@ -31,9 +31,13 @@ export function killGraceSeconds(pod: Pod, ruledSeconds: number | undefined): nu
   return effectiveGracePeriodSeconds(undefined, pod, ruledSeconds);
 }
 
+/** Of a reason, in status and event: a plugin may send a book. */
+const REASON_MAX_LENGTH = 800;
+
 /** In the status of the pod and in its event. */
 export function killMessage(plugin: string, reason: string): string {
-  return `Eviction plugin ${plugin} chose this pod: ${reason}`;
+  const shown = reason.length > REASON_MAX_LENGTH ? `${reason.slice(0, REASON_MAX_LENGTH)}…` : reason;
+  return `Eviction plugin ${plugin} chose this pod: ${shown}`;
 }
 
 /**

@@ -1,10 +1,8 @@
-/** Conditions of plugins as taints of the node. Only taints of this prefix are ever changed or removed. */
+/** Conditions of plugins as taints of the node. Only taints of their prefix are ever changed or removed. */
 import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-
-const PREFIX = 'katalyst.kubewharf.io/';
-const EFFECTS: ReadonlySet<string> = new Set(['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+import { CONDITION_EFFECTS, CONDITION_TAINT_PREFIX, conditionTaintKey } from './condition-taint-key.ts';
 
 export interface ConditionTaints {
   readonly taints: readonly Taint[];
@@ -18,7 +16,7 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
   const problems: string[] = [];
   for (const { name, type, effects, met } of conditions) {
     if (!met || type !== 'NODE_CONDITION') continue;
-    const key = PREFIX + name;
+    const key = conditionTaintKey(name);
     const [problem] = name.includes('/') ? ['its name has a slash'] : qualifiedNameProblems(key);
     if (problem !== undefined) {
       problems.push(`condition "${name}" cannot become a taint: ${problem}`);
@@ -26,27 +24,39 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
     }
     if (effects.length === 0) problems.push(`condition "${name}" has no effect: ${oneOfEffects()}`);
     for (const effect of effects) {
-      if (EFFECTS.has(effect)) taints.set(`${key}:${effect}`, { key, effect });
+      if (CONDITION_EFFECTS.includes(effect)) taints.set(`${key}:${effect}`, { key, effect });
       else problems.push(`condition "${name}" has the unknown effect "${effect}": ${oneOfEffects()}`);
     }
   }
   return { taints: [...taints.values()], problems };
 }
 
-/**
- * The taints of the node with those of the conditions; undefined where nothing differs. What is there already keeps its value and its time.
- * `now`, RFC 3339: NoExecute counts from it.
- */
-export function changedTaints(
-  current: readonly Taint[],
-  wanted: readonly Taint[],
-  now: string,
-): readonly Taint[] | undefined {
-  const stays = current.filter(({ key }) => !key.startsWith(PREFIX));
-  const kept = current.filter((taint) => wanted.some((other) => isSame(taint, other)));
+export interface TaintFacts {
+  /** Of the node. */
+  readonly current: readonly Taint[];
+  /** Of the conditions. */
+  readonly wanted: readonly Taint[];
+  /** Taints of an earlier run stay: their conditions may still count, and have not been observed in this run yet. */
+  readonly keepsEarlier: boolean;
+  /** RFC 3339: NoExecute counts from it. */
+  readonly now: string;
+}
+
+/** The taints of the node as they should be; undefined where nothing differs. What is there already keeps its value and its time. */
+export function changedTaints({
+  current,
+  wanted,
+  keepsEarlier,
+  now,
+}: TaintFacts): readonly Taint[] | undefined {
+  const remaining = current.filter(
+    (taint) =>
+      keepsEarlier ||
+      !taint.key.startsWith(CONDITION_TAINT_PREFIX) ||
+      wanted.some((other) => isSame(taint, other)),
+  );
   const added = wanted.filter((taint) => !current.some((other) => isSame(taint, other)));
-  if (added.length === 0 && stays.length + kept.length === current.length) return undefined;
-  const remaining = current.filter((taint) => stays.includes(taint) || kept.includes(taint));
+  if (added.length === 0 && remaining.length === current.length) return undefined;
   return [...remaining, ...added.map((taint) => timed(taint, now))];
 }
 
@@ -59,7 +69,7 @@ function timed(taint: Taint, now: string): Taint {
 }
 
 function oneOfEffects(): string {
-  return `one of ${[...EFFECTS].join(', ')} is needed`;
+  return `one of ${CONDITION_EFFECTS.join(', ')} is needed`;
 }
 
 /** From one comparison to the next. */

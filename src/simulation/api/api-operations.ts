@@ -8,7 +8,7 @@ import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
-import { deletedPod, newPod, withGeneration, podWithStatus } from './served-pod-rules.ts';
+import { deletedPod, newPod, withDisruption, withGeneration, podWithStatus } from './served-pod-rules.ts';
 import {
   alreadyExists,
   disruptionBudget,
@@ -30,12 +30,9 @@ export interface ApiOperationsOptions {
   readonly isGuarded?: ((pod: Pod) => boolean) | undefined;
 }
 
-/** `policy/v1`, as far as it counts here. */
-interface Eviction {
-  readonly deleteOptions?: {
-    readonly gracePeriodSeconds?: number;
-    readonly preconditions?: { readonly uid?: string };
-  };
+interface EvictionOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string };
 }
 
 export class ApiOperations {
@@ -68,7 +65,6 @@ export class ApiOperations {
   /** `uid`: instead of one of the server's. */
   create(collection: Collection, object: NewObject & { readonly spec?: object }, uid?: string): StoredObject {
     const { resource, namespace } = collection;
-    if (isEviction(collection)) return this.#evict(collection, object as Eviction);
     const { store, author, now } = this.#options;
     const { name } = object.metadata;
     const target = { ...collection, name };
@@ -113,23 +109,23 @@ export class ApiOperations {
     else if (!equalJson(left, before)) store.replace(resource, before, left, author);
   }
 
-  /** A disruption budget does not keep pods that do not run yet, or not any more. */
-  #evict(collection: ObjectReference, { deleteOptions = {} }: Eviction): StoredObject {
-    this.authorize({ verb: 'create', target: collection });
-    const target = { ...collection, subresource: undefined } as const;
-    const pod = this.#found(target) as Pod & StoredObject;
-    const { gracePeriodSeconds, preconditions: { uid } = {} } = deleteOptions;
-    const why = this.#options.rights?.whyNotChanged(pod);
-    if (why !== undefined) throw forbidden(target, why);
-    if (uid !== undefined && uid !== pod.metadata.uid) throw otherUID(target, uid, pod.metadata.uid);
-    const isRunning = pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined;
-    if (isRunning && this.#options.isGuarded?.(pod) === true) throw disruptionBudget();
-    const limit = {
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...(uid !== undefined && { uid }),
-    };
-    this.delete({ resource: 'pods', namespace: target.namespace, name: target.name }, limit);
-    return pod;
+  /** `policy/v1`. A disruption budget does not keep pods that do not run yet, or not any more. */
+  evict(target: ObjectReference, eviction: object): void {
+    const { deleteOptions = {} } = eviction as { readonly deleteOptions?: EvictionOptions };
+    const { gracePeriodSeconds, preconditions } = deleteOptions;
+    const { resource, name, namespace = '' } = target;
+    const pod: ObjectReference = { resource, namespace, name };
+    this.authorize({ verb: 'create', target });
+    const before = this.#found(pod) as Pod & StoredObject;
+    this.#refuse(target, this.#options.rights?.whyNotChanged(before));
+    const uid = preconditions?.uid;
+    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before.metadata.uid);
+    const isRunning = before.status?.phase === 'Running' && before.metadata.deletionTimestamp === undefined;
+    if (isRunning && this.#options.isGuarded?.(before) === true) throw disruptionBudget();
+    const { store, author, now } = this.#options;
+    const disrupted = withDisruption(before, rfc3339(now()));
+    if (disrupted !== before) store.replace('pods', before, disrupted, author);
+    this.delete(pod, { ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
   }
 
   /** Throws what the server answers to a request that it does not even look at. */
@@ -231,10 +227,6 @@ export class ApiOperations {
     if (found === undefined) throw notFound(target);
     return found;
   }
-}
-
-function isEviction(collection: Collection | ObjectReference): collection is ObjectReference {
-  return 'subresource' in collection && collection.subresource === 'eviction';
 }
 
 /** What no change of an object changes. */

@@ -64,6 +64,20 @@ export function deletedPod<T extends Pod>(pod: T, deletion: Deletion): T | undef
   return { ...pod, metadata: { ...metadata, ...deleting, deletionGracePeriodSeconds: seconds } };
 }
 
+/** An evicted pod says why it ends. */
+export function withDisruption<T extends Pod>(pod: T, lastTransitionTime: string): T {
+  const conditions = pod.status?.conditions ?? [];
+  if (conditions.some(({ type }) => type === 'DisruptionTarget')) return pod;
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    lastTransitionTime,
+  };
+  return { ...pod, status: { ...pod.status, conditions: [...conditions, condition] } };
+}
+
 export function isTerminal({ status }: Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }

@@ -111,7 +111,9 @@ export class SimulatedApiClient implements ApiServer {
 
   create<T extends ApiObject>(collection: Collection, object: T, options?: RequestOptions): Promise<T> {
     return this.#request('create', collection, options, ({ operations }) =>
-      operations.create(collection, object as T & NewObject),
+      isEviction(collection)
+        ? operations.evict(collection, object)
+        : operations.create(collection, object as T & NewObject),
     );
   }
 
@@ -173,4 +175,8 @@ export class SimulatedApiClient implements ApiServer {
     this.#ordinals.set(key, ordinal);
     return `${key}/${String(ordinal)}`;
   }
+}
+
+function isEviction(target: Collection): target is ObjectReference {
+  return 'subresource' in target && target.subresource === 'eviction';
 }

@@ -22,7 +22,7 @@ const started: ConditionTaints[] = [];
 afterEach(() => started.splice(0).forEach((taints) => taints.stop()));
 
 /** The node is watched as it is, unless `seen` is set. */
-function setUp(taints: readonly object[] = OTHERS) {
+function setUp(taints: readonly object[] = OTHERS, conditionTransitionPeriodMs = 0) {
   const clock = new VirtualClock();
   const api = new NodeApi(() => clock.now());
   api.putNode({
@@ -36,6 +36,7 @@ function setUp(taints: readonly object[] = OTHERS) {
     nodeName: 'node-1',
     node: () => (it.seen ? it.seen() : api.node),
     conditions: { conditions: () => it.conditions },
+    conditionTransitionPeriodMs,
     clock,
     logger,
     parent: createActor(createMachine({})).start(),
@@ -73,8 +74,10 @@ describe('the conditions', () => {
     });
   });
 
-  test('a taint of an earlier run that no condition asks for goes', async () => {
-    const it = setUp([...OTHERS, TAINT]);
+  test('a taint of an earlier run that no condition asks for goes when its condition would be over', async () => {
+    const it = setUp([...OTHERS, TAINT], 300_000);
+    await it.clock.advance(299_999);
+    expect(it.api.requests).toEqual([]);
     await it.clock.advance(5_000);
     expect(taintsOf(it.api)).toEqual(OTHERS);
   });

@@ -103,7 +103,7 @@ describe('without an API server', () => {
     bed.kill(web);
     expect(bed.view('web')?.state).toBe('AwaitingEnd');
     bed.hung.clear();
-    bed.agent.supervisor.registry.kill('web', { podTerminationGracePeriodSecondsOverride: 1 });
+    bed.kill(web, { gracePeriodSeconds: 1 });
     await bed.untilState('web', 'Terminated.Finished');
     expect(bed.agent.statusManager.get('web')?.reason).toBe('Preempting');
     expect([bed.killed, bed.kills.views()]).toEqual([[], []]);

@@ -91,6 +91,7 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
       nodeName: controlPlane.nodeName,
       node: () => seen,
       conditions: { conditions: () => conditions },
+      conditionTransitionPeriodMs: 0,
       clock,
       logger: log.logger,
     });

@@ -135,8 +135,8 @@ class PluginsReplay {
     expect(this.#taken[steps]?.event.type).toBe('PASS_DUE');
   }
 
-  stop(): Promise<unknown> {
-    return this.#bed.stop();
+  async stop(): Promise<void> {
+    await this.#bed.stop();
   }
 
   async #bringAbout(name: string): Promise<void> {

@@ -69,6 +69,7 @@ class TaintsReplay {
       nodeName: 'node-1',
       node: () => this.#api.node,
       conditions: { conditions: () => (this.#holds ? [CONDITION] : []) },
+      conditionTransitionPeriodMs: 0,
       clock: this.#clock,
       logger: SILENT,
       inspect: coverage.inspect,

@@ -5,8 +5,9 @@ import {
   DEFAULT_BUILT_IN_SETTINGS,
   RECLAIMED_MILLICPU,
 } from '../../../src/policies/eviction-plugins/built-in/built-in-settings.ts';
+import type { QosLevel } from '../../../src/policies/eviction-plugins/qos-level.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { SANDBOX, MIB, StatsBed } from '../../runtime/stats/stats-bed.ts';
+import { container, MIB, SANDBOX, StatsBed } from '../../runtime/stats/stats-bed.ts';
 import { numaStatV1, twoNumaNodes } from '../../support/numa-machine.ts';
 import { qosPod } from '../../support/qos-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
@@ -35,7 +36,7 @@ function runs({ metadata: { uid, name, namespace } }: Pod, rssBytes: number, cac
   stats.pods.push({ ...runtimePodStatus({ sandboxes: [SANDBOX] }), uid, name, namespace });
   const folder = `memory/kubepods/besteffort/pod${uid}`;
   stats.write(`${folder}/memory.usage_in_bytes`, `${rssBytes + cacheBytes}\n`);
-  stats.figures(`${folder}/memory.stat`, { total_rss: rssBytes, total_cache: cacheBytes });
+  stats.figures(`${folder}/memory.stat`, { total_rss: rssBytes, total_inactive_file: cacheBytes });
 }
 
 test('there is each plugin that the settings name', () => {
@@ -85,6 +86,29 @@ describe('NUMA memory', () => {
     };
     expect(await top(1)).toEqual([['web'], {}]);
     expect(await top(2)).toEqual([['web', 'sweep'], {}]);
+  });
+
+  test('a pod that has memory on two such nodes counts once', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 20_000 }]));
+    hold(batch, 9 * PAGES, 9 * PAGES);
+    hold(sweep, 0, PAGES);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    const { targetPods } = await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory', 2);
+    expect(namesOf(targetPods)).toEqual(['batch', 'sweep']);
+  });
+
+  test('a node from which no pod can go does not change how long others have', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 9_000_000 }]));
+    hold(sweep, 0, PAGES);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 20_000 }]));
+    await bed.thresholdMet(NUMA, pods);
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toMatchObject({
+      targetPods: [{ name: 'sweep' }],
+      gracePeriodSeconds: 1,
+    });
   });
 
   test('a pod with less than a thousandth of the node stays', async () => {
@@ -159,6 +183,19 @@ describe('system memory', () => {
     expect(await named()).toBe(1);
   });
 
+  test('nor is a clock that was set back waited for', async () => {
+    runs(batch, MIB);
+    little();
+    let nowMs = 1e9;
+    const bed = open({ clock: { now: () => nowMs } });
+    for (const now of [1e9, 1e6]) {
+      nowMs = now;
+      await bed.thresholdMet(SYSTEM, [batch]);
+      const { targetPods } = await bed.getTopEvictionPods(SYSTEM, [batch], 'SystemMemory');
+      expect(namesOf(targetPods)).toEqual(['batch']);
+    }
+  });
+
   test('what kswapd takes back is counted from question to question', async () => {
     runs(web, MIB);
     const bed = open();
@@ -193,6 +230,30 @@ describe('system memory', () => {
     }
     expect(met).toEqual(['NOT_MET', 'HARD_MET']);
     expect(read).toBe(2);
+  });
+
+  test('of pods whose waiting cgroup v2 counts, three that are not reclaimed have to wait', async () => {
+    stats.write('mountinfo', '');
+    stats.cgroups.mountV2('memory');
+    const line = (kind: string) => `${kind} avg10=20.00 avg60=0.00 avg300=0.00 total=1\n`;
+    const waiting = line('some') + line('full');
+    stats.write('proc/pressure/memory', waiting);
+    const met = async (level: QosLevel) => {
+      const waiters = ['a', 'b', 'c'].map((name) => qosPod(`${level}-${name}`, { level }));
+      for (const pod of waiters) {
+        runs(pod, MIB);
+        const folder = `v2/kubepods/besteffort/pod${pod.metadata.uid}`;
+        stats.write(`${folder}/memory.current`, `${MIB}\n`);
+        stats.figures(`${folder}/memory.stat`, { anon: MIB });
+        stats.write(`${folder}/memory.pressure`, waiting);
+      }
+      const bed = open();
+      await bed.thresholdMet(SYSTEM, waiters);
+      await stats.clock.advance(15_000);
+      return (await bed.thresholdMet(SYSTEM, waiters)).metType;
+    };
+    expect(await met('shared_cores')).toBe('HARD_MET');
+    expect(await met('reclaimed_cores')).toBe('NOT_MET');
   });
 
   test('without /proc/meminfo it has nothing to say', async () => {
@@ -267,6 +328,17 @@ describe('resident memory', () => {
     expect(await open({ thresholds }).getEvictPods(RSS, pods)).toEqual({ evictPods: [] });
   });
 
+  test('without cgroups the figures of the runtime count', async () => {
+    stats.write('mountinfo', '');
+    const memory = { timestamp: 1, workingSetBytes: 0, rssBytes: 106 * MIB };
+    const { uid, name, namespace } = web.metadata;
+    const status = runtimePodStatus({ sandboxes: [SANDBOX], containers: [container('main')] });
+    stats.pods.push({ ...status, uid, name, namespace });
+    const attributes = { id: 'main', metadata: { name: 'main', attempt: 0 }, labels: {} };
+    stats.containerStats = [{ attributes, memory }];
+    expect((await open({ thresholds }).getEvictPods(RSS, pods)).evictPods).toHaveLength(1);
+  });
+
   test('where no pod is measured it has nothing to say', async () => {
     const bed = open({ thresholds });
     expect(await bed.getEvictPods(RSS, pods)).toEqual({ evictPods: [] });
@@ -286,6 +358,12 @@ describe('figures that cannot be read', () => {
     }
     const because = 'its figures cannot be read: no such runtime';
     expect(bed.said).toEqual([RECLAIMED, NUMA, SYSTEM].map((name) => `${name}: ${because}`));
+  });
+
+  test('are not read where no pod is reclaimed', async () => {
+    const bed = failing();
+    expect((await bed.thresholdMet(RECLAIMED, [web])).metType).toBe('NOT_MET');
+    expect(bed.said).toEqual([]);
   });
 
   test('an answer that is not awaited any more rejects', async () => {

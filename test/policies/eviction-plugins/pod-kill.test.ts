@@ -48,8 +48,11 @@ test('the grace period is that of the plugin, else of the pod, and at least 1 s'
   expect(killGraceSeconds(podWith({}), undefined)).toBe(30);
 });
 
-test('the message names the plugin and the reason', () => {
+test('the message names the plugin and the reason, of a long one its beginning', () => {
   expect(killMessage('rss', 'uses too much')).toBe('Eviction plugin rss chose this pod: uses too much');
+  expect(killMessage('rss', 'x'.repeat(2_000))).toBe(
+    `Eviction plugin rss chose this pod: ${'x'.repeat(800)}…`,
+  );
 });
 
 describe('an answer that is no success', () => {

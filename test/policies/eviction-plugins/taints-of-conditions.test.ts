@@ -5,6 +5,7 @@ import {
   taintsOfConditions,
 } from '../../../src/policies/eviction-plugins/taints-of-conditions.ts';
 import type { PluginCondition } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { Taint } from '../../../src/types/kubernetes.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 const key = (name: string) => `katalyst.kubewharf.io/${name}`;
@@ -64,32 +65,40 @@ describe('the taints of the node', () => {
     { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute', timeAdded: '2029-01-01T00:00:00Z' },
   ];
   const ours = { key: key('a'), effect: 'NoSchedule' };
+  const changed = (current: readonly Taint[], wanted: readonly Taint[], keepsEarlier = false) =>
+    changedTaints({ current, wanted, keepsEarlier, now: NOW });
 
   test('get what is missing; those of others stay as they are', () => {
-    expect(changedTaints(others, [ours], NOW)).toEqual([...others, ours]);
-    expect(changedTaints([], [ours], NOW)).toEqual([ours]);
+    expect(changed(others, [ours])).toEqual([...others, ours]);
+    expect(changed([], [ours])).toEqual([ours]);
   });
 
   test('lose what no condition asks for', () => {
     const [first, ...rest] = others;
-    expect(changedTaints([first!, ours, ...rest], [], NOW)).toEqual(others);
+    expect(changed([first!, ours, ...rest], [])).toEqual(others);
+  });
+
+  test('keep those of an earlier run until their conditions would be over', () => {
+    expect(changed([ours], [], true)).toBeUndefined();
+    const other = { key: key('b'), effect: 'NoSchedule' };
+    expect(changed([ours], [other], true)).toEqual([ours, other]);
   });
 
   test('are not written where nothing differs', () => {
-    expect(changedTaints([...others, ours], [ours], NOW)).toBeUndefined();
-    expect(changedTaints(others, [], NOW)).toBeUndefined();
-    expect(changedTaints([{ ...ours, value: 'kept' }], [ours], NOW)).toBeUndefined();
+    expect(changed([...others, ours], [ours])).toBeUndefined();
+    expect(changed(others, [])).toBeUndefined();
+    expect(changed([{ ...ours, value: 'kept' }], [ours])).toBeUndefined();
   });
 
   test('of the same key and another effect are another taint', () => {
     const executing = { ...ours, effect: 'NoExecute' };
-    expect(changedTaints([ours], [executing], NOW)).toEqual([{ ...executing, timeAdded: NOW }]);
+    expect(changed([ours], [executing])).toEqual([{ ...executing, timeAdded: NOW }]);
   });
 
   test('NoExecute keeps the time since when it counts', () => {
     const executing = { key: key('a'), effect: 'NoExecute', timeAdded: '2029-01-01T00:00:00Z' };
     const wanted = { key: key('a'), effect: 'NoExecute' };
-    expect(changedTaints([executing], [wanted, ours], NOW)).toEqual([executing, ours]);
+    expect(changed([executing], [wanted, ours])).toEqual([executing, ours]);
   });
 });
 

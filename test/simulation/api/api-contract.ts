@@ -1,6 +1,7 @@
 /** What an API server does for a node. Held against the simulated one, and against a real one where there is one. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ApiServer } from '../../../src/cluster/service/api-server.ts';
+import type { ObjectReference } from '../../../src/cluster/service/api-resources.ts';
+import type { ApiObject, ApiServer } from '../../../src/cluster/service/api-server.ts';
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import type { ContainerStatus, Lease, Node, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { apiPod, NODE, nodeObject, podAt, pods, refusalOf, statusOf } from './api-bed.ts';
@@ -90,6 +91,40 @@ export function holdsTheContract(beds: () => ContractBed | Promise<ContractBed>)
       expect(timeOf(metadata)).toBe(timeOf(first) - 25_000);
       await done(bed.admin.delete(podAt(name), { gracePeriodSeconds: 50 }));
       expect((await get()).metadata.deletionGracePeriodSeconds).toBe(5);
+    });
+
+    test('a node evicts its own pods, of the UID that it means; they say that they were disrupted', async () => {
+      const { metadata } = await create(apiPod(name));
+      await create(apiPod(`${name}-other`, { nodeName: 'node-2' }));
+      await done(patch({ phase: 'Running' }));
+      const evict = (pod: string, uid: string, gracePeriodSeconds: number) => {
+        const target: ObjectReference = { ...podAt(pod), subresource: 'eviction' };
+        const deleteOptions = { gracePeriodSeconds, preconditions: { uid } };
+        const kind = { apiVersion: 'policy/v1', kind: 'Eviction' };
+        const named = { metadata: { name: pod, namespace: 'default' } };
+        return refused(bed.node.create<ApiObject>(target, { ...kind, ...named, deleteOptions } as ApiObject));
+      };
+      expect(await evict('missing', 'another', 5)).toMatch(/^404 NotFound/);
+      expect(await evict(`${name}-other`, 'another', 5)).toMatch(
+        /^403 Forbidden .*spec.nodeName set to itself/,
+      );
+      expect(await evict(name, 'another', 5)).toMatch(/^409 Conflict/);
+      expect((await get()).metadata.deletionTimestamp).toBeUndefined();
+      for (const [asked, inForce] of [
+        [5, 5],
+        [20, 5],
+        [3, 3],
+      ] as const) {
+        expect(await evict(name, metadata.uid, asked)).toBe('done');
+        expect((await get()).metadata.deletionGracePeriodSeconds).toBe(inForce);
+      }
+      expect((await get()).status?.conditions).toContainEqual(
+        expect.objectContaining({
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'EvictionByEvictionAPI',
+        }),
+      );
     });
 
     test.each<[string, Partial<PodSpec>, object | undefined]>([

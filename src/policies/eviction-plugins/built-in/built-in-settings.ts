@@ -47,7 +47,7 @@ export interface SystemMemorySettings {
   /** Any pod goes if kswapd has taken back so many pages a second for so long. */
   readonly kswapdPagesPerSecond: number;
   readonly kswapdDurationMs: number;
-  /** And some task waited so many percent of the last ten seconds: whoever reads many files keeps kswapd busy and harms nobody. */
+  /** And some task waited so many percent of the last ten seconds: a program that reads many files keeps kswapd busy and harms no other. */
   readonly kswapdSomePercent: number;
   /** In percent of the last ten seconds: some tasks waited for memory, and all tasks that were not idle did. */
   readonly somePercent: number;

@@ -72,11 +72,14 @@ export function reclaimedThreshold(
   settings: ReclaimedResourcesSettings,
 ): ThresholdMetAnswer<never> | undefined {
   const reclaimed = pods.filter(isReclaimed);
+  const requested = new Map(
+    Array.from(canGive.keys(), (scope) => [scope, sum(reclaimed.map((pod) => request(pod, scope)))]),
+  );
   const exceeded = (factors: Readonly<Record<string, number>>, metType: 'HARD_MET' | 'SOFT_MET') => {
     for (const [scope, factor] of Object.entries(factors)) {
       const total = canGive.get(scope);
-      if (total === undefined) continue;
-      const observedValue = sum(reclaimed.map((pod) => request(pod, scope)));
+      const observedValue = requested.get(scope);
+      if (total === undefined || observedValue === undefined) continue;
       const thresholdValue = factor * total;
       if (observedValue > thresholdValue) return { metType, scope, thresholdValue, observedValue };
     }

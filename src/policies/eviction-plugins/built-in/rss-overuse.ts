@@ -77,7 +77,7 @@ function memberOf(json: string, name: string): unknown {
   }
 }
 
-/** Undefined if a container requests none: nobody knows then how much it was meant to use. */
+/** Undefined if a container requests none: it is then not known how much the pod was meant to use. */
 function memoryRequest({ spec: { containers } }: Pod): number | undefined {
   const requests = containers.map(({ resources }) =>
     Number(quantityValue(parseQuantity(resources?.requests?.memory ?? '0'))),

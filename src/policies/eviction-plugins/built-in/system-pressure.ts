@@ -67,8 +67,8 @@ function judgeKswapd(
   { kswapdPagesPerSecond: thresholdValue, kswapdDurationMs, kswapdSomePercent }: SystemMemorySettings,
 ): Verdict {
   if (pages === undefined) return { kept: {} };
-  // The count begins again with the machine; a clock may be set back.
-  if (last === undefined || pages < last.pages || nowMs < last.atMs) {
+  // A clock may be set back.
+  if (last === undefined || nowMs < last.atMs) {
     return { kept: { kswapd: { pages, atMs: nowMs } } };
   }
   if (nowMs - last.atMs < SHORTEST_MS) {

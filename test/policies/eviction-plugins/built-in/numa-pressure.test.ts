@@ -50,6 +50,10 @@ describe('a NUMA node', () => {
     ]);
   });
 
+  test('at its min watermark is not below it', () => {
+    expect(verdicts(node(100 * MIB), 1)).toMatchObject([{ targetBytes: 200 * MIB, times: 1 }]);
+  });
+
   test('that recovers forgets slowly, but not more than the pressure for reclaimed pods', () => {
     expect(verdicts(node(GIB), 3, 9).map(({ times }) => times)).toEqual([2, 1, 0]);
     expect(verdicts(node(GIB), 1, 0)).toMatchObject([{ times: 0, reach: undefined }]);

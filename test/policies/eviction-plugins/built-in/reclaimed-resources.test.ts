@@ -162,4 +162,7 @@ test('pods that want to be told are named if they do not fit under the soft thre
   expect(told(10)).toEqual(['a', 'b', 'c']);
   expect(told(9000)).toEqual(['a']);
   expect(reclaimedToBeTold(pods, RECLAIMED_MILLICPU, new Map(), settings)).toEqual([]);
+  const full = [batch('d', '1500', '0', notify), batch('e', '1500', '0', notify)];
+  const canGive = new Map([[RECLAIMED_MILLICPU, 1000]]);
+  expect(podNames(reclaimedToBeTold(full, RECLAIMED_MILLICPU, canGive, settings))).toEqual(['e', 'd']);
 });

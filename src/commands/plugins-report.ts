@@ -1,0 +1,137 @@
+/** What eviction plugins say and what the rules make of it, as text of `statelet explain-eviction`. */
+import type {
+  ExplainedPlugin,
+  ExplainedPluginCandidate,
+  ExplainedPluginCondition,
+  ExplainedPluginThreshold,
+  PluginsExplanation,
+  PodKillView,
+  PodVerdict,
+  WantedPod,
+} from '../policies/eviction-plugins/plugins-explanation.ts';
+import { humanDuration } from '../policies/formats/duration.ts';
+import { formatTable } from './table.ts';
+
+const VERDICTS: Readonly<Record<PodVerdict, string>> = {
+  Goes: 'goes',
+  Queued: 'waits for its turn',
+  BeingEnded: 'is being ended',
+  Stays: 'stays',
+  Notified: 'is told',
+};
+
+/** Sections, each of which ends with a line break. Texts of plugins are shown without control characters, which could move the cursor. */
+export function pluginSections(explanation: PluginsExplanation, nowMs: number): readonly string[] {
+  const { plugins, decidedMs, conditions, candidates, ended, queue, kills } = explanation;
+  const ago = (ms: number) => humanDuration(nowMs - ms);
+  return [
+    heading(explanation, ago),
+    ...(plugins.length > 0
+      ? [formatTable([PLUGINS, ...plugins.map((plugin) => pluginRow(plugin, ago).map(oneLine))])]
+      : []),
+    ...answers(plugins, ago),
+    ...section(
+      'Pods that plugins have named, and what the rules make of it:',
+      CANDIDATES,
+      candidates.map(candidateRow),
+    ),
+    ...(ended && ended.decidedMs !== decidedMs
+      ? section(
+          `The latest pass by which pods ended, ${ago(ended.decidedMs)} ago:`,
+          CANDIDATES,
+          ended.candidates.map(candidateRow),
+        )
+      : []),
+    ...section(
+      'Conditions:',
+      CONDITIONS,
+      conditions.map((condition) => conditionRow(condition, ago)),
+    ),
+    ...(queue.length > 0 ? [`Waiting for their turn: ${queue.join(', ')}\n`] : []),
+    ...section(
+      'Pods that are being ended:',
+      KILLS,
+      kills.map((kill) => killRow(kill, ago)),
+    ),
+  ];
+}
+
+const oneLine = (text: string) => text.replace(/\p{Cc}+/gu, ' ');
+
+type Ago = (ms: number) => string;
+
+const PLUGINS = ['PLUGIN', 'STATE', 'FOR', 'FROM', ''];
+const CANDIDATES = ['POD', 'VERDICT', 'PLUGIN', 'SCOPE', 'GRACE', 'REASON', 'WHY'];
+const CONDITIONS = ['CONDITION', 'EFFECTS', 'LAST SEEN', 'COUNTS'];
+const KILLS = ['POD', 'PLUGIN', 'BY', 'STATE', 'FOR', 'PROBLEM'];
+
+function heading({ plugins, decidedMs, state, awaited }: PluginsExplanation, ago: Ago): string {
+  if (plugins.length === 0) return 'Eviction plugins: none has registered\n';
+  const latest = decidedMs === undefined ? 'there was no pass yet' : `latest pass ${ago(decidedMs)} ago`;
+  const waits = awaited.length > 0 ? `, waits for ${awaited.join(', ')}` : '';
+  return `Eviction plugins: ${plugins.length}, ${latest}, now ${state}${waits}\n`;
+}
+
+function pluginRow({ name, state, sinceMs, origin, problem, isDryRun }: ExplainedPlugin, ago: Ago): string[] {
+  const notes = [
+    ...(isDryRun ? ['dry run: its answers are only counted'] : []),
+    ...(problem ? [problem] : []),
+  ];
+  return [name, state, ago(sinceMs), origin, notes.join('; ')];
+}
+
+/** A line for each answer of each plugin. */
+function answers(plugins: readonly ExplainedPlugin[], ago: Ago): readonly string[] {
+  const lines = plugins.flatMap(({ name, evictPods, threshold, topPods, refused }) => [
+    ...(evictPods ? [`${name} wants to go: ${podsText(evictPods)}`] : []),
+    ...(threshold ? [`${name}: ${thresholdText(threshold, ago)}`] : []),
+    ...(topPods ? [`${name} would end for it: ${podsText(topPods)}`] : []),
+    ...refused.map((sentence) => `${name}, refused: ${sentence}`),
+  ]);
+  return lines.length === 0
+    ? []
+    : [`Their answers in the latest pass:\n${lines.map((line) => `  ${oneLine(line)}\n`).join('')}`];
+}
+
+function podsText(pods: readonly WantedPod[]): string {
+  if (pods.length === 0) return 'no pod';
+  return pods.map(({ pod, forceEvict }) => (forceEvict ? `${pod} (in any case)` : pod)).join(', ');
+}
+
+function thresholdText(threshold: ExplainedPluginThreshold, ago: Ago): string {
+  const { metType, scope, thresholdValue, observedValue, gracePeriodSeconds } = threshold;
+  if (metType === 'NOT_MET') return 'its threshold is not met';
+  const { firstObservedMs, isConfirmed } = threshold;
+  const kind = metType === 'HARD_MET' ? 'hard' : 'soft';
+  const since = firstObservedMs === undefined ? '' : ` for ${ago(firstObservedMs)}`;
+  const values = `target ${thresholdValue}, observed ${observedValue}`;
+  const counts = isConfirmed ? 'counts' : `counts after ${gracePeriodSeconds} s`;
+  return `its ${kind} threshold of ${scope || 'no scope'} is met${since} (${values}), ${counts}`;
+}
+
+function candidateRow(candidate: ExplainedPluginCandidate): string[] {
+  const { pod, verdict, plugin, scope, gracePeriodSeconds, reason, why } = candidate;
+  const grace = gracePeriodSeconds === undefined ? 'its own' : `${gracePeriodSeconds} s`;
+  return [pod, VERDICTS[verdict], plugin, scope, grace, reason, why];
+}
+
+function conditionRow(
+  { name, effects, lastObservedMs, stands }: ExplainedPluginCondition,
+  ago: Ago,
+): string[] {
+  return [name, effects.join(',') || 'none', `${ago(lastObservedMs)} ago`, stands ? 'yes' : 'no'];
+}
+
+function killRow({ pod, plugin, killer, state, sinceMs, problem }: PodKillView, ago: Ago): string[] {
+  return [pod, plugin, killer, state, ago(sinceMs), problem ?? ''];
+}
+
+function section(
+  title: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  return rows.length === 0
+    ? []
+    : [`${title}\n${formatTable([head, ...rows.map((row) => row.map(oneLine))])}`];
+}
