@@ -1,11 +1,21 @@
 /** The package as it is published: `npm pack`, unpacked into an empty folder, with the packages beside it that it depends on. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
+import ts from 'typescript';
 import { BIN } from './support/built.ts';
 
 const repository = dirname(dirname(BIN));
@@ -41,12 +51,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The packages that the files of `dist/` import, by name. */
-async function importedPackages(): Promise<string[]> {
-  const dist = join(installed(), 'dist');
-  const scripts = readdirSync(dist).filter((name) => name.endsWith('.js'));
+const dist = () => join(installed(), 'dist');
+
+/** The packages that these files of `dist/` import, by name. */
+async function importedPackages(scripts: readonly string[]): Promise<string[]> {
   const { metafile } = await build({
-    entryPoints: scripts.map((name) => join(dist, name)),
+    entryPoints: scripts.map((name) => join(dist(), name)),
     outdir: join(folder, 'unused'),
     bundle: true,
     packages: 'external',
@@ -68,7 +78,8 @@ const statelet = (...args: string[]) =>
 
 describe('the published package', () => {
   test('depends on the packages that dist/ imports, and on no other', async () => {
-    expect((await importedPackages()).sort()).toEqual(Object.keys(dependencies).sort());
+    const scripts = readdirSync(dist()).filter((name) => name.endsWith('.js'));
+    expect((await importedPackages(scripts)).sort()).toEqual(Object.keys(dependencies).sort());
   });
 
   test('has its documents, the examples and the licences of the libraries that it contains', () => {
@@ -91,5 +102,61 @@ describe('the published package', () => {
     expect(statelet('--version')).toBe(`statelet ${version}\n`);
     expect(statelet('charts', 'pod')).toContain('createMachine');
     expect(statelet('simulate', '--pods', '3', '--hours', '0.1')).toContain('seed');
+  });
+});
+
+describe('statelet/eviction-plugin', () => {
+  /** A project that has the package as a dependency. */
+  const project = () => join(folder, 'project');
+  const run = (code: string) =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', code], { cwd: project(), encoding: 'utf8' });
+
+  beforeAll(() => {
+    mkdirSync(join(project(), 'node_modules/@types'), { recursive: true });
+    symlinkSync(installed(), join(project(), 'node_modules/statelet'));
+    writeFileSync(join(project(), 'package.json'), '{ "type": "module" }');
+    for (const name of ['@types/node', 'undici-types'])
+      symlinkSync(join(repository, 'node_modules', name), join(project(), 'node_modules', name));
+    cpSync(join(installed(), 'examples/eviction-plugin/oldest-first.ts'), join(project(), 'oldest-first.ts'));
+  });
+
+  test('is the one module that can be imported, beside package.json', () => {
+    expect(run("console.log(Object.keys(await import('statelet/eviction-plugin')))")).toBe(
+      "[ 'startEvictionPlugin' ]\n",
+    );
+    const json = "(await import('statelet/package.json', { with: { type: 'json' } })).default.version";
+    expect(run(`console.log(${json})`)).toBe(`${version}\n`);
+    expect(() => run("await import('statelet/dist/main.js').catch(() => process.exit(3))")).toThrow();
+  });
+
+  test('imports none of the packages that the agent depends on', async () => {
+    expect(await importedPackages(['eviction-plugin.js'])).toEqual([]);
+  });
+
+  function typeProblems(file: string): readonly string[] {
+    const program = ts.createProgram([join(project(), file)], {
+      strict: true,
+      noEmit: true,
+      exactOptionalPropertyTypes: true,
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2023,
+      types: ['node'],
+      typeRoots: [join(project(), 'node_modules/@types')],
+      skipDefaultLibCheck: true,
+    });
+    return ts
+      .getPreEmitDiagnostics(program)
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+  }
+
+  test('has types, with which the example is right and a wrong plugin is not', () => {
+    expect(typeProblems('oldest-first.ts')).toEqual([]);
+    writeFileSync(
+      join(project(), 'wrong.ts'),
+      `import { startEvictionPlugin } from 'statelet/eviction-plugin';
+await startEvictionPlugin({ name: 'x', evictPods: ({ activePods: [pod] }) => ({ evictPods: [{ pod: pod!, reason: 5 }] }) });
+`,
+    );
+    expect(typeProblems('wrong.ts').join('\n')).toMatch(/number.* is not assignable to type 'string'/u);
   });
 });

@@ -47,7 +47,7 @@ export function pluginSections(explanation: PluginsExplanation, nowMs: number): 
       CONDITIONS,
       conditions.map((condition) => conditionRow(condition, ago)),
     ),
-    ...(queue.length > 0 ? [`Waiting for their turn: ${queue.join(', ')}\n`] : []),
+    ...(queue.length > 0 ? [`Waiting for their turn: ${oneLine(queue.join(', '))}\n`] : []),
     ...section(
       'Pods that are being ended:',
       KILLS,
@@ -69,7 +69,7 @@ function heading({ plugins, decidedMs, state, awaited }: PluginsExplanation, ago
   if (plugins.length === 0) return 'Eviction plugins: none has registered\n';
   const latest = decidedMs === undefined ? 'there was no pass yet' : `latest pass ${ago(decidedMs)} ago`;
   const waits = awaited.length > 0 ? `, waits for ${awaited.join(', ')}` : '';
-  return `Eviction plugins: ${plugins.length}, ${latest}, now ${state}${waits}\n`;
+  return `${oneLine(`Eviction plugins: ${plugins.length}, ${latest}, now ${state}${waits}`)}\n`;
 }
 
 function pluginRow({ name, state, sinceMs, origin, problem, isDryRun }: ExplainedPlugin, ago: Ago): string[] {
@@ -80,22 +80,35 @@ function pluginRow({ name, state, sinceMs, origin, problem, isDryRun }: Explaine
   return [name, state, ago(sinceMs), origin, notes.join('; ')];
 }
 
-/** A line for each answer of each plugin. */
+/** A line for each answer that says something, and one for the plugins that have nothing to say. */
 function answers(plugins: readonly ExplainedPlugin[], ago: Ago): readonly string[] {
-  const lines = plugins.flatMap(({ name, evictPods, threshold, topPods, refused }) => [
-    ...(evictPods ? [`${name} wants to go: ${podsText(evictPods)}`] : []),
+  const silent = plugins.filter(({ evictPods, threshold, refused }) => {
+    const wantsNone = evictPods?.length === 0 && threshold?.metType === 'NOT_MET';
+    return wantsNone && refused.length === 0;
+  });
+  const lines = plugins
+    .filter((plugin) => !silent.includes(plugin))
+    .flatMap((plugin) => answersOf(plugin, ago));
+  if (silent.length > 0) lines.push(`no pod is to go: ${silent.map(({ name }) => name).join(', ')}`);
+  if (lines.length === 0) return [];
+  return [
+    `What plugins have answered in the latest pass:\n${lines.map((line) => `  ${oneLine(line)}\n`).join('')}`,
+  ];
+}
+
+function answersOf({ name, evictPods, threshold, topPods, refused }: ExplainedPlugin, ago: Ago): string[] {
+  return [
+    ...(evictPods ? [`${name}: to go: ${podsText(evictPods)}`] : []),
     ...(threshold ? [`${name}: ${thresholdText(threshold, ago)}`] : []),
-    ...(topPods ? [`${name} would end for it: ${podsText(topPods)}`] : []),
-    ...refused.map((sentence) => `${name}, refused: ${sentence}`),
-  ]);
-  return lines.length === 0
-    ? []
-    : [`Their answers in the latest pass:\n${lines.map((line) => `  ${oneLine(line)}\n`).join('')}`];
+    ...(topPods ? [`${name}: to go for its threshold: ${podsText(topPods)}`] : []),
+    ...refused.map((sentence) => `${name}: refused: ${sentence}`),
+  ];
 }
 
 function podsText(pods: readonly WantedPod[]): string {
-  if (pods.length === 0) return 'no pod';
-  return pods.map(({ pod, forceEvict }) => (forceEvict ? `${pod} (in any case)` : pod)).join(', ');
+  return (
+    pods.map(({ pod, forceEvict }) => (forceEvict ? `${pod} (in any case)` : pod)).join(', ') || 'no pod'
+  );
 }
 
 function thresholdText(threshold: ExplainedPluginThreshold, ago: Ago): string {

@@ -101,6 +101,26 @@ describe('explain-eviction of a daemon', () => {
     }
   });
 
+  test('shows eviction plugins too, where the daemon has them', async () => {
+    const plugins = { plugins: [], decidedMs: 1, state: 'Waiting', awaited: [] };
+    const rest = { conditions: [], candidates: [], queue: [], kills: [] };
+    const explanation = { conditions: [], thresholds: [], plugins: { ...plugins, ...rest } };
+    const server = await startApiServer(
+      { host: '127.0.0.1', port: 0 },
+      { health: () => undefined, pods: () => [], eviction: () => Promise.resolve(explanation) },
+    );
+    try {
+      expect(await explainEviction({ server: server.address })).toBe(
+        'There are no eviction thresholds: no pod is evicted for what the node lacks.\n\n' +
+          'Eviction plugins: none has registered\n',
+      );
+      const json = await explainEviction({ server: server.address, output: 'json' });
+      expect(JSON.parse(json)).toEqual(explanation);
+    } finally {
+      await server.close();
+    }
+  });
+
   test('has different errors for a server without eviction and for a missing daemon', async () => {
     const server = await startApiServer(
       { host: '127.0.0.1', port: 0 },

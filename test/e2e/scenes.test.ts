@@ -1,10 +1,13 @@
 /** The scenes of `examples` go as their README files say, with the commands that stand there. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { type Daemon, DaemonBed, statelet, stateOf } from '../support/daemon.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
 const PATIENCE_MS = 150_000;
@@ -69,6 +72,51 @@ test(
     await daemon.running('critical');
     expect((await ended(daemon, 'cleaner', 'Preempting')).status?.phase).toBe('Failed');
     await daemon.running('reports');
+  },
+  PATIENCE_MS,
+);
+
+/** As its README says, in a process of its own that knows the agent by its root folder. */
+function startPlugin(): ChildProcess {
+  return spawn(process.execPath, [join(examples, 'eviction-plugin/oldest-first.ts')], {
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, STATELET_ROOT: bed.rootDir },
+  });
+}
+
+test(
+  'eviction-plugin: the older of two reclaimed pods goes, as the plugin says, and what is not reclaimed stays',
+  async () => {
+    const scene = join(examples, 'eviction-plugin');
+    cpSync(join(scene, 'pods'), bed.manifestDir, { recursive: true });
+    const plugin = startPlugin();
+    const exited = once(plugin, 'exit');
+    try {
+      const daemon = await bed.run([...flagsOf('eviction-plugin'), '--pods', bed.manifestDir]);
+      const registered = 'The eviction plugin oldest-first is registered';
+      await daemon.logged('the plugin to be registered', ({ msg }) => msg.startsWith(registered));
+      const { status } = await daemon.running('batch-1');
+      // Times of pods are whole seconds: of the same second, neither would be the older one.
+      const startedMs = Date.parse(status?.startTime ?? '');
+      await waitFor(() => Date.now() >= startedMs + 1000, { what: 'another second' });
+      cpSync(join(scene, 'later/batch-2.yaml'), join(bed.manifestDir, 'batch-2.yaml'));
+      const gone = await ended(daemon, 'batch-1', 'Evicted');
+      expect(gone.status).toMatchObject({
+        phase: 'Failed',
+        message: expect.stringContaining('it is the oldest of 2 reclaimed pods, and 1 may stay'),
+      });
+      await daemon.running('batch-2');
+      await daemon.running('web');
+      const { stdout } = await statelet('explain-eviction', '--root-dir', bed.rootDir);
+      expect(stdout).toMatch(/^oldest-first +Serving /mu);
+
+      plugin.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+      await daemon.logged('the plugin to be gone', ({ msg }) => /oldest-first.*gone/u.test(msg));
+    } finally {
+      plugin.kill('SIGKILL');
+      await exited;
+    }
   },
   PATIENCE_MS,
 );

@@ -1,0 +1,156 @@
+/**
+ * A pass over eviction plugins: 500 pods, 20 plugins in processes of their own, of which 10 answer slowly and 2 never. How long it takes, and
+ * the CPU time of this process for it, in which the manager runs as in the agent: with pods that are as before, with some, and with all of
+ * them changed. Beside it, the same plugins asked one after another, as Katalyst's manager does (with the same deadline, which that one
+ * does not have). Almost all of the CPU time is the kernel's, for bytes that go to sockets. Not measured: the plugins' own CPU time,
+ * and what it takes to end pods. `node bench/eviction-plugins.ts [--passes N] [--pods N]`.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { InspectionEvent } from 'xstate';
+import { activePodsBytes } from '../src/plugins/eviction/active-pods-bytes.ts';
+import { RemoteEvictionPlugin } from '../src/plugins/eviction/remote-eviction-plugin.ts';
+import { median } from './support/measures.ts';
+import { benchManager } from './support/plugin-pods.ts';
+import { type BenchPlugin, startPlugins } from './support/plugin-processes.ts';
+
+const PROCESSES = 4;
+const TIMEOUT_MS = 1000;
+const SLOW_MS = 500;
+const PERIOD_MS = 100;
+const WARM_UP_PASSES = 5;
+const WANTED_CPU_MS = 30;
+/** A pass ends when the deadline has passed; timers and the machine's other work come on top. */
+const WANTED_MS = TIMEOUT_MS * 1.1;
+const US_PER_MS = 1000;
+
+const { values } = parseArgs({
+  options: { passes: { type: 'string', default: '10' }, pods: { type: 'string', default: '500' } },
+});
+const [passes, podCount] = [Number(values.passes), Number(values.pods)];
+
+const plugins: readonly BenchPlugin[] = [
+  ...named('fast', 8, 0),
+  ...named('slow', 10, SLOW_MS),
+  ...Array.from({ length: 2 }, (_, index) => ({ name: `hanging-${index}` })),
+];
+
+function named(kind: string, count: number, answersAfterMs: number): readonly BenchPlugin[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `${kind}-${index}`, answersAfterMs }));
+}
+
+interface Pass {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+/** Tells when a pass begins, and measures it when it ends. */
+class PassMeter {
+  #next = Promise.withResolvers<Pass>();
+  #began: { readonly ms: number; readonly cpu: NodeJS.CpuUsage } | undefined;
+
+  readonly inspect = (event: InspectionEvent): void => {
+    if (!('id' in event.actorRef) || event.actorRef.id !== 'evictionPlugins') return;
+    if (event.type === '@xstate.event' && event.event.type === 'PASS_DUE')
+      this.#began = { ms: performance.now(), cpu: process.cpuUsage() };
+    // It is told when the actions of the transition are done.
+    if (event.type !== '@xstate.snapshot' || this.#began === undefined) return;
+    const { value } = event.snapshot as { readonly value?: unknown };
+    if (value === 'Waiting') this.#end(this.#began);
+  };
+
+  next(): Promise<Pass> {
+    return this.#next.promise;
+  }
+
+  #end({ ms, cpu }: { readonly ms: number; readonly cpu: NodeJS.CpuUsage }): void {
+    const { user, system } = process.cpuUsage(cpu);
+    this.#began = undefined;
+    this.#next.resolve({ ms: performance.now() - ms, cpuMs: (user + system) / US_PER_MS });
+    this.#next = Promise.withResolvers<Pass>();
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'statelet-bench-'));
+const registryDir = join(folder, 'plugins');
+mkdirSync(registryDir);
+const endPlugins = await startPlugins(registryDir, plugins, PROCESSES);
+const meter = new PassMeter();
+const bench = benchManager(
+  podCount,
+  { registryDir, timeoutMs: TIMEOUT_MS, syncPeriodMs: PERIOD_MS },
+  meter.inspect,
+);
+
+async function measured(changed: number): Promise<Pass> {
+  const all: Pass[] = [];
+  for (let pass = -WARM_UP_PASSES; pass < passes; pass += 1) {
+    bench.change(changed);
+    const one = await meter.next();
+    if (pass >= 0) all.push(one);
+  }
+  return { ms: median(all.map(({ ms }) => ms)), cpuMs: median(all.map(({ cpuMs }) => cpuMs)) };
+}
+
+async function cpuOf(work: () => Promise<unknown>): Promise<Pass> {
+  const [began, cpu] = [performance.now(), process.cpuUsage()];
+  await work();
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms: performance.now() - began, cpuMs: (user + system) / US_PER_MS };
+}
+
+/** Both questions of one plugin after the other, and one plugin after the other. */
+async function oneAfterAnother(): Promise<void> {
+  const activePods = { pods: bench.shown() };
+  for (const { name } of plugins) {
+    const plugin = new RemoteEvictionPlugin({ name, endpoint: join(registryDir, `${name}.sock`) });
+    for (const question of ['getEvictPods', 'thresholdMet'] as const)
+      await plugin[question]({ activePods, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
+    plugin.close();
+  }
+}
+
+/** The CPU time for writing all pods as bytes, which is done once for all plugins. */
+async function encoding(): Promise<Pass> {
+  const all: Pass[] = [];
+  for (let run = 0; run < passes; run += 1) {
+    bench.change(podCount);
+    const pods = bench.shown();
+    all.push(await cpuOf(() => Promise.resolve(activePodsBytes({ pods }))));
+  }
+  return { ms: median(all.map(({ ms }) => ms)), cpuMs: median(all.map(({ cpuMs }) => cpuMs)) };
+}
+
+const line = (name: string, { ms, cpuMs }: Pass, note = '') =>
+  console.log(
+    `${name.padEnd(40)} ${ms.toFixed(0).padStart(7)} ms ${cpuMs.toFixed(1).padStart(8)} ms CPU   ${note}`,
+  );
+
+bench.manager.start();
+try {
+  while (bench.directory.plugins().length < plugins.length) await meter.next();
+  const size = activePodsBytes({ pods: bench.shown() }).length;
+  console.log(
+    `${podCount} pods (${(size / 1024).toFixed(0)} KiB), ${plugins.length} plugins in ${PROCESSES} processes: 8 answer at once, 10 after ${SLOW_MS} ms, 2 never; deadline ${TIMEOUT_MS} ms; median of ${passes} passes`,
+  );
+  const same = await measured(0);
+  line('a pass, pods as before', same);
+  const some = await measured(Math.round(podCount / 10));
+  line('a pass, a tenth of the pods changed', some);
+  const all = await measured(podCount);
+  line('a pass, all pods changed', all);
+  await bench.manager.stop();
+  line('writing all pods as bytes, once', await encoding());
+  const inTurn = await cpuOf(oneAfterAnother);
+  line('one plugin after another', inTurn, `a pass: ${(some.ms / inTurn.ms).toFixed(2)} times the time`);
+  const isSlow = [same, some, all].some(({ ms }) => ms > WANTED_MS);
+  if (isSlow || some.cpuMs > WANTED_CPU_MS) process.exitCode = 1;
+  console.log(
+    `wanted: at most ${WANTED_MS} ms, and ${WANTED_CPU_MS} ms CPU where a tenth of the pods changed`,
+  );
+} finally {
+  await endPlugins();
+  rmSync(folder, { recursive: true, force: true });
+}
