@@ -155,7 +155,7 @@ function sectionsOf(bytes: Buffer): ReadonlyMap<string, Section> {
   }
   const word = (at: number) => Number(bytes.readBigUInt64LE(at));
   const [table, size, count, namesIndex] = [word(40), ...[58, 60, 62].map((at) => bytes.readUInt16LE(at))];
-  const headers = Array.from({ length: count ?? 0 }, (_, index) => (table ?? 0) + index * (size ?? 0));
+  const headers = Array.from({ length: count ?? 0 }, (_, index) => table + index * (size ?? 0));
   const names = word((headers[namesIndex ?? 0] ?? 0) + 24);
   return new Map(
     headers.map((at) => {

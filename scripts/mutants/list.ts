@@ -5,6 +5,7 @@ import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { PLUGIN_MUTANTS } from './plugin-mutants.ts';
 import { ROOM_MUTANTS } from './room-mutants.ts';
 import { SHORTAGE_MUTANTS } from './shortage-mutants.ts';
 
@@ -17,4 +18,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLUSTER_MUTANTS,
   ...CONTENT_MUTANTS,
   ...LOCAL_MUTANTS,
+  ...PLUGIN_MUTANTS,
 ];

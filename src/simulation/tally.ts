@@ -12,6 +12,8 @@ export interface Tally {
   evictedForDisk: number;
   evictedForPIDs: number;
   evictedForLimits: number;
+  /** Pods that eviction plugins have chosen. */
+  chosenByPlugins: number;
   /** Pods that were not admitted. */
   rejected: number;
   agentsKilled: number;
@@ -34,6 +36,7 @@ export function newTally(): Tally {
     evictedForDisk: 0,
     evictedForPIDs: 0,
     evictedForLimits: 0,
+    chosenByPlugins: 0,
     rejected: 0,
     agentsKilled: 0,
     calls: 0,

@@ -105,3 +105,12 @@ export class FakePlugin implements EvictionPlugin {
 
 /** Never answers, whatever becomes of its signal. */
 export const hangs = () => new Promise<never>(() => undefined);
+
+/** An answer that wants these pods gone in any case. */
+export const forces = (...pods: readonly (Pod | NamedPod)[]) => ({
+  evictPods: pods.map((pod) => wanted('metadata' in pod ? named(pod) : pod)),
+});
+/** An answer that has these pods among the candidates. */
+export const candidates = (...pods: readonly Pod[]) => ({
+  evictPods: pods.map((pod) => wanted(named(pod), { forceEvict: false })),
+});

@@ -48,6 +48,18 @@ const PROTOCOLS = [
   '',
 ];
 
+const COMMAND_OF_POD = '/exec/default/POD/app?output=1&command=true';
+const VERSION = 'Sec-WebSocket-Version: 13';
+
+/** Those that chance does not bring. */
+export const KNOWN_ODD_REQUESTS: readonly OddRequest[] = [
+  ...['GET', 'POST', 'HEAD', 'OPTIONS', 'DELETE'].map((method) => ({ method, target: '*', headers: [] })),
+  ...[
+    [VERSION, VERSION],
+    [VERSION, 'Sec-WebSocket-Version: 8'],
+  ].map((versions) => ({ method: 'GET', target: COMMAND_OF_POD, headers: [...WEB_SOCKET, ...versions] })),
+];
+
 export function oddRequest(random: SeededRandom): OddRequest {
   const kind = random.pick(KINDS);
   const [namespace, pod, container] = [NAMESPACES, PODS, CONTAINERS].map((names) => random.pick(names));

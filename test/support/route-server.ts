@@ -16,7 +16,7 @@ export interface RouteAnswer {
 export class RouteServer {
   /** What routes threw besides `RequestError`. */
   readonly defects: unknown[] = [];
-  readonly #server = createServer();
+  readonly #server = createServer({ maxHeaderSize: 2 ** 20 });
 
   constructor(routes: readonly Route[]) {
     const router = new Router(routes);

@@ -76,6 +76,7 @@ export class ConditionTaints {
   }
 
   start(): void {
+    if (this.#isStopped) return;
     this.#startedMs = this.#options.clock.now();
     this.#actor.start();
   }

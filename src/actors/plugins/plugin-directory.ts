@@ -58,7 +58,8 @@ export class Plugins implements PluginDirectory {
 
   constructor(options: PluginsOptions) {
     this.#options = options;
-    const { registryDir, builtIn, connect, openRegistration, clock, logger, parent, inspect } = options;
+    const { registryDir, builtIn, connect, openRegistration, clock, logger } = options;
+    const { parent, inspect, onChange } = options;
     this.#deps = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
       connect,
@@ -70,6 +71,7 @@ export class Plugins implements PluginDirectory {
       ...(inspect && { inspect }),
       onServing: (worker) => this.#serving(worker),
       onGone: (worker) => this.#released(worker),
+      ...(onChange && { onChange }),
     };
     const listener: SocketListener = {
       onFound: (path) => this.#found(path),
@@ -107,8 +109,6 @@ export class Plugins implements PluginDirectory {
   #begin(source: EvictionPlugin | string): PluginWorker {
     const worker = new PluginWorker(source, this.#deps);
     this.#workerOf.set(worker.actor, worker);
-    const { onChange } = this.#options;
-    if (onChange !== undefined) worker.onChange(onChange);
     worker.start();
     return worker;
   }

@@ -43,6 +43,8 @@ export interface PluginWorkerDeps {
   /** From now on it has its name, and no other plugin. */
   readonly onServing: (worker: PluginWorker) => void;
   readonly onGone: (worker: PluginWorker) => void;
+  /** Called after each change of a state, until the worker is stopped. */
+  readonly onChange?: () => void;
 }
 
 /** One plugin. It holds a connection from when it is taken until it is gone. */
@@ -55,6 +57,8 @@ export class PluginWorker implements HostedPlugin {
   #connection: ConnectedPlugin | undefined;
   #client: RegistrationClient | undefined;
   #call: AbortController | undefined;
+  /** As it was told last. */
+  #state: PluginState | undefined;
   /** The latest call. Never rejects. */
   #underWay: Promise<void> | undefined;
   #wasAsked = false;
@@ -77,7 +81,8 @@ export class PluginWorker implements HostedPlugin {
       ...(parent && { parent }),
       ...(inspect && { inspect }),
     });
-    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+    const error = (reason: unknown) => this.#failed(reason);
+    this.#actor.subscribe({ next: () => this.#tellChange(), error });
   }
 
   get actor(): AnyActorRef {
@@ -125,17 +130,6 @@ export class PluginWorker implements HostedPlugin {
 
   start(): void {
     this.#actor.start();
-  }
-
-  /** Calls after each change of the state, until the worker is stopped. */
-  onChange(listener: () => void): void {
-    let former: PluginState | undefined;
-    this.#actor.subscribe(() => {
-      const state = this.state();
-      if (this.#isStopped || state === former) return;
-      former = state;
-      listener();
-    });
   }
 
   socketGone(): void {
@@ -277,6 +271,13 @@ export class PluginWorker implements HostedPlugin {
     this.#send(problem === undefined ? { type: 'TOLD', now } : { type: 'NOT_TOLD', problem, now });
   }
 
+  #tellChange(): void {
+    const state = this.state();
+    if (this.#isStopped || state === this.#state) return;
+    this.#state = state;
+    this.#deps.onChange?.();
+  }
+
   #letGo(): void {
     this.#timer.disarm();
     this.endCall();
@@ -303,6 +304,7 @@ export class PluginWorker implements HostedPlugin {
     const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
     this.#deps.logger.error({ socket: this.origin, err: error }, message);
     this.release();
+    this.#tellChange();
   }
 }
 

@@ -160,7 +160,7 @@ function readMember(reader: BinaryReader, member: Member, wireType: WireType, ob
   if (inner) inner.readInto(reader, object);
   else if (form === 'one') readOne(reader, member, object);
   else if (form === 'map') {
-    const map = before === absent ? (object[name] = {}) : (before as JsonObject);
+    const map = before === absent ? (object[name] = {}) : before;
     readEntry(reader, type, map as JsonObject);
   } else {
     const list = (before === absent ? (object[name] = []) : before) as unknown[];

@@ -1,6 +1,7 @@
 /** The query of `/logs/`: logs of services, or one file. Rules and messages are the kubelet's. */
 import { goJSON } from '../formats/go-json.ts';
 import { goQuote } from '../formats/go-quote.ts';
+import { goRegexpProblem } from '../formats/go-regexp.ts';
 import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/go-time.ts';
 import type { FormValues } from './form-values.ts';
 
@@ -62,6 +63,9 @@ export function queryProblems(query: SystemLogQuery, fileProblem?: string): read
     const range = `must be between 0 and ${String(LINES_MAX)}, inclusive`;
     problems.push(`tailLines: Invalid value: ${String(tailLines)}: ${range}`);
   }
+  const patternProblem = goRegexpProblem(query.pattern);
+  if (patternProblem !== undefined)
+    problems.push(`pattern: Invalid value: ${goQuote(query.pattern)}: ${patternProblem}`);
   return problems;
 }
 

@@ -11,7 +11,7 @@ const GAUGES = [
   ['inodes_used', 'Number of used inodes in the volume', 'inodesUsed'],
 ] as const;
 
-/** As with the kubelet, a claim that several pods use is shown once. */
+/** As with the kubelet, a claim that several pods use is shown once, and claims have an order. */
 export function volumeMetrics(figures: readonly ClaimStats[]): readonly Metric[] {
   const byClaim = new Map<string, readonly [Labels, ClaimStats]>();
   for (const stats of figures) {
@@ -19,7 +19,7 @@ export function volumeMetrics(figures: readonly ClaimStats[]): readonly Metric[]
     const key = `${namespace}/${name}`;
     if (!byClaim.has(key)) byClaim.set(key, [{ namespace, persistentvolumeclaim: name }, stats]);
   }
-  const claims = [...byClaim.values()];
+  const claims = [...byClaim].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, claim]) => claim);
   return GAUGES.map(([name, help, figure]) =>
     metric(
       { name: `kubelet_volume_stats_${name}`, type: 'gauge', help: `[ALPHA] ${help}` },

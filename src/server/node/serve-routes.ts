@@ -67,6 +67,7 @@ async function routeOf(
   raw: IncomingMessage,
   service: Service,
 ): Promise<{ readonly found: FoundRoute; readonly request: RouteRequest }> {
+  if (raw.url === '*') throw aboutServer(raw);
   const target = requestTarget(raw.url);
   await service.admit?.(raw, target);
   const found = await service.find(target);
@@ -75,6 +76,13 @@ async function routeOf(
   if (methods !== undefined && !methods.includes(raw.method ?? '')) throw notAllowed(methods);
   const { path, query } = target;
   return { found, request: { raw, path, query, params: found.params } };
+}
+
+/** A request about the server as a whole. As Go's server: there is nothing to tell. */
+function aboutServer({ method }: IncomingMessage): RequestError {
+  return method === 'OPTIONS'
+    ? new RequestError(200, '')
+    : new RequestError(400, '', { Connection: 'close' });
 }
 
 function notAllowed(methods: readonly string[]): RequestError {

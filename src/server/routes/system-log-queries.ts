@@ -115,21 +115,22 @@ async function journalUnits(journalctl: string, signal: AbortSignal): Promise<st
   }
 }
 
-/** False: there is no such command. */
+/** False: the command cannot be started. */
 async function copyJournal(
   journalctl: string,
   args: readonly string[],
   out: Writable,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const child = spawn(journalctl, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    signal,
-    killSignal: 'SIGKILL',
-  });
-  child.stdout.pipe(out, { end: false });
-  child.stderr.pipe(out, { end: false });
   try {
+    // Throws for arguments that no command can have: too long ones, or with a null byte.
+    const child = spawn(journalctl, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal,
+      killSignal: 'SIGKILL',
+    });
+    child.stdout.pipe(out, { end: false });
+    child.stderr.pipe(out, { end: false });
     await once(child, 'close');
     return true;
   } catch {

@@ -9,7 +9,16 @@ import { matches } from './field-selectors.ts';
 import { applyMergePatch, type JsonObject } from './merge-patch.ts';
 import type { Attempt, NodeRights } from './node-rights.ts';
 import { deletedPod, newPod, withDisruption, withGeneration, podWithStatus } from './served-pod-rules.ts';
-import { alreadyExists, expired, forbidden, invalid, modified, notFound, otherUID } from './refusals.ts';
+import {
+  alreadyExists,
+  disruptionBudget,
+  expired,
+  forbidden,
+  invalid,
+  modified,
+  notFound,
+  otherUID,
+} from './refusals.ts';
 
 export interface ApiOperationsOptions {
   readonly store: ApiStore;
@@ -17,6 +26,8 @@ export interface ApiOperationsOptions {
   /** Undefined for a user who may do everything. */
   readonly rights?: NodeRights;
   readonly author: Author;
+  /** Whether a disruption budget keeps the pod for now. */
+  readonly isGuarded?: ((pod: Pod) => boolean) | undefined;
 }
 
 interface EvictionOptions {
@@ -98,7 +109,7 @@ export class ApiOperations {
     else if (!equalJson(left, before)) store.replace(resource, before, left, author);
   }
 
-  /** `policy/v1`. The server has no disruption budgets. */
+  /** `policy/v1`. A disruption budget does not keep pods that do not run yet, or not any more. */
   evict(target: ObjectReference, eviction: object): void {
     const { deleteOptions = {} } = eviction as { readonly deleteOptions?: EvictionOptions };
     const { gracePeriodSeconds, preconditions } = deleteOptions;
@@ -109,6 +120,8 @@ export class ApiOperations {
     this.#refuse(target, this.#options.rights?.whyNotChanged(before));
     const uid = preconditions?.uid;
     if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before.metadata.uid);
+    const isRunning = before.status?.phase === 'Running' && before.metadata.deletionTimestamp === undefined;
+    if (isRunning && this.#options.isGuarded?.(before) === true) throw disruptionBudget();
     const { store, author, now } = this.#options;
     const disrupted = withDisruption(before, rfc3339(now()));
     if (disrupted !== before) store.replace('pods', before, disrupted, author);

@@ -75,6 +75,13 @@ export function tooManyRequests(): ApiError {
   });
 }
 
+export function disruptionBudget(): ApiError {
+  return new ApiError("Cannot evict pod as it would violate the pod's disruption budget.", {
+    status: 429,
+    reason: 'TooManyRequests',
+  });
+}
+
 export function internalError(): ApiError {
   return new ApiError('Internal error occurred: etcdserver: request timed out', {
     status: 500,

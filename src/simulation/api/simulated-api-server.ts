@@ -1,6 +1,7 @@
 /** A simulated API server for one node, under a virtual clock. It outlives the node's agents. */
 import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import { ApiOperations } from './api-operations.ts';
 import type { ApiFaults } from './api-faults.ts';
 import type { ApiRequest, Reachability } from './api-request.ts';
@@ -18,6 +19,8 @@ export interface SimulatedApiServerOptions {
   readonly random: (key: string) => number;
   readonly faults: () => ApiFaults;
   readonly witness?: ApiWitness;
+  /** Whether a disruption budget keeps the pod for now. */
+  readonly isGuarded?: (pod: Pod) => boolean;
 }
 
 interface Outage {
@@ -81,6 +84,7 @@ export class SimulatedApiServer implements ApiHost {
       now: () => this.clock.now(),
       rights: this.#rights,
       author: id,
+      isGuarded: this.#options.isGuarded,
     });
     return new SimulatedApiClient(this, { id, operations, observer });
   }

@@ -9,6 +9,8 @@ import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Violation } from '../history.ts';
 import { admissionObstacles, takenPorts } from './admission-obstacles.ts';
 import { EvictionJudge, type EvictionTruth } from './eviction-judge.ts';
+import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
+import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
 import { isEndingOrEnded, podsOf, type PodRecord, PodRecords } from './pod-records.ts';
 import { isPastSyncing, isTerminated } from './pod-states.ts';
 import { mayPreempt, PreemptionJudge } from './preemption-judge.ts';
@@ -22,6 +24,8 @@ export interface AdmissionJudgeOptions {
   readonly found: Iterable<string>;
   /** Undefined for a node that does not evict. */
   readonly eviction?: EvictionTruth | undefined;
+  /** Undefined for a node without plugins. */
+  readonly plugins?: PluginTruth | undefined;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -34,6 +38,8 @@ interface Subject {
 export class AdmissionJudge {
   /** Undefined for a node that does not evict. */
   readonly evictions: EvictionJudge | undefined;
+  /** Undefined for a node without plugins. */
+  readonly plugins: PluginJudge | undefined;
   readonly #options: AdmissionJudgeOptions;
   readonly #records: PodRecords;
   readonly #preemptions: PreemptionJudge;
@@ -41,30 +47,28 @@ export class AdmissionJudge {
 
   constructor(options: AdmissionJudgeOptions) {
     this.#options = options;
-    const { now, nodeFacts, isRunning, found, eviction } = options;
+    const { now, nodeFacts, isRunning, found, eviction, plugins } = options;
+    const violated = (invariant: string, subject: Subject, what: string) =>
+      this.#violated(invariant, subject, what);
     this.#found = new Set(found);
     this.#records = new PodRecords({ now, isRunning, found });
     this.#preemptions = new PreemptionJudge({
       now,
       nodeFacts,
       records: this.#records,
-      violated: (invariant, record, what) => this.#violated(invariant, record, what),
+      violated,
     });
-    this.evictions =
-      eviction &&
-      new EvictionJudge({
-        now,
-        truth: eviction,
-        tenants: this.#records,
-        violated: (invariant, subject, what) => this.#violated(invariant, subject, what),
-      });
+    const tenants = this.#records;
+    this.evictions = eviction && new EvictionJudge({ now, truth: eviction, tenants, violated });
+    this.plugins = plugins && new PluginJudge({ now, truth: plugins, tenants, violated });
   }
 
   /** A pod's actor shows this snapshot after that event. */
   onSnapshot(actor: object, snapshot: PodSnapshot, event: PodEvent): void {
     const record = this.#records.update(actor, snapshot);
     if (event.type === 'ADMITTED') this.#admitted(record);
-    if (event.type === 'SyncPodKill') {
+    if (event.type === 'SyncPodKill' && isOfPlugin(event)) this.#killedForPlugin(record, event);
+    else if (event.type === 'SyncPodKill') {
       this.#preemptions.killed(record, event);
       this.evictions?.killed(record, event);
     }
@@ -107,6 +111,12 @@ export class AdmissionJudge {
   /** The name of a pod for which room is still being made, if there is one. */
   get unfinishedPreemption(): string | undefined {
     return this.#preemptions.unfinished;
+  }
+
+  #killedForPlugin(record: PodRecord, event: KillEvent): void {
+    if (this.plugins === undefined)
+      this.#violated('plugins', record, 'is ended for a plugin, and there is none');
+    this.plugins?.killed(record, event);
   }
 
   /** A pod is admitted only if it fits beside all pods that may still run, and does not take room promised to other pods. */

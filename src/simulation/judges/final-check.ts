@@ -27,11 +27,18 @@ export function findUnsettled(host: Host): Finding | undefined {
   if (preemptor !== undefined) return { name: preemptor, what: 'room is still being made for it' };
   const evicting = admission.evictions?.unrest;
   if (evicting !== undefined) return { what: evicting };
+  const ofPlugins = admission.plugins?.unrest ?? killUnderWay(agentRun);
+  if (ofPlugins !== undefined) return ofPlugins;
   for (const pod of host.sources.pods) {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
   return watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
+}
+
+function killUnderWay({ agent }: AgentRun): Finding | undefined {
+  const [kill] = agent.plugins?.view().kills ?? [];
+  return kill && { uid: kill.uid, what: `is being killed for ${kill.plugin}, in ${kill.state}` };
 }
 
 function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefined {

@@ -1,6 +1,7 @@
 /** Passes the events and snapshots of an agent's actors to the judges and to the history. */
 import type { InspectedEventEvent, InspectionEvent, SnapshotFrom } from 'xstate';
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import type { EvictionPluginsEvent } from '../../machines/eviction-plugins-machine.ts';
 import type { EvictionEvent, evictionMachine } from '../../machines/eviction-machine.ts';
 import type { PodEvent } from '../../machines/pod-machine.ts';
 import type { PreemptionContext, PreemptionEvent } from '../../machines/preemption-machine.ts';
@@ -35,12 +36,14 @@ export class ActorInspection {
     if (event.type === '@xstate.event') {
       this.#inspectPreemption(event);
       this.#inspectEviction(event);
+      this.#inspectPlugins(event);
     }
     if (event.type !== '@xstate.snapshot') return;
     if (isEviction(event)) {
       const view = viewOf(event.snapshot as EvictionSnapshot);
       this.#options.admission.evictions?.shows(event.event as EvictionEvent, view);
     }
+    if (isOfPlugins(event)) this.#options.admission.plugins?.shows(event.event as EvictionPluginsEvent);
     const snapshot = event.snapshot as unknown as PodSnapshot;
     if (isPod(snapshot)) this.#inspectPod(event.actorRef, snapshot, event.event as PodEvent);
   }
@@ -75,6 +78,20 @@ export class ActorInspection {
       this.#options.tell(pod.uid, pod.name, `eviction: is chosen to go for ${signal}`);
     this.#options.admission.evictions?.hears(event);
   }
+
+  #inspectPlugins(inspected: InspectedEventEvent): void {
+    if (!isOfPlugins(inspected) || inspected.event.type.startsWith('xstate.')) return;
+    const event = inspected.event as EvictionPluginsEvent;
+    if (event.type === 'CHOSEN')
+      for (const { pod, plugin } of event.choice.ending)
+        this.#options.tell(pod.metadata.uid, pod.metadata.name, `plugins: ${plugin} ends it`);
+    this.#options.admission.plugins?.hears(event);
+  }
+}
+
+/** It asks eviction plugins. */
+function isOfPlugins({ actorRef }: InspectionEvent): boolean {
+  return 'id' in actorRef && actorRef.id === 'evictionPlugins';
 }
 
 /** The event in one line, with the UIDs of the pods that it is about. */

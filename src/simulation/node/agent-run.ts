@@ -2,7 +2,7 @@
 import { map, type Observable, Subject, takeUntil } from 'rxjs';
 import { eventFanOut } from '../../actors/cluster/event-fan-out.ts';
 import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
-import { NodeAgent } from '../../actors/node-agent.ts';
+import { NodeAgent, type NodeAgentOptions } from '../../actors/node-agent.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
@@ -24,10 +24,12 @@ import { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EffectName } from '../judges/effect-judge.ts';
 import type { EvictionTruth } from '../judges/eviction-judge.ts';
 import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
+import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';
 import { PodEndJudge } from '../judges/pod-end-judge.ts';
 import { stateName } from '../judges/pod-states.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
+import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
 import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
 import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.ts';
@@ -67,6 +69,8 @@ export interface AgentRunOptions {
   readonly faults: () => NodeFaults & StatsFaults;
   /** Undefined for an agent that does not evict. */
   readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
+  /** Undefined for a node without plugins. */
+  readonly plugins?: HostPlugins | undefined;
   readonly nameOf: (uid: string) => string | undefined;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, name: string, what: string) => void;
@@ -95,6 +99,7 @@ export class AgentRun {
   readonly #chance: SeededRandom;
   /** Apart, so that requests do not change what else is left to chance. */
   readonly #clusterRandom: () => number;
+  readonly #pluginRandom: () => number;
   readonly #cluster: AgentCluster;
   readonly #inspection: ActorInspection;
   readonly #stats: SimulatedStats | undefined;
@@ -112,6 +117,8 @@ export class AgentRun {
     this.#chance = chanceOf('');
     const ofCluster = chanceOf('/cluster');
     this.#clusterRandom = () => ofCluster.next();
+    const ofPlugins = chanceOf('/plugins');
+    this.#pluginRandom = () => ofPlugins.next();
     this.client = api.connect();
     this.#cluster = this.#buildCluster();
     this.connection = runtime.connect();
@@ -123,6 +130,7 @@ export class AgentRun {
       isRunning: (uid) => runtime.isRunning(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
       eviction: this.#evictionTruth(),
+      plugins: this.#pluginTruth(),
       onViolation,
     });
     this.#inspection = this.#buildInspection();
@@ -226,6 +234,7 @@ export class AgentRun {
       recorder: this.#recorder(),
       objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
+      ...this.#plugins(),
       logger: this.#logger(),
       inspect: (event) => {
         if (this.#isAlive) this.#inspection.inspect(event);
@@ -305,6 +314,22 @@ export class AgentRun {
     const { eviction } = this.#options;
     if (eviction === undefined || stats === undefined) return undefined;
     return { configuration: evictionConfiguration(eviction.rules), stats: () => Promise.resolve(stats) };
+  }
+
+  #plugins(): Pick<NodeAgentOptions, 'plugins'> {
+    const { plugins } = this.#options;
+    const witness = this.admission.plugins;
+    if (plugins === undefined || witness === undefined) return {};
+    const own = { api: this.client, clock: this.#clock, random: this.#pluginRandom, witness };
+    return { plugins: (core) => agentPlugins(core, { ...plugins, ...own }) };
+  }
+
+  #pluginTruth(): PluginTruth | undefined {
+    const { plugins } = this.#options;
+    if (plugins === undefined) return undefined;
+    const { plan, world, onChosen } = plugins;
+    const conditions = () => this.agent.plugins?.conditions().map(({ name }) => name) ?? [];
+    return { plan, nodeName: world.nodeName, conditions, onChosen };
   }
 
   #buildStats(): SimulatedStats | undefined {

@@ -15,6 +15,12 @@ import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
 import { ContentJudge } from '../judges/contents/content-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
+import type { HostPlugins } from '../plugins/agent-plugins.ts';
+import { isGuarded } from '../plugins/disruption-budget.ts';
+import { PluginFolder } from '../plugins/plugin-folder.ts';
+import type { PluginsPlan } from '../plugins/plugins-plan.ts';
+import { podMarks } from '../plugins/pod-marks.ts';
+import type { PluginWorld } from '../plugins/simulated-plugin.ts';
 import { AgentRun } from './agent-run.ts';
 import { CreatedPods } from './created-pods.ts';
 import { NodeChanges } from './node-changes.ts';
@@ -40,6 +46,8 @@ export interface HostOptions {
   readonly nodeFacts: (ordinal: number) => NodeFacts;
   /** Undefined for a node that is never short of resources, and does not evict. */
   readonly resources?: NodeResources | undefined;
+  /** Undefined for a node without eviction plugins. */
+  readonly plugins?: PluginsPlan | undefined;
   /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean;
   readonly history: History;
@@ -59,12 +67,17 @@ export class Host {
   readonly #options: HostOptions;
   readonly #pods = new CreatedPods();
   readonly #resources: SimulatedResources | undefined;
+  readonly #plugins: HostPlugins | undefined;
   readonly #changes: NodeChanges;
   #faults: ReadonlySet<Fault>;
+  /** Eviction plugins want nothing any more. */
+  #isQuiet = false;
   #agentRun: AgentRun | undefined;
   #agentRuns = 0;
   /** UIDs of ordinary pods of manifests that an agent was told to end, or had a reason to end. */
   readonly #hadReasonToEnd = new Set<string>();
+  /** UIDs of the pods that plugins have chosen. */
+  readonly #chosen = new Set<string>();
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -78,6 +91,7 @@ export class Host {
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
+    this.#plugins = this.#buildPlugins();
     this.#changes = this.#buildChanges();
     this.#startAgent();
   }
@@ -102,6 +116,7 @@ export class Host {
   stopFaults(): void {
     this.tell('no more faults');
     this.#faults = new Set();
+    this.#isQuiet = true;
     this.#changes.dropAmbushes();
     this.runtime.faults = runtimeFaults(this.#faults, this.#options.random);
     // A hanging call without a deadline, such as a pull, ends only when the runtime goes down.
@@ -146,8 +161,9 @@ export class Host {
   }
 
   #buildChanges(): NodeChanges {
+    const { clock, random, plugins } = this.#options;
     return new NodeChanges({
-      clock: this.#options.clock,
+      clock,
       runtime: this.runtime,
       sources: this.sources,
       api: this.api,
@@ -159,6 +175,7 @@ export class Host {
         restart: (downMs) => this.#restartAgent(downMs),
       },
       faults: () => this.#faults,
+      marks: plugins && ((uid) => podMarks(uid, random)),
       tell: (what, name) => this.tell(what, { name }),
     });
   }
@@ -170,6 +187,7 @@ export class Host {
       clock,
       random,
       faults: () => apiFaults(this.#faults),
+      isGuarded: ({ metadata }) => this.#faults.has('api') && isGuarded(metadata.uid, clock.now(), random),
       witness: {
         requestBegan: (request) => this.apiJudge.requestBegan(request),
         requestLands: (request) => this.apiJudge.requestLands(request),
@@ -203,6 +221,7 @@ export class Host {
         isMounted: (uid) => this.disk.get(uid)?.mounted === true,
         mayRunUnknown: (uid) => run()?.lifecycle.hasLateCall(uid) ?? true,
         wasMadeAgain: (uid) => this.sources.wasMadeAgain(uid),
+        wasChosen: (uid) => this.#chosen.has(uid),
         isForeign: ({ connection, abandoned }) => abandoned || connection !== run()?.connection.id,
       },
       mirrorPodAt: (name) => this.sources.mirrorPod(name),
@@ -228,6 +247,25 @@ export class Host {
         specOf: (uid) => this.#pods.specOf(uid),
       })
     );
+  }
+
+  #buildPlugins(): HostPlugins | undefined {
+    const { plugins: plan, clock, random, nodeFacts, tally } = this.#options;
+    if (plan === undefined) return undefined;
+    const world: PluginWorld = {
+      random,
+      nodeName: nodeFacts(1).name,
+      pods: () => [...this.sources.pods, ...this.sources.objects],
+      misbehaves: () => this.#faults.has('plugins'),
+      isQuiet: () => this.#isQuiet,
+    };
+    const folder = new PluginFolder({ plan, world, clock, tell: (what) => this.tell(what) });
+    const onChosen = (uid: string) => {
+      this.#chosen.add(uid);
+      this.#hadReasonToEnd.add(uid);
+      tally.chosenByPlugins += 1;
+    };
+    return { plan, world, folder, onChosen };
   }
 
   #startAgent(): void {
@@ -256,6 +294,7 @@ export class Host {
       nodeFacts: () => nodeFacts(ordinal),
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },
+      plugins: this.#plugins,
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),

@@ -29,6 +29,8 @@ export interface NodeChangesOptions {
   readonly api: SimulatedApiServer;
   readonly pods: CreatedPods;
   readonly agent: ChangedAgent;
+  /** Annotations and labels of a new pod. */
+  readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
   /** The faults that are switched on. */
   readonly faults: () => ReadonlySet<Fault>;
   /** Adds a line about the pod name to the history. */
@@ -198,7 +200,8 @@ export class NodeChanges {
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
     const { pods, sources, clock } = this.#options;
     pods.add({ uid, name, source, spec });
-    const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp: rfc3339(clock.now()) };
+    const creationTimestamp = rfc3339(clock.now());
+    const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...this.#options.marks?.(uid) };
     sources.create(source, { metadata, spec });
   }
 

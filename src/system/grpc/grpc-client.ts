@@ -53,8 +53,8 @@ export class GrpcClient {
     try {
       return await connection.ask(path, request, signal);
     } finally {
-      // A server that takes connections and says nothing gets a new one with the next question.
-      if (!connection.isReady) connection.close();
+      // To a server that has stopped, questions and their ends would pile up: the next question gets a connection of its own.
+      if (!connection.isReady || (signal.aborted && connection.isIdle)) connection.close();
     }
   }
 

@@ -42,6 +42,8 @@ export class GrpcConnection {
   readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   #isReady = false;
+  /** Questions without an answer. */
+  #underWay = 0;
   /** Why it has ended. */
   #error: Error | undefined;
 
@@ -75,6 +77,10 @@ export class GrpcConnection {
     return this.#isReady;
   }
 
+  get isIdle(): boolean {
+    return this.#underWay === 0;
+  }
+
   /**
    * The message of the answer. `request`: the parts of the message, one after another. Rejects with gRPC's code as the kind, or with the
    * signal's reason as soon as it aborts.
@@ -91,30 +97,26 @@ export class GrpcConnection {
       'user-agent': this.#options.userAgent,
     });
     const answer = new Answer(this.#options.answerBytesMax);
-    let failure: unknown;
-    const done = new Promise<Buffer>((resolve, reject) => {
-      stream
-        .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-        .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-        .on('data', (chunk: Buffer) => {
-          if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
-        })
-        .once('error', (error) => (failure = error))
-        .once('close', () => {
-          try {
-            resolve(answer.message(failure ?? this.#error));
-          } catch (error) {
-            reject(error as Error);
-          }
-        });
-    });
+    const { promise: end, resolve } = Promise.withResolvers<undefined>();
+    let failure: Error | undefined;
+    stream
+      .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
+      .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
+      .on('data', (chunk: Buffer) => {
+        if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
+      })
+      .on('error', (error: Error) => void (failure ??= error))
+      .once('close', () => resolve(undefined));
     stream.write(prefixOf(request));
     for (const part of request) stream.write(part);
     stream.end();
+    this.#underWay += 1;
     try {
-      return await unlessAborted(done, signal);
+      await unlessAborted(end, signal);
+      return answer.message(this.#error ?? failure);
     } finally {
-      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      this.#underWay -= 1;
+      stream.close(constants.NGHTTP2_CANCEL);
     }
   }
 

@@ -172,12 +172,15 @@ describe('if it fails', () => {
     expect(it.actor.current).toEqual({ state: 'Settled', problem: undefined });
   });
 
-  test('another failure is tried again after 5 s, then later and later', async () => {
-    const it = failing('InternalError');
-    await it.clock.advance(5_000 + 5_000 + 10_000 + 20_000);
-    expect(it.api.requests.filter(({ verb }) => verb === 'patch')).toHaveLength(4);
-    expect(it.messages('warn')).toHaveLength(1);
-  });
+  test.each(['InternalError', 'TooManyRequests', 'NotFound'] as const)(
+    '%s is tried again after 5 s, then later and later',
+    async (reason) => {
+      const it = failing(reason);
+      await it.clock.advance(5_000 + 5_000 + 10_000 + 20_000);
+      expect(it.api.requests.filter(({ verb }) => verb === 'patch')).toHaveLength(4);
+      expect(it.messages('warn')).toHaveLength(1);
+    },
+  );
 
   test('where the condition is over meanwhile, nothing is left to be told', async () => {
     const it = failing('Forbidden');
@@ -195,6 +198,7 @@ test('after a stop nothing is written, and the taints stay', async () => {
   await it.clock.advance(5_000);
   it.conditions = [];
   it.actor.stop();
+  it.actor.start();
   await it.clock.advance(60_000);
   expect([taintsOf(it.api), it.clock.armed]).toEqual([[...OTHERS, TAINT], 0]);
 });

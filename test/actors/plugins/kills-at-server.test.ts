@@ -246,12 +246,33 @@ test('a shorter grace period is asked of the server once more; what it says to t
   expect([bed.view('web')?.state, bed.killed]).toEqual(['AwaitingEnd', ['greed EvictionAPI']]);
 });
 
-test('after a stop, an answer that comes late changes nothing', async () => {
+test('a shorter grace period before the answer: the request is given up for another one, and its answer does not count', async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const answers = [Promise.withResolvers<object>(), Promise.withResolvers<object>()] as const;
+  api.answer = (_, signal) => answers[signals.push(signal) === 1 ? 0 : 1].promise;
+  bed.kill(web);
+  bed.kill(web, { gracePeriodSeconds: 2 });
+  await later(0);
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+  answers[0].reject(noAnswer());
+  await later(0);
+  expect(bed.view('web')).toMatchObject({ state: 'Requesting', problem: undefined });
+  answers[1].resolve({});
+  await later(0);
+  expect(bed.view('web')?.state).toBe('AwaitingEnd');
+});
+
+test('after a stop, the request is given up, and an answer that comes late changes nothing', async () => {
   const answer = Promise.withResolvers<object>();
-  api.answer = () => answer.promise;
+  let asked: AbortSignal | undefined;
+  api.answer = (_, signal) => {
+    asked = signal;
+    return answer.promise;
+  };
   bed.kill(web);
   await later(0);
   bed.kills.stop();
+  expect(asked?.aborted).toBe(true);
   answer.resolve({});
   await later(60_000);
   expect([bed.killed, bed.evictions()]).toEqual([[], []]);

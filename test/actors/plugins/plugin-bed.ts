@@ -93,6 +93,8 @@ export class PluginBed {
   readonly events: string[] = [];
   readonly lines: string[] = [];
   readonly measurements = new RecordedMeasurements();
+  /** How often the manager told that the conditions are known. */
+  firstPasses = 0;
   #agent: NodeAgent | undefined;
   #manager: PluginManager | undefined;
 
@@ -169,6 +171,7 @@ export class PluginBed {
       ownUIDOf: (uid) => desired.ownUIDOf(uid),
       nodeName: 'node1',
       measurements: this.measurements,
+      onFirstPass: () => (this.firstPasses += 1),
     });
   }
 

@@ -3,6 +3,7 @@ import { createActor, createMachine } from 'xstate';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { RSS_INFO } from '../../support/fake-registration.ts';
 import { idlePlugin, PluginBed } from '../../support/plugin-bed.ts';
+import { recordingLogger } from '../../support/recording-logger.ts';
 
 const [A, B] = ['/registry/a.sock', '/registry/b.sock'];
 const MINUTE_MS = 60_000;
@@ -170,6 +171,35 @@ describe('a registration', () => {
       expect([bed.plugins.all(), bed.held, bed.connected]).toEqual([[], 0, []]);
     },
   );
+});
+
+test('a plugin whose socket goes with its answer is not connected', async () => {
+  bed.appear(A);
+  bed.at(A).answer();
+  bed.disappear(A);
+  await settled();
+  expect([bed.plugins.all(), bed.held, bed.connected]).toEqual([[], 0, []]);
+});
+
+test('a plugin whose actor fails is gone, and holds nothing; others go on', async () => {
+  const { logger, lines } = recordingLogger();
+  const info = () => {
+    throw new Error('the log is full');
+  };
+  bed = new PluginBed({ builtIn: [idlePlugin('own')], logger: { ...logger, info } });
+  bed.appear(A);
+  bed.at(A).answer();
+  await settled();
+  bed.at(A).hear();
+  await settled();
+  expect([bed.states(), bed.asked(), bed.connected]).toEqual([['own Serving', 'rss Gone'], ['own'], []]);
+  expect(lines).toEqual([
+    {
+      level: 'error',
+      message: 'The actor of a plugin failed, and the plugin is not asked any more: the log is full',
+    },
+  ]);
+  await bed.plugins.stop();
 });
 
 describe('a plugin that serves', () => {

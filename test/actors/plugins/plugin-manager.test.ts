@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { NamedPod } from '../../../src/types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { condition, hangs, met, named, wanted } from '../../support/eviction-plugins.ts';
+import { candidates, condition, forces, hangs, met, named } from '../../support/eviction-plugins.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
 import { PluginBed } from './plugin-bed.ts';
 
@@ -20,12 +19,6 @@ beforeEach(() => {
 
 afterEach(() => bed.stop());
 
-const forces = (...pods: readonly (Pod | NamedPod)[]) => ({
-  evictPods: pods.map((pod) => wanted('metadata' in pod ? named(pod) : pod)),
-});
-const candidates = (...pods: readonly Pod[]) => ({
-  evictPods: pods.map((pod) => wanted(named(pod), { forceEvict: false })),
-});
 const explained = (name: string) => bed.manager.view().plugins.find((plugin) => plugin.name === name);
 
 test('a pod that a plugin wants gone is ended, once', async () => {
@@ -93,6 +86,8 @@ test('the threshold of a plugin is confirmed after its grace period, and has one
   expect(bed.lines[0]).toBe(
     'the threshold of p in scope memory has been met for its grace period of 10 s: target 10, observed 20',
   );
+  await bed.pass();
+  expect(bed.lines.filter((line) => line.startsWith('the threshold'))).toHaveLength(1);
 });
 
 test('a plugin with candidates for its threshold is asked to choose among these', async () => {
@@ -109,92 +104,37 @@ test('a plugin with candidates for its threshold is asked to choose among these'
   expect(shown).toEqual(['b', 'c']);
 });
 
-describe('a plugin that misbehaves costs the others nothing', () => {
-  const nonsense = { evictPods: [{ ...wanted(named(A)), gracePeriodSeconds: -1 }] };
-  const bad: readonly (readonly [what: string, answer: () => unknown, RegExp | undefined])[] = [
-    [
-      'throws',
-      () => {
-        throw new Error('no memory figures');
-      },
-      /GetEvictPods: no memory figures/,
-    ],
-    ['rejects', () => Promise.reject(new Error('no memory figures')), /GetEvictPods: no memory figures/],
-    ['answers nothing', () => undefined, /^bad failed: GetEvictPods: /],
-    ['answers something else', () => ({ evictPods: 'all' }), /^bad failed: GetEvictPods: /],
-    ['answers nonsense', () => nonsense, undefined],
-  ];
-  test.each(bad)('%s', async (_, answer, problem) => {
-    bed.plugin('bad').evicts = answer;
-    bed.plugin('good').evicts = () => forces(A);
-    await bed.start();
-    await bed.run(A);
-    await bed.pass();
-    expect(bed.kills.calls).toEqual([['a']]);
-    expect(bed.directory.told).toContain('good answered');
-    if (problem === undefined) expect(explained('bad')?.refused).toHaveLength(1);
-    else expect(bed.directory.told).toContainEqual(expect.stringMatching(problem));
-  });
+test('a plugin that has answered in time does not hear that its time is up', async () => {
+  const p = bed.plugin('p');
+  const signals: AbortSignal[] = [];
+  p.evicts = ({ signal }) => {
+    signals.push(signal);
+    return forces();
+  };
+  await bed.start();
+  await bed.pass();
+  await bed.ground.clock.advance(4_999);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+});
 
-  test('hangs: the pass goes on when its time is up', async () => {
-    const bad = bed.plugin('bad');
-    bad.evicts = hangs;
-    bad.threshold = hangs;
-    bed.plugin('good').evicts = () => forces(A);
-    await bed.start();
-    await bed.run(A);
-    await bed.ground.clock.advance(5_000);
-    await bed.ground.until('the other to answer', () => bed.manager.view().awaited.length === 1);
-    expect(bed.manager.view()).toMatchObject({ state: 'Collecting', awaited: ['bad'] });
-    expect(bed.kills.calls).toEqual([]);
-    await bed.ground.clock.advance(1_999);
-    expect(bed.manager.view().state).toBe('Collecting');
-    await bed.ground.clock.advance(1);
-    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
-    expect(bed.kills.calls).toEqual([['a']]);
-    expect(bed.directory.told).toContain(
-      'bad failed: GetEvictPods: has not answered within 2 s; ThresholdMet: has not answered within 2 s',
-    );
-    expect(bed.measurements.told).toContain('bad ThresholdMet: failure');
-  });
-
-  test('one question that hangs does not cost the other: what was answered counts', async () => {
-    const half = bed.plugin('half');
-    half.threshold = hangs;
-    half.evicts = () => forces(A);
-    await bed.start();
-    await bed.run(A);
-    await bed.ground.clock.advance(7_000);
-    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
-    expect(bed.kills.calls).toEqual([['a']]);
-  });
-
-  test('answers when its time is up: that is not waited for, and does not count in the next pass', async () => {
-    const late = Promise.withResolvers<unknown>();
-    const p = bed.plugin('p');
-    p.evicts = () => late.promise;
-    await bed.start();
-    await bed.run(A);
-    await bed.ground.clock.advance(7_000);
-    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
-    p.evicts = () => forces();
-    late.resolve(forces(A));
-    await bed.pass();
-    expect(bed.kills.calls).toEqual([]);
-  });
-
-  test('fails when asked for pods', async () => {
-    const bad = bed.plugin('bad');
-    bad.threshold = () => met();
-    bad.top = hangs;
-    bed.plugin('good').evicts = () => forces(A);
-    await bed.start();
-    await bed.run(A);
-    await bed.ground.clock.advance(7_000);
-    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
-    expect(bed.kills.calls).toEqual([['a']]);
-    expect(bed.directory.told.at(-1)).toBe('bad failed: GetTopEvictionPods: has not answered within 2 s');
-  });
+test('a static pod is refused also by the UID of its mirror pod', async () => {
+  const p = bed.plugin('p');
+  const mirror: Pod = {
+    ...STATIC,
+    metadata: {
+      ...STATIC.metadata,
+      uid: 'uid-of-mirror',
+      annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'static' },
+    },
+  };
+  p.evicts = () => forces(mirror);
+  await bed.start();
+  await bed.run(STATIC);
+  bed.agent.supervisor.send({ type: 'CONFIG.ADD', source: 'api', pods: [mirror] });
+  await bed.pass();
+  expect(explained('p')?.refused).toEqual([
+    'pod default/static (UID uid-of-mirror) is a static pod: it is never ended for a plugin',
+  ]);
 });
 
 test('no static, critical or system pod is ever ended, whatever a plugin says', async () => {
@@ -284,7 +224,9 @@ test('the conditions of plugins count until the transition period is over, and s
   const p = bed.plugin('p');
   p.evicts = () => ({ evictPods: [], condition: condition('Hot') });
   await bed.start({ conditionTransitionPeriodMs: 12_000 });
+  expect(bed.firstPasses).toBe(0);
   await bed.pass();
+  expect(bed.firstPasses).toBe(1);
   expect(bed.manager.conditions()).toEqual([condition('Hot')]);
   expect(bed.agent.nodeFacts().pluginConditions).toEqual([condition('Hot')]);
   p.evicts = () => forces();
@@ -294,6 +236,7 @@ test('the conditions of plugins count until the transition period is over, and s
   await bed.pass();
   expect(bed.manager.conditions()).toEqual([]);
   expect(bed.lines).toEqual(['condition Hot holds (NoSchedule)', 'condition Hot is over']);
+  expect(bed.firstPasses).toBe(1);
 });
 
 test('a candidate that wants notice is told once, and stays', async () => {
@@ -349,11 +292,17 @@ test('an ordinary pod of a manifest is ended as others are', async () => {
 
 test('an agent that stops waits for no plugin, and asks none again', async () => {
   const p = bed.plugin('p');
-  p.evicts = hangs;
+  let told: AbortSignal | undefined;
+  p.evicts = ({ signal }) => {
+    told = signal;
+    return hangs();
+  };
   await bed.start();
   await bed.run(A);
   await bed.ground.clock.advance(5_000);
+  expect(told?.aborted).toBe(false);
   await bed.stop();
+  expect(told?.aborted).toBe(true);
   expect(bed.directory.isStopped).toBe(true);
   await bed.ground.clock.advance(60_000);
   expect(p.questions.filter((question) => question === 'GetEvictPods')).toHaveLength(1);

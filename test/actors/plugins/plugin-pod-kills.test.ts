@@ -109,6 +109,19 @@ describe('without an API server', () => {
     expect([bed.killed, bed.kills.views()]).toEqual([[], []]);
   });
 
+  test('the time that another part gave the pod counts before it is overdue', async () => {
+    await started();
+    bed.hung.add('web');
+    const options = { podTerminationGracePeriodSecondsOverride: 60 };
+    bed.agent.supervisor.registry.kill('web', options);
+    await bed.untilState('web', 'Terminating.Stopping');
+    bed.kill(web);
+    await bed.ground.clock.advance(89_999);
+    expect(bed.view('web')?.state).toBe('AwaitingEnd');
+    await bed.ground.clock.advance(1);
+    expect(bed.view('web')?.state).toBe('Overdue');
+  });
+
   test('a pod that is not known, or has ended, is not waited for', async () => {
     await started();
     bed.kill(lastingPod('never-seen'));

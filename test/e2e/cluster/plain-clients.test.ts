@@ -21,6 +21,12 @@ const SERVER = `
   console.log('started');
 `;
 
+/** What kubectl does by itself, and what it did before. */
+const PROTOCOLS: readonly (readonly [name: string, env: Readonly<Record<string, string>>])[] = [
+  ['WebSocket', {}],
+  ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
+];
+
 interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -32,7 +38,13 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
   let port: number;
   const children: ChildProcess[] = [];
   const program = () => join(process.env.KUBEBUILDER_ASSETS ?? '', 'kubectl');
-  const env = () => ({ PATH: process.env.PATH, HOME: bed.dir, KUBECONFIG: controlPlane.adminKubeconfig });
+  let protocol: Readonly<Record<string, string>> = {};
+  const env = () => ({
+    PATH: process.env.PATH,
+    HOME: bed.dir,
+    KUBECONFIG: controlPlane.adminKubeconfig,
+    ...protocol,
+  });
 
   function begin(...args: readonly string[]) {
     const child = spawn(program(), args, { env: env() });
@@ -73,6 +85,7 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
     await waitFor(isReady, { what: 'the pod to be ready', pauseMs: 250 });
   });
   afterEach(async () => {
+    protocol = {};
     for (const child of children.splice(0)) {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       if (child.stdout?.closed === false) await once(child, 'close');
@@ -93,7 +106,8 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
     expect(await kubectl('logs', 'web', '-c', 'main', '--previous')).toMatchObject({ code: 1 });
   });
 
-  test('exec gives both outputs, the input and the exit code', async () => {
+  test.each(PROTOCOLS)('exec over %s gives both outputs, the input and the exit code', async (_, chosen) => {
+    protocol = chosen;
     expect(
       await kubectl('exec', 'web', '-c', 'main', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3'),
     ).toEqual({
@@ -120,13 +134,15 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
     expect(code).toBe(4);
   });
 
-  test('attach reaches the main process', async () => {
+  test.each(PROTOCOLS)('attach over %s reaches the main process', async (_, chosen) => {
+    protocol = chosen;
     const child = begin('attach', '-i', 'web', '-c', 'main');
     child.stdin.write('typed\n');
     for await (const line of createInterface({ input: child.stdout })) if (line === 'got typed') break;
   });
 
-  test('port-forward reaches its port', async () => {
+  test.each(PROTOCOLS)('port-forward over %s reaches its port', async (_, chosen) => {
+    protocol = chosen;
     const child = begin('port-forward', 'pod/web', `:${port}`);
     const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
     const local = Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]);

@@ -68,6 +68,7 @@ describe('what cannot be asked', () => {
     ['query=/a&tailLines=3', 'query: Invalid value: ["/a"]: cannot specify file with options'],
     ['query=a%20b', 'query: Invalid value: "a b": input contains unsupported characters'],
     ['query=a&query=b&query=c&query=d&query=e', 'query: Too many: 5: must have at most 4 items'],
+    ['query=a&pattern=(%22', 'pattern: Invalid value: "(\\"": error parsing regexp: missing closing ): `("`'],
     ['query=a&boot=1', 'boot: Invalid value: 1: must be less than 1'],
     ['query=a&tailLines=-1', 'tailLines: Invalid value: -1: must be between 0 and 100000, inclusive'],
     ['query=a&tailLines=100001', 'tailLines: Invalid value: 100001: must be between 0 and 100000, inclusive'],
@@ -102,7 +103,7 @@ describe('what cannot be asked', () => {
 
   test('everything else can be asked', () => {
     const all =
-      'query=kube-let_1@a.service:b&tailLines=100000&boot=-3&pattern=(&sinceTime=2026-01-01T00:00:00Z';
+      'query=kube-let_1@a.service:b&tailLines=100000&boot=-3&pattern=a%2B&sinceTime=2026-01-01T00:00:00Z';
     expect(refused(all)).toBe('');
   });
 });

@@ -34,3 +34,8 @@ test('a claim that several pods use is shown once, with the figures that come fi
     'kubelet_volume_stats_capacity_bytes{namespace="shop",persistentvolumeclaim="other"}': '9',
   });
 });
+
+test('claims are in the order of their names', () => {
+  const [first] = volumeMetrics([stats('a', 'two'), stats('b', 'one')]);
+  expect(first?.samples.join('')).toMatch(/"one".*\n.*"two"/);
+});

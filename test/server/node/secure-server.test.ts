@@ -73,7 +73,7 @@ describe('a client that is not known', () => {
     'GET /pods HTTP/9.9\r\n\r\n',
     'GET pods HTTP/1.1\r\nHost: a\r\n\r\n',
     'POST /pods HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
-    'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    'GET ?x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
   ])('that sends %j gets 400', async (sent) => {
     const { tls } = await bed.open();
     const socket = await tls();

@@ -67,6 +67,12 @@ describe('an ordinary request', () => {
     expect(await ask('/show/%zz/x')).toMatchObject({ status: 400 });
   });
 
+  test('about the server as a whole is answered without a route', async () => {
+    const { ask } = await serve([shows]);
+    expect(await ask('*', 'OPTIONS')).toMatchObject({ status: 200, body: '' });
+    expect(await ask('*', 'POST')).toMatchObject({ status: 400, body: '', headers: { connection: 'close' } });
+  });
+
   test('is answered by a RequestError with status, headers and body, by any other error with 500', async () => {
     const { ask, defects } = await serve([
       {

@@ -99,6 +99,14 @@ describe('the logs of services', () => {
     expect(await ask('query=kubelet')).toEqual(shown('\nerror: journal output not available\n'));
   });
 
+  test('are not there for a pattern that no command can have', async () => {
+    hasJournal();
+    for (const pattern of ['x'.repeat(200_000), 'a%00b'])
+      expect(await ask(`query=kubelet&pattern=${pattern}`)).toEqual(
+        shown('\nerror: journal output not available\n'),
+      );
+  });
+
   test('are compressed for a client that asks for that', async () => {
     hasJournal();
     const url = `${server.url}/logs/?query=kubelet`;

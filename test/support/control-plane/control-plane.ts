@@ -64,6 +64,8 @@ export class ControlPlane {
   /** Of `system:node:NODE` in `system:nodes`. */
   readonly nodeKubeconfig: string;
   readonly etcd: Component;
+  /** For a test that writes what the API server reads. */
+  readonly etcdUrl: string;
   readonly apiServer: Component;
   readonly #others: readonly Component[];
   readonly #hasControllerManager: boolean;
@@ -83,6 +85,7 @@ export class ControlPlane {
     const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>) =>
       new Component({ command: program(name), args, dir, isReady });
     const answers = (port: number, path: string) => () => isOk(`https://127.0.0.1:${port}${path}`);
+    this.etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.etcd = component('etcd', etcdFlags(places), () => isListening(ports.etcd));
     this.#hasControllerManager = more.includes('kube-controller-manager');
     const flags = [...apiServerFlags(places, this.#hasControllerManager), ...(options.apiServerFlags ?? [])];

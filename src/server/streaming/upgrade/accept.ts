@@ -30,6 +30,8 @@ export function acceptWebSocket(
   protocol: string,
 ): Promise<WebSocket | undefined> {
   delete raw.headers['sec-websocket-protocol'];
+  // It has been looked at; ws takes no client that says it twice.
+  raw.headers['sec-websocket-version'] = '13';
   // The types do not know of closeTimeout.
   const options = {
     noServer: true,

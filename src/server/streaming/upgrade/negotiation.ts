@@ -43,9 +43,9 @@ function refused(status: number, message: string, headers: RequestError['headers
   return new RequestError(status, message, { ...NO_SNIFF, ...headers });
 }
 
-/** As above; a client that names none gets the protocol '' if it is offered. */
+/** As above; a client that names none gets the protocol '' if it is offered. As in Go, the first of several versions counts. */
 export function webSocketProtocol(request: IncomingMessage, offered: readonly string[]): string {
-  if (request.headers['sec-websocket-version'] !== '13') {
+  if (request.headersDistinct['sec-websocket-version']?.[0] !== '13') {
     throw new RequestError(400, 'missing or bad WebSocket Version\n', { 'Sec-WebSocket-Version': '13' });
   }
   const wanted = listed(request, 'sec-websocket-protocol').filter((name) => !name.startsWith(TOKEN));

@@ -106,6 +106,9 @@ export class ApiJudge implements ApiWitness {
       else this.#pods.removed(before);
     } else {
       const isOfFormerAgent = request.connection < this.#connection;
+      const isMarked =
+        before.metadata.deletionTimestamp === undefined && after.metadata.deletionTimestamp !== undefined;
+      if (isMarked && !isMirrorPod(before)) this.#pods.marked(before);
       this.#pods.written(before, after, { isLate, isOfFormerAgent });
     }
   }

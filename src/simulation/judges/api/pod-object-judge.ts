@@ -12,6 +12,8 @@ export interface PodObjectTruth {
   readonly mayRunUnknown: (uid: string) => boolean;
   /** The call was begun by an earlier agent, or has been abandoned. */
   readonly isForeign: (call: CallUnderWay) => boolean;
+  /** A plugin has chosen the pod: its node may delete it. */
+  readonly wasChosen: (uid: string) => boolean;
   /** The UID was wanted again after its end: the end of its first life may be told when the second one has begun. */
   readonly wasMadeAgain: (uid: string) => boolean;
 }
@@ -33,11 +35,19 @@ export class PodObjectJudge {
   /** An agent has removed the object of an ordinary pod. */
   removed(pod: Pod): void {
     const { uid, deletionTimestamp } = pod.metadata;
+    // A deletion with a grace period removes the object of a pod that has ended by then at once.
+    if (deletionTimestamp === undefined && isTerminal(pod) && this.#options.truth.wasChosen(uid)) return;
     if (deletionTimestamp === undefined)
       this.#violated(pod, 'is deleted by its node, and nobody asked for it');
     if (!isTerminal(pod)) this.#violated(pod, `is deleted in phase ${pod.status?.phase ?? 'none'}`);
     const running = this.#whatRuns(uid) ?? this.#whatIsLeft(uid);
     if (running !== undefined) this.#violated(pod, `is deleted, and ${running}`);
+  }
+
+  /** An agent has asked for the deletion of an ordinary pod. */
+  marked(pod: Pod): void {
+    if (!this.#options.truth.wasChosen(pod.metadata.uid))
+      this.#violated(pod, 'is to be deleted, says its node, and nobody asked for it');
   }
 
   /**

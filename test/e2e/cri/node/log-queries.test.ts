@@ -12,6 +12,7 @@ import type { Agent, AgentOptions } from '../../../../scripts/compare/agent.ts';
 import { findKubelet, hasKubelet, NO_KUBELET, startKubelet } from '../../../../scripts/compare/kubelet.ts';
 import { startStatelet } from '../../../../scripts/compare/statelet.ts';
 import { makeCgroup } from '../../../support/containerd/cgroups.ts';
+import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import { mountsBelow } from '../../../support/containerd/wipe.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { freePort } from '../../../support/free-port.ts';
@@ -23,11 +24,21 @@ const CONFIG = {
   authorization: { mode: 'AlwaysAllow' },
   enableSystemLogQuery: true,
 };
+const PIECES =
+  'a ä 😀 . | ( ) (?: (?i) (?-s: (?i-) (?P<n> (?P<n (?<m> (?<> (?= (?<= (?! (? * + ? ** *? {2} {2,} {1,2} {2,1} {01} {,2} {1001} { } ' +
+  '[ ] [a-z] [z-a] [^ ^ $ [] []a] [a-] [\\d-z] [[:alpha:]] [[:beta:]] [\\x41-\\n] \\ \\d \\b \\z \\Z \\C \\Q \\E \\pL \\pX \\p{Greek} ' +
+  '\\p{^Lu} \\p{nope} \\p{ \\p \\x41 \\x4 \\x{1F600} \\x{110000} \\x{ \\0 \\1 \\12 \\8 \\. \\ä \\y - ) ] ]';
+
 /** Has heard of two units, and shows what it is asked. */
 const JOURNALCTL = `#!/bin/sh
 [ "$1" = --field ] && { printf 'crio.service\\nkubelet.service\\n'; exit; }
-echo "$@"; echo told >&2; exit 3
+printf '%s\\n' "$*"; echo told >&2; exit 3
 `;
+const random = seededRandom(15);
+/** By chance, of pieces that mean something. */
+const PATTERNS = Array.from({ length: 300 }, () =>
+  Array.from({ length: random.integer(1, 6) }, () => random.pick(PIECES.split(' '))).join(''),
+);
 const UNTIL = 'untilTime=2026-01-01T00:00:00';
 /** Without those that the kubelet answers otherwise, see docs/server.md. */
 const QUERIES = [
@@ -41,8 +52,11 @@ const QUERIES = [
   `query=kubelet&sinceTime=2026-01-02T00:00:00Z&${UNTIL}Z`,
   `query=kubelet&sinceTime=2026-01-02T00:00:00Z&${UNTIL}.5%2B02:00`,
   'query=kubelet&query=crio&pattern=error.*',
+  ...PATTERNS.map((pattern) => `query=kubelet&pattern=${encodeURIComponent(pattern)}`),
   'query=kubelet&tailLines=1&tailLines=2&pattern=a&pattern=b',
   'query=kubelet&unknown=1',
+  'query=kubelet&pattern=a%00b',
+  `query=kubelet&pattern=${'x'.repeat(140_000)}`,
   'query=OWN',
   'query=OWN-dir',
   'query=OWN-dir/own.log',

@@ -12,7 +12,7 @@ import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import { mountsBelow } from '../../../support/containerd/wipe.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { freePort } from '../../../support/free-port.ts';
-import { answerOf, oddRequest } from '../../../support/odd-requests.ts';
+import { answerOf, KNOWN_ODD_REQUESTS, oddRequest } from '../../../support/odd-requests.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { SERVE } from '../../../support/cri-daemon.ts';
 
@@ -30,7 +30,7 @@ const testWithKubelet = hasKubelet() ? test : test.skip;
 
 describeOnContainerd('requests that no good client sends', ({ containerd, openBed }) => {
   const random = seededRandom(SEED);
-  const requests = Array.from({ length: REQUESTS }, () => oddRequest(random));
+  const requests = [...KNOWN_ODD_REQUESTS, ...Array.from({ length: REQUESTS }, () => oddRequest(random))];
 
   testWithKubelet(`have the kubelet's answers (${REQUESTS} by chance, seed ${SEED})`, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'statelet-odd-requests-'));

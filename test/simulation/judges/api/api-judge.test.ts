@@ -26,6 +26,7 @@ function judged() {
       mayRunUnknown: () => false,
       isForeign: () => false,
       wasMadeAgain: (uid) => madeAgain.has(uid),
+      wasChosen: () => false,
     },
     mirrorPodAt: (name) => bed.server.store.get('pods', podAt(name)) as unknown as Pod | undefined,
     staticNameOf: () => undefined,

@@ -30,6 +30,7 @@ function bed({ sandboxes = [], calls = [], ...more }: Truth = {}) {
       mayRunUnknown: () => false,
       isForeign: () => false,
       wasMadeAgain: () => false,
+      wasChosen: () => false,
       ...more,
     },
     violated: (invariant, { uid }, what) => reported.push(`${invariant} ${uid}: ${what}`),

@@ -1,0 +1,299 @@
+/**
+ * Checks eviction by plugins: which pods they are shown, what is made of what they answer, and which pods are ended for them. It knows the
+ * answers as the plugins gave them, and computes by itself what they come to.
+ */
+import type { EvictionPluginsEvent } from '../../../machines/eviction-plugins-machine.ts';
+import type { PluginQuestion, TopEvictionPodsQuestion } from '../../../types/eviction/eviction-plugin.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { isManifestPod } from '../../../policies/pod/pod-kinds.ts';
+import type { PluginsPlan } from '../../plugins/plugins-plan.ts';
+import type { AskedCall, PluginWitness } from '../../plugins/simulated-plugin.ts';
+import { isEndingOrEnded, type PodRecord, type PodRecords } from '../pod-records.ts';
+import { type KillEvent, PluginKillsJudge } from './plugin-kills-judge.ts';
+import {
+  type AskedQuestion,
+  isEndable,
+  isLessImportant,
+  isShown,
+  metCondition,
+  metThreshold,
+  wantsNotice,
+  whyNever,
+  type Wish,
+  wishesOf,
+} from './plugin-wishes.ts';
+
+export interface PluginTruth {
+  readonly plan: PluginsPlan;
+  readonly nodeName: string;
+  /** The names of the conditions that the agent counts. */
+  readonly conditions: () => readonly string[];
+  /** The pod has been chosen to be ended. */
+  readonly onChosen: (uid: string, plugin: string) => void;
+}
+
+export interface PluginJudgeOptions {
+  readonly now: () => number;
+  readonly tenants: PodRecords;
+  readonly truth: PluginTruth;
+  readonly violated: (
+    invariant: string,
+    subject: { readonly uid: string; readonly pod?: Pod | undefined },
+    what: string,
+  ) => void;
+}
+
+/** From its beginning until pods are chosen. */
+interface Pass {
+  readonly beganAt: number;
+  /** UIDs of the pods that plugins are to be shown. */
+  readonly shown: ReadonlySet<string>;
+  readonly questions: AskedQuestion[];
+  /** The plugins that have been asked all that is asked first. */
+  answeredAt: number;
+  isOver: boolean;
+}
+
+const NODE = { uid: '' };
+
+export class PluginJudge implements PluginWitness {
+  readonly kills: PluginKillsJudge;
+  readonly #options: PluginJudgeOptions;
+  #pass: Pass | undefined;
+  /** When the last pass was over, or the agent began. Unix ms. */
+  #restedAt: number;
+  /** By plugin: since when its threshold has been met without a break. */
+  #metSince: ReadonlyMap<string, number> = new Map();
+  /** By name: when each condition was last observed. */
+  readonly #conditions = new Map<string, number>();
+
+  constructor(options: PluginJudgeOptions) {
+    const { now, tenants } = options;
+    this.#options = options;
+    this.#restedAt = now();
+    this.kills = new PluginKillsJudge({
+      get: (uid) => tenants.get(uid),
+      endsHere: ({ pod }) => pod !== undefined && isManifestPod(pod),
+      violated: (subject, what) => this.#violated(subject, what),
+    });
+  }
+
+  asked(plugin: string, call: AskedCall, question: PluginQuestion): (answer: unknown) => void {
+    const { now, tenants } = this.#options;
+    const pass = this.#pass;
+    const asked: AskedQuestion = { plugin, call, atMs: now(), reply: undefined };
+    if (pass === undefined || pass.isOver) this.#violated(NODE, `${plugin} is asked outside of a pass`);
+    else {
+      if (pass.questions.some((other) => other.plugin === plugin && other.call === call))
+        this.#violated(NODE, `${plugin} is asked twice in one pass: ${call}`);
+      this.#checkShown(pass, asked, question);
+      pass.questions.push(asked);
+    }
+    return (answer) => {
+      const endable = new Set(
+        tenants
+          .known()
+          .filter(isEndable)
+          .map(({ uid }) => uid),
+      );
+      asked.reply ??= { atMs: now(), answer, endable };
+    };
+  }
+
+  askedClosed(plugin: string): void {
+    const { now } = this.#options;
+    // What comes later in a pass may concern a plugin that has gone meanwhile.
+    if (this.#pass?.beganAt === now()) this.#violated(NODE, `${plugin} is asked after it was let go`);
+  }
+
+  /** The chart of the plugins hears this. */
+  hears(event: EvictionPluginsEvent): void {
+    if (event.type === 'PASS_DUE') this.#passBegins();
+    if (event.type === 'PLUGIN_ANSWERED' && this.#pass) this.#pass.answeredAt = this.#options.now();
+    if (event.type === 'CHOSEN' && this.#pass)
+      this.#chosen(
+        this.#pass,
+        event.choice.ending.map(({ pod, plugin }) => ({ uid: pod.metadata.uid, plugin })),
+      );
+  }
+
+  /** The chart has gone on after that event. */
+  shows(event: EvictionPluginsEvent): void {
+    if (event.type !== 'CHOSEN' || this.#pass === undefined) return;
+    const { conditionTransitionPeriodMs: periodMs } = this.#options.truth.plan.settings;
+    const { answeredAt } = this.#pass;
+    const wanted = [...this.#conditions].filter(([, at]) => answeredAt - at < periodMs).map(([name]) => name);
+    const standing = this.#options.truth.conditions();
+    const [one, other] = [[...standing].sort().join(), wanted.sort().join()];
+    if (one !== other)
+      this.#violated(NODE, `the conditions are ${one || 'none'}, and should be ${other || 'none'}`);
+  }
+
+  /** SyncPodKill: for a plugin. */
+  killed(record: PodRecord, event: KillEvent): void {
+    this.kills.killed(record, event);
+  }
+
+  /** Why plugins are not at rest, if so. */
+  get unrest(): { readonly uid?: string; readonly what: string } | undefined {
+    const { now, truth } = this.#options;
+    const { syncPeriodMs, timeoutMs } = truth.plan.settings;
+    const [condition] = truth.conditions();
+    if (condition !== undefined) return { what: `the condition ${condition} of a plugin stands` };
+    if (now() - this.#restedAt > 2 * (syncPeriodMs + timeoutMs)) return { what: 'plugins are not asked' };
+    return this.kills.unfinished;
+  }
+
+  #passBegins(): void {
+    const { now, tenants, truth } = this.#options;
+    const { syncPeriodMs } = truth.plan.settings;
+    if (this.#pass?.isOver === false) this.#violated(NODE, 'plugins are asked in two passes at once');
+    if (now() < this.#restedAt + syncPeriodMs) this.#violated(NODE, 'plugins are asked too early');
+    if (this.#pass !== undefined && now() > this.#restedAt + syncPeriodMs)
+      this.#violated(NODE, 'plugins are asked too late');
+    const shown = new Set(
+      tenants
+        .known()
+        .filter(isShown)
+        .map(({ uid }) => uid),
+    );
+    this.#pass = { beganAt: now(), shown, questions: [], answeredAt: now(), isOver: false };
+  }
+
+  /** Plugins see the pods that go on, all of them, and not those that are kept from them. */
+  #checkShown(
+    { shown, beganAt }: Pass,
+    { plugin, call, atMs }: AskedQuestion,
+    question: PluginQuestion,
+  ): void {
+    const uids = question.activePods.pods.map(({ metadata }) => metadata.uid);
+    const [extra] = uids.filter((uid) => !shown.has(uid));
+    if (extra !== undefined) this.#violated({ uid: extra }, `is shown to ${plugin}, and must not be`);
+    if (call === 'GetTopEvictionPods') {
+      const { topN } = question as TopEvictionPodsQuestion;
+      if (topN !== 1) this.#violated(NODE, `${plugin} is asked for ${topN} pods at a time`);
+      return;
+    }
+    if (atMs !== beganAt) this.#violated(NODE, `${plugin} is asked later than others: ${call}`);
+    const [missing] = [...shown].filter((uid) => !uids.includes(uid));
+    if (missing !== undefined) this.#violated({ uid: missing }, `is not shown to ${plugin}`);
+  }
+
+  #chosen(pass: Pass, ending: readonly { readonly uid: string; readonly plugin: string }[]): void {
+    const { now, truth } = this.#options;
+    const { timeoutMs, evictionBurst } = truth.plan.settings;
+    pass.isOver = true;
+    this.#restedAt = now();
+    const confirmed = this.#confirmed(pass);
+    const limitMs = timeoutMs * (confirmed.size > 0 ? 2 : 1);
+    if (now() > pass.beganAt + limitMs) this.#violated(NODE, 'a plugin is waited for too long');
+    this.#observeConditions(pass);
+    if (evictionBurst >= 0 && ending.length > evictionBurst)
+      this.#violated(NODE, `${ending.length} pods are ended at once: more than ${evictionBurst}`);
+    const wishes = this.#wishes(pass, confirmed);
+    for (const { uid, plugin } of ending) this.#checkVictim(uid, plugin, wishes);
+    this.#checkCandidate(ending, wishes);
+    if (evictionBurst < 0 || ending.length < evictionBurst) this.#checkNobodyForgotten(ending, wishes);
+    for (const { uid, plugin } of ending) {
+      const record = this.#options.tenants.get(uid);
+      if (record === undefined) continue;
+      this.kills.chosen(record, plugin);
+      truth.onChosen(uid, plugin);
+    }
+  }
+
+  /** The plugins whose hard thresholds have been met for long enough; they, and no others, were asked for a pod. */
+  #confirmed(pass: Pass): ReadonlySet<string> {
+    const { timeoutMs } = this.#options.truth.plan.settings;
+    const since = new Map<string, number>();
+    const confirmed = new Set<string>();
+    for (const question of pass.questions) {
+      const threshold = metThreshold(question, timeoutMs);
+      if (threshold === undefined) continue;
+      const first = this.#metSince.get(question.plugin) ?? pass.answeredAt;
+      since.set(question.plugin, first);
+      const isOver = pass.answeredAt - first >= threshold.gracePeriodSeconds * 1000;
+      if (threshold.metType === 'HARD_MET' && isOver) confirmed.add(question.plugin);
+    }
+    this.#metSince = since;
+    const asked = pass.questions.filter(({ call }) => call === 'GetTopEvictionPods');
+    for (const { plugin } of asked)
+      if (!confirmed.has(plugin)) this.#violated(NODE, `${plugin} is asked for a pod before its time`);
+    for (const plugin of confirmed)
+      if (!asked.some((question) => question.plugin === plugin))
+        this.#violated(NODE, `${plugin} is not asked for a pod, though its threshold is met`);
+    return confirmed;
+  }
+
+  #observeConditions({ questions, answeredAt }: Pass): void {
+    const { plan } = this.#options.truth;
+    for (const question of questions) {
+      const condition = metCondition(question, plan.settings.timeoutMs);
+      if (condition !== undefined && !plan.onTrial.has(question.plugin))
+        this.#conditions.set(condition.name, answeredAt);
+    }
+  }
+
+  /** What plugins want that are not on trial. */
+  #wishes({ questions }: Pass, confirmed: ReadonlySet<string>): ReadonlyMap<string, Wish> {
+    const { tenants, truth } = this.#options;
+    const counted = questions.filter(({ plugin }) => !truth.plan.onTrial.has(plugin));
+    return wishesOf(counted, {
+      nodeName: truth.nodeName,
+      timeoutMs: truth.plan.settings.timeoutMs,
+      get: (uid) => tenants.get(uid),
+      confirmed,
+    });
+  }
+
+  #checkVictim(uid: string, plugin: string, wishes: ReadonlyMap<string, Wish>): void {
+    const record = this.#options.tenants.get(uid);
+    const subject = record ?? { uid };
+    const never = record === undefined ? 'is not known' : whyNever(record);
+    if (never !== undefined) this.#violated(subject, `${never}, and is ended for ${plugin}`);
+    if (record !== undefined && isEndingOrEnded(record))
+      this.#violated(subject, `is ended for ${plugin} in ${record.state}`);
+    if (this.kills.isOpen(uid)) this.#violated(subject, `is ended for ${plugin}, and was chosen already`);
+    if (this.#options.truth.plan.onTrial.has(plugin))
+      this.#violated(subject, `is ended for ${plugin}, which is on trial`);
+    if (wishes.get(uid)?.plugins.has(plugin) !== true)
+      this.#violated(subject, `is ended for ${plugin}, which has not named it in this pass`);
+  }
+
+  /** Of the pods that need not go, one goes, and no other is less important. */
+  #checkCandidate(ending: readonly { readonly uid: string }[], wishes: ReadonlyMap<string, Wish>): void {
+    const candidates = [...wishes.values()].filter(({ isForced, pod }) => !isForced && !wantsNotice(pod));
+    const chosen = ending.flatMap(({ uid }) => {
+      const wish = wishes.get(uid);
+      return wish !== undefined && !wish.isForced ? [wish] : [];
+    });
+    const [first, second] = chosen;
+    if (second !== undefined) this.#violated(second.record, 'is ended as a second candidate');
+    if (first === undefined) return;
+    if (wantsNotice(first.pod)) this.#violated(first.record, 'is ended, and wanted to be told instead');
+    const other = candidates.find(({ pod, isCertain }) => isCertain && isLessImportant(pod, first.pod));
+    if (other !== undefined)
+      this.#violated(first.record, `is ended, though ${other.pod.metadata.name} is less important`);
+  }
+
+  /** There is room in the burst: whoever is to go in any case goes, and one of the candidates. */
+  #checkNobodyForgotten(
+    ending: readonly { readonly uid: string }[],
+    wishes: ReadonlyMap<string, Wish>,
+  ): void {
+    const goes = ({ record: { uid } }: Wish) =>
+      ending.some((victim) => victim.uid === uid) || this.kills.isOpen(uid);
+    const certain = [...wishes.values()].filter(({ isCertain }) => isCertain);
+    const forgotten = certain.find((wish) => wish.isForced && !goes(wish));
+    if (forgotten !== undefined)
+      this.#violated(forgotten.record, 'is to go in any case, and is not ended for a plugin');
+    const candidates = [...wishes.values()].filter(({ isForced, pod }) => !isForced && !wantsNotice(pod));
+    const [first] = candidates.filter(({ isCertain }) => isCertain);
+    if (first !== undefined && !candidates.some(goes))
+      this.#violated(first.record, 'is a candidate of a plugin, and none is ended');
+  }
+
+  #violated(subject: { readonly uid: string; readonly pod?: Pod | undefined }, what: string): void {
+    this.#options.violated('plugins', subject, what);
+  }
+}

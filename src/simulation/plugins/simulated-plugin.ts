@@ -1,0 +1,150 @@
+/** One eviction plugin as one agent asks it, under the virtual clock. */
+import type { Clock } from '../../types/clock.ts';
+import { StateletError } from '../../types/errors.ts';
+import type {
+  EvictionPlugin,
+  GetEvictPodsAnswer,
+  NamedPod,
+  PluginQuestion,
+  ThresholdMetAnswer,
+  TopEvictionPodsAnswer,
+  TopEvictionPodsQuestion,
+} from '../../types/eviction/eviction-plugin.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { KeyedRandom } from '../resources/growth.ts';
+import { falseEvictPods, falseThreshold, falseTopPods, otherForm } from './false-answers.ts';
+import { honestEvictPods, honestThreshold, honestTopPods, type Occasion, QUIET } from './honest-answers.ts';
+import { drawnMood, honestMood, type Mood } from './plugin-mood.ts';
+
+export type AskedCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
+
+/** A plugin is asked. Returns a function to be called with its answer; undefined: it fails. */
+export interface PluginWitness {
+  asked(plugin: string, call: AskedCall, question: PluginQuestion): (answer: unknown) => void;
+  /** A plugin that has been let go is asked. */
+  askedClosed(plugin: string): void;
+}
+
+/** What plugins know of the world, and whether they may misbehave in it. */
+export interface PluginWorld {
+  readonly random: KeyedRandom;
+  readonly nodeName: string;
+  /** All pods that are wanted on the node, and the mirror pods. */
+  readonly pods: () => readonly Pod[];
+  /** Whether plugins misbehave now. */
+  readonly misbehaves: () => boolean;
+  /** Nothing is wanted of any pod any more. */
+  readonly isQuiet: () => boolean;
+}
+
+export interface SimulatedPluginOptions {
+  readonly name: string;
+  /** Of the plugin, as long as its socket is there. */
+  readonly life: string;
+  readonly world: PluginWorld;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly witness: PluginWitness;
+}
+
+const MAX_FORMER_PODS = 20;
+
+interface Answers<T> {
+  readonly honest: (occasion: Occasion) => T;
+  readonly false_: (liar: Parameters<typeof falseEvictPods>[0]) => T;
+  readonly quiet: () => T;
+}
+
+export class SimulatedPlugin implements EvictionPlugin {
+  readonly name: string;
+  readonly #options: SimulatedPluginOptions;
+  readonly #closed = new AbortController();
+  /** By the call. */
+  readonly #asked = new Map<AskedCall, number>();
+  readonly #shown = new Map<string, Pod>();
+
+  constructor(options: SimulatedPluginOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** Questions under way fail. */
+  close(): void {
+    this.#closed.abort(new StateletError('Unavailable', 'the connection is closed'));
+  }
+
+  getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
+    const answers = { honest: honestEvictPods, false_: falseEvictPods, quiet: QUIET.evictPods };
+    return this.#answer('GetEvictPods', question, answers);
+  }
+
+  thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
+    const answers = { honest: honestThreshold, false_: falseThreshold, quiet: QUIET.thresholdMet };
+    return this.#answer('ThresholdMet', question, answers);
+  }
+
+  getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
+    const answers = { honest: honestTopPods, false_: falseTopPods, quiet: QUIET.topPods };
+    return this.#answer('GetTopEvictionPods', question, answers);
+  }
+
+  #answer<T>(call: AskedCall, question: PluginQuestion, answers: Answers<T>): Promise<T> {
+    const { witness, world, clock } = this.#options;
+    if (this.#closed.signal.aborted) witness.askedClosed(this.name);
+    const told = witness.asked(this.name, call, question);
+    const ordinal = this.#count(call);
+    const { manner, delayMs } = this.#mood(call, ordinal);
+    const failed = (why: string): Error => {
+      told(undefined);
+      return new StateletError('Unavailable', why);
+    };
+    if (manner === 'throws') throw failed('the plugin throws');
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#closed.signal.addEventListener('abort', () => reject(failed('the connection is closed')));
+    if (manner === 'hangs') question.signal.addEventListener('abort', () => reject(failed('is aborted')));
+    if (manner === 'hangs' || manner === 'deaf') return promise;
+    clock.setTimeout(() => {
+      if (this.#closed.signal.aborted) return;
+      if (manner === 'rejects') return reject(failed('the plugin fails'));
+      const occasion = this.#occasion(question, ordinal);
+      const isOther = manner === 'nonsense';
+      const answer = isOther
+        ? (otherForm(world.random(this.#key(call, ordinal))) as T)
+        : this.#said(manner, occasion, answers);
+      told(isOther ? undefined : answer);
+      resolve(answer);
+    }, delayMs);
+    return promise;
+  }
+
+  #said<T>(manner: Mood['manner'], occasion: Occasion, { honest, false_, quiet }: Answers<T>): T {
+    const { world } = this.#options;
+    if (world.isQuiet()) return quiet();
+    if (manner !== 'lying') return honest(occasion);
+    const formerPods = [...this.#shown.values()].slice(-MAX_FORMER_PODS);
+    return false_({ ...occasion, all: world.pods(), formerPods });
+  }
+
+  #occasion({ activePods: { pods } }: PluginQuestion, ordinal: number): Occasion {
+    const { world, clock } = this.#options;
+    for (const pod of pods) this.#shown.set(pod.metadata.uid, pod);
+    const { random, nodeName } = world;
+    return { plugin: this.name, now: clock.now(), ordinal, pods, nodeName, random };
+  }
+
+  #mood(call: AskedCall, ordinal: number): Mood {
+    const { world, life, timeoutMs } = this.#options;
+    const draw = { random: world.random, life, question: this.#key(call, ordinal), timeoutMs };
+    return world.misbehaves() ? drawnMood(draw) : honestMood(draw);
+  }
+
+  #key(call: AskedCall, ordinal: number): string {
+    return `${this.#options.life}/${call}/${String(ordinal)}`;
+  }
+
+  #count(call: AskedCall): number {
+    const ordinal = (this.#asked.get(call) ?? 0) + 1;
+    this.#asked.set(call, ordinal);
+    return ordinal;
+  }
+}

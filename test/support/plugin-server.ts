@@ -1,0 +1,88 @@
+/** A plugin that answers as a test says: a real server of gRPC on a socket of its own, with both services. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
+import type {
+  ActivePodsRequest,
+  GetEvictPodsResponse,
+  GetTokenResponse,
+  GetTopEvictionPodsRequest,
+  GetTopEvictionPodsResponse,
+  ThresholdMetResponse,
+} from '../../src/plugins/protocol/eviction-plugin-messages.ts';
+import type { PluginInfo, RegistrationStatus } from '../../src/plugins/protocol/registration-messages.ts';
+import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+
+type Answering<Q, A> = (request: Q) => A | Promise<A>;
+
+/** What is left out is Unimplemented. */
+export interface PluginAnswers {
+  readonly getInfo?: Answering<object, PluginInfo>;
+  readonly notifyRegistrationStatus?: Answering<RegistrationStatus, object>;
+  readonly getToken?: Answering<object, GetTokenResponse>;
+  readonly thresholdMet?: Answering<ActivePodsRequest, ThresholdMetResponse<Pod>>;
+  readonly getTopEvictionPods?: Answering<GetTopEvictionPodsRequest, GetTopEvictionPodsResponse<Pod>>;
+  readonly getEvictPods?: Answering<ActivePodsRequest, GetEvictPodsResponse<Pod>>;
+}
+
+interface Call<Q> {
+  readonly request: Q;
+}
+type Done<A> = (error: Partial<ServiceError> | null, answer?: A) => void;
+
+function handler<Q, A>(answering: Answering<Q, A> | undefined) {
+  const unimplemented = { code: status.UNIMPLEMENTED, details: 'not offered' };
+  return ({ request }: Call<Q>, done: Done<A>): void => {
+    if (answering) void answer(() => answering(request), done);
+    else done(unimplemented);
+  };
+}
+
+/** What is thrown is the answer, with its `code` or as Unknown. */
+async function answer<A>(answering: () => A | Promise<A>, done: Done<A>): Promise<void> {
+  try {
+    done(null, await answering());
+  } catch (error) {
+    const { code = status.UNKNOWN, message: details } = error as Error & Partial<ServiceError>;
+    done({ code, details });
+  }
+}
+
+export class PluginServer {
+  readonly socketPath: string;
+  readonly #server = new Server();
+  readonly #dir: string | undefined;
+
+  private constructor(socketPath: string | undefined) {
+    this.#dir = socketPath === undefined ? mkdtempSync(join(tmpdir(), 'statelet-plugin-')) : undefined;
+    this.socketPath = socketPath ?? join(this.#dir ?? '', 'plugin.sock');
+  }
+
+  /** Without `socketPath` in a folder of its own. */
+  static async start(answers: PluginAnswers, socketPath?: string): Promise<PluginServer> {
+    const plugin = new PluginServer(socketPath);
+    plugin.#server.addService(REGISTRATION_SERVICE, {
+      getInfo: handler(answers.getInfo),
+      notifyRegistrationStatus: handler(answers.notifyRegistrationStatus),
+    });
+    plugin.#server.addService(EVICTION_PLUGIN_SERVICE, {
+      getToken: handler(answers.getToken),
+      thresholdMet: handler(answers.thresholdMet),
+      getTopEvictionPods: handler(answers.getTopEvictionPods),
+      getEvictPods: handler(answers.getEvictPods),
+    });
+    await new Promise<void>((resolve, reject) => {
+      const bound = (error: Error | null) => (error ? reject(error) : resolve());
+      plugin.#server.bindAsync(`unix://${plugin.socketPath}`, ServerCredentials.createInsecure(), bound);
+    });
+    return plugin;
+  }
+
+  /** Ends at once. The socket is gone, too. */
+  stop(): void {
+    this.#server.forceShutdown();
+    rmSync(this.#dir ?? this.socketPath, { recursive: true, force: true });
+  }
+}
