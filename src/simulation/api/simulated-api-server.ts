@@ -89,6 +89,16 @@ export class SimulatedApiServer implements ApiHost {
     return new SimulatedApiClient(this, { id, operations, observer });
   }
 
+  /** A connection with the credentials of a user who may do everything. Its changes are told as those of users. */
+  connectUser(): SimulatedApiClient {
+    this.#connections += 1;
+    return new SimulatedApiClient(this, {
+      id: this.#connections,
+      operations: this.operations,
+      observer: undefined,
+    });
+  }
+
   goDown(how: Exclude<Reachability, 'up'> = 'refusing'): void {
     this.#reachability = how;
     for (const request of [...this.requests]) {

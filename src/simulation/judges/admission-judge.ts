@@ -154,6 +154,8 @@ export class AdmissionJudge {
     if (pod === undefined) return;
     record.rejection = reason;
     if (isAdmitted) this.#violated('admission', record, `is rejected after it was admitted: ${reason}`);
+    // As with the kubelet, also if it has run before.
+    if (reason === 'TaintToleration' && this.#options.plugins?.hadNoExecute() === true) return;
     if (this.#wasFound(uid) && reason !== 'NodeAffinity')
       this.#violated('admission', record, `is rejected with ${reason}, and ran before`);
     if (reason === EVICTED) {

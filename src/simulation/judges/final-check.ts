@@ -8,6 +8,7 @@ import { lackedObject, outdatedVolume } from './contents/content-check.ts';
 import { needlessWatch } from './contents/watch-check.ts';
 import { type ApiCheckFacts, findUntold } from './api/api-check.ts';
 import { localUID } from './api/pod-object-judge.ts';
+import { TaintJudge } from './plugins/taint-judge.ts';
 import { isBeforeStart, stateName } from './pod-states.ts';
 
 /** Why a check fails. */
@@ -27,13 +28,22 @@ export function findUnsettled(host: Host): Finding | undefined {
   if (preemptor !== undefined) return { name: preemptor, what: 'room is still being made for it' };
   const evicting = admission.evictions?.unrest;
   if (evicting !== undefined) return { what: evicting };
-  const ofPlugins = admission.plugins?.unrest ?? killUnderWay(agentRun);
+  const ofPlugins = admission.plugins?.unrest ?? killUnderWay(agentRun) ?? taintLeft(host);
   if (ofPlugins !== undefined) return ofPlugins;
   for (const pod of host.sources.pods) {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
   return watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
+}
+
+function nodeObject({ store, nodeName }: Host['api']): Node | undefined {
+  return store.get('nodes', { name: nodeName }) as Node | undefined;
+}
+
+function taintLeft({ api }: Host): Finding | undefined {
+  const taint = TaintJudge.leftOn(nodeObject(api));
+  return taint === undefined ? undefined : { what: `the taint ${taint} of a plugin's condition is left` };
 }
 
 function killUnderWay({ agent }: AgentRun): Finding | undefined {
@@ -47,9 +57,8 @@ function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefi
 }
 
 function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): ApiCheckFacts {
-  const node = api.store.get('nodes', { name: api.nodeName }) as Node | undefined;
   return {
-    node,
+    node: nodeObject(api),
     pods: sources.objects,
     staticPods: sources.staticPods,
     isStarted: (uid) => isStarted(agent, uid),

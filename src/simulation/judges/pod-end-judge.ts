@@ -38,14 +38,21 @@ export class PodEndJudge {
 
   /** A finished pod has been cleaned up, and its status says why it has ended (lifecycle 5, 8). */
   checkFinished(uid: string, { type }: PodEvent): void {
-    const { isMounted, isKnown, statusOf, lifecycle, violated } = this.#options;
+    const { isMounted, isKnown, statusOf, lifecycle, admission, violated } = this.#options;
     // A pod that never started is finished at once. Volumes that a dead agent mounted for it are released with its folder.
     if (isMounted(uid) && !type.startsWith('SyncPod'))
       violated('rule 8', uid, 'is finished, and its volumes are mounted');
     if (!isKnown(uid)) return;
     const status = statusOf(uid);
     const wanted = lifecycle.ordersOf(uid)?.status;
-    if (status !== undefined && status.phase === wanted?.phase && status.reason !== wanted?.reason)
+    // A pod that ran before may be rejected, and be killed while it ends: it stays a rejected one.
+    const isRejected = admission.record(uid)?.rejection !== undefined;
+    if (
+      !isRejected &&
+      status !== undefined &&
+      status.phase === wanted?.phase &&
+      status.reason !== wanted?.reason
+    )
       violated('rule 5', uid, `ends as ${String(status.reason)}, not as ${String(wanted?.reason)}`);
     this.#checkRejected(uid, status);
   }

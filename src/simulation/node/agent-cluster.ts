@@ -11,6 +11,7 @@ import type { SourceUpdate } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { Node } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import { simulatedStatusFacts } from './simulated-status-facts.ts';
@@ -79,6 +80,11 @@ export class AgentCluster {
       logger,
       ...timing,
     });
+  }
+
+  /** As the API server told it last. */
+  node(): Node | undefined {
+    return this.#agent?.ownNode();
   }
 
   /** Resolves when no event is being sent any more. */

@@ -96,6 +96,8 @@ export class AgentRun {
   readonly #clock: AgentClock;
   /** Its connection to the API server. */
   readonly client: SimulatedApiClient;
+  /** With the rights to change taints, which a node does not have. */
+  readonly #taintsClient: SimulatedApiClient | undefined;
   readonly #chance: SeededRandom;
   /** Apart, so that requests do not change what else is left to chance. */
   readonly #clusterRandom: () => number;
@@ -119,6 +121,7 @@ export class AgentRun {
     this.#clusterRandom = () => ofCluster.next();
     const ofPlugins = chanceOf('/plugins');
     this.#pluginRandom = () => ofPlugins.next();
+    this.#taintsClient = options.plugins && api.connectUser();
     this.client = api.connect();
     this.#cluster = this.#buildCluster();
     this.connection = runtime.connect();
@@ -183,6 +186,7 @@ export class AgentRun {
     this.connection.cut();
     this.#reclaimer?.connection.cut();
     this.client.cut();
+    this.#taintsClient?.cut();
   }
 
   /** SIGTERM: the agent stops, and its pods keep running. */
@@ -319,17 +323,19 @@ export class AgentRun {
   #plugins(): Pick<NodeAgentOptions, 'plugins'> {
     const { plugins } = this.#options;
     const witness = this.admission.plugins;
-    if (plugins === undefined || witness === undefined) return {};
-    const own = { api: this.client, clock: this.#clock, random: this.#pluginRandom, witness };
-    return { plugins: (core) => agentPlugins(core, { ...plugins, ...own }) };
+    const taintsApi = this.#taintsClient;
+    if (plugins === undefined || witness === undefined || taintsApi === undefined) return {};
+    const own = { api: this.client, taintsApi, node: () => this.#cluster.node() };
+    const timing = { clock: this.#clock, random: this.#pluginRandom };
+    return { plugins: (core) => agentPlugins(core, { ...plugins, ...own, ...timing, witness }) };
   }
 
   #pluginTruth(): PluginTruth | undefined {
     const { plugins } = this.#options;
     if (plugins === undefined) return undefined;
-    const { plan, world, onChosen } = plugins;
+    const { plan, world, onChosen, onCondition, hadNoExecute } = plugins;
     const conditions = () => this.agent.plugins?.conditions().map(({ name }) => name) ?? [];
-    return { plan, nodeName: world.nodeName, conditions, onChosen };
+    return { plan, nodeName: world.nodeName, conditions, onChosen, onCondition, hadNoExecute };
   }
 
   #buildStats(): SimulatedStats | undefined {

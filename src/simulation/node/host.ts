@@ -3,6 +3,7 @@ import type { SimulatedDisk } from './simulated-disk.ts';
 import type { EndedPod } from '../../policies/pod/ended-pod.ts';
 import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
 import type { History, Violation } from '../history.ts';
@@ -14,9 +15,11 @@ import { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
 import { ContentJudge } from '../judges/contents/content-judge.ts';
+import { TaintJudge } from '../judges/plugins/taint-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
 import type { HostPlugins } from '../plugins/agent-plugins.ts';
 import { isGuarded } from '../plugins/disruption-budget.ts';
+import { TaintedBySomebody } from '../plugins/tainted-by-somebody.ts';
 import { PluginFolder } from '../plugins/plugin-folder.ts';
 import type { PluginsPlan } from '../plugins/plugins-plan.ts';
 import { podMarks } from '../plugins/pod-marks.ts';
@@ -260,12 +263,19 @@ export class Host {
       isQuiet: () => this.#isQuiet,
     };
     const folder = new PluginFolder({ plan, world, clock, tell: (what) => this.tell(what) });
+    const taints = new TaintJudge((what) => this.#violated({ invariant: 'plugins', node: this.node, what }));
+    const somebody = new TaintedBySomebody(this.api, world, clock);
+    this.api.store.changes.subscribe(({ resource, before, after }) => {
+      if (resource === 'nodes' && before !== undefined && after !== undefined)
+        taints.changed(before, after, !somebody.isAtWork);
+    });
+    const onCondition = (condition: PluginCondition) => taints.observed(condition);
     const onChosen = (uid: string) => {
       this.#chosen.add(uid);
       this.#hadReasonToEnd.add(uid);
       tally.chosenByPlugins += 1;
     };
-    return { plan, world, folder, onChosen };
+    return { plan, world, folder, onChosen, onCondition, hadNoExecute: () => taints.hadNoExecute };
   }
 
   #startAgent(): void {

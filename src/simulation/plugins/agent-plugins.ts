@@ -1,11 +1,15 @@
 /** The part of a simulated agent that asks plugins: the production actors, with simulated sockets and plugins. */
 import type { AgentCore } from '../../actors/cluster/cluster-parts.ts';
+import { ConditionTaints } from '../../actors/plugins/condition-taints.ts';
 import type { KillApi } from '../../actors/plugins/kill-requests.ts';
 import { Plugins } from '../../actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../actors/plugins/plugin-manager.ts';
 import type { NodePlugins } from '../../actors/plugins/plugin-parts.ts';
 import { PluginPodKills } from '../../actors/plugins/plugin-pod-kills.ts';
+import type { ApiServer } from '../../cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+import type { Node } from '../../types/kubernetes.ts';
 import type { PluginFolder } from './plugin-folder.ts';
 import type { PluginsPlan } from './plugins-plan.ts';
 import { SimulatedPlugin, type PluginWitness, type PluginWorld } from './simulated-plugin.ts';
@@ -15,12 +19,18 @@ export interface HostPlugins {
   readonly plan: PluginsPlan;
   readonly world: PluginWorld;
   readonly folder: PluginFolder;
+  readonly hadNoExecute: () => boolean;
+  readonly onCondition: (condition: PluginCondition) => void;
   /** A pod has been chosen to be ended. */
   readonly onChosen: (uid: string, plugin: string) => void;
 }
 
 export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' | 'folder'> {
   readonly api: KillApi;
+  /** With rights to change the taints of the node. */
+  readonly taintsApi: Pick<ApiServer, 'get' | 'patch'>;
+  /** As the API server told it last. */
+  readonly node: () => Node | undefined;
   /** Of the agent: nothing is answered when it is dead. */
   readonly clock: Clock;
   /** In [0, 1); apart, so that plugins do not change what else is left to chance. */
@@ -30,6 +40,7 @@ export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' 
 
 export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): NodePlugins {
   const { plan, world, folder, api, clock, random, witness } = options;
+  const { nodeName } = world;
   const { settings } = plan;
   const { registry, desired, statusManager, recorder, logger, parent, inspect } = core;
   const own = { clock, logger, parent, ...(inspect && { inspect }) };
@@ -51,7 +62,7 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     random,
     recorder,
   });
-  return new PluginManager({
+  const manager = new PluginManager({
     ...own,
     directory,
     kills,
@@ -59,7 +70,26 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     registry,
     statusOf: (uid) => statusManager.get(uid),
     ownUIDOf: (uid) => desired.ownUIDOf(uid),
-    nodeName: world.nodeName,
+    nodeName,
     recorder,
+    onFirstPass: () => taints.start(),
   });
+  const taints = new ConditionTaints({
+    ...own,
+    api: options.taintsApi,
+    nodeName,
+    node: options.node,
+    conditions: manager,
+    conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
+  });
+  return {
+    conditions: () => manager.conditions(),
+    start: () => manager.start(),
+    podEnded: (uid, how) => manager.podEnded(uid, how),
+    view: () => manager.view(),
+    stop: () => {
+      taints.stop();
+      return manager.stop();
+    },
+  };
 }

@@ -32,7 +32,7 @@ const SCOPES = ['memory', 'cpu', 'numa', 'force'];
 /** Some names are those of several plugins. */
 const CONDITIONS = ['MemoryHungry', 'MemoryHungry', 'NumaFull', 'Busy_CPU.0'];
 const EFFECTS = [['NoSchedule'], ['PreferNoSchedule', 'NoExecute'], ['NoSchedule', 'NoSchedule'], []];
-const WANTED = 0.35;
+const WANTED = 0.6;
 
 const NOT_MET: ThresholdMetAnswer<NamedPod> = {
   metType: 'NOT_MET',
@@ -63,7 +63,7 @@ export function honestEvictPods(occasion: Occasion): GetEvictPodsAnswer<NamedPod
       return {
         pod: named(pod, occasion),
         reason: `it is in the way of ${occasion.plugin}`,
-        forceEvict: hunger > 0.7 && random(`${key}/force`) < 0.5,
+        forceEvict: hunger > 0.7 && random(`${key}/force`) < 0.4,
         ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
       };
     }),

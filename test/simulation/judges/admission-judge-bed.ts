@@ -1,6 +1,7 @@
 import type { PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
 import { PREEMPTION_KILL } from '../../../src/policies/preemption/preemption-message.ts';
 import type { EvictionTruth } from '../../../src/simulation/judges/eviction-judge.ts';
+import type { PluginTruth } from '../../../src/simulation/judges/plugins/plugin-judge.ts';
 import type { Violation } from '../../../src/simulation/history.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import { AdmissionJudge } from '../../../src/simulation/judges/admission-judge.ts';
@@ -36,8 +37,8 @@ export class AdmissionJudgeBed {
   readonly running = new Set<string>();
   readonly judge: AdmissionJudge;
 
-  /** `found`: UIDs of the pods that run when the agent starts. `eviction`: of a node that evicts. */
-  constructor(found: readonly string[] = [], eviction?: EvictionTruth) {
+  /** `found`: UIDs of the pods that run when the agent starts. `eviction`: of a node that evicts; `plugins`: of one with plugins. */
+  constructor(found: readonly string[] = [], eviction?: EvictionTruth, plugins?: PluginTruth) {
     for (const uid of found) this.running.add(uid);
     this.judge = new AdmissionJudge({
       node: 3,
@@ -46,6 +47,7 @@ export class AdmissionJudgeBed {
       nodeFacts: () => this.nodeFacts,
       isRunning: (uid) => this.running.has(uid),
       eviction,
+      plugins,
       onViolation: (violation) => this.#violations.push(violation),
     });
   }

@@ -3,7 +3,11 @@
  * answers as the plugins gave them, and computes by itself what they come to.
  */
 import type { EvictionPluginsEvent } from '../../../machines/eviction-plugins-machine.ts';
-import type { PluginQuestion, TopEvictionPodsQuestion } from '../../../types/eviction/eviction-plugin.ts';
+import type {
+  PluginCondition,
+  PluginQuestion,
+  TopEvictionPodsQuestion,
+} from '../../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { isManifestPod } from '../../../policies/pod/pod-kinds.ts';
 import type { PluginsPlan } from '../../plugins/plugins-plan.ts';
@@ -26,6 +30,10 @@ import {
 export interface PluginTruth {
   readonly plan: PluginsPlan;
   readonly nodeName: string;
+  /** Whether the node has ever had a taint that keeps pods from starting. An agent may learn late that it is gone. */
+  readonly hadNoExecute: () => boolean;
+  /** A condition has been reported that counts. */
+  readonly onCondition: (condition: PluginCondition) => void;
   /** The names of the conditions that the agent counts. */
   readonly conditions: () => readonly string[];
   /** The pod has been chosen to be ended. */
@@ -79,7 +87,7 @@ export class PluginJudge implements PluginWitness {
   }
 
   asked(plugin: string, call: AskedCall, question: PluginQuestion): (answer: unknown) => void {
-    const { now, tenants } = this.#options;
+    const { now, tenants, truth } = this.#options;
     const pass = this.#pass;
     const asked: AskedQuestion = { plugin, call, atMs: now(), reply: undefined };
     if (pass === undefined || pass.isOver) this.#violated(NODE, `${plugin} is asked outside of a pass`);
@@ -96,7 +104,10 @@ export class PluginJudge implements PluginWitness {
           .filter(isEndable)
           .map(({ uid }) => uid),
       );
-      asked.reply ??= { atMs: now(), answer, endable };
+      if (asked.reply !== undefined) return;
+      asked.reply = { atMs: now(), answer, endable };
+      const condition = metCondition(asked, truth.plan.settings.timeoutMs);
+      if (condition !== undefined && !truth.plan.onTrial.has(plugin)) truth.onCondition(condition);
     };
   }
 
