@@ -1,3 +1,4 @@
+import type { RuledPod } from '../../src/policies/eviction-plugins/collected-answers.ts';
 import type {
   ActivePods,
   EvictionPlugin,
@@ -64,6 +65,10 @@ export const NOT_MET: ThresholdMetAnswer<never> = {
 
 export function wanted<P>(pod: P, more: Partial<EvictPod<P>> = {}): EvictPod<P> {
   return { pod, reason: 'it uses too much', forceEvict: true, ...more };
+}
+
+export function ruled(pod: Pod, more: Partial<RuledPod> = {}): RuledPod {
+  return { ...wanted(pod), plugin: 'p', scope: 'force', ...more };
 }
 
 type Answer<T> = (question: T) => unknown;
