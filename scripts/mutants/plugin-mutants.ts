@@ -4,8 +4,6 @@ import type { Mutant } from './mutant.ts';
 const MANAGER = 'src/actors/plugins/plugin-manager.ts';
 const QUESTIONS = 'src/actors/plugins/plugin-questions.ts';
 const KILLS = 'src/actors/plugins/plugin-pod-kills.ts';
-const REQUESTS = 'src/actors/plugins/kill-requests.ts';
-const KILL_CHART = 'src/machines/pod-kill-machine.ts';
 const CHECKS = 'src/policies/eviction-plugins/answer-checks.ts';
 const CHOICE = 'src/policies/eviction-plugins/pod-choice.ts';
 const COLLECTED = 'src/policies/eviction-plugins/collected-answers.ts';
@@ -107,13 +105,6 @@ export const PLUGIN_MUTANTS: readonly Mutant[] = [
     replace: `now - lastObservedAt >= 0 && transitionPeriodMs >= 0,`,
   },
   {
-    name: 'most-important-goes',
-    breaks: 'Of the candidates, the most important one is ended (plugins)',
-    file: ORDER,
-    find: `isEvictable(pod) && !wantsNotice(pod))).at(-1);`,
-    replace: `isEvictable(pod) && !wantsNotice(pod))).at(0);`,
-  },
-  {
     name: 'notice-ignored',
     breaks: 'A candidate is ended that wanted to be told instead (plugins)',
     file: ORDER,
@@ -144,19 +135,5 @@ export const PLUGIN_MUTANTS: readonly Mutant[] = [
     file: KILLS,
     find: `    if (how === 'Terminated') this.#send`,
     replace: `    if (how === 'Terminated' && uid === '') this.#send`,
-  },
-  {
-    name: 'hastened-by-longer',
-    breaks: 'A pod that is ending for a plugin is ended a second time, with a longer grace period (plugins)',
-    file: KILL_CHART,
-    find: `      event.gracePeriodSeconds < context.gracePeriodSeconds &&`,
-    replace: `      event.gracePeriodSeconds > context.gracePeriodSeconds &&`,
-  },
-  {
-    name: 'deletion-of-namesake',
-    breaks: 'Another pod that has taken the name is deleted for a plugin (plugins)',
-    file: REQUESTS,
-    find: `api.delete(target, { gracePeriodSeconds, uid, ...`,
-    replace: `api.delete(target, { gracePeriodSeconds, ...`,
   },
 ];

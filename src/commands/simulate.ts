@@ -146,6 +146,7 @@ function summary(
     count(kills, 'kill'),
     `${String(preempted)} preempted`,
     evictions(result.tally),
+    `${String(result.tally.chosenByPlugins)} chosen by plugins`,
     `${String(rejected)} rejected`,
     `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,

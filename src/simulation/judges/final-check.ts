@@ -38,7 +38,7 @@ export function findUnsettled(host: Host): Finding | undefined {
 }
 
 function nodeObject({ store, nodeName }: Host['api']): Node | undefined {
-  return store.get('nodes', { name: nodeName }) as Node | undefined;
+  return store.get('nodes', { name: nodeName });
 }
 
 function taintLeft({ api }: Host): Finding | undefined {

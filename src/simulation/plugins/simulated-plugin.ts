@@ -105,7 +105,10 @@ export class SimulatedPlugin implements EvictionPlugin {
     if (manner === 'hangs' || manner === 'deaf') return promise;
     clock.setTimeout(() => {
       if (this.#closed.signal.aborted) return;
-      if (manner === 'rejects') return reject(failed('the plugin fails'));
+      if (manner === 'rejects') {
+        reject(failed('the plugin fails'));
+        return;
+      }
       const occasion = this.#occasion(question, ordinal);
       const isOther = manner === 'nonsense';
       const answer = isOther
