@@ -32,6 +32,7 @@ interface KnownKind {
   readonly kind: TransitionKind | undefined;
 }
 
+type Actor = InspectionEvent['actorRef'];
 type Microstep = InspectionEvent & { readonly type: '@xstate.microstep' };
 
 /** XState puts the id of the child into the type of such an event, for example into that of its end. */
@@ -90,7 +91,7 @@ export class TransitionFeed {
   }
 
   /** An error in a guard or an action has ended the actor: there is no step to tell of. */
-  #fail(actor: ActorRefLike | undefined): void {
+  #fail(actor: Actor | undefined): void {
     if (actor === undefined) return;
     const before = this.#before(actor);
     if (!('machine' in before)) return;
@@ -105,7 +106,7 @@ export class TransitionFeed {
     this.#tell(kind, actor);
   }
 
-  #before(actor: ActorRefLike): SeenSnapshot {
+  #before(actor: Actor): SeenSnapshot {
     return this.#snapshots.get(actor) ?? ((actor as AnyActorRef).getSnapshot() as SeenSnapshot);
   }
 
@@ -120,7 +121,7 @@ export class TransitionFeed {
     return none;
   }
 
-  #tell(kind: TransitionKind, actor: ActorRefLike): void {
+  #tell(kind: TransitionKind, actor: Actor): void {
     const { id } = actor as AnyActorRef;
     const atMs = this.#clock.now();
     for (const listener of this.#listeners) listener(kind, id, atMs);

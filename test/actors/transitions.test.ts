@@ -115,7 +115,9 @@ describe('the transitions of all actors', () => {
     const ran: string[] = [];
     const input = { uid: 'uid-of-web', fullName: 'web_default', runtimeHolds: 'nothing' } as const;
     const actor = createActor(podChart, { input }).start();
-    actor.system.inspect((event) => void (event.type === '@xstate.action' && ran.push(event.action.type)));
+    actor.system.inspect((event) => {
+      if (event.type === '@xstate.action') ran.push(event.action.type);
+    });
     const transitions = heard(actor);
     for (const event of events) actor.send(event);
     expect(ran.length).toBeGreaterThan(5);
@@ -195,12 +197,12 @@ describe('the transitions of all actors', () => {
     const inspect = actor.system.inspect.bind(actor.system);
     let inspectors = 0;
     actor.system.inspect = (observer) => {
+      const inspection = inspect(observer);
       inspectors += 1;
-      const { unsubscribe } = inspect(observer);
       return {
         unsubscribe: () => {
           inspectors -= 1;
-          unsubscribe();
+          inspection.unsubscribe();
         },
       };
     };
