@@ -13,8 +13,9 @@ import type { Logger } from '../../types/logger.ts';
 import type { TransitionKind } from '../../types/transition.ts';
 import { SegmentRing } from './segment-ring.ts';
 
-/** What is lost when the agent is killed. */
-const BATCH_MS = 20;
+/** After a quiet time a transition is written so soon; what comes soon after it waits, as each write costs more than many transitions. */
+const SOON_MS = 10;
+const BATCH_MS = 100;
 const RETRY_MS = 10_000;
 const WAITING_MAX = 2 ** 20;
 
@@ -39,6 +40,7 @@ export class FlightRecorder {
   #writing: Promise<void> | undefined;
   /** After an error, until it is tried again. */
   #isPaused = false;
+  #wroteAtMs = 0;
   #hasWarned = false;
   #isClosed = false;
 
@@ -83,7 +85,7 @@ export class FlightRecorder {
 
   #arm(): void {
     if (this.#isClosed || this.#timer.isArmed || this.#writing !== undefined) return;
-    this.#timer.arm(this.#isPaused ? RETRY_MS : BATCH_MS, () => {
+    this.#timer.arm(this.#isPaused ? RETRY_MS : this.#delayMs(), () => {
       this.#isPaused = false;
       this.#writing = this.#write().finally(() => {
         this.#writing = undefined;
@@ -92,9 +94,15 @@ export class FlightRecorder {
     });
   }
 
+  #delayMs(): number {
+    const quietMs = Math.abs(this.#options.clock.now() - this.#wroteAtMs);
+    return Math.max(SOON_MS, BATCH_MS - quietMs);
+  }
+
   async #write(): Promise<void> {
     if (this.#writer.size === 0) return;
     // The lines that are waiting need the names of this segment; what comes meanwhile gets those of the next.
+    this.#wroteAtMs = this.#options.clock.now();
     const isLast = this.#ring.isFull;
     const { lines, count } = this.#writer.take();
     if (isLast) this.#writer.begin(this.#options.clock.now());

@@ -121,7 +121,7 @@ describe('the flight recorder', () => {
       for (let index = 0; index < perRound; index++)
         own.record(KIND, `web-${index % 100}_default u`, clock.now());
       const before = written();
-      await clock.advance(20);
+      await clock.advance(100);
       await waitFor(() => written() !== before, { what: 'the batch to be written' });
       biggest = Math.max(biggest, sizeOfAll());
     }
@@ -144,7 +144,7 @@ describe('the flight recorder', () => {
     writeFileSync(folder(), 'a file where the folder should be');
     const own = recorder();
     own.record(KIND, 'lost_default u', clock.now());
-    await clock.advance(20);
+    await clock.advance(100);
     await waitFor(() => warnings.length > 0, { what: 'a warning' });
     own.record(KIND, 'lost_default u', clock.now());
     await clock.advance(10_000);
