@@ -52,7 +52,9 @@ function recorder(sizeBytes = MIB): FlightRecorder {
 }
 
 async function entries(files = new RecordFiles(folder())): Promise<RecordEntry[]> {
-  return Array.fromAsync(files.read());
+  const found: RecordEntry[] = [];
+  for await (const entry of files.read()) found.push(entry);
+  return found;
 }
 
 async function actors(files?: RecordFiles): Promise<string[]> {
