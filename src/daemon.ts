@@ -10,6 +10,8 @@ import { Endpoints } from './server/endpoints.ts';
 import type { AgentMetrics } from './server/metrics/agent-metrics.ts';
 import { RecentEvents } from './server/recent-events.ts';
 import { eventLog } from './server/event-log.ts';
+import type { FlightRecorder } from './server/record/flight-recorder.ts';
+import { openFlightRecorder } from './server/record/open-flight-recorder.ts';
 import type { Route } from './server/routes/route.ts';
 import { welcome } from './server/welcome.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
@@ -103,6 +105,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     parts,
     endedPods,
     events,
+    flightRecorder: await openFlightRecorder(config, logger),
     failure: failure.promise,
     counted,
     ...(cluster && { cluster }),
@@ -190,6 +193,7 @@ interface Own {
   readonly failure: Promise<string>;
   readonly counted: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
+  readonly flightRecorder: FlightRecorder | undefined;
 }
 
 class Agent implements Daemon {
@@ -239,6 +243,7 @@ class Agent implements Daemon {
         stats: () => this.#statsProvider(),
       },
     });
+    if (own.flightRecorder) this.#agent.transitions.subscribe(own.flightRecorder.record);
   }
 
   get address(): string | undefined {
@@ -292,6 +297,7 @@ class Agent implements Daemon {
 
   async takeDown(): Promise<void> {
     await leavePodsRunning(this.#agent);
+    await this.#own.flightRecorder?.close();
     await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
     await Promise.all([this.#endpoints?.close(), this.#ports?.close()]);

@@ -9,6 +9,7 @@ import { addClientCommands } from './client/client-commands.ts';
 import { withPlainBooleans } from './client/plain-booleans.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
 import type { PodsFlags } from './pods.ts';
+import { addRecordCommands } from './record/record-commands.ts';
 import type { SimulateFlags } from './simulate.ts';
 import { addEvictionFlags, addRunFlags, addRunOnceFlags, rootDirFlag } from './run-flags.ts';
 import type { RunOnceFlags } from './run-once-command.ts';
@@ -56,6 +57,7 @@ function program(): Command {
   addRunOnce(root);
   addPods(root);
   addClientCommands(root);
+  addRecordCommands(root);
   addExplainEviction(root);
   addCharts(root);
   addSimulate(root);

@@ -12,7 +12,7 @@ import { ALL_SERVER_SETTINGS } from '../config/load-server-settings.ts';
 import { ALL_EVICTION_PLUGIN_SETTINGS } from '../config/load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
-import { parseSetting, type Setting, shownDefault } from '../config/setting.ts';
+import { bytes, parseSetting, type Setting, shownDefault } from '../config/setting.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;
@@ -168,6 +168,11 @@ function howToRun(): Flags {
         `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
         endpoint,
       ),
+      flag(
+        '--flight-recorder-size <SIZE>',
+        `how much disk the record of all transitions may take, 0 for none (default: ${bytes.show(DEFAULTS.flightRecorderBytes)})`,
+        recorderSize,
+      ),
     ],
     Stopping: [flag('--exit-with-pods', 'end the pods before the daemon stops (default: they keep running)')],
   };
@@ -231,6 +236,14 @@ function frequency(value: string): number {
   throw new InvalidArgumentError(
     `It must be a duration such as 1m30s, from 1ms to ${shortDuration(MAX_DURATION_MS)}.`,
   );
+}
+
+const RECORD_LEAST = 2 ** 20;
+
+function recorderSize(value: string): number {
+  const size = bytes.fromText(value);
+  if (size === 0 || (size !== undefined && size >= RECORD_LEAST && Number.isSafeInteger(size))) return size;
+  throw new InvalidArgumentError('It must be a size such as 64Mi, at least 1Mi, or 0 for none.');
 }
 
 function format(value: string): LogFormat {

@@ -61,6 +61,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
   readonly inspect?: Endpoint;
+  /** How much the flight recorder keeps; 0: it is off. */
+  readonly flightRecorderBytes: number;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
@@ -89,6 +91,8 @@ export interface RunFlags {
   readonly exitWithPods?: boolean;
   /** true: at the default address. */
   readonly inspect?: Endpoint | true;
+  /** In bytes. */
+  readonly flightRecorderSize?: number;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
@@ -114,6 +118,7 @@ export const DEFAULTS = {
   healthzPort: 10_248,
   verbosity: 0,
   inspect: { host: '127.0.0.1', port: 10_247 },
+  flightRecorderBytes: 64 * 2 ** 20,
 } as const;
 
 export function thisHost(): Host {
@@ -170,6 +175,7 @@ export function resolveConfig(
       verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
     },
     exitWithPods: flags.exitWithPods ?? false,
+    flightRecorderBytes: flags.flightRecorderSize ?? DEFAULTS.flightRecorderBytes,
     ...(flags.inspect !== undefined && {
       inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
     }),

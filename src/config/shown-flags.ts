@@ -2,7 +2,7 @@
 import { goDuration } from '../policies/formats/duration.ts';
 import { shownURL } from '../policies/formats/shown-url.ts';
 import { DEFAULTS, EMBEDDED, type Endpoint, type RunFlags, type StateletConfig } from './config.ts';
-import { flagKey, type Setting } from './setting.ts';
+import { bytes, flagKey, type Setting } from './setting.ts';
 import { ALL_SETTINGS } from './shown-configuration.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -49,6 +49,7 @@ function ownFlags(flags: RunFlags): Texts {
     'container-runtime-endpoint': flags.containerRuntimeEndpoint ?? EMBEDDED,
     'healthz-bind-address': flags.healthzBindAddress ?? DEFAULTS.healthzBindAddress,
     'logging-format': flags.loggingFormat ?? 'auto',
+    'flight-recorder-size': bytes.show(flags.flightRecorderSize ?? DEFAULTS.flightRecorderBytes),
     'exit-with-pods': String(flags.exitWithPods ?? false),
   };
 }

@@ -59,6 +59,18 @@ test.each([
   expect(parse(`--inspect=${value}`)).toEqual({ inspect: { host, port } });
 });
 
+test.each([
+  ['64Mi', 64 * 2 ** 20],
+  ['1G', 1_000_000_000],
+  ['0', 0],
+])('--flight-recorder-size=%s is %d bytes', (value, bytes) => {
+  expect(parse(`--flight-recorder-size=${value}`)).toEqual({ flightRecorderSize: bytes });
+});
+
+test.each(['much', '-1', '1023Ki', '1500m'])('--flight-recorder-size=%s is refused', (value) => {
+  expect(() => parse(`--flight-recorder-size=${value}`)).toThrow(/at least 1Mi, or 0/u);
+});
+
 test('lists of resources become maps; repeated flags are combined', () => {
   expect(
     parse(

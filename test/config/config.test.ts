@@ -53,6 +53,7 @@ test("without flags and file everything is the kubelet's default", () => {
     healthz: { host: '127.0.0.1', port: 10_248 },
     logging: { format: 'auto', verbosity: 0 },
     exitWithPods: false,
+    flightRecorderBytes: 64 * 2 ** 20,
   });
 });
 
@@ -104,6 +105,7 @@ test('flags win over the file', () => {
     healthzBindAddress: '::1',
     healthzPort: 60,
     exitWithPods: true,
+    flightRecorderSize: 2 ** 20,
     inspect: true,
     v: 1,
     loggingFormat: 'text',
@@ -132,6 +134,7 @@ test('flags win over the file', () => {
     healthz: { host: '::1', port: 60 },
     logging: { format: 'text', verbosity: 1 },
     exitWithPods: true,
+    flightRecorderBytes: 2 ** 20,
     inspect: { host: '127.0.0.1', port: 10_247 },
   });
 });

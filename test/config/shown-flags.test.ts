@@ -18,6 +18,7 @@ test('a flag that is not given has its default', () => {
     'cluster-dns': '[]',
     'container-log-max-size': '10Mi',
     'container-runtime-endpoint': 'embedded',
+    'flight-recorder-size': '64Mi',
     'healthz-port': '10248',
     'hostname-override': 'node-1',
     inspect: '',

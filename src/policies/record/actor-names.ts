@@ -1,0 +1,19 @@
+/** What the name of an actor says about whom it serves: `web_default UID`, `web_default main readiness UID`, `eviction`. */
+
+export interface ActorOfPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** What it does for the pod: `preemption`, `main readiness`; empty for the pod's own actor. */
+  readonly part: string;
+}
+
+const OF_POD =
+  /^(?:(?<prefix>preemption|pod-kill) )?(?<name>[^ _]+)_(?<namespace>[^ _]+) (?:(?<part>.+) )?(?<uid>[^ ]+)$/u;
+
+/** Undefined for an actor of the node. */
+export function podOfActor(actor: string): ActorOfPod | undefined {
+  const { prefix = '', name, namespace, part = '', uid } = OF_POD.exec(actor)?.groups ?? {};
+  if (name === undefined || namespace === undefined || uid === undefined) return undefined;
+  return { namespace, name, uid, part: prefix || part };
+}

@@ -1,0 +1,118 @@
+/** Reads lines of the flight recorder, of this version or another one, also where some are missing or torn. */
+import type { Transition, TransitionKind } from '../../types/transition.ts';
+import { FORMAT, FORMAT_VERSION, type SessionFacts } from './record-format.ts';
+
+export type RecordEntry =
+  | { readonly type: 'transition'; readonly transition: Transition }
+  /** An agent began to write. */
+  | ({ readonly type: 'began'; readonly atMs: number } & SessionFacts)
+  /** The disk was too slow for that many transitions. */
+  | { readonly type: 'lost'; readonly atMs: number; readonly count: number }
+  /** A session of a version that this reader does not know. */
+  | { readonly type: 'unknown'; readonly version: number };
+
+type Line = Readonly<Record<string, unknown>> | readonly unknown[];
+
+/** Whether the transitions of an actor of that node are wanted. */
+export type WantsActor = (actor: string, node: string) => boolean;
+
+export class RecordReader {
+  readonly #wants: WantsActor;
+  readonly #actors = new Map<number, string>();
+  readonly #kinds = new Map<number, TransitionKind>();
+  /** Undefined before the first time of a session, and in a session that cannot be read. */
+  #atMs: number | undefined;
+  #isKnown = false;
+  #beganAt: unknown;
+  #node = '';
+
+  /** Transitions of other actors are left out. */
+  constructor(wants: WantsActor = () => true) {
+    this.#wants = wants;
+  }
+
+  /** What a line says, without its line break; undefined for one that says nothing alone. */
+  read(text: string): RecordEntry | undefined {
+    const line = parsed(text);
+    if (line === undefined) {
+      // What is missing may have been a time.
+      if (text !== '') this.#atMs = undefined;
+      return undefined;
+    }
+    if (isList(line)) return this.#transition(line);
+    if (line.record === FORMAT) return this.#begin(line);
+    if (!this.#isKnown) return undefined;
+    const { at, session, actor, id, kind, lost } = line;
+    if (typeof at === 'number') this.#setTime(at, session);
+    if (typeof actor === 'number' && typeof id === 'string') this.#nameActor(actor, id);
+    if (typeof kind === 'number') this.#nameKind(kind, line);
+    if (typeof lost === 'number' && this.#atMs !== undefined)
+      return { type: 'lost', atMs: this.#atMs, count: lost };
+    return undefined;
+  }
+
+  #begin({ version, at, program, pid, node }: Readonly<Record<string, unknown>>): RecordEntry {
+    this.#actors.clear();
+    this.#kinds.clear();
+    this.#beganAt = at;
+    this.#node = textOf(node);
+    this.#isKnown = typeof version === 'number' && version <= FORMAT_VERSION;
+    this.#atMs = this.#isKnown && typeof at === 'number' ? at : undefined;
+    if (!this.#isKnown) return { type: 'unknown', version: Number(version) };
+    return {
+      type: 'began',
+      atMs: Number(at),
+      program: textOf(program),
+      pid: Number(pid),
+      node: this.#node,
+    };
+  }
+
+  /** A time of another session: the line with which that began is missing, and so are its numbers. */
+  #setTime(at: number, session: unknown): void {
+    this.#atMs = at;
+    if (session !== this.#beganAt) this.#isKnown = false;
+  }
+
+  #transition([delta, actorNumber, kindNumber]: readonly unknown[]): RecordEntry | undefined {
+    if (!this.#isKnown || this.#atMs === undefined || typeof delta !== 'number') return undefined;
+    this.#atMs += delta;
+    const actor = this.#actors.get(Number(actorNumber));
+    const kind = this.#kinds.get(Number(kindNumber));
+    if (actor === undefined || kind === undefined) return undefined;
+    return { type: 'transition', transition: { atMs: this.#atMs, actor, ...kind } };
+  }
+
+  #nameActor(number: number, id: string): void {
+    if (this.#wants(id, this.#node)) this.#actors.set(number, id);
+  }
+
+  #nameKind(number: number, { chart, event, from, to, guard, actions }: Readonly<Record<string, unknown>>) {
+    this.#kinds.set(number, {
+      chart: textOf(chart),
+      event: textOf(event),
+      from: textOf(from),
+      to: textOf(to),
+      ...(typeof guard === 'string' && { guard }),
+      actions: Array.isArray(actions) ? actions.map(textOf) : [],
+    });
+  }
+}
+
+function parsed(text: string): Line | undefined {
+  if (text === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Line) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isList(line: Line): line is readonly unknown[] {
+  return Array.isArray(line);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,74 @@
+/** Reads the flight recorder's files, also while an agent writes them. */
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type RecordEntry, RecordReader, type WantsActor } from '../../policies/record/record-reader.ts';
+import { ifThere } from '../../system/system-errors.ts';
+import { segmentNames } from './segment-ring.ts';
+
+const CHUNK_BYTES = 2 ** 20;
+const LINE_BREAK = 10;
+const NOTHING = Buffer.alloc(0);
+
+export interface RecordFilter {
+  /** Transitions of other actors are left out. */
+  readonly wants?: WantsActor;
+  /** Files that were last written before are not read. */
+  readonly sinceMs?: number;
+}
+
+export class RecordFiles {
+  readonly #folder: string;
+  readonly #reader: RecordReader;
+  readonly #sinceMs: number;
+  /** The file that is being read, and how far it has been. */
+  #name = '';
+  #offset = 0;
+  /** The beginning of a line whose end is not written yet. */
+  #rest: Buffer = NOTHING;
+
+  constructor(folder: string, { wants, sinceMs = 0 }: RecordFilter = {}) {
+    this.#folder = folder;
+    this.#sinceMs = sinceMs;
+    this.#reader = new RecordReader(wants);
+  }
+
+  /** What has been written since the last time. Rejects with the system's error where the folder cannot be read. */
+  async *read(): AsyncGenerator<RecordEntry, undefined> {
+    const names = await segmentNames(this.#folder);
+    for (const name of names.slice(Math.max(0, names.indexOf(this.#name)))) {
+      if (name !== this.#name) {
+        this.#name = name;
+        this.#offset = 0;
+        this.#rest = NOTHING;
+      }
+      yield* this.#readFile(join(this.#folder, name));
+    }
+  }
+
+  async *#readFile(path: string): AsyncGenerator<RecordEntry, undefined> {
+    // The oldest file may be deleted meanwhile.
+    const file = await ifThere(open(path, 'r'));
+    if (file === undefined) return;
+    try {
+      if ((await file.stat()).mtimeMs < this.#sinceMs) return;
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      for (;;) {
+        const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, this.#offset);
+        if (bytesRead === 0) return;
+        this.#offset += bytesRead;
+        yield* this.#lines(Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]));
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  *#lines(bytes: Buffer): Generator<RecordEntry, undefined> {
+    const end = bytes.lastIndexOf(LINE_BREAK) + 1;
+    this.#rest = bytes.subarray(end);
+    for (const line of bytes.toString('utf8', 0, end).split('\n')) {
+      const entry = this.#reader.read(line);
+      if (entry !== undefined) yield entry;
+    }
+  }
+}
