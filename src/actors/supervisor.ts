@@ -9,6 +9,7 @@ import type { PodNode } from '../runtime/node/pod-node.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { WorkQueue } from '../system/work-queue.ts';
+import type { HeldResources } from '../policies/admission/held-resources.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -148,6 +149,11 @@ export class Supervisor {
   /** Whether every source has been seen. */
   get synced(): boolean {
     return this.#actor.getSnapshot().matches({ Sources: 'Ready' });
+  }
+
+  /** What the admitted pods hold of the node. */
+  get heldResources(): HeldResources {
+    return this.#starts.held;
   }
 
   /** Why the runtime is not ready, if so. */

@@ -61,6 +61,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
   readonly inspect?: Endpoint;
+  /** Where the page is served; undefined: only at the socket of the root folder. */
+  readonly ui?: Endpoint;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
@@ -89,6 +91,8 @@ export interface RunFlags {
   readonly exitWithPods?: boolean;
   /** true: at the default address. */
   readonly inspect?: Endpoint | true;
+  /** true: at the default address. */
+  readonly ui?: Endpoint | true;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
@@ -114,6 +118,7 @@ export const DEFAULTS = {
   healthzPort: 10_248,
   verbosity: 0,
   inspect: { host: '127.0.0.1', port: 10_247 },
+  ui: { host: '127.0.0.1', port: 10_246 },
 } as const;
 
 export function thisHost(): Host {
@@ -173,6 +178,7 @@ export function resolveConfig(
     ...(flags.inspect !== undefined && {
       inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
     }),
+    ...(flags.ui !== undefined && { ui: flags.ui === true ? DEFAULTS.ui : flags.ui }),
     given: { flags, file },
   };
 }

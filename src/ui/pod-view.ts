@@ -1,0 +1,93 @@
+/** One pod: what it does and why, its chart, its containers with their probes, and what happened. */
+import { html, nothing, type TemplateResult } from 'lit-html';
+import type { Container, ContainerStatus, CoreEvent } from '../types/kubernetes.ts';
+import type { DrawnChart } from '../types/page-charts.ts';
+import type { PodView } from '../types/page.ts';
+import { chartView, transitionList } from './chart-view.ts';
+import type { Sight } from './news.ts';
+import { clockTime, duration } from './page-times.ts';
+import { kindOf } from './pod-table.ts';
+
+export interface PodPageInput {
+  readonly name: string;
+  readonly sight: Sight;
+  readonly chart: DrawnChart | undefined;
+  readonly nowMs: number;
+}
+
+export function podPage({ name, sight, chart, nowMs }: PodPageInput): TemplateResult {
+  const { pod, sentences, transitions, lost, actors } = sight;
+  const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
+  if (pod === undefined) return html`<h1>${name}</h1>`;
+  if (pod === null) return html`<h1>${name}</h1>${said}<p>This pod is not on this node.</p>`;
+  const { state, sinceMs, nextTryMs, phase } = pod.row;
+  const wait = nextTryMs !== undefined && nextTryMs > nowMs;
+  return html`
+    <h1>${name}</h1>
+    <p class="facts">
+      <span class="badge ${kindOf(state)}" id="state">${state}</span>
+      ${sinceMs === undefined ? nothing : html`for ${duration(nowMs - sinceMs)}`} ${phase === '' ? nothing : html`· ${phase}`}
+      ${wait ? html`· next try in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}
+    </p>
+    <div class="why">${said}</div>
+    <div class="beside">
+      ${chart === undefined ? nothing : chartView({ chart, states: actors[0]?.states, transitions, nowMs })}
+      <div>
+        <h2>Transitions</h2>
+        ${transitionList(transitions, lost)}
+        <h2>Containers</h2>
+        ${containers(pod, nowMs)}
+        <h2>Events</h2>
+        ${events(pod.events, nowMs)}
+      </div>
+    </div>
+  `;
+}
+
+function containers({ pod, status }: PodView, nowMs: number): TemplateResult {
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return html`<ul class="containers">
+    ${all.map((container) => {
+      const own = statuses.find(({ name }) => name === container.name);
+      return html`<li>
+        <b>${container.name}</b> ${container.image ?? ''}
+        <div>${containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}</div>
+        ${probes(container, own)}
+      </li>`;
+    })}
+  </ul>`;
+}
+
+function containerState(status: ContainerStatus | undefined, nowMs: number): string {
+  const { waiting, running, terminated } = status?.state ?? {};
+  if (running != null) {
+    const sinceMs = Date.parse(String(running.startedAt));
+    return Number.isNaN(sinceMs) ? 'runs' : `runs for ${duration(nowMs - sinceMs)}`;
+  }
+  if (terminated != null) return `ended with exit code ${terminated.exitCode} (${terminated.reason ?? 'Unknown'})`;
+  if (waiting != null) return `waits: ${waiting.reason ?? ''} ${waiting.message ?? ''}`;
+  return 'is not there yet';
+}
+
+function probes(container: Container, status: ContainerStatus | undefined): TemplateResult | typeof nothing {
+  const said = [
+    container.startupProbe && `startup: ${status?.started === true ? 'has started' : 'has not started'}`,
+    container.readinessProbe && `readiness: ${status?.ready === true ? 'is ready' : 'is not ready'}`,
+    container.livenessProbe && 'liveness: is probed',
+  ].filter((text) => text !== undefined);
+  return said.length === 0 ? nothing : html`<div class="probes">${said.join(' · ')}</div>`;
+}
+
+function events(list: readonly CoreEvent[], nowMs: number): TemplateResult {
+  if (list.length === 0) return html`<p class="none">None is kept.</p>`;
+  return html`<ol class="events">
+    ${list.toReversed().map((event) => {
+      const atMs = Date.parse(String(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp));
+      return html`<li class=${event.type === 'Warning' ? 'bad' : ''}>
+        <time>${Number.isNaN(atMs) ? '' : `${clockTime(atMs)} (${duration(nowMs - atMs)} ago)`}</time>
+        <b>${event.reason}</b> ${event.message}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}
+      </li>`;
+    })}
+  </ol>`;
+}
