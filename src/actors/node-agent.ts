@@ -37,6 +37,7 @@ import { NodeShutdown } from './node-shutdown.ts';
 import { NodeState } from './node-state.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
+import { TransitionFeed } from './transitions.ts';
 
 /** How long an agent that ends with its pods waits for an API server that does not answer. */
 const FLUSH_LIMIT_MS = 5_000;
@@ -93,6 +94,8 @@ export class NodeAgent {
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
+  /** Of all actors of the node. */
+  readonly transitions: TransitionFeed;
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
@@ -136,6 +139,7 @@ export class NodeAgent {
     this.statusManager = this.#buildStatusManager();
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
+    this.transitions = new TransitionFeed(this.supervisor.actor, clock);
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
     const { ends } = this.supervisor;

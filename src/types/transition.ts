@@ -11,8 +11,13 @@ export interface Transition {
   /** `Syncing.Settled`; regions of a parallel state with commas between. */
   readonly from: string;
   readonly to: string;
-  /** The guard that decided, where there was one. */
+  /** The guard that decided, where there was one; of a parallel state's regions with commas between. */
   readonly guard?: string;
-  /** The named actions that ran. */
+  /** The named actions that ran, those that only change the context too. */
   readonly actions: readonly string[];
 }
+
+/** What is the same of many transitions. Equal ones are mostly one object, so that what is derived from it can be kept. */
+export type TransitionKind = Omit<Transition, 'atMs' | 'actor'>;
+
+export type TransitionListener = (kind: TransitionKind, actor: string, atMs: number) => void;

@@ -1,0 +1,208 @@
+/**
+ * The transitions of all actors of a system, for the flight recorder and the page. Without a listener nothing is inspected and
+ * nothing costs. Nothing is read from events but their types: events hold pods with the values of their environment.
+ *
+ * Each transition is told after its actions have run. One that an action caused in another actor comes before it.
+ */
+import type {
+  AnyActorRef,
+  AnyStateNode,
+  AnyTransitionDefinition,
+  InspectionEvent,
+  Subscription,
+} from 'xstate';
+import type { Clock } from '../types/clock.ts';
+import type { TransitionKind, TransitionListener } from '../types/transition.ts';
+
+type StateValue = string | { readonly [state: string]: StateValue };
+
+/** What is read of the snapshot of a machine. */
+interface SeenSnapshot {
+  readonly value: StateValue;
+  readonly machine: { readonly id: string };
+  readonly _nodes: readonly AnyStateNode[];
+}
+
+/** The kind of the transitions with this event between these states. */
+interface KnownKind {
+  readonly eventType: string;
+  readonly from: string;
+  readonly to: string;
+  /** Undefined where nothing changes and no action runs. */
+  readonly kind: TransitionKind | undefined;
+}
+
+type Actor = InspectionEvent['actorRef'];
+type Microstep = InspectionEvent & { readonly type: '@xstate.microstep' };
+
+/** XState puts the id of the child into the type of such an event, for example into that of its end. */
+const OF_CHILD = /^(xstate\.(?:done|error|snapshot)\.actor)\..*$/su;
+const ERROR_OF_CHILD = 'xstate.error.actor.';
+
+export class TransitionFeed {
+  readonly #root: AnyActorRef;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<TransitionListener>();
+  /** The snapshots that actors had after their latest step. */
+  #snapshots = new WeakMap<object, SeenSnapshot>();
+  readonly #kinds = new WeakMap<object, KnownKind[]>();
+  #inspection: Subscription | undefined;
+
+  constructor(root: AnyActorRef, clock: Clock) {
+    this.#root = root;
+    this.#clock = clock;
+  }
+
+  /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
+  subscribe(listener: TransitionListener): () => void {
+    this.#listeners.add(listener);
+    this.#inspection ??= this.#root.system.inspect({ next: (event) => this.#see(event) });
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#inspection?.unsubscribe();
+      this.#inspection = undefined;
+      this.#snapshots = new WeakMap();
+    };
+  }
+
+  #see(event: InspectionEvent): void {
+    if (event.type === '@xstate.microstep') {
+      if (event._transitions.length > 0) this.#step(event);
+    } else if (event.type === '@xstate.event' && event.event.type.startsWith(ERROR_OF_CHILD)) {
+      this.#fail(event.sourceRef);
+    }
+  }
+
+  #step({ actorRef, event, snapshot, _transitions: transitions }: Microstep): void {
+    const after = snapshot as unknown as SeenSnapshot;
+    const before = this.#before(actorRef);
+    this.#snapshots.set(actorRef, after);
+    const from = stateName(before.value);
+    const to = stateName(after.value);
+    const known = this.#kindsOf(transitions);
+    let match = known.find((one) => one.eventType === event.type && one.from === from && one.to === to);
+    if (match === undefined) {
+      match = { eventType: event.type, from, to, kind: kindOf(transitions, event.type, before, after) };
+      // Types with ids are never seen again once the actor has gone.
+      if (!OF_CHILD.test(event.type)) known.push(match);
+    }
+    if (match.kind !== undefined) this.#tell(match.kind, actorRef);
+  }
+
+  /** An error in a guard or an action has ended the actor: there is no step to tell of. */
+  #fail(actor: Actor | undefined): void {
+    if (actor === undefined) return;
+    const before = this.#before(actor);
+    if (!('machine' in before)) return;
+    const { value, machine } = before;
+    const kind = {
+      chart: machine.id,
+      event: 'xstate.error',
+      from: stateName(value),
+      to: 'error',
+      actions: [],
+    };
+    this.#tell(kind, actor);
+  }
+
+  #before(actor: Actor): SeenSnapshot {
+    return this.#snapshots.get(actor) ?? ((actor as AnyActorRef).getSnapshot() as SeenSnapshot);
+  }
+
+  /** Of one transition the kinds that were seen of it. Transitions of several regions at once are rare. */
+  #kindsOf(transitions: readonly AnyTransitionDefinition[]): KnownKind[] {
+    const [only] = transitions;
+    if (only === undefined || transitions.length > 1) return [];
+    const known = this.#kinds.get(only);
+    if (known !== undefined) return known;
+    const none: KnownKind[] = [];
+    this.#kinds.set(only, none);
+    return none;
+  }
+
+  #tell(kind: TransitionKind, actor: Actor): void {
+    const { id } = actor as AnyActorRef;
+    const atMs = this.#clock.now();
+    for (const listener of this.#listeners) listener(kind, id, atMs);
+  }
+}
+
+/** `Syncing.Settled`; regions of a parallel state with commas between. */
+function stateName(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  let name = '';
+  for (const state in value) {
+    const inner = value[state] ?? '';
+    const path = inner === '' ? state : `${state}.${stateName(inner)}`;
+    name = name === '' ? path : `${name},${path}`;
+  }
+  return name;
+}
+
+function kindOf(
+  transitions: readonly AnyTransitionDefinition[],
+  eventType: string,
+  before: SeenSnapshot,
+  after: SeenSnapshot,
+): TransitionKind | undefined {
+  const from = stateName(before.value);
+  const to = stateName(after.value);
+  const actions = transitions.flatMap((transition) => actionsOf(transition, before, after));
+  if (from === to && actions.length === 0) return undefined;
+  const guard = transitions.flatMap((transition) => namesOf([transition.guard])).join();
+  return {
+    chart: after.machine.id,
+    event: eventType.replace(OF_CHILD, '$1'),
+    from,
+    to,
+    ...(guard !== '' && { guard }),
+    actions,
+  };
+}
+
+/** In the order in which they run: those of the states that are left, of the transition, of the states that are entered. */
+function actionsOf(
+  transition: AnyTransitionDefinition,
+  before: SeenSnapshot,
+  after: SeenSnapshot,
+): readonly string[] {
+  const own = namesOf(transition.actions);
+  if (!transition.target?.length) return own;
+  const domain = domainOf(transition);
+  const isInside = (node: AnyStateNode) => domain === undefined || isWithin(node.parent, domain);
+  const left = before._nodes.filter(isInside).sort((a, b) => b.order - a.order);
+  const entered = after._nodes.filter(isInside).sort((a, b) => a.order - b.order);
+  return [
+    ...left.flatMap((node) => namesOf(node.exit)),
+    ...own,
+    ...entered.flatMap((node) => namesOf(node.entry)),
+  ];
+}
+
+/** The innermost state that is neither left nor entered; undefined where the whole machine is. */
+function domainOf({ source, target = [], reenter }: AnyTransitionDefinition): AnyStateNode | undefined {
+  const isInner = (node: AnyStateNode) => isWithin(node, source);
+  if (!reenter && target.every(isInner)) return source;
+  let domain = source.parent;
+  while (domain !== undefined) {
+    const around = domain;
+    if (target.every((node: AnyStateNode) => isWithin(node.parent, around))) break;
+    domain = domain.parent;
+  }
+  return domain;
+}
+
+function isWithin(node: AnyStateNode | undefined, outer: AnyStateNode): boolean {
+  for (let at = node; at !== undefined; at = at.parent) if (at === outer) return true;
+  return false;
+}
+
+/** Functions without a name in the chart have none here. */
+function namesOf(implementations: readonly unknown[]): string[] {
+  return implementations.flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    const type = typeof one === 'object' && one !== null && 'type' in one ? one.type : undefined;
+    return typeof type === 'string' ? [type] : [];
+  });
+}
