@@ -36,11 +36,13 @@ async function drawn(name: string, machine: AnyStateMachine): Promise<DrawnChart
     width: Math.ceil(width),
     height: Math.ceil(height),
     states: states.flatMap((state) => drawnState(name, state, boxes)),
-    dots: [...boxes.values()].filter((node) => isInitialDot(node) || isAnyDot(node)).map(({ x = 0, y = 0, width: across = 0 }) => ({
-      x: Math.round(x + across / 2),
-      y: Math.round(y + across / 2),
-      radius: across / 2,
-    })),
+    dots: [...boxes.values()]
+      .filter((node) => isInitialDot(node) || isAnyDot(node))
+      .map(({ x = 0, y = 0, width: across = 0 }) => ({
+        x: Math.round(x + across / 2),
+        y: Math.round(y + across / 2),
+        radius: across / 2,
+      })),
     edges: edges.map((edge) => drawnEdge(edge, root)),
     ways: states.flatMap(waysFrom),
   };
@@ -100,7 +102,10 @@ function waysFrom(state: AnyStateNode): ChartWay[] {
   }));
 }
 
-function drawnEdge({ sources, targets, sections = [], labels = [] }: ElkExtendedEdge, root: AnyStateNode): DrawnEdge {
+function drawnEdge(
+  { sources, targets, sections = [], labels = [] }: ElkExtendedEdge,
+  root: AnyStateNode,
+): DrawnEdge {
   const path = sections.map(({ startPoint, bendPoints = [], endPoint }) =>
     [startPoint, ...bendPoints, endPoint]
       .map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${Math.round(x)} ${Math.round(y)}`)

@@ -25,7 +25,13 @@ export function chartView({ chart, states, transitions, nowMs, counts }: ChartIn
   const lit = new Set(fresh.flatMap((transition) => linesOf(chart, transition)));
   const title = `The chart ${chart.name}${states === undefined ? '' : `, in ${states.join(' and ')}`}`;
   return html`<div class="chart" tabindex="0" role="region" aria-label=${title}>
-    <svg viewBox="0 0 ${chart.width} ${chart.height}" width=${chart.width} height=${chart.height} role="img" aria-label=${title}>
+    <svg
+      viewBox="0 0 ${chart.width} ${chart.height}"
+      width=${chart.width}
+      height=${chart.height}
+      role="img"
+      aria-label=${title}
+    >
       <defs>
         <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
           <path d="M0 0 8 4 0 8z" />

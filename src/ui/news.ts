@@ -61,7 +61,8 @@ export class News {
       return;
     }
     this.#overview ??= this.#open('overview', () => (this.#overview = undefined));
-    if (this.#lookPath !== undefined) this.#look ??= this.#open(this.#lookPath, () => (this.#look = undefined));
+    if (this.#lookPath !== undefined)
+      this.#look ??= this.#open(this.#lookPath, () => (this.#look = undefined));
   }
 
   #open(path: string, forget: () => void): EventSource {

@@ -9,9 +9,11 @@ export function nodeView(node: NodeView): TemplateResult {
       <div>
         ${sentences.map((sentence, index) => html`<p class=${index === 0 && !isReady ? 'bad' : ''}>${sentence}</p>`)}
         <p>
-          ${conditions.length === 0
-            ? html`<span class="badge rest">no pressure</span>`
-            : conditions.map((condition) => html`<span class="badge trouble">${condition}</span> `)}
+          ${
+            conditions.length === 0
+              ? html`<span class="badge rest">no pressure</span>`
+              : conditions.map((condition) => html`<span class="badge trouble">${condition}</span> `)
+          }
         </p>
       </div>
       <dl class="room">${room.map(roomView)}</dl>

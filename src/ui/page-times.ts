@@ -17,7 +17,9 @@ export function duration(ms: number): string {
 /** `10:32:05`. */
 export function clockTime(atMs: number): string {
   const at = new Date(atMs);
-  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
 }
 
 /** With milliseconds: transitions follow each other closely. */

@@ -26,7 +26,21 @@ function update(): void {
   requestAnimationFrame(() => {
     isAwaitingFrame = false;
     render(view(), document.body);
+    showActiveState();
   });
+}
+
+let shownState = '';
+
+/** A large chart is scrolled to the state that its actor has come to. */
+function showActiveState(): void {
+  const frame = document.querySelector('.chart');
+  const state = frame?.querySelector('.leaf.active');
+  const name = `${location.hash} ${state?.getAttribute('data-state') ?? ''}`;
+  if (frame == null || state == null || name === shownState) return;
+  shownState = name;
+  const [outer, inner] = [frame.getBoundingClientRect(), state.getBoundingClientRect()];
+  frame.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
 }
 
 function route(): readonly string[] {
@@ -61,7 +75,9 @@ function view(): TemplateResult {
       <nav aria-label="Views">
         <a href="#/" aria-current=${what === 'pods' || what === 'pod' ? 'page' : nothing}>Pods</a>
         <a href="#/charts" aria-current=${what.startsWith('chart') ? 'page' : nothing}>Charts</a>
-        <button type="button" @click=${toggleHelp} aria-expanded=${helpIsOpen ? 'true' : 'false'}>Keys (?)</button>
+        <button type="button" @click=${toggleHelp} aria-expanded=${helpIsOpen ? 'true' : 'false'}>
+          Keys (?)
+        </button>
       </nav>
     </header>
     <main>
@@ -87,25 +103,44 @@ function mainView([what, first = '', second = '']: readonly string[]): TemplateR
 function chartList(): TemplateResult {
   return html`<h1>Charts</h1>
     <ul class="cards">
-      ${charts.map(({ name, about }) => html`<li><a href="#/chart/${name}">${name}</a><p>${about}</p></li>`)}
+      ${charts.map(
+        ({ name, about }) =>
+          html`<li>
+            <a href="#/chart/${name}">${name}</a>
+            <p>${about}</p>
+          </li>`,
+      )}
     </ul>`;
 }
 
 function chartPage(name: string): TemplateResult {
   const chart = charts.find((one) => one.name === name);
-  if (chart === undefined) return html`<h1>${name}</h1><p>There is no such chart.</p>`;
+  if (chart === undefined)
+    return html`<h1>${name}</h1>
+      <p>There is no such chart.</p>`;
   const { actors, transitions, lost } = news.sight;
   const actor = actors[shownActor] ?? actors[0];
   const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
   const counts = name === 'pod' ? new Map(stateCounts(news.rows.values())) : undefined;
-  const drawn = { chart, states: actor?.states, transitions: own, nowMs: news.now(), ...(counts && { counts }) };
+  const drawn = {
+    chart,
+    states: actor?.states,
+    transitions: own,
+    nowMs: news.now(),
+    ...(counts && { counts }),
+  };
   return html`<h1>${name}</h1>
     <p>${chart.about}</p>
-    ${actors.length < 2
-      ? nothing
-      : html`<label>Actor <select @change=${chooseActor}>
-          ${actors.map((one, index) => html`<option value=${index}>${one.actor}</option>`)}
-        </select></label>`}
+    ${
+      actors.length < 2
+        ? nothing
+        : html`<label
+            >Actor
+            <select @change=${chooseActor}>
+              ${actors.map((one, index) => html`<option value=${index}>${one.actor}</option>`)}
+            </select></label
+          >`
+    }
     <div class="beside">
       ${chartView(drawn)}
       <div>
@@ -129,9 +164,20 @@ function chooseActor({ target }: Event): void {
 function help(): TemplateResult {
   return html`<section class="help" aria-label="Keys">
     <dl>
-      <dt>/</dt><dd>search</dd> <dt>j, ↓</dt><dd>next pod</dd> <dt>k, ↑</dt><dd>previous pod</dd>
-      <dt>Enter</dt><dd>open the pod</dd> <dt>Escape</dt><dd>back to the pods</dd> <dt>c</dt><dd>charts</dd>
-      <dt>?</dt><dd>this list</dd>
+      <dt>/</dt>
+      <dd>search</dd>
+      <dt>j, ↓</dt>
+      <dd>next pod</dd>
+      <dt>k, ↑</dt>
+      <dd>previous pod</dd>
+      <dt>Enter</dt>
+      <dd>open the pod</dd>
+      <dt>Escape</dt>
+      <dd>back to the pods</dd>
+      <dt>c</dt>
+      <dd>charts</dd>
+      <dt>?</dt>
+      <dd>this list</dd>
     </dl>
   </section>`;
 }

@@ -8,6 +8,8 @@ const ROW_PX = 34;
 /** Rows beyond the edges, so that scrolling shows no gaps. */
 const MARGIN = 10;
 const STATES_SHOWN_MAX = 8;
+/** A pod in this state is synced again from time to time, but waits for nothing. */
+const AT_REST = 'Syncing.Settled';
 
 export interface TableInput {
   readonly rows: ReadonlyMap<string, PodRow>;
@@ -111,14 +113,15 @@ export class PodTable {
           ${stateCounts(rows.values())
             .slice(0, STATES_SHOWN_MAX)
             .map(
-              ([name, count]) => html`<button
-                type="button"
-                class=${kindOf(name)}
-                aria-pressed=${name === state ? 'true' : 'false'}
-                @click=${() => this.choose({ state: name === state ? '' : name })}
-              >
-                ${name} <b>${count}</b>
-              </button>`,
+              ([name, count]) =>
+                html`<button
+                  type="button"
+                  class=${kindOf(name)}
+                  aria-pressed=${name === state ? 'true' : 'false'}
+                  @click=${() => this.choose({ state: name === state ? '' : name })}
+                >
+                  ${name} <b>${count}</b>
+                </button>`,
             )}
         </div>
       </div>
@@ -138,14 +141,17 @@ export class PodTable {
 
   #row(row: PodRow, index: number, nowMs: number): TemplateResult {
     const { namespace, name, state, sinceMs, ready, containers, restarts, nextTryMs, says } = row;
-    const wait = nextTryMs !== undefined && nextTryMs > nowMs ? ` (in ${duration(nextTryMs - nowMs)})` : '';
+    const waitMs = nextTryMs === undefined || state === AT_REST ? 0 : nextTryMs - nowMs;
+    const text = says.replace(/\.$/u, '') + (waitMs > 0 ? ` (in ${duration(waitMs)})` : '');
     return html`<tr aria-rowindex=${index + 2} class=${index === this.selected ? 'selected' : ''}>
-      <td class="name"><a href=${podLink(row)}><span class="namespace">${namespace}/</span>${name}</a></td>
+      <td class="name">
+        <a href=${podLink(row)}><span class="namespace">${namespace}/</span>${name}</a>
+      </td>
       <td class="state"><span class="badge ${kindOf(state)}">${state}</span></td>
       <td class="since">${sinceMs === undefined ? '' : duration(nowMs - sinceMs)}</td>
       <td class="ready">${ready}/${containers}</td>
       <td class="restarts">${restarts}</td>
-      <td class="says" title=${says}>${says}${wait}</td>
+      <td class="says" title=${says}>${text}</td>
     </tr>`;
   }
 }
@@ -155,11 +161,13 @@ export function kindOf(state: string): string {
   if (state.endsWith('BackingOff') || state.includes('Failing')) return 'trouble';
   if (state.startsWith('Terminated')) return 'over';
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return 'ending';
-  if (state === 'Syncing.Settled') return 'rest';
+  if (state === AT_REST) return 'rest';
   return 'work';
 }
 
 function gap(rows: number): TemplateResult | typeof nothing {
   if (rows <= 0) return nothing;
-  return html`<tr aria-hidden="true" class="gap"><td colspan="6" .style=${`height:${rows * ROW_PX}px`}></td></tr>`;
+  return html`<tr aria-hidden="true" class="gap">
+    <td colspan="6" .style=${`height:${rows * ROW_PX}px`}></td>
+  </tr>`;
 }

@@ -19,15 +19,19 @@ export function podPage({ name, sight, chart, nowMs }: PodPageInput): TemplateRe
   const { pod, sentences, transitions, lost, actors } = sight;
   const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
   if (pod === undefined) return html`<h1>${name}</h1>`;
-  if (pod === null) return html`<h1>${name}</h1>${said}<p>This pod is not on this node.</p>`;
+  if (pod === null)
+    return html`<h1>${name}</h1>
+      ${said}
+      <p>This pod is not on this node.</p>`;
   const { state, sinceMs, nextTryMs, phase } = pod.row;
   const wait = nextTryMs !== undefined && nextTryMs > nowMs;
   return html`
     <h1>${name}</h1>
     <p class="facts">
       <span class="badge ${kindOf(state)}" id="state">${state}</span>
-      ${sinceMs === undefined ? nothing : html`for ${duration(nowMs - sinceMs)}`} ${phase === '' ? nothing : html`· ${phase}`}
-      ${wait ? html`· next try in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}
+      ${sinceMs === undefined ? nothing : html`for ${duration(nowMs - sinceMs)}`}
+      ${phase === '' ? nothing : html`· ${phase}`}
+      ${wait ? html`· next ${kindOf(state) === 'rest' ? 'sync' : 'try'} in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}
     </p>
     <div class="why">${said}</div>
     <div class="beside">
@@ -52,7 +56,9 @@ function containers({ pod, status }: PodView, nowMs: number): TemplateResult {
       const own = statuses.find(({ name }) => name === container.name);
       return html`<li>
         <b>${container.name}</b> ${container.image ?? ''}
-        <div>${containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}</div>
+        <div>
+          ${containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}
+        </div>
         ${probes(container, own)}
       </li>`;
     })}
@@ -65,7 +71,8 @@ function containerState(status: ContainerStatus | undefined, nowMs: number): str
     const sinceMs = Date.parse(String(running.startedAt));
     return Number.isNaN(sinceMs) ? 'runs' : `runs for ${duration(nowMs - sinceMs)}`;
   }
-  if (terminated != null) return `ended with exit code ${terminated.exitCode} (${terminated.reason ?? 'Unknown'})`;
+  if (terminated != null)
+    return `ended with exit code ${terminated.exitCode} (${terminated.reason ?? 'Unknown'})`;
   if (waiting != null) return `waits: ${waiting.reason ?? ''} ${waiting.message ?? ''}`;
   return 'is not there yet';
 }
@@ -83,7 +90,9 @@ function events(list: readonly CoreEvent[], nowMs: number): TemplateResult {
   if (list.length === 0) return html`<p class="none">None is kept.</p>`;
   return html`<ol class="events">
     ${list.toReversed().map((event) => {
-      const atMs = Date.parse(String(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp));
+      const atMs = Date.parse(
+        String(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp),
+      );
       return html`<li class=${event.type === 'Warning' ? 'bad' : ''}>
         <time>${Number.isNaN(atMs) ? '' : `${clockTime(atMs)} (${duration(nowMs - atMs)} ago)`}</time>
         <b>${event.reason}</b> ${event.message}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}

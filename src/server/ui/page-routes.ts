@@ -12,7 +12,10 @@ const STREAMS_MAX = 24;
 /** `source`: asked for when the first page is opened. */
 export function pageRoutes(source: () => Promise<PageSource>): readonly Route[] {
   let open = 0;
-  const route = (path: string, stream: (from: PageSource, ...of: Parameters<Route['handle']>) => void): Route => ({
+  const route = (
+    path: string,
+    stream: (from: PageSource, ...of: Parameters<Route['handle']>) => void,
+  ): Route => ({
     path,
     methods: ['GET'],
     handle: async (request, response) => {
@@ -28,7 +31,9 @@ export function pageRoutes(source: () => Promise<PageSource>): readonly Route[] 
     route('/ui/pod/:namespace/:name', (from, { params: { namespace = '', name = '' } }, response) =>
       streamPod(from, { namespace, name }, response),
     ),
-    route('/ui/chart/:chart', (from, { params: { chart = '' } }, response) => streamChart(from, chart, response)),
+    route('/ui/chart/:chart', (from, { params: { chart = '' } }, response) =>
+      streamChart(from, chart, response),
+    ),
   ];
 }
 

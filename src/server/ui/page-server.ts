@@ -35,7 +35,8 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   serveRoutes(server, {
     find: ({ path }) => router.find(path),
     admit: ({ headers }) => {
-      const isFromElsewhere = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
+      const isFromElsewhere =
+        headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
       if (isFromElsewhere || isForeign(headers, [host, hostname()])) throw FOREIGN;
     },
     notFound: new RequestError(404, 'there is no such page\n'),

@@ -19,8 +19,5 @@ export interface PageSource {
     actorOfPod(namespace: string, name: string): readonly ActorView[];
   };
   /** Returns the function that ends it. */
-  watch(listener: {
-    podChanged(uid: string): void;
-    transition(transition: Transition): void;
-  }): () => void;
+  watch(listener: { podChanged(uid: string): void; transition(transition: Transition): void }): () => void;
 }
