@@ -4,7 +4,6 @@ import { type ActorOptions, toObserver } from 'xstate';
 import type { AgentCore } from './actors/cluster/cluster-parts.ts';
 import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
-import type { KnownActors } from './actors/page/known-actors.ts';
 import type { EndedPodsStore } from './actors/pods/ended-pods.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
 import { Endpoints } from './server/endpoints.ts';
@@ -12,14 +11,13 @@ import type { AgentMetrics } from './server/metrics/agent-metrics.ts';
 import { RecentEvents } from './server/recent-events.ts';
 import { eventLog } from './server/event-log.ts';
 import type { Route } from './server/routes/route.ts';
-import type { PageServer } from './server/ui/page-server.ts';
-import type { PageSource } from './server/ui/page-source.ts';
 import { welcome } from './server/welcome.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { evictionThresholds } from './config/load-eviction-settings.ts';
 import { opensPorts } from './config/node-ports.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
+import { DaemonPage } from './daemon-page.ts';
 import type { Cluster } from './join-cluster.ts';
 import type { openEvictionPlugins } from './open-eviction-plugins.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
@@ -98,8 +96,8 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     lock.release();
     throw error;
   });
-  const actors = await knownActors(config);
-  const inspect = both(await withStateLog(deps), actors?.see);
+  const page = await DaemonPage.prepare(config.ui, logger);
+  const inspect = page.inspectedBy(await withStateLog(deps));
   const { recorder, facts, parts, endedPods, askPlugins } = opened;
   const own = {
     lock,
@@ -109,7 +107,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     events,
     failure: failure.promise,
     counted,
-    actors,
+    page,
     ...(cluster && { cluster }),
   };
   const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, own);
@@ -180,21 +178,6 @@ async function withStateLog({ logger, inspect, stateLog }: DaemonDeps): Promise<
   };
 }
 
-/** Loaded with `--ui`: a page that is opened later asks for the actors that run then. */
-async function knownActors({ ui }: StateletConfig): Promise<KnownActors | undefined> {
-  if (ui === undefined) return undefined;
-  return new (await import('./actors/page/known-actors.ts')).KnownActors();
-}
-
-function both(one: Inspect | undefined, other: KnownActors['see'] | undefined): Inspect | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  const first = toObserver(one);
-  return (event) => {
-    first.next?.(event);
-    other(event);
-  };
-}
-
 interface AgentDeps extends DaemonDeps {
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly facts: OwnNodeFacts;
@@ -210,8 +193,7 @@ interface Own {
   readonly failure: Promise<string>;
   readonly counted: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
-  /** Where the page is served from the start. */
-  readonly actors: KnownActors | undefined;
+  readonly page: DaemonPage;
 }
 
 class Agent implements Daemon {
@@ -224,8 +206,6 @@ class Agent implements Daemon {
   #routes: Promise<readonly Route[]> | undefined;
   #stats: Promise<StatsProvider> | undefined;
   #shutdownWatch: ShutdownWatch | undefined;
-  #page: PageServer | undefined;
-  #pages: Promise<PageSource> | undefined;
 
   constructor(config: StateletConfig, deps: AgentDeps, own: Own) {
     this.#config = config;
@@ -292,7 +272,7 @@ class Agent implements Daemon {
       logger,
     });
     this.#announce();
-    await this.#openPage();
+    await this.#own.page.open(this.#agent, this.#own.events);
     const port = await this.#openPorts();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
@@ -319,7 +299,7 @@ class Agent implements Daemon {
     await leavePodsRunning(this.#agent);
     await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
-    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), this.#page?.close()]);
+    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), this.#own.page.close()]);
     await this.#own.cluster?.close();
     await this.#own.parts.stop();
     this.#own.lock.release();
@@ -363,31 +343,8 @@ class Agent implements Daemon {
 
   async #ownerRoutes(): Promise<readonly Route[]> {
     const { routesOfOwner } = await import('./serve-owner.ts');
-    const { pageRoutes } = await import('./server/ui/page-routes.ts');
-    return [
-      ...routesOfOwner(this.#agent, this.#own.events, systemClock),
-      ...pageRoutes(() => this.#pageSource()),
-    ];
-  }
-
-  /** The page has a port of its own only where it is asked for. */
-  async #openPage(): Promise<void> {
-    const { ui } = this.#config;
-    if (ui === undefined) return;
-    const { openPage } = await import('./open-page.ts');
-    this.#page = await openPage(ui, () => this.#pageSource(), this.#deps.logger);
-  }
-
-  /** Loaded when a page is first opened. */
-  #pageSource(): Promise<PageSource> {
-    return (this.#pages ??= import('./serve-page.ts').then(({ pageSource }) =>
-      pageSource({
-        agent: this.#agent,
-        events: this.#own.events,
-        clock: systemClock,
-        ...(this.#own.actors && { actors: this.#own.actors }),
-      }),
-    ));
+    const own = routesOfOwner(this.#agent, this.#own.events, systemClock);
+    return [...own, ...(await this.#own.page.routes(this.#agent, this.#own.events))];
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

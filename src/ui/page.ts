@@ -1,11 +1,11 @@
 /** The page: which view is shown, and what the keys do. */
 import { html, nothing, render, type TemplateResult } from 'lit-html';
-import type { DrawnChart } from '../types/page-charts.ts';
+import type { DrawnChart } from '../types/page/drawn-chart.ts';
 import { chartView, transitionList } from './chart-view.ts';
 import { News } from './news.ts';
 import { nodeView } from './node-view.ts';
 import { stateCounts } from './pod-list.ts';
-import { PodTable } from './pod-table.ts';
+import { PodTable } from './pods-view.ts';
 import { podPage } from './pod-view.ts';
 
 const SECOND_MS = 1_000;

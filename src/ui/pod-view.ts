@@ -1,12 +1,12 @@
 /** One pod: what it does and why, its chart, its containers with their probes, and what happened. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Container, ContainerStatus, CoreEvent } from '../types/kubernetes.ts';
-import type { DrawnChart } from '../types/page-charts.ts';
-import type { PodView } from '../types/page.ts';
+import type { DrawnChart } from '../types/page/drawn-chart.ts';
+import type { PodView } from '../types/page/page-views.ts';
 import { chartView, transitionList } from './chart-view.ts';
 import type { Sight } from './news.ts';
 import { clockTime, duration } from './page-times.ts';
-import { kindOf } from './pod-table.ts';
+import { kindOf } from './pods-view.ts';
 
 export interface PodPageInput {
   readonly name: string;

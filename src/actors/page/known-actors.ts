@@ -1,6 +1,6 @@
 /** The actors of a system that run, without those of pods, which the registry has. XState keeps no list of them. */
 import type { AnyActorRef, AnyStateNode, InspectionEvent } from 'xstate';
-import type { ActorView } from '../../types/page.ts';
+import type { ActorView } from '../../types/page/page-views.ts';
 
 interface SeenLogic {
   readonly id?: string;

@@ -1,6 +1,6 @@
 /** One pod, or one chart, that is looked at: its actors, and each of their transitions as it happens. */
 import type { ServerResponse } from 'node:http';
-import type { PageNews } from '../../types/page.ts';
+import type { PageNews } from '../../types/page/page-news.ts';
 import type { Transition } from '../../types/transition.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './page-source.ts';

@@ -1,7 +1,7 @@
 /** What the page's streams are made from. */
 import type { Clock } from '../../types/clock.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, NodeView, PodRow, PodView } from '../../types/page.ts';
+import type { ActorView, NodeView, PodRow, PodView } from '../../types/page/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 
 export interface PageSource {
@@ -19,5 +19,10 @@ export interface PageSource {
     actorOfPod(namespace: string, name: string): readonly ActorView[];
   };
   /** Returns the function that ends it. */
-  watch(listener: { podChanged(uid: string): void; transition(transition: Transition): void }): () => void;
+  readonly watch: (listener: PageChanges) => () => void;
+}
+
+export interface PageChanges {
+  podChanged(uid: string): void;
+  transition(transition: Transition): void;
 }
