@@ -16,13 +16,16 @@ export interface PodPageInput {
 }
 
 export function podPage({ name, sight, chart, nowMs }: PodPageInput): TemplateResult {
-  const { pod, sentences, transitions, lost, actors } = sight;
+  const { pod, sentences } = sight;
   const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
   if (pod === undefined) return html`<h1>${name}</h1>`;
-  if (pod === null)
+  const seen = beside({ chart, sight, nowMs, rest: pod === null ? nothing : details(pod, nowMs) });
+  if (pod === null) {
     return html`<h1>${name}</h1>
       ${said}
-      <p>This pod is not on this node.</p>`;
+      <p>This pod is not on this node.</p>
+      ${sight.transitions.length === 0 ? nothing : seen}`;
+  }
   const { state, sinceMs, nextTryMs, phase } = pod.row;
   const wait = nextTryMs !== undefined && nextTryMs > nowMs;
   return html`
@@ -34,18 +37,33 @@ export function podPage({ name, sight, chart, nowMs }: PodPageInput): TemplateRe
       ${wait ? html`· next ${kindOf(state) === 'rest' ? 'sync' : 'try'} in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}
     </p>
     <div class="why">${said}</div>
-    <div class="beside">
-      ${chart === undefined ? nothing : chartView({ chart, states: actors[0]?.states, transitions, nowMs })}
-      <div>
-        <h2>Transitions</h2>
-        ${transitionList(transitions, lost)}
-        <h2>Containers</h2>
-        ${containers(pod, nowMs)}
-        <h2>Events</h2>
-        ${events(pod.events, nowMs)}
-      </div>
-    </div>
+    ${seen}
   `;
+}
+
+interface Beside extends Pick<PodPageInput, 'chart' | 'sight' | 'nowMs'> {
+  readonly rest: TemplateResult | typeof nothing;
+}
+
+/** The chart, with what happened beside it. The last state of a pod that has gone stays lit. */
+function beside({ chart, sight, nowMs, rest }: Beside): TemplateResult {
+  const { transitions, lost, actors } = sight;
+  const last = transitions.find((transition) => transition.chart === 'pod')?.to;
+  const states = actors[0]?.states ?? (last === undefined ? undefined : [last]);
+  return html`<div class="beside">
+    ${chart === undefined ? nothing : chartView({ chart, states, transitions, nowMs })}
+    <div>
+      <h2>Transitions</h2>
+      ${transitionList(transitions, lost)} ${rest}
+    </div>
+  </div>`;
+}
+
+function details(pod: PodView, nowMs: number): TemplateResult {
+  return html`<h2>Containers</h2>
+    ${containers(pod, nowMs)}
+    <h2>Events</h2>
+    ${events(pod.events, nowMs)}`;
 }
 
 function containers({ pod, status }: PodView, nowMs: number): TemplateResult {

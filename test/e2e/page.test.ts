@@ -80,10 +80,10 @@ describeInBrowser('the page', (browser) => {
       await picture('pod');
       await expectAccessible();
       rmSync(join(bed.manifestDir, 'web.json'));
-      await page.locator('.leaf.active[data-state^="Terminat"]').waitFor();
-      await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
-      await picture('pod-ended');
       await page.getByText('is not on this node any more').waitFor();
+      await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
+      await page.locator('.leaf.active[data-state="Terminated.Finished"]').waitFor();
+      await picture('pod-ended');
     });
 
     test('shows the pods, the node and the charts of its actors, and those of a daemon without the flag', async () => {
@@ -106,6 +106,7 @@ describeInBrowser('the page', (browser) => {
         await page.locator('li', { hasText: 'the container runtime is ready' }).waitFor();
         await expectAccessible();
       } finally {
+        await page.close();
         served.child.kill();
         await served.result;
       }
