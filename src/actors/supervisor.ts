@@ -9,7 +9,6 @@ import type { PodNode } from '../runtime/node/pod-node.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';
 import { WorkQueue } from '../system/work-queue.ts';
-import type { HeldResources } from '../policies/admission/held-resources.ts';
 import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -152,7 +151,7 @@ export class Supervisor {
   }
 
   /** What the admitted pods hold of the node. */
-  get heldResources(): HeldResources {
+  get heldResources(): PodStarts['held'] {
     return this.#starts.held;
   }
 

@@ -33,7 +33,16 @@ export function chartView({ chart, states, transitions, nowMs, counts }: ChartIn
       aria-label=${title}
     >
       <defs>
-        <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <marker
+          id="tip"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto"
+          markerUnits="userSpaceOnUse"
+        >
           <path d="M0 0 8 4 0 8z" />
         </marker>
       </defs>

@@ -1,8 +1,8 @@
 /** The page in a real browser: with a real daemon, and with 5,000 pods that are made up. SCREENSHOTS=FOLDER keeps pictures of it. */
-import { readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describeInBrowser } from '../support/browser.ts';
 import { DaemonBed, type Daemon, startStatelet } from '../support/daemon.ts';
@@ -11,7 +11,6 @@ import { put } from '../sources/support.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { SCREENSHOTS } = process.env;
 
 describeInBrowser('the page', (browser) => {
@@ -42,7 +41,8 @@ describeInBrowser('the page', (browser) => {
   async function expectAccessible(): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const found = await page.evaluate(`(() => {${AXE}; return axe.run(document).then(({ violations }) =>
+      const found =
+        await page.evaluate(`(() => {${axe.source}; return axe.run(document).then(({ violations }) =>
         violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))})()`);
       expect(found).toEqual([]);
     }
@@ -131,9 +131,7 @@ describeInBrowser('the page', (browser) => {
 
     test('holds only the rows in sight, scrolls to any, and shows a change at once', async () => {
       expect(await page.locator('tbody tr').count()).toBeLessThan(70);
-      await page.locator('.pods').evaluate((frame) => {
-        frame.scrollTop = frame.scrollHeight;
-      });
+      await page.evaluate("document.querySelector('.pods').scrollTop = 1e9");
       await page.getByText('pod-4999').waitFor();
       bed.put(podRow('pod-4999', { state: 'Syncing.BackingOff', says: 'waits for its image' }));
       await page.locator('tr', { hasText: 'pod-4999' }).getByText('Syncing.BackingOff').waitFor();

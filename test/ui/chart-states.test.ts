@@ -2,12 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { pageCharts } from '../../scripts/picture/page-charts.ts';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 import { machines } from '../../src/machines/index.ts';
-import type { DrawnChart } from '../../src/types/page/drawn-chart.ts';
 import { lightOf, linesOf } from '../../src/ui/chart-states.ts';
 import type { AnyStateNode } from 'xstate';
 
 const charts = await pageCharts(machines);
-const chartOf = (name: string) => charts.find((chart) => chart.name === name) as DrawnChart;
+const chartOf = (name: string) => charts.find((chart) => chart.name === name)!;
 
 function statesOf(state: AnyStateNode): AnyStateNode[] {
   const inside = Object.values(state.states as Record<string, AnyStateNode>);

@@ -23,6 +23,6 @@ export interface PageSource {
 }
 
 export interface PageChanges {
-  podChanged(uid: string): void;
-  transition(transition: Transition): void;
+  readonly podChanged: (uid: string) => void;
+  readonly transition: (transition: Transition) => void;
 }

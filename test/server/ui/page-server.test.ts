@@ -49,7 +49,7 @@ class Stream {
 
   async has(what: string, fits: (news: PageNews) => boolean): Promise<PageNews> {
     await waitFor(() => this.news.some(fits), { what });
-    return this.news.find(fits) as PageNews;
+    return this.news.find(fits)!;
   }
 }
 
