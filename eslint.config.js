@@ -19,6 +19,8 @@ const HOUSE = {
   sources: { rooms: ['policies', 'cluster', 'system'] },
   server: { rooms: ['policies', 'runtime', 'system'] },
   config: { rooms: ['policies'] },
+  /** In the browser. */
+  ui: { rooms: [], packages: ['lit-html'] },
   simulation: {
     rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'actors', 'sources', 'system'],
   },

@@ -8,6 +8,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions } from 'esbuild';
+import { buildPage } from './build-page.ts';
 import { generateValidators } from './generate-validators.ts';
 import { isStale } from './is-stale.ts';
 import { pluginTypes } from './plugin-types.ts';
@@ -20,6 +21,8 @@ const SOURCES = [
   'src',
   'package-lock.json',
   'scripts/build.ts',
+  'scripts/build-page.ts',
+  'scripts/picture',
   'scripts/generate-validators.ts',
   'scripts/plugin-types.ts',
 ];
@@ -68,7 +71,7 @@ async function buildAll(): Promise<void> {
     entryPoints: { 'eviction-plugin': 'src/eviction-plugin-kit/eviction-plugin-kit.ts' },
   });
   writeFileSync(join(root, 'dist/eviction-plugin.d.ts'), pluginTypes(root));
-  const inputs = { ...agent.metafile.inputs, ...kit.metafile.inputs };
+  const inputs = { ...agent.metafile.inputs, ...kit.metafile.inputs, ...(await buildPage(root)) };
   writeFileSync(NOTICES, thirdPartyNotices({ inputs }, root));
 }
 

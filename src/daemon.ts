@@ -19,6 +19,7 @@ import { evictionThresholds } from './config/load-eviction-settings.ts';
 import { opensPorts } from './config/node-ports.ts';
 import type { EvictionParts } from './actors/eviction/eviction-figures.ts';
 import type { supervisorMachine, SupervisorEvent } from './machines/supervisor-machine.ts';
+import { DaemonPage } from './daemon-page.ts';
 import type { Cluster } from './join-cluster.ts';
 import type { openEvictionPlugins } from './open-eviction-plugins.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
@@ -97,7 +98,8 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     lock.release();
     throw error;
   });
-  const inspect = await withStateLog(deps);
+  const page = await DaemonPage.prepare(config.ui, logger);
+  const inspect = page.inspectedBy(await withStateLog(deps));
   const { recorder, facts, parts, endedPods, askPlugins } = opened;
   const own = {
     lock,
@@ -108,6 +110,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     flightRecorder: await openFlightRecorder(config, logger),
     failure: failure.promise,
     counted,
+    page,
     ...(cluster && { cluster }),
   };
   const agent = new Agent(config, { ...deps, ...(inspect && { inspect }), recorder, facts }, own);
@@ -194,6 +197,7 @@ interface Own {
   readonly counted: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
+  readonly page: DaemonPage;
 }
 
 class Agent implements Daemon {
@@ -273,6 +277,7 @@ class Agent implements Daemon {
       logger,
     });
     this.#announce();
+    await this.#own.page.open(this.#agent, this.#own.events);
     const port = await this.#openPorts();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
@@ -300,7 +305,7 @@ class Agent implements Daemon {
     await this.#own.flightRecorder?.close();
     await this.#shutdownWatch?.close();
     await (await this.#stats)?.close();
-    await Promise.all([this.#endpoints?.close(), this.#ports?.close()]);
+    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), this.#own.page.close()]);
     await this.#own.cluster?.close();
     await this.#own.parts.stop();
     this.#own.lock.release();
@@ -344,7 +349,8 @@ class Agent implements Daemon {
 
   async #ownerRoutes(): Promise<readonly Route[]> {
     const { routesOfOwner } = await import('./serve-owner.ts');
-    return routesOfOwner(this.#agent, this.#own.events, systemClock);
+    const own = routesOfOwner(this.#agent, this.#own.events, systemClock);
+    return [...own, ...(await this.#own.page.routes(this.#agent, this.#own.events))];
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

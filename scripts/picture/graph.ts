@@ -13,6 +13,7 @@ const LETTER_WIDTH = 0.61;
 const LINE_HEIGHT = 1.3;
 const LABEL_LETTERS_MAX = 24;
 const INITIAL = 'initial:';
+const ANY = 'any:';
 
 const LAYERS: LayoutOptions = {
   'elk.algorithm': 'layered',
@@ -54,6 +55,11 @@ export function isInitialDot({ id }: ElkNode): boolean {
   return id.startsWith(INITIAL);
 }
 
+/** Whether the node is the dot from which the ways start that lead from all of a state to a part of it. */
+export function isAnyDot({ id }: ElkNode): boolean {
+  return id.startsWith(ANY);
+}
+
 function children(state: AnyStateNode): AnyStateNode[] {
   return Object.values(state.states as Record<string, AnyStateNode>);
 }
@@ -64,7 +70,13 @@ function descendants(state: AnyStateNode): AnyStateNode[] {
 
 function inside(state: AnyStateNode): ElkNode[] {
   const dot: ElkNode = { id: INITIAL + state.id, width: 10, height: 10 };
-  return [...(state.type === 'compound' ? [dot] : []), ...children(state).map(node)];
+  const any: ElkNode = { id: ANY + state.id, width: 10, height: 10 };
+  const leadsInside = waysFrom(state).some(({ source }) => source === any.id);
+  return [
+    ...(state.type === 'compound' ? [dot] : []),
+    ...(leadsInside ? [any] : []),
+    ...children(state).map(node),
+  ];
 }
 
 function node(state: AnyStateNode): ElkNode {
@@ -101,16 +113,21 @@ function waysFrom(state: AnyStateNode): Way[] {
   return arrowsOf(state).flatMap(({ target, label: text }) => {
     if (target === undefined || target === state) return [];
     const [source, aim] = sides(state, target);
-    return [{ source: source.id, target: aim.id, events: eventsOf(text) }];
+    return [{ source, target: aim, events: eventsOf(text) }];
   });
 }
 
-/** What leaves a composite state is drawn from its frame, and what enters one to its frame. */
-function sides(source: AnyStateNode, target: AnyStateNode): [AnyStateNode, AnyStateNode] {
+/**
+ * What leaves a composite state is drawn from its frame, and what enters one to its frame. What leads from a composite state to a
+ * part of it is drawn from a dot inside, and what leads back to the state itself to its initial dot.
+ */
+function sides(source: AnyStateNode, target: AnyStateNode): [source: string, target: string] {
   const around = path(target);
   const inner = path(source);
   const parting = inner.findIndex((state, depth) => state !== around[depth]);
-  return [inner[parting] ?? source, around[parting] ?? target];
+  if (parting < 0) return [ANY + source.id, (around[inner.length] ?? target).id];
+  const [from, to] = [inner[parting] ?? source, around[parting]];
+  return [from.id, to === undefined ? INITIAL + target.id : to.id];
 }
 
 /** From the outermost state inwards. */

@@ -150,6 +150,11 @@ export class Supervisor {
     return this.#actor.getSnapshot().matches({ Sources: 'Ready' });
   }
 
+  /** What the admitted pods hold of the node. */
+  get heldResources(): PodStarts['held'] {
+    return this.#starts.held;
+  }
+
   /** Why the runtime is not ready, if so. */
   get runtimeProblem(): string | undefined {
     return this.#actor.getSnapshot().context.runtimeProblem;

@@ -35,6 +35,16 @@ function newest(entries: readonly PodEntry[]): PodEntry | undefined {
   return entries.findLast(({ actor }) => !actor.getSnapshot().hasTag('finished')) ?? entries.at(-1);
 }
 
+/** Of a pod that has an actor, with the events about it. Undefined where the pod is known by its name alone. */
+export function whyOfEntry(
+  sources: WhySources,
+  entry: PodEntry,
+  events: readonly CoreEvent[],
+): Why | undefined {
+  const { pod } = entry.actor.getSnapshot().context;
+  return pod && whyKnown({ ...sources, events: () => events }, pod, entry);
+}
+
 function whyKnown({ agent, clock, events }: WhySources, pod: Pod, entry: PodEntry | undefined): Why {
   const { supervisor, statusManager } = agent;
   const { uid } = pod.metadata;

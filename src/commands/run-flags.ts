@@ -130,7 +130,7 @@ function parsedSetting(setting: Setting, value: string, previous: unknown): unkn
 }
 
 function howToRun(): Flags {
-  const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, inspect } = DEFAULTS;
+  const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, inspect, ui } = DEFAULTS;
   return {
     Timing: [
       flag(
@@ -166,7 +166,12 @@ function howToRun(): Flags {
       flag(
         '--inspect [HOST:PORT]',
         `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
-        endpoint,
+        endpoint(inspect.port),
+      ),
+      flag(
+        '--ui [HOST:PORT]',
+        `serve the page that shows the node and its pods (default: ${ui.host}:${ui.port})`,
+        endpoint(ui.port),
       ),
       flag(
         '--flight-recorder-size <SIZE>',
@@ -283,14 +288,16 @@ function healthzPort(value: string): number | 'auto' {
 }
 
 /** `HOST:PORT`, `[::1]:PORT`, `PORT` or `HOST`; 0 takes any free port. */
-function endpoint(value: string): Endpoint {
-  const text = /^\d+$/u.test(value) ? `:${value}` : value;
-  const [, bracketed, name, portText] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/u.exec(text) ?? [];
-  const host = isIP(value) === 6 ? value : (bracketed ?? name);
-  const number = portText === undefined ? DEFAULTS.inspect.port : port(portText);
-  if (host !== undefined && !Number.isNaN(number))
-    return { host: host === '' ? DEFAULTS.inspect.host : host, port: number };
-  throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:10247.');
+export function endpoint(defaultPort: number) {
+  return (value: string): Endpoint => {
+    const text = /^\d+$/u.test(value) ? `:${value}` : value;
+    const [, bracketed, name, portText] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/u.exec(text) ?? [];
+    const host = isIP(value) === 6 ? value : (bracketed ?? name);
+    const number = portText === undefined ? defaultPort : port(portText);
+    if (host !== undefined && !Number.isNaN(number))
+      return { host: host === '' ? DEFAULTS.inspect.host : host, port: number };
+    throw new InvalidArgumentError(`It must be HOST:PORT, such as 127.0.0.1:${defaultPort}.`);
+  };
 }
 
 /** Unlike commander's own error this does not repeat the value, which may hold a password. */

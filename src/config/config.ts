@@ -63,6 +63,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly inspect?: Endpoint;
   /** How much the flight recorder keeps; 0: it is off. */
   readonly flightRecorderBytes: number;
+  /** Where the page is served; undefined: only at the socket of the root folder. */
+  readonly ui?: Endpoint;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
@@ -93,6 +95,8 @@ export interface RunFlags {
   readonly inspect?: Endpoint | true;
   /** In bytes. */
   readonly flightRecorderSize?: number;
+  /** true: at the default address. */
+  readonly ui?: Endpoint | true;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
@@ -119,6 +123,7 @@ export const DEFAULTS = {
   verbosity: 0,
   inspect: { host: '127.0.0.1', port: 10_247 },
   flightRecorderBytes: 64 * 2 ** 20,
+  ui: { host: '127.0.0.1', port: 10_246 },
 } as const;
 
 export function thisHost(): Host {
@@ -179,6 +184,7 @@ export function resolveConfig(
     ...(flags.inspect !== undefined && {
       inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
     }),
+    ...(flags.ui !== undefined && { ui: flags.ui === true ? DEFAULTS.ui : flags.ui }),
     given: { flags, file },
   };
 }

@@ -30,7 +30,8 @@ function ownFlags(flags: RunFlags): Texts {
     'pod-manifest-path': flags.podManifestPath,
     'manifest-url': flags.manifestUrl && shownURL(flags.manifestUrl),
     'manifest-url-header': headerNames(flags.manifestUrlHeader),
-    inspect: endpointText(flags.inspect),
+    inspect: endpointText(flags.inspect, DEFAULTS.inspect),
+    ui: endpointText(flags.ui, DEFAULTS.ui),
   };
   const numbers = {
     'max-pods': flags.maxPods ?? DEFAULTS.maxPods,
@@ -83,8 +84,8 @@ function headerNames(headers: RunFlags['manifestUrlHeader']): string {
     .join(',');
 }
 
-function endpointText(endpoint: Endpoint | true | undefined): string {
+function endpointText(endpoint: Endpoint | true | undefined, byDefault: Endpoint): string {
   if (endpoint === undefined) return '';
-  const { host, port } = endpoint === true ? DEFAULTS.inspect : endpoint;
+  const { host, port } = endpoint === true ? byDefault : endpoint;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

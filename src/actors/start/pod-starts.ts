@@ -1,4 +1,5 @@
 import type { PodContext, PodEvent } from '../../machines/pod-context.ts';
+import type { HeldResources } from '../../policies/admission/held-resources.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { referenceOf } from '../pods/pod-reference.ts';
@@ -31,6 +32,11 @@ export class PodStarts implements StartGates {
 
   constructor(options: PodStartsOptions) {
     this.#options = options;
+  }
+
+  /** What the admitted pods hold. */
+  get held(): HeldResources {
+    return this.#options.room.held;
   }
 
   /** A pod that ran before this agent has its name already. */

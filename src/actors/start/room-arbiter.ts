@@ -3,6 +3,7 @@ import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { PodEvent } from '../../machines/pod-context.ts';
 import type { preemptionMachine } from '../../machines/preemption-machine.ts';
 import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
+import type { HeldResources } from '../../policies/admission/held-resources.ts';
 import {
   isForWantOfRoom,
   type Rejection,
@@ -79,6 +80,11 @@ export class RoomArbiter {
       onPromiseOver: (uid) => this.offer(this.#waiting().filter((other) => other !== uid)),
       ...(inspect && { inspect }),
     });
+  }
+
+  /** What the admitted pods hold. */
+  get held(): HeldResources {
+    return this.#ledger;
   }
 
   /** A pod that runs already holds what it requests, before any other pod is admitted. */

@@ -1,11 +1,12 @@
 /** The commands for the pods of a running daemon, by the names and flags that kubectl has for them. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { endAfterOutput } from '../../system/end-process.ts';
-import { rootDirFlag } from '../run-flags.ts';
+import { endpoint, rootDirFlag } from '../run-flags.ts';
 import { COMPLETE, type Shell, SHELLS } from './shells.ts';
 import type { DeleteFlags } from './delete.ts';
 import type { EventsFlags } from './events.ts';
 import type { ExecFlags } from './exec-in-pod.ts';
+import type { PageFlags } from './forwarded-page.ts';
 import type { LogsFlags } from './logs.ts';
 import type { PortForwardFlags } from './port-forward.ts';
 import type { TopFlags } from './top.ts';
@@ -13,6 +14,7 @@ import type { WhyFlags } from './why.ts';
 
 export function addClientCommands(root: Command): void {
   addWhy(root);
+  addPage(root);
   addTop(root);
   addEvents(root);
   addDelete(root);
@@ -62,6 +64,24 @@ function addWhy(root: Command): void {
     .action(async (pod: string | undefined, flags: WhyFlags) => {
       const { why } = await import('./why.ts');
       print(await why(pod, flags));
+    });
+}
+
+function addPage(root: Command): void {
+  clientCommand(root, 'ui')
+    .description('Serve the page that shows the node and its pods, and print its address')
+    .addOption(
+      new Option(
+        '--address <HOST:PORT>',
+        'where to serve it; only for this machine by default (default: 127.0.0.1, any free port)',
+      ).argParser(endpoint(0)),
+    )
+    .action(async (flags: PageFlags) => {
+      const { servePage } = await import('./forwarded-page.ts');
+      await servePage(flags, {
+        line: (text) => print(`${text}\n`),
+        problem: (text) => void process.stderr.write(`statelet: ${text}\n`),
+      });
     });
 }
 

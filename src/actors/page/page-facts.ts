@@ -1,0 +1,134 @@
+/** What the page shows of the node and its pods, made when it is asked for. */
+import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
+import type { Why } from '../../policies/why/why-pod.ts';
+import type { CoreEvent } from '../../types/kubernetes.ts';
+import type { ActorView, NodeView, PodRow, PodView, RoomView } from '../../types/page/page-views.ts';
+import type { PodEntry } from '../pods/pod-registry.ts';
+import { stateName } from '../pods/served-pods.ts';
+import { whyOfEntry, whyOfNode, whyOfPod, type WhySources } from '../why-facts.ts';
+import { actorView, type KnownActors } from './known-actors.ts';
+
+export interface PageFactsSources extends WhySources {
+  readonly actors: KnownActors;
+  readonly version: string;
+}
+
+/** `10:32:05Z (in 37s)`: a row stands for long, and the page counts by itself. */
+const DISTANCE = / \((?:in [\ddhmsy]+|[\ddhmsy]+ ago)\)/gu;
+const ROOM = ['cpu', 'memory', 'ephemeral-storage'];
+
+export class PageFacts {
+  readonly #sources: PageFactsSources;
+
+  constructor(sources: PageFactsSources) {
+    this.#sources = sources;
+  }
+
+  get #registry() {
+    return this.#sources.agent.supervisor.registry;
+  }
+
+  get total(): number {
+    return this.#registry.size;
+  }
+
+  now(): number {
+    return this.#sources.clock.now();
+  }
+
+  uids(): readonly string[] {
+    return [...this.#registry.entries()].map(({ pod }) => pod.uid);
+  }
+
+  /** Undefined for a pod that has no actor. `events`: about this pod. */
+  row(uid: string, events: readonly CoreEvent[] = this.eventsOf(uid)): PodRow | undefined {
+    const entry = this.#registry.get(uid);
+    return entry && this.#row(entry, whyOfEntry(this.#sources, entry, events));
+  }
+
+  eventsOf(uid: string): readonly CoreEvent[] {
+    return this.#sources.events().filter(({ involvedObject }) => involvedObject.uid === uid);
+  }
+
+  /** By the UID of the object that they are about. */
+  eventsByUID(): ReadonlyMap<string | undefined, readonly CoreEvent[]> {
+    return Map.groupBy(this.#sources.events(), ({ involvedObject: { uid } }) => uid);
+  }
+
+  #row(entry: PodEntry, why: Why | undefined): PodRow {
+    const { uid, namespace, name } = entry.pod;
+    const { value, context } = entry.actor.getSnapshot();
+    const { supervisor, statusManager } = this.#sources.agent;
+    const status = statusManager.get(uid);
+    const statuses = status?.containerStatuses ?? [];
+    const sinceMs = supervisor.stateTimes.since(entry);
+    return {
+      uid,
+      namespace,
+      name,
+      state: stateName(value),
+      ...(sinceMs !== undefined && { sinceMs }),
+      phase: status?.phase ?? '',
+      ready: statuses.filter(({ ready }) => ready).length,
+      containers: context.pod?.spec.containers.length ?? statuses.length,
+      restarts: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
+      ...(why?.nextTry !== undefined && { nextTryMs: Date.parse(why.nextTry) }),
+      says: (why?.sentences[0] ?? '').replace(`${namespace}/${name} `, '').replaceAll(DISTANCE, ''),
+    };
+  }
+
+  pod(namespace: string, name: string): PodView | undefined {
+    const entry = this.#entry(namespace, name);
+    const pod = entry?.actor.getSnapshot().context.pod;
+    if (entry === undefined || pod === undefined) return undefined;
+    const events = this.eventsOf(entry.pod.uid);
+    const why = whyOfEntry(this.#sources, entry, events);
+    const status = this.#sources.agent.statusManager.get(entry.pod.uid);
+    return { row: this.#row(entry, why), sentences: why?.sentences ?? [], pod, status, events };
+  }
+
+  /** What is known of a pod that is not here. */
+  sentences(namespace: string, name: string): readonly string[] {
+    return whyOfPod(this.#sources, namespace, name)?.sentences ?? [];
+  }
+
+  #entry(namespace: string, name: string): PodEntry | undefined {
+    const found = [...this.#registry.entries()].filter(
+      ({ pod }) => pod.namespace === namespace && pod.name === name,
+    );
+    return found.findLast(({ actor }) => !actor.getSnapshot().hasTag('finished')) ?? found.at(-1);
+  }
+
+  node(): NodeView {
+    const { agent, version } = this.#sources;
+    const why = whyOfNode(this.#sources);
+    const { name, conditions } = agent.nodeFacts();
+    const { sentences, state } = why;
+    return { name, isReady: state === 'Ready', sentences, conditions, room: this.#room(), version };
+  }
+
+  #room(): readonly RoomView[] {
+    const { supervisor, nodeFacts } = this.#sources.agent;
+    const { allocatable } = nodeFacts.call(this.#sources.agent);
+    const held = supervisor.heldResources;
+    const room = ROOM.flatMap((resource) => {
+      const amount = allocatable[resource];
+      if (amount === undefined) return [];
+      const quantity = parseQuantity(amount);
+      const most = Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
+      return [{ resource, requested: held.amount(resource), allocatable: most }];
+    });
+    const pods = Number(allocatable.pods ?? 0);
+    return [...room, { resource: 'pods', requested: held.pods, allocatable: pods }];
+  }
+
+  /** Of pods only the one that is asked for, by the name of its actor. */
+  actors(chart: string): readonly ActorView[] {
+    return this.#sources.actors.of(chart);
+  }
+
+  actorOfPod(namespace: string, name: string): readonly ActorView[] {
+    const entry = this.#entry(namespace, name);
+    return entry === undefined ? [] : actorView(entry.actor);
+  }
+}

@@ -1,0 +1,82 @@
+/** One pod, or one chart, that is looked at: its actors, and each of their transitions as it happens. */
+import type { ServerResponse } from 'node:http';
+import type { PageNews } from '../../types/page/page-news.ts';
+import type { Transition } from '../../types/transition.ts';
+import { NewsStream } from './news-stream.ts';
+import type { PageSource } from './page-source.ts';
+
+const PAUSE_MS = 60;
+/** A browser that is further behind gets the newest ones, and the number of those it has missed. */
+const KEPT_MAX = 500;
+
+/** What belongs to the thing that is looked at. */
+interface Sight {
+  readonly isOf: (transition: Transition) => boolean;
+  readonly hasPod: (uid: string) => boolean;
+  /** As it is now. Messages that are the same as before are not sent again. */
+  readonly now: () => readonly PageNews[];
+}
+
+export function streamChart(source: PageSource, chart: string, response: ServerResponse): void {
+  const { facts } = source;
+  streamSight(source, response, {
+    isOf: (transition) => transition.chart === chart,
+    hasPod: () => false,
+    now: () => [{ type: 'actors', actors: facts.actors(chart) }],
+  });
+}
+
+export function streamPod(
+  source: PageSource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  response: ServerResponse,
+): void {
+  const { facts } = source;
+  const actorStart = `${name}_${namespace} `;
+  let uid: string | undefined;
+  streamSight(source, response, {
+    isOf: ({ actor }) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid)),
+    hasPod: (changed) => changed === uid || facts.row(changed, [])?.name === name,
+    now: () => {
+      const pod = facts.pod(namespace, name) ?? null;
+      uid = pod?.row.uid;
+      const sentences = pod?.sentences ?? facts.sentences(namespace, name);
+      return [
+        { type: 'actors', actors: facts.actorOfPod(namespace, name) },
+        { type: 'pod', pod, sentences },
+      ];
+    },
+  });
+}
+
+function streamSight({ watch, clock }: PageSource, response: ServerResponse, sight: Sight): void {
+  const sent = new Map<string, string>();
+  let transitions: Transition[] = [];
+  let lost = 0;
+  const end = watch({
+    podChanged: (uid) => {
+      if (sight.hasPod(uid)) stream.wake();
+    },
+    transition: (transition) => {
+      if (!sight.isOf(transition)) return;
+      transitions.push(transition);
+      if (transitions.length > KEPT_MAX) {
+        transitions.shift();
+        lost += 1;
+      }
+      stream.wake();
+    },
+  });
+  const flush = () => {
+    if (transitions.length > 0) stream.send({ type: 'transitions', transitions, lost });
+    [transitions, lost] = [[], 0];
+    for (const news of sight.now()) {
+      const text = JSON.stringify(news);
+      if (sent.get(news.type) === text) continue;
+      sent.set(news.type, text);
+      stream.send(news);
+    }
+  };
+  const stream = new NewsStream(response, { clock, pauseMs: PAUSE_MS, flush, onEnd: end });
+  flush();
+}

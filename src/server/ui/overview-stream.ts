@@ -1,0 +1,51 @@
+/** The node and the table of its pods: all of them at first, then those that change. */
+import type { ServerResponse } from 'node:http';
+import { Timer } from '../../system/timer.ts';
+import { NewsStream } from './news-stream.ts';
+import type { PageSource } from './page-source.ts';
+
+const PAUSE_MS = 250;
+/** So many rows are made at once: the agent has other things to do. */
+const ROWS_MAX = 250;
+const NEXT_ROWS_MS = 10;
+const NODE_PERIOD_MS = 2_000;
+
+export function streamOverview({ facts, clock, watch }: PageSource, response: ServerResponse): void {
+  const changed = new Set<string>(facts.uids());
+  const nodeTimer = new Timer(clock);
+  let node = facts.node();
+  const end = watch({
+    podChanged: (uid) => {
+      changed.add(uid);
+      stream.wake();
+    },
+    transition: () => undefined,
+  });
+  const stream = new NewsStream(response, {
+    clock,
+    pauseMs: PAUSE_MS,
+    flush: () => {
+      const uids = [...changed].slice(0, ROWS_MAX);
+      for (const uid of uids) changed.delete(uid);
+      const events = facts.eventsByUID();
+      const rows = uids.map((uid) => facts.row(uid, events.get(uid) ?? []));
+      const gone = uids.filter((_, index) => rows[index] === undefined);
+      stream.send({ type: 'pods', rows: rows.filter((row) => row !== undefined), gone });
+      if (changed.size > 0) stream.wake(NEXT_ROWS_MS);
+    },
+    onEnd: () => {
+      nodeTimer.disarm();
+      end();
+    },
+  });
+  const showNode = () => {
+    nodeTimer.arm(NODE_PERIOD_MS, showNode);
+    const next = facts.node();
+    if (JSON.stringify(next) === JSON.stringify(node)) return;
+    node = next;
+    if (!response.writableNeedDrain) stream.send({ type: 'node', node });
+  };
+  nodeTimer.arm(NODE_PERIOD_MS, showNode);
+  stream.send({ type: 'hello', nowMs: facts.now(), node, total: facts.total });
+  if (changed.size > 0) stream.wake(0);
+}

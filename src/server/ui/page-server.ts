@@ -1,0 +1,59 @@
+/** The server of the page: at a port of this machine, for browsers. */
+import { hostname } from 'node:os';
+import type { Logger } from '../../types/logger.ts';
+import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
+import { Router } from '../node/router.ts';
+import { serveRoutes } from '../node/serve-routes.ts';
+import { isForeign, isLoopback } from '../own-request.ts';
+import { RequestError, type Route } from '../routes/route.ts';
+import { fileRoutes } from './page-files.ts';
+
+export interface PageServerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** What the page asks for, besides its files. */
+  readonly routes: readonly Route[];
+  /** The flag that chooses another address, for the error message. */
+  readonly flag: string;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Where the files of the page are. Default: in the package. */
+  readonly folder?: string;
+}
+
+export interface PageServer {
+  /** To be opened in a browser. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Rejects with `FailedPrecondition` when the port cannot be bound. */
+export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
+  const { host, port, routes, flag, logger, folder } = options;
+  const router = new Router([...fileRoutes(folder), ...routes]);
+  const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 64 });
+  serveRoutes(server, {
+    find: ({ path }) => router.find(path),
+    admit: ({ headers }) => {
+      const isFromElsewhere =
+        headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
+      if (isFromElsewhere || isForeign(headers, [host, hostname()])) throw FOREIGN;
+    },
+    notFound: new RequestError(404, 'there is no such page\n'),
+  });
+  const bound = await listen(server, { host, port, what: 'the page', portFlag: flag, hostFlag: flag });
+  const address = hostPort(host, bound);
+  if (!isLoopback(host)) {
+    logger.warn(
+      {},
+      `anyone who can reach ${address} sees the pods and what they do, without a password; values of environment ` +
+        'variables and secrets are left out. 127.0.0.1 limits it to this machine',
+    );
+  }
+  return { url: `http://${address}/`, close: () => close(server) };
+}
+
+const FOREIGN = new RequestError(
+  403,
+  'refused: Host must be an address or a name of this machine, and Origin the same where there is one\n',
+);

@@ -1,0 +1,117 @@
+/** What the page knows: it comes by two streams, which are closed while the page is not seen. */
+import type { PageNews } from '../types/page/page-news.ts';
+import type { ActorView, NodeView, PodRow, PodView } from '../types/page/page-views.ts';
+import type { Transition } from '../types/transition.ts';
+
+/** Of the pod or the chart that is looked at. */
+export interface Sight {
+  actors: readonly ActorView[];
+  /** Null: it is not here. Undefined: not known yet. */
+  pod: PodView | null | undefined;
+  sentences: readonly string[];
+  /** The newest first. */
+  transitions: readonly Transition[];
+  lost: number;
+}
+
+const TRANSITIONS_MAX = 200;
+const AGAIN_MS = 2_000;
+
+const nothingSeen = (): Sight => ({ actors: [], pod: undefined, sentences: [], transitions: [], lost: 0 });
+
+export class News {
+  readonly rows = new Map<string, PodRow>();
+  node: NodeView | undefined;
+  sight = nothingSeen();
+  isConnected = true;
+  /** The agent's clock minus that of the browser. */
+  #clockAheadMs = 0;
+  /** Rises with each change of the rows. */
+  version = 0;
+  readonly #onChange: () => void;
+  #overview: EventSource | undefined;
+  #look: EventSource | undefined;
+  #lookPath: string | undefined;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+    document.addEventListener('visibilitychange', () => this.#follow());
+    this.#follow();
+  }
+
+  /** The agent's time. */
+  now(): number {
+    return Date.now() + this.#clockAheadMs;
+  }
+
+  /** `pod/default/web`, `chart/eviction`; undefined: nothing but the overview. */
+  lookAt(path: string | undefined): void {
+    if (path === this.#lookPath) return;
+    this.#lookPath = path;
+    this.sight = nothingSeen();
+    this.#look?.close();
+    this.#look = undefined;
+    this.#follow();
+  }
+
+  #follow(): void {
+    if (document.hidden) {
+      this.#overview?.close();
+      this.#look?.close();
+      this.#overview = this.#look = undefined;
+      return;
+    }
+    this.#overview ??= this.#open('overview', () => (this.#overview = undefined));
+    if (this.#lookPath !== undefined)
+      this.#look ??= this.#open(this.#lookPath, () => (this.#look = undefined));
+  }
+
+  #open(path: string, forget: () => void): EventSource {
+    const stream = new EventSource(`/ui/${path}`);
+    stream.onmessage = ({ data }: MessageEvent<string>) => {
+      this.isConnected = true;
+      this.#take(JSON.parse(data) as PageNews);
+      this.#onChange();
+    };
+    stream.onerror = () => {
+      this.isConnected = false;
+      this.#onChange();
+      stream.close();
+      forget();
+      setTimeout(() => this.#follow(), AGAIN_MS);
+    };
+    return stream;
+  }
+
+  #take(news: PageNews): void {
+    switch (news.type) {
+      case 'hello':
+        this.rows.clear();
+        this.version += 1;
+        this.node = news.node;
+        this.#clockAheadMs = news.nowMs - Date.now();
+        return;
+      case 'node':
+        this.node = news.node;
+        return;
+      case 'pods':
+        for (const row of news.rows) this.rows.set(row.uid, row);
+        for (const uid of news.gone) this.rows.delete(uid);
+        this.version += 1;
+        return;
+      case 'actors':
+        this.sight.actors = news.actors;
+        return;
+      case 'pod':
+        this.sight.pod = news.pod;
+        this.sight.sentences = news.sentences;
+        return;
+      case 'transitions':
+        this.sight.transitions = [...news.transitions.toReversed(), ...this.sight.transitions].slice(
+          0,
+          TRANSITIONS_MAX,
+        );
+        this.sight.lost += news.lost;
+    }
+  }
+}

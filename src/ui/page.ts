@@ -1,0 +1,233 @@
+/** The page: which view is shown, and what the keys do. */
+import { html, nothing, render, type TemplateResult } from 'lit-html';
+import type { DrawnChart } from '../types/page/drawn-chart.ts';
+import { chartView, transitionList } from './chart-view.ts';
+import { News } from './news.ts';
+import { nodeView } from './node-view.ts';
+import { stateCounts } from './pod-list.ts';
+import { PodTable } from './pods-view.ts';
+import { podPage } from './pod-view.ts';
+
+const SECOND_MS = 1_000;
+
+let charts: readonly DrawnChart[] = [];
+let isAwaitingFrame = false;
+let helpIsOpen = false;
+/** Of the actors of a chart, the one that is shown. */
+let shownActor = 0;
+
+const news = new News(update);
+const table = new PodTable(update);
+
+/** The next frame shows everything that has changed until then. */
+function update(): void {
+  if (isAwaitingFrame) return;
+  isAwaitingFrame = true;
+  requestAnimationFrame(() => {
+    isAwaitingFrame = false;
+    render(view(), document.body);
+    showActiveState();
+  });
+}
+
+let shownState = '';
+
+/** A large chart is scrolled to the state that its actor has come to. */
+function showActiveState(): void {
+  const frame = document.querySelector('.chart');
+  const state = frame?.querySelector('.leaf.active');
+  const name = `${location.hash} ${state?.getAttribute('data-state') ?? ''}`;
+  if (frame == null || state == null || name === shownState) return;
+  shownState = name;
+  const [outer, inner] = [frame.getBoundingClientRect(), state.getBoundingClientRect()];
+  frame.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+}
+
+function route(): readonly string[] {
+  return location.hash.replace(/^#\/?/u, '').split('/').filter(Boolean).map(decoded);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function follow(): void {
+  const parts = route();
+  shownActor = 0;
+  const isOne = (parts[0] === 'pod' && parts.length === 3) || (parts[0] === 'chart' && parts.length === 2);
+  news.lookAt(isOne ? parts.map(encodeURIComponent).join('/') : undefined);
+  document.title = ['Statelet', ...parts.slice(1)].join(' · ');
+  scrollTo(0, 0);
+  update();
+}
+
+function view(): TemplateResult {
+  const parts = route();
+  const [what = 'pods'] = parts;
+  return html`
+    <header>
+      <a class="brand" href="#/">Statelet</a>
+      <span class="where">${news.node?.name ?? ''}</span>
+      <nav aria-label="Views">
+        <a href="#/" aria-current=${what === 'pods' || what === 'pod' ? 'page' : nothing}>Pods</a>
+        <a href="#/charts" aria-current=${what.startsWith('chart') ? 'page' : nothing}>Charts</a>
+        <button type="button" @click=${toggleHelp} aria-expanded=${helpIsOpen ? 'true' : 'false'}>
+          Keys (?)
+        </button>
+      </nav>
+    </header>
+    <main>
+      ${news.isConnected ? nothing : html`<p class="banner" role="alert">The agent does not answer. Trying again …</p>`}
+      ${helpIsOpen ? help() : nothing} ${mainView(parts)}
+    </main>
+  `;
+}
+
+function mainView([what, first = '', second = '']: readonly string[]): TemplateResult {
+  const nowMs = news.now();
+  if (what === 'pod') {
+    const chart = charts.find(({ name }) => name === 'pod');
+    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs });
+  }
+  if (what === 'charts') return chartList();
+  if (what === 'chart') return chartPage(first);
+  const { rows, version, node } = news;
+  return html`<h1 class="unseen">Pods of this node</h1>
+    ${node === undefined ? nothing : nodeView(node)} ${table.view({ rows, version, nowMs })}`;
+}
+
+function chartList(): TemplateResult {
+  return html`<h1>Charts</h1>
+    <ul class="cards">
+      ${charts.map(
+        ({ name, about }) =>
+          html`<li>
+            <a href="#/chart/${name}">${name}</a>
+            <p>${about}</p>
+          </li>`,
+      )}
+    </ul>`;
+}
+
+function chartPage(name: string): TemplateResult {
+  const chart = charts.find((one) => one.name === name);
+  if (chart === undefined)
+    return html`<h1>${name}</h1>
+      <p>There is no such chart.</p>`;
+  const { actors, transitions, lost } = news.sight;
+  const actor = actors[shownActor] ?? actors[0];
+  const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
+  const counts = name === 'pod' ? new Map(stateCounts(news.rows.values())) : undefined;
+  const drawn = {
+    chart,
+    states: actor?.states,
+    transitions: own,
+    nowMs: news.now(),
+    ...(counts && { counts }),
+  };
+  return html`<h1>${name}</h1>
+    <p>${chart.about}</p>
+    ${
+      actors.length < 2
+        ? nothing
+        : html`<label
+            >Actor
+            <select @change=${chooseActor}>
+              ${actors.map((one, index) => html`<option value=${index}>${one.actor}</option>`)}
+            </select></label
+          >`
+    }
+    <div class="beside">
+      ${chartView(drawn)}
+      <div>
+        ${actor === undefined ? nothing : html`<h2>${actor.actor}</h2>`}
+        <ul>
+          ${(actor?.states ?? []).map(
+            (state) => html`<li><b>${state}</b>: ${chart.states.find(({ id }) => id === state)?.says}</li>`,
+          )}
+        </ul>
+        <h2>Transitions</h2>
+        ${transitionList(own, lost)}
+      </div>
+    </div>`;
+}
+
+function chooseActor({ target }: Event): void {
+  shownActor = Number((target as HTMLSelectElement).value);
+  update();
+}
+
+function help(): TemplateResult {
+  return html`<section class="help" aria-label="Keys">
+    <dl>
+      <dt>/</dt>
+      <dd>search</dd>
+      <dt>j, ↓</dt>
+      <dd>next pod</dd>
+      <dt>k, ↑</dt>
+      <dd>previous pod</dd>
+      <dt>Enter</dt>
+      <dd>open the pod</dd>
+      <dt>Escape</dt>
+      <dd>back to the pods</dd>
+      <dt>c</dt>
+      <dd>charts</dd>
+      <dt>?</dt>
+      <dd>this list</dd>
+    </dl>
+  </section>`;
+}
+
+function toggleHelp(): void {
+  helpIsOpen = !helpIsOpen;
+  update();
+}
+
+function search(): HTMLInputElement | null {
+  return document.querySelector('#search');
+}
+
+const KEYS: Readonly<Record<string, () => void>> = {
+  '/': () => search()?.focus(),
+  j: () => table.move(1),
+  ArrowDown: () => table.move(1),
+  k: () => table.move(-1),
+  ArrowUp: () => table.move(-1),
+  c: () => (location.hash = '#/charts'),
+  '?': toggleHelp,
+};
+
+function pressed(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const { target, key } = event;
+  const inSearch = target === search();
+  const isOnControl = target instanceof Element && target.closest('a, button, select, .chart') !== null;
+  if (key === 'Escape') {
+    if (inSearch && table.choice.search !== '') table.choose({ search: '' });
+    else if (inSearch) search()?.blur();
+    else location.hash = '#/';
+    return;
+  }
+  if (key === 'Enter' && !isOnControl) {
+    const link = search() === null ? undefined : table.selectedLink;
+    if (link !== undefined) location.hash = link;
+    return;
+  }
+  const isArrow = key.startsWith('Arrow');
+  if ((inSearch && !isArrow) || (isArrow && isOnControl)) return;
+  const act = KEYS[key];
+  if (act === undefined || (isArrow && search() === null)) return;
+  event.preventDefault();
+  act();
+}
+
+addEventListener('hashchange', follow);
+addEventListener('keydown', pressed);
+setInterval(update, SECOND_MS);
+follow();
+charts = (await (await fetch('/charts.json')).json()) as readonly DrawnChart[];
+update();

@@ -1,0 +1,180 @@
+/** The page in a real browser: with a real daemon, and with 5,000 pods that are made up. SCREENSHOTS=FOLDER keeps pictures of it. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describeInBrowser } from '../support/browser.ts';
+import { DaemonBed, type Daemon, startStatelet } from '../support/daemon.ts';
+import { PageBed, podRow } from '../support/page-bed.ts';
+import { put } from '../sources/support.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
+import { manifest, shell } from './manifests.ts';
+
+const { SCREENSHOTS } = process.env;
+
+describeInBrowser('the page', (browser) => {
+  let page: Page;
+  let problems: string[];
+  beforeEach(async () => {
+    page = await browser.newPage({ viewport: { width: 1300, height: 850 }, colorScheme: 'light' });
+    page.setDefaultTimeout(PATIENCE_MS);
+    problems = [];
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1') problems.push(`asks ${request.url()}`);
+    });
+  });
+  afterEach(async () => {
+    await page.close();
+    expect(problems).toEqual([]);
+  });
+
+  async function picture(name: string): Promise<void> {
+    if (SCREENSHOTS !== undefined) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+  }
+
+  /** What axe finds wrong, in the light and in the dark. */
+  async function expectAccessible(): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const found =
+        await page.evaluate(`(() => {${axe.source}; return axe.run(document).then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))})()`);
+      expect(found).toEqual([]);
+    }
+  }
+
+  describe('of a daemon', () => {
+    let bed: DaemonBed;
+    beforeEach(() => {
+      bed = new DaemonBed();
+    });
+    afterEach(async () => {
+      await page.close();
+      await bed.cleanUp();
+    });
+
+    async function start(): Promise<{ daemon: Daemon; url: string }> {
+      await put(
+        join(bed.manifestDir, 'web.json'),
+        manifest('web', { containers: [shell('exec sleep 1000')] }),
+      );
+      const daemon = await bed.start('--ui=127.0.0.1:0');
+      await daemon.running('web');
+      const line = await daemon.logged('the page', ({ msg }) => msg.startsWith('the page of this node'));
+      return { daemon, url: (line as { url?: string }).url ?? '' };
+    }
+
+    test('lights the chart of a pod while it ends, and says that it has gone', async () => {
+      const { url } = await start();
+      await page.goto(`${url}#/pod/default/web-node-a`);
+      await page.locator('.leaf.active[data-state="Syncing.Settled"]').waitFor();
+      expect(await page.locator('.leaf.next[data-state="Syncing.Working"]').count()).toBe(1);
+      expect(await page.locator('.leaf.pale[data-state="Syncing.Admitting"]').count()).toBe(1);
+      await page.getByText('runs as its spec says').waitFor();
+      await page.getByText('Container started').waitFor();
+      await picture('pod');
+      await expectAccessible();
+      rmSync(join(bed.manifestDir, 'web.json'));
+      await page.getByText('is not on this node any more').waitFor();
+      await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
+      await page.locator('.leaf.active[data-state="Terminated.Finished"]').waitFor();
+      await picture('pod-ended');
+    });
+
+    test('shows the pods, the node and the charts of its actors, and those of a daemon without the flag', async () => {
+      const { url } = await start();
+      await page.goto(url);
+      await page.locator('tr', { hasText: 'web-node-a' }).getByText('Syncing.Settled').waitFor();
+      await page.getByText('Node node-a is ready.').waitFor();
+      await picture('pods');
+      await expectAccessible();
+      await page.goto(`${url}#/chart/eviction`);
+      await page.locator('.leaf.active[data-state="Pressure.Memory.Absent"]').waitFor();
+      await picture('eviction');
+      const served = startStatelet('ui', '--root-dir', bed.rootDir);
+      try {
+        let printed = '';
+        served.child.stdout?.on('data', (text: string) => (printed += text));
+        await waitFor(() => printed.includes('\n'), { what: 'the address' });
+        await page.goto(`${printed.trim()}#/chart/supervisor`);
+        await page.locator('.leaf.active[data-state="Runtime.Ready"]').waitFor();
+        await page.locator('li', { hasText: 'the container runtime is ready' }).waitFor();
+        await expectAccessible();
+      } finally {
+        await page.close();
+        served.child.kill();
+        await served.result;
+      }
+    });
+  });
+
+  describe('with 5,000 pods', () => {
+    let bed: PageBed;
+    beforeEach(async () => {
+      bed = await new PageBed().open();
+      for (let index = 0; index < 5000; index += 1) {
+        const name = `pod-${String(index).padStart(4, '0')}`;
+        bed.rows.set(`uid-${name}`, podRow(name));
+      }
+      await page.goto(bed.url);
+      await page.getByText('5000 of 5000 pods').waitFor();
+    });
+    afterEach(async () => {
+      await page.close();
+      await bed.close();
+    });
+
+    test('holds only the rows in sight, scrolls to any, and shows a change at once', async () => {
+      expect(await page.locator('tbody tr').count()).toBeLessThan(70);
+      await page.evaluate("document.querySelector('.pods').scrollTop = 1e9");
+      await page.getByText('pod-4999').waitFor();
+      bed.put(podRow('pod-4999', { state: 'Syncing.BackingOff', says: 'waits for its image' }));
+      await page.locator('tr', { hasText: 'pod-4999' }).getByText('Syncing.BackingOff').waitFor();
+      await picture('many');
+      await page.getByRole('button', { name: 'Syncing.BackingOff' }).click();
+      await page.getByText('1 of 5000 pods').waitFor();
+    });
+
+    test('obeys the keys, and has a link for each pod', async () => {
+      await page.keyboard.press('/');
+      await page.keyboard.type('pod-12');
+      await page.getByText('100 of 5000 pods').waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/#\/pod\/default\/pod-1201$/);
+      await page.getByText('This pod is not on this node').waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('#search').waitFor();
+      await page.keyboard.press('?');
+      await page.getByText('previous pod').waitFor();
+      await page.keyboard.press('c');
+      await page.getByRole('link', { name: 'statusWriter' }).waitFor();
+      await picture('charts');
+      await expectAccessible();
+    });
+
+    test('fits a small screen, in the dark', async () => {
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.getByText('pod-0001').waitFor();
+      const [width, ground] = await page.evaluate<[number, string]>(
+        '[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]',
+      );
+      expect(width).toBeLessThanOrEqual(390);
+      expect(ground).toBe('rgb(13, 17, 23)');
+      await picture('small');
+    });
+
+    test('says so when the agent does not answer', async () => {
+      await bed.close();
+      await page.getByRole('alert').waitFor();
+      problems.splice(0); // The browser says that the connection has ended.
+      expect(bed.listeners.size).toBe(0);
+    });
+  });
+});

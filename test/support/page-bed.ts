@@ -1,0 +1,92 @@
+/** A page server with made-up pods: what it is told can be changed, and who listens can be counted. */
+import { fileURLToPath } from 'node:url';
+import { pageRoutes } from '../../src/server/ui/page-routes.ts';
+import { type PageServer, startPageServer } from '../../src/server/ui/page-server.ts';
+import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts';
+import { systemClock } from '../../src/system/system-clock.ts';
+import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
+
+export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
+  return {
+    uid: `uid-${name}`,
+    namespace: 'default',
+    name,
+    state: 'Syncing.Settled',
+    phase: 'Running',
+    ready: 1,
+    containers: 1,
+    restarts: 0,
+    says: 'runs as its spec says.',
+    ...more,
+  };
+}
+
+export class PageBed {
+  readonly rows = new Map<string, PodRow>();
+  readonly listeners = new Set<PageChanges>();
+  readonly warnings: string[] = [];
+  /** How often a row was made. */
+  made = 0;
+  pod: PodView | undefined;
+  #server: PageServer | undefined;
+
+  get url(): string {
+    return this.#server?.url ?? '';
+  }
+
+  async open(host = '127.0.0.1'): Promise<this> {
+    this.#server = await startPageServer({
+      host,
+      port: 0,
+      flag: '--ui=HOST:PORT',
+      routes: pageRoutes(() => Promise.resolve(this.#source())),
+      logger: { warn: (_, message) => void this.warnings.push(message) },
+      folder: fileURLToPath(new URL('../../dist/ui', import.meta.url)),
+    });
+    return this;
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+  }
+
+  put(row: PodRow): void {
+    this.rows.set(row.uid, row);
+    for (const { podChanged } of this.listeners) podChanged(row.uid);
+  }
+
+  #source(): PageSource {
+    const { rows } = this;
+    return {
+      clock: systemClock,
+      facts: {
+        get total() {
+          return rows.size;
+        },
+        now: () => systemClock.now(),
+        uids: () => [...rows.keys()],
+        row: (uid) => {
+          this.made += 1;
+          return rows.get(uid);
+        },
+        eventsByUID: () => new Map(),
+        pod: (_, name) => (this.pod?.row.name === name ? this.pod : undefined),
+        sentences: (namespace, name) => [`Nothing is known of ${namespace}/${name}.`],
+        node: () => ({
+          name: 'node-a',
+          isReady: true,
+          sentences: ['Node node-a is ready.'],
+          conditions: [],
+          room: [{ resource: 'cpu', requested: 500, allocatable: 2000 }],
+          version: '0.0.0',
+        }),
+        actors: (chart) => [{ chart, actor: chart, states: ['Waiting'] }],
+        actorOfPod: () => [],
+      },
+      watch: (listener) => {
+        this.listeners.add(listener);
+        return () => this.listeners.delete(listener);
+      },
+    };
+  }
+}
