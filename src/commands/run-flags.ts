@@ -164,6 +164,10 @@ function howToRun(): Flags {
     'Logging and inspection': [
       ...loggingFlags(),
       flag(
+        '--live',
+        'on a terminal, a table of the pods that is kept up to date, with the latest log lines below (default: log lines)',
+      ),
+      flag(
         '--inspect [HOST:PORT]',
         `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
         endpoint,

@@ -57,6 +57,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   /** Where `/healthz`, `/pods` and `/stats/summary` are served; undefined: nowhere. */
   readonly healthz?: Endpoint;
   readonly logging: { readonly format: LogFormat; readonly verbosity: number };
+  /** Whether a terminal gets a table of the pods in place of log lines. */
+  readonly live: boolean;
   /** Whether stopping the daemon ends its pods first. */
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
@@ -87,6 +89,7 @@ export interface RunFlags {
   /** 0: off, as with the kubelet. */
   readonly healthzPort?: number | 'auto';
   readonly exitWithPods?: boolean;
+  readonly live?: boolean;
   /** true: at the default address. */
   readonly inspect?: Endpoint | true;
   readonly v?: number;
@@ -169,6 +172,7 @@ export function resolveConfig(
         flags.loggingFormat ?? (file.logging?.format === '' ? undefined : file.logging?.format) ?? 'auto',
       verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
     },
+    live: flags.live ?? false,
     exitWithPods: flags.exitWithPods ?? false,
     ...(flags.inspect !== undefined && {
       inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,

@@ -49,6 +49,7 @@ function ownFlags(flags: RunFlags): Texts {
     'container-runtime-endpoint': flags.containerRuntimeEndpoint ?? EMBEDDED,
     'healthz-bind-address': flags.healthzBindAddress ?? DEFAULTS.healthzBindAddress,
     'logging-format': flags.loggingFormat ?? 'auto',
+    live: String(flags.live ?? false),
     'exit-with-pods': String(flags.exitWithPods ?? false),
   };
 }
