@@ -62,7 +62,7 @@ export class TestTerminal {
 }
 
 export interface Screen {
-  /** The lines on the screen that is shown, without colours. */
+  /** The lines on the screen that is shown, without colours, up to the last that is not empty. */
   readonly lines: readonly string[];
   readonly isSecond: boolean;
   readonly hasCursor: boolean;
@@ -91,7 +91,8 @@ export function screenOf(output: string): Screen {
     else act(cells, parameters + command);
   }
   const { lines } = screens[isSecond ? 1 : 0];
-  return { lines: lines.map((line) => line.trimEnd()), isSecond, hasCursor };
+  const last = lines.findLastIndex((line) => line.trim() !== '');
+  return { lines: lines.slice(0, last + 1).map((line) => line.trimEnd()), isSecond, hasCursor };
 }
 
 function blank(): Cells {
