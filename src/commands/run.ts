@@ -7,6 +7,7 @@ import type { RunFlags, StateletConfig } from '../config/config.ts';
 import { type Daemon, type DaemonDeps, startDaemon, type StateLog } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
+import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 
@@ -79,9 +80,19 @@ function keepHeapSmall(): void {
 async function startInspector(config: StateletConfig, logger: Logger): Promise<RunningInspector | undefined> {
   if (config.inspect === undefined) return undefined;
   const { startInspector: start } = await import('../server/inspector.ts');
-  const inspector = await start({ ...config.inspect, logger });
-  logger.info(`every actor is shown in Stately's inspector: open ${inspector.url} in a browser`);
+  const inspector = await start({ ...config.inspect, only: inspectedNames(config), logger });
+  const shown = config.inspectOnly
+    ? `actors of ${config.inspectOnly.namespace}/${config.inspectOnly.name} are`
+    : 'every actor is';
+  logger.info(`${shown} shown in Stately's inspector: open ${inspector.url} in a browser`);
   return inspector;
+}
+
+/** The name as it is given, and as a static pod of this name has it here. */
+function inspectedNames({ inspectOnly, nodeName }: StateletConfig): readonly string[] | undefined {
+  if (inspectOnly === undefined) return undefined;
+  const { namespace, name } = inspectOnly;
+  return [name, `${name}-${nodeName}`].map((one) => fullName({ namespace, name: one }));
 }
 
 /** At debug level each transition is logged; in text, the way of each pod; in JSON nothing, which costs nothing. */

@@ -25,6 +25,12 @@ export interface Endpoint {
   readonly port: number;
 }
 
+/** A static pod may be named without the suffix that it has on its node. */
+export interface InspectedPod {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export type LogFormat = 'auto' | 'text' | 'json';
 
 /** Complete and checked. Paths are absolute, durations are in milliseconds. */
@@ -63,6 +69,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
   readonly inspect?: Endpoint;
+  /** The pod whose actors alone are shown there. */
+  readonly inspectOnly?: InspectedPod;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
@@ -92,6 +100,8 @@ export interface RunFlags {
   readonly live?: boolean;
   /** true: at the default address. */
   readonly inspect?: Endpoint | true;
+  /** Also without `inspect`. */
+  readonly inspectOnly?: InspectedPod;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
@@ -174,10 +184,16 @@ export function resolveConfig(
     },
     live: flags.live ?? false,
     exitWithPods: flags.exitWithPods ?? false,
-    ...(flags.inspect !== undefined && {
-      inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
-    }),
+    ...inspection(flags),
     given: { flags, file },
+  };
+}
+
+function inspection({ inspect, inspectOnly }: RunFlags): Pick<StateletConfig, 'inspect' | 'inspectOnly'> {
+  if (inspect === undefined && inspectOnly === undefined) return {};
+  return {
+    inspect: inspect === undefined || inspect === true ? DEFAULTS.inspect : inspect,
+    ...(inspectOnly && { inspectOnly }),
   };
 }
 

@@ -31,6 +31,7 @@ function ownFlags(flags: RunFlags): Texts {
     'manifest-url': flags.manifestUrl && shownURL(flags.manifestUrl),
     'manifest-url-header': headerNames(flags.manifestUrlHeader),
     inspect: endpointText(flags.inspect),
+    'inspect-only': flags.inspectOnly && `${flags.inspectOnly.namespace}/${flags.inspectOnly.name}`,
   };
   const numbers = {
     'max-pods': flags.maxPods ?? DEFAULTS.maxPods,
