@@ -21,7 +21,13 @@ export function beforeEnd(act: () => void): () => void {
  */
 export function endProcess(code: number): never {
   // A process that is replaced tells no listener of its exit.
-  for (const act of lastActs) act();
+  for (const act of lastActs) {
+    try {
+      act();
+    } catch {
+      // The process ends all the same.
+    }
+  }
   if (process.execve && existsSync(SHELL)) process.execve(SHELL, ['sh', '-c', `exit ${code}`], {});
   process.exit(code);
 }

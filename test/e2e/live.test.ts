@@ -97,6 +97,21 @@ test('a daemon that cannot start says why on the first screen', async () => {
   expect(hasLine(shown.screen, /^statelet: cannot serve/u)).toBe(true);
 });
 
+test('the shell gets its screen while the daemon is suspended', async () => {
+  const shown = open();
+  await until(() => hasLine(shown.screen, RUNS), 'the pod in the table');
+  const daemon = daemonPid() ?? 0;
+  process.kill(daemon, 'SIGTSTP');
+  await until(() => !shown.screen.isSecond, 'the first screen');
+  expect(shown.screen.hasCursor).toBe(true);
+  await until(
+    () => /^State:\tT/mu.test(readFileSync(`/proc/${daemon}/status`, 'utf8')),
+    'the daemon to be suspended',
+  );
+  process.kill(daemon, 'SIGCONT');
+  await until(() => shown.screen.isSecond && hasLine(shown.screen, RUNS), 'the table again');
+});
+
 test('there are no colours with NO_COLOR', async () => {
   const shown = open(['--live'], { NO_COLOR: '1' });
   await until(() => hasLine(shown.screen, RUNS), 'the pod in the table');
