@@ -12,8 +12,8 @@ try {
   const what = 'the daemon to print something';
   await waitFor(() => run.log().length > 0, { what });
   const pods = await waitFor(
-    async () => {
-      const text = await run.pods();
+    () => {
+      const text = run.pods();
       return isWorthShowing(text) && text;
     },
     { what: 'the pods to be where README shows them', pauseMs: PAUSE_MS },

@@ -41,6 +41,7 @@ import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts
 import type { Pod } from './types/kubernetes.ts';
 import type { Logger } from './types/logger.ts';
 import type { Measurements } from './types/measurements.ts';
+import type { LivePod } from './types/served-pod.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
 import { NODE_PORT } from './types/server-settings.ts';
@@ -60,11 +61,15 @@ export interface DaemonDeps {
   readonly setVerbosity?: (level: number) => void;
   /** A person reads the log in a terminal: it begins with instructions. */
   readonly forPeople?: boolean;
+  /** Shows these instructions elsewhere than in the log. */
+  readonly welcome?: (text: string) => void;
 }
 
 export interface Daemon {
   /** Where `/healthz`, `/pods`, `/stats/summary` and `/eviction` are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
+  /** Resolves with what gives the pods as a person sees them who watches the node. */
+  livePods(): Promise<() => readonly LivePod[]>;
   /** Resolves when the agent cannot go on, with the reason. It still has to be stopped. */
   readonly failure: Promise<string>;
   /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
@@ -254,6 +259,13 @@ class Agent implements Daemon {
     return this.#endpoints?.address;
   }
 
+  /** Loaded only where people watch. */
+  async livePods(): Promise<() => readonly LivePod[]> {
+    const { livePods } = await import('./actors/live-pods.ts');
+    const sources = { agent: this.#agent, clock: systemClock, events: () => this.#own.events.list() };
+    return () => livePods(sources);
+  }
+
   get failure(): Promise<string> {
     return this.#own.failure;
   }
@@ -419,7 +431,8 @@ class Agent implements Daemon {
       return;
     }
     const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
-    logger.info({}, welcome({ ...this.#config, sources }, shell));
+    const tell = this.#deps.welcome ?? ((text: string) => logger.info({}, text));
+    tell(welcome({ ...this.#config, sources }, shell));
     logger.debug(fields, message);
   }
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
-import type { Endpoint, LogFormat } from '../config/config.ts';
+import type { Endpoint, InspectedPod, LogFormat } from '../config/config.ts';
 import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
@@ -164,6 +164,10 @@ function howToRun(): Flags {
     'Logging and inspection': [
       ...loggingFlags(),
       flag(
+        '--live',
+        'on a terminal, a table of the pods that is kept up to date, with the latest log lines below (default: log lines)',
+      ),
+      flag(
         '--inspect [HOST:PORT]',
         `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
         endpoint(inspect.port),
@@ -177,6 +181,11 @@ function howToRun(): Flags {
         '--flight-recorder-size <SIZE>',
         `how much disk the record of all transitions may take, 0 for none (default: ${bytes.show(DEFAULTS.flightRecorderBytes)})`,
         recorderSize,
+      ),
+      flag(
+        '--inspect-only <NAMESPACE/POD>',
+        'show only the actors of this pod there; implies --inspect',
+        inspectedPod,
       ),
     ],
     Stopping: [flag('--exit-with-pods', 'end the pods before the daemon stops (default: they keep running)')],
@@ -298,6 +307,13 @@ export function endpoint(defaultPort: number) {
       return { host: host === '' ? DEFAULTS.inspect.host : host, port: number };
     throw new InvalidArgumentError(`It must be HOST:PORT, such as 127.0.0.1:${defaultPort}.`);
   };
+}
+
+/** A namespace is needed: `web` alone could be meant for `--inspect`. */
+function inspectedPod(value: string): InspectedPod {
+  const [, namespace, name] = /^([-a-z0-9]+)\/([-.a-z0-9]+)$/u.exec(value) ?? [];
+  if (namespace !== undefined && name !== undefined) return { namespace, name };
+  throw new InvalidArgumentError('It must be NAMESPACE/POD, such as default/web.');
 }
 
 /** Unlike commander's own error this does not repeat the value, which may hold a password. */

@@ -4,8 +4,10 @@ import { createLogger, isForPeople, levelOf } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
-import { type Daemon, startDaemon, type StateLog } from '../daemon.ts';
+import { type Daemon, type DaemonDeps, startDaemon, type StateLog } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
+import type { LiveRun } from './live/live-run.ts';
+import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 
@@ -14,34 +16,48 @@ export async function run(flags: RunFlags): Promise<void> {
   tightenUmask();
   outliveOutput();
   const { config, warnings } = await configure(flags);
-  const logger = await createLogger(config.logging);
+  const live = await startLive(config);
+  const logger = live?.logger ?? (await createLogger(config.logging));
   for (const warning of warnings) logger.warn(warning);
+  try {
+    await runDaemon(config, logger, live);
+  } finally {
+    live?.close();
+  }
+  logger.info('stopped');
+  // Everything is closed: exit even if a handle of a library still keeps the event loop alive.
+  endProcess(0);
+}
+
+async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun | undefined): Promise<void> {
   const advice = adviceOnSources(config, ['--kubeconfig']);
   if (advice !== undefined) logger.warn(advice);
   reportDefects(logger);
   const asked = stopRequest(logger, laterMessage(config));
   const inspector = await startInspector(config, logger);
   try {
-    const stateLog = stateLogOf(logger, config);
+    const forPeople = live !== undefined || isForPeople(config.logging);
+    const stateLog = stateLogOf(logger, forPeople);
+    const inspect = watchers(inspector, live);
     const daemon = await startDaemon(config, {
       logger,
-      forPeople: isForPeople(config.logging),
+      forPeople,
       setVerbosity: (level) => {
         logger.level = levelOf(level);
       },
-      ...(inspector && { inspect: inspector.inspect }),
+      ...(inspect && { inspect }),
       ...(stateLog && { stateLog }),
+      ...(live && { welcome: live.welcome }),
     });
+    live?.show(await daemon.livePods());
     const reason = await Promise.race([asked, daemon.failure.then((problem) => ({ problem }))]);
+    live?.stopping(typeof reason === 'string' && config.exitWithPods);
     if (typeof reason === 'object') await leave(daemon, reason.problem, logger);
     logger.info({ signal: reason }, stoppingMessage(config));
     await daemon.stop();
   } finally {
     await inspector?.close();
   }
-  logger.info('stopped');
-  // Everything is closed: exit even if a handle of a library still keeps the event loop alive.
-  endProcess(0);
 }
 
 /** As the kubelet does, so that a service manager starts it again. */
@@ -64,15 +80,41 @@ function keepHeapSmall(): void {
 async function startInspector(config: StateletConfig, logger: Logger): Promise<RunningInspector | undefined> {
   if (config.inspect === undefined) return undefined;
   const { startInspector: start } = await import('../server/inspector.ts');
-  const inspector = await start({ ...config.inspect, logger });
-  logger.info(`every actor is shown in Stately's inspector: open ${inspector.url} in a browser`);
+  const inspector = await start({ ...config.inspect, only: inspectedNames(config), logger });
+  const shown = config.inspectOnly
+    ? `actors of ${config.inspectOnly.namespace}/${config.inspectOnly.name} are`
+    : 'every actor is';
+  logger.info(`${shown} shown in Stately's inspector: open ${inspector.url} in a browser`);
   return inspector;
 }
 
+/** The name as it is given, and as a static pod of this name has it here. */
+function inspectedNames({ inspectOnly, nodeName }: StateletConfig): readonly string[] | undefined {
+  if (inspectOnly === undefined) return undefined;
+  const { namespace, name } = inspectOnly;
+  return [name, `${name}-${nodeName}`].map((one) => fullName({ namespace, name: one }));
+}
+
 /** At debug level each transition is logged; in text, the way of each pod; in JSON nothing, which costs nothing. */
-function stateLogOf(logger: Logger, { logging }: StateletConfig): StateLog | undefined {
+function stateLogOf(logger: Logger, forPeople: boolean): StateLog | undefined {
   if (logger.isLevelEnabled('debug')) return 'transitions';
-  return isForPeople(logging) ? 'ways' : undefined;
+  return forPeople ? 'ways' : undefined;
+}
+
+/** Only on a terminal that can be drawn on, and not where JSON is asked for. */
+async function startLive({ live, logging }: StateletConfig): Promise<LiveRun | undefined> {
+  if (!live || !process.stdout.isTTY || process.env.TERM === 'dumb' || logging.format === 'json')
+    return undefined;
+  const { startLiveRun } = await import('./live/live-run.ts');
+  return startLiveRun(logging.verbosity);
+}
+
+function watchers(inspector: RunningInspector | undefined, live: LiveRun | undefined): DaemonDeps['inspect'] {
+  if (live === undefined) return inspector?.inspect;
+  return (event) => {
+    inspector?.inspect.next?.(event);
+    live.changed();
+  };
 }
 
 function stoppingMessage({ exitWithPods }: StateletConfig): string {

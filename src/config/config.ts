@@ -25,6 +25,12 @@ export interface Endpoint {
   readonly port: number;
 }
 
+/** A static pod may be named without the suffix that it has on its node. */
+export interface InspectedPod {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export type LogFormat = 'auto' | 'text' | 'json';
 
 /** Complete and checked. Paths are absolute, durations are in milliseconds. */
@@ -57,6 +63,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   /** Where `/healthz`, `/pods` and `/stats/summary` are served; undefined: nowhere. */
   readonly healthz?: Endpoint;
   readonly logging: { readonly format: LogFormat; readonly verbosity: number };
+  /** Whether a terminal gets a table of the pods in place of log lines. */
+  readonly live: boolean;
   /** Whether stopping the daemon ends its pods first. */
   readonly exitWithPods: boolean;
   /** Where Stately's inspector is served; undefined: off. */
@@ -65,6 +73,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly flightRecorderBytes: number;
   /** Where the page is served; undefined: only at the socket of the root folder. */
   readonly ui?: Endpoint;
+  /** The pod whose actors alone are shown there. */
+  readonly inspectOnly?: InspectedPod;
   /** What this configuration was made from. */
   readonly given: { readonly flags: RunFlags; readonly file: KubeletConfiguration };
 }
@@ -91,12 +101,15 @@ export interface RunFlags {
   /** 0: off, as with the kubelet. */
   readonly healthzPort?: number | 'auto';
   readonly exitWithPods?: boolean;
+  readonly live?: boolean;
   /** true: at the default address. */
   readonly inspect?: Endpoint | true;
   /** In bytes. */
   readonly flightRecorderSize?: number;
   /** true: at the default address. */
   readonly ui?: Endpoint | true;
+  /** Also without `inspect`. */
+  readonly inspectOnly?: InspectedPod;
   readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
@@ -179,13 +192,20 @@ export function resolveConfig(
         flags.loggingFormat ?? (file.logging?.format === '' ? undefined : file.logging?.format) ?? 'auto',
       verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
     },
+    live: flags.live ?? false,
     exitWithPods: flags.exitWithPods ?? false,
     flightRecorderBytes: flags.flightRecorderSize ?? DEFAULTS.flightRecorderBytes,
-    ...(flags.inspect !== undefined && {
-      inspect: flags.inspect === true ? DEFAULTS.inspect : flags.inspect,
-    }),
     ...(flags.ui !== undefined && { ui: flags.ui === true ? DEFAULTS.ui : flags.ui }),
+    ...inspection(flags),
     given: { flags, file },
+  };
+}
+
+function inspection({ inspect, inspectOnly }: RunFlags): Pick<StateletConfig, 'inspect' | 'inspectOnly'> {
+  if (inspect === undefined && inspectOnly === undefined) return {};
+  return {
+    inspect: inspect === undefined || inspect === true ? DEFAULTS.inspect : inspect,
+    ...(inspectOnly && { inspectOnly }),
   };
 }
 

@@ -32,6 +32,7 @@ function ownFlags(flags: RunFlags): Texts {
     'manifest-url-header': headerNames(flags.manifestUrlHeader),
     inspect: endpointText(flags.inspect, DEFAULTS.inspect),
     ui: endpointText(flags.ui, DEFAULTS.ui),
+    'inspect-only': flags.inspectOnly && `${flags.inspectOnly.namespace}/${flags.inspectOnly.name}`,
   };
   const numbers = {
     'max-pods': flags.maxPods ?? DEFAULTS.maxPods,
@@ -51,6 +52,7 @@ function ownFlags(flags: RunFlags): Texts {
     'healthz-bind-address': flags.healthzBindAddress ?? DEFAULTS.healthzBindAddress,
     'logging-format': flags.loggingFormat ?? 'auto',
     'flight-recorder-size': bytes.show(flags.flightRecorderSize ?? DEFAULTS.flightRecorderBytes),
+    live: String(flags.live ?? false),
     'exit-with-pods': String(flags.exitWithPods ?? false),
   };
 }

@@ -19,6 +19,8 @@ export interface InspectorOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly logger: Logger;
+  /** Full names of pods: only their actors are shown, with those of their probes and preemptions. Without it all are. */
+  readonly only?: readonly string[] | undefined;
 }
 
 export interface RunningInspector {
@@ -37,7 +39,12 @@ const MAX_BACKLOG_BYTES = 16 * 1024 * 1024;
 const FLAGS = { portFlag: '--inspect=HOST:PORT', hostFlag: '--inspect=HOST:PORT' };
 
 /** Rejects with `FailedPrecondition` when the port cannot be bound. */
-export async function startInspector({ host, port, logger }: InspectorOptions): Promise<RunningInspector> {
+export async function startInspector({
+  host,
+  port,
+  logger,
+  only,
+}: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
   const server = boundedServer(SERVER_LIMITS, (_, response) => {
@@ -60,13 +67,23 @@ export async function startInspector({ host, port, logger }: InspectorOptions): 
   }
   return {
     url: `http://${hostPort(host, bound)}`,
-    inspect: { next: (event) => tell(event, actors, clients) },
+    inspect: {
+      next: (event) => {
+        if (only === undefined || isOf(only, event.actorRef)) tell(event, actors, clients);
+      },
+    },
     close: () => {
       for (const socket of sockets.clients) socket.terminate();
       sockets.close();
       return close(server);
     },
   };
+}
+
+/** The ids of all actors of a pod have its full name as a word. */
+function isOf(fullNames: readonly string[], actor: object): boolean {
+  const id = 'id' in actor && typeof actor.id === 'string' ? actor.id : '';
+  return id.split(' ').some((word) => fullNames.includes(word));
 }
 
 /** Keeps the list of actors that run, and passes the event on to the clients. */

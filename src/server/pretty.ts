@@ -2,6 +2,7 @@
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { PrettyOptions } from 'pino-pretty';
+import { printable } from '../policies/formats/terminal-text.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 type Dim = (text: string) => string;
@@ -56,10 +57,4 @@ function valueText(value: unknown): string {
 
 function isRecord(value: unknown): value is Line {
   return typeof value === 'object' && value !== null;
-}
-
-/** Without control characters, which could move the cursor or change colours: these texts may come from pods. */
-function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what it removes
-  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/gu, ' ');
 }

@@ -10,3 +10,9 @@ export interface ServedPod {
   /** Why the pod has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
   readonly waitsFor?: string;
 }
+
+/** A pod as people see it who watch the node. */
+export interface LivePod extends ServedPod {
+  /** What it does now, of a pod that does not just run: `waits for the image …; next try at …`. */
+  readonly why?: string;
+}

@@ -98,6 +98,16 @@ test.each([
   expect(() => parse(flag, value)).toThrow(message);
 });
 
+test('--inspect-only takes a pod with its namespace', () => {
+  expect(parse('--inspect-only', 'default/web.1')).toEqual({
+    inspectOnly: { namespace: 'default', name: 'web.1' },
+  });
+});
+
+test.each(['web', 'default/', '/web', 'a/b/c', '127.0.0.1:1'])('--inspect-only=%s names no pod', (value) => {
+  expect(() => parse(`--inspect-only=${value}`)).toThrow(/NAMESPACE\/POD/u);
+});
+
 test('--inspect without a value is the default address', () => {
   expect(parse('--inspect', '--exit-with-pods')).toEqual({ inspect: true, exitWithPods: true });
 });

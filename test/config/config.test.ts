@@ -52,6 +52,7 @@ test("without flags and file everything is the kubelet's default", () => {
     maxContainerRestartPeriodMs: 300_000,
     healthz: { host: '127.0.0.1', port: 10_248 },
     logging: { format: 'auto', verbosity: 0 },
+    live: false,
     exitWithPods: false,
     flightRecorderBytes: 64 * 2 ** 20,
   });
@@ -106,6 +107,7 @@ test('flags win over the file', () => {
     healthzPort: 60,
     exitWithPods: true,
     flightRecorderSize: 2 ** 20,
+    live: true,
     inspect: true,
     v: 1,
     loggingFormat: 'text',
@@ -135,8 +137,19 @@ test('flags win over the file', () => {
     logging: { format: 'text', verbosity: 1 },
     exitWithPods: true,
     flightRecorderBytes: 2 ** 20,
+    live: true,
     inspect: { host: '127.0.0.1', port: 10_247 },
   });
+});
+
+test('a pod that is inspected alone is inspected at the default address, or at the one that is given', () => {
+  const inspectOnly = { namespace: 'default', name: 'web' };
+  expect(resolved({ inspectOnly })).toMatchObject({
+    inspectOnly,
+    inspect: { host: '127.0.0.1', port: 10_247 },
+  });
+  const inspect = { host: '::1', port: 1 };
+  expect(resolved({ inspectOnly, inspect })).toMatchObject({ inspectOnly, inspect });
 });
 
 test('zero and empty mean the default, as with the kubelet', () => {

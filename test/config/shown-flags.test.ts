@@ -36,12 +36,16 @@ test('values are written as Go writes those of its flags', () => {
     inspect: { host: '::1', port: 1 },
     healthzPort: 'auto',
     exitWithPods: true,
+    live: true,
+    inspectOnly: { namespace: 'default', name: 'web' },
   };
   expect(shown(flags)).toMatchObject({
     'cluster-dns': '[10.0.0.10,10.0.0.11]',
     'runtime-request-timeout': '1m30s',
     'system-reserved': 'cpu=1,memory=1Gi',
     inspect: '[::1]:1',
+    'inspect-only': 'default/web',
+    live: 'true',
     'healthz-port': 'auto',
     'exit-with-pods': 'true',
   });

@@ -11,7 +11,7 @@ const PAUSE_MS = 500;
 const TIMEOUT_MS = 250_000;
 
 test(
-  'README.md shows what npm start and statelet pods print',
+  'README.md shows what npm start shows on a terminal',
   async () => {
     const shown = shownFirstMinute(readme);
     expect(shown.log.length).toBeGreaterThan(5);
@@ -19,7 +19,7 @@ test(
     try {
       for (const line of shown.log)
         await waitFor(() => run.log().map(timeless).includes(timeless(line)), { what: `"${line}"; ${MEND}` });
-      await waitFor(async () => timeless(await run.pods()) === timeless(shown.pods), {
+      await waitFor(() => timeless(run.pods()) === timeless(shown.pods), {
         what: `this table; ${MEND}\n${shown.pods}`,
         pauseMs: PAUSE_MS,
       });
@@ -31,6 +31,6 @@ test(
 );
 
 test('an output that is written into README.md is read from it unchanged', () => {
-  const log = ['12:00:00.000 INFO: hello', '    to stop:    Ctrl-C', '12:00:01.000 INFO: default/x-node1: y'];
+  const log = ['Hello', 'to stop:    Ctrl-C', '12:00:01.000 INFO: default/x-node1: y'];
   expect(shownFirstMinute(withFirstMinute(readme, log, 'NAME\nx\n'))).toEqual({ log, pods: 'NAME\nx\n' });
 });

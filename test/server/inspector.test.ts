@@ -105,6 +105,41 @@ describe('the inspector', () => {
     expect(JSON.parse(String(web.definition))).toMatchObject({ id: 'pod', initial: 'Syncing' });
   });
 
+  test('shows only the actors of the pods that are asked for, to clients that come before or after', async () => {
+    const inspector = await startInspector({ host: '127.0.0.1', port: 0, logger, only: ['web_default'] });
+    closing.push(() => inspector.close());
+    const early = new Client(inspector);
+    await once(early.socket, 'open');
+    for (const id of [
+      'web_default uid-1',
+      'web2_default uid-2',
+      'web_default main Liveness uid-1',
+      'supervisor',
+    ]) {
+      const actor = createActor(child, { id, inspect: inspector.inspect }).start();
+      closing.push(() => void actor.stop());
+      actor.send({ type: 'KILL' });
+    }
+    const last = createActor(child, {
+      id: 'preemption web_default uid-1',
+      inspect: inspector.inspect,
+    }).start();
+    closing.push(() => void last.stop());
+    const late = new Client(inspector);
+    for (const client of [early, late])
+      await client.find(({ name }) => name === 'preemption web_default uid-1');
+    const actors = ({ messages }: Client) =>
+      new Set(messages.filter(({ type }) => type === '@xstate.actor').map(({ name }) => name));
+    expect([...actors(early)]).toEqual([
+      'web_default uid-1',
+      'web_default main Liveness uid-1',
+      'preemption web_default uid-1',
+    ]);
+    // Those before have ended.
+    expect([...actors(late)]).toEqual(['preemption web_default uid-1']);
+    expect(new Set(early.messages.map(({ sessionId }) => sessionId)).size).toBe(3);
+  });
+
   test('sends events and snapshots as they happen', async () => {
     const inspector = await start();
     const actor = run(inspector);

@@ -1,48 +1,50 @@
 /** `npm start` on the pods of `examples/pods`: README.md shows what it prints. */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { BIN } from './built.ts';
+import { TestTerminal } from './terminal.ts';
+import { waitFor } from './wait-for.ts';
 
 const repository = dirname(dirname(BIN));
 const BLOCK = /(<!-- first minute -->\n\n```console\n).*?(```\n\n<!-- \/first minute -->)/su;
 /** README shows the log of this pod alone. */
 const SHOWN = 'crash-loop';
 
+/** As wide as a code block of README. */
+const COLUMNS = 110;
+/** So high that no line of the log leaves the screen while somebody looks for it. */
+const ROWS = 400;
+const END_MS = 60_000;
+
 export interface FirstMinute {
-  /** The first lines, and all lines about the pod that is shown. */
+  /** The first lines, and all lines of the log about the pod that is shown. */
   log(): readonly string[];
-  /** The present output of `statelet pods`. */
-  pods(): Promise<string>;
+  /** The table of the pods, as it is now; empty before there is one. */
+  pods(): string;
   /** Ctrl-C. Resolves when the daemon and its pods have ended. */
   end(): Promise<void>;
 }
 
-/** Runs the command of `npm start` in a separate folder that looks like the repository. */
+/** Runs the command of `npm start` in a separate folder that looks like the repository, in a terminal of its own. */
 export function startFirstMinute(): FirstMinute {
   const cwd = mkdtempSync(join(tmpdir(), 'statelet-first-minute-'));
   cpSync(join(repository, 'examples'), join(cwd, 'examples'), { recursive: true });
-  // npm_command: paths and commands are shown in the form for use after `npm start`.
-  const options = { cwd, env: { PATH: process.env.PATH, npm_command: 'run-script', NO_COLOR: '1' } };
-  const child = spawn(process.execPath, [BIN, ...startArguments()], {
-    ...options,
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const terminal = new TestTerminal([process.execPath, BIN, ...startArguments()], {
+    dir: cwd,
+    cwd,
+    columns: COLUMNS,
+    rows: ROWS,
+    // npm_command: paths and commands are shown in the form for use after `npm start`.
+    env: { npm_command: 'run-script', NO_COLOR: '1' },
   });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const closed = once(child, 'close');
   return {
-    log: () => shownLines(output),
-    pods: async () => {
-      const args = [BIN, 'pods', '--root-dir', '.statelet'];
-      return (await promisify(execFile)(process.execPath, args, options)).stdout;
-    },
+    log: () => shownLines(terminal.screen.lines),
+    pods: () => tableOf(terminal.screen.lines),
     end: async () => {
-      child.kill('SIGINT');
-      await closed;
+      terminal.type('\u0003');
+      await waitFor(() => terminal.exitCode !== undefined, { what: 'the end', timeoutMs: END_MS });
+      await terminal.close();
       rmSync(cwd, { recursive: true });
     },
   };
@@ -55,33 +57,44 @@ function startArguments(): string[] {
   return [...scripts.start.split(' ').slice(2), '--hostname-override', 'node1'];
 }
 
-function shownLines(output: string): readonly string[] {
-  const lines = output.split('\n').slice(0, -1);
-  const welcome = lines.findIndex((line) => line.includes('to stop:'));
+function shownLines(lines: readonly string[]): readonly string[] {
+  const welcome = lines.findIndex((line) => line.startsWith('to stop:'));
   return lines.filter((line, index) => index <= welcome || line.includes(` default/${SHOWN}:`));
 }
 
-/** The block of README.md: the lines of the log that it shows, and the table. */
+function tableOf(lines: readonly string[]): string {
+  const first = lines.findIndex((line) => line.startsWith('NAMESPACE'));
+  const table = first === -1 ? [] : lines.slice(first, lines.indexOf('', first));
+  return table.map((line) => `${line}\n`).join('');
+}
+
+/** The block of README.md: the welcome and the lines of the log that it shows, and the table. */
 export function shownFirstMinute(readme: string): { readonly log: readonly string[]; readonly pods: string } {
   const [, , text = ''] = /(<!-- first minute -->\n\n```console\n)(.*?)```\n/su.exec(readme) ?? [];
-  const [log = '', pods = ''] = text.split(/^\$ .*\n/mu).slice(1);
-  return { log: log.split('\n').filter((line) => line !== '' && line !== '…'), pods };
+  const [welcome = '', pods = '', log = ''] = text.replace(/^\$ .*\n/u, '').split(/\n\n(?:…\n)?/u);
+  return { log: `${welcome}\n${log}`.split('\n').filter((line) => line !== ''), pods: `${pods}\n` };
 }
 
 export function withFirstMinute(readme: string, log: readonly string[], pods: string): string {
-  const welcome = log.findIndex((line) => line.includes('to stop:')) + 1;
-  const shown = [...log.slice(0, welcome), '…', ...log.slice(welcome)];
-  const text = `$ npm ci && npm start\n${shown.join('\n')}\n\n$ npx statelet pods --root-dir .statelet\n${pods}`;
+  const welcome = log.findIndex((line) => line.startsWith('to stop:')) + 1;
+  const shown = [...log.slice(0, welcome), '', ...pods.split('\n'), '…', ...log.slice(welcome)];
+  const text = `$ npm ci && npm start\n${shown.join('\n')}\n`;
   return readme.replace(BLOCK, (_, open: string, close: string) => open + text + close);
 }
 
 /** The text without times, durations, UIDs and column widths, which differ between runs. */
 export function timeless(text: string): string {
-  return text
-    .replaceAll(/^\d\d:\d\d:\d\d\.\d{3} /gm, 'TIME ')
-    .replaceAll(/_default\([0-9a-f]+\)/g, '_default(UID)')
-    .replaceAll(/\b\d+s\b/g, 'DURATION')
-    .replaceAll(/ {2,}/g, '  ');
+  return (
+    text
+      .replaceAll(/^\d\d:\d\d:\d\d\.\d{3} /gm, 'TIME ')
+      .replaceAll(/\b\d\d:\d\d:\d\dZ/g, 'TIME')
+      .replaceAll(/_default\([0-9a-f]+\)/g, '_default(UID)')
+      .replaceAll(/_default\([0-9a-f]*…/g, '_default(…')
+      .replaceAll(/\b\d+s\b/g, 'DURATION')
+      // A sentence may be wrapped elsewhere where its durations are longer.
+      .replaceAll(/\n {4}(?=\S)/g, ' ')
+      .replaceAll(/ {2,}/g, '  ')
+  );
 }
 
 /** Whether all pods have the states that README shows. They stay so for about ten seconds. */

@@ -1,0 +1,29 @@
+/** The pods as `statelet run --live` shows them. */
+import { podSummary } from '../policies/status/pod-table.ts';
+import type { LivePod, ServedPod } from '../types/served-pod.ts';
+import { servedPods } from './pods/served-pods.ts';
+import { whyOfPod, type WhySources } from './why-facts.ts';
+
+/** A pod that does not just run has with it what it does, as `statelet why` says it. */
+export function livePods(sources: WhySources): readonly LivePod[] {
+  const { supervisor, statusManager } = sources.agent;
+  return Array.from(servedPods(supervisor.registry, statusManager), (served) => {
+    const why = isFine(served) ? undefined : whyOf(sources, served);
+    return { ...served, ...(why !== undefined && { why }) };
+  });
+}
+
+/** It runs, and all of its containers are ready; or it has completed. */
+function isFine({ pod, status, state }: ServedPod): boolean {
+  if (status?.phase === 'Succeeded') return true;
+  const { ready, total } = podSummary({ ...pod, ...(status && { status }) });
+  return state === 'Syncing.Settled' && ready === total;
+}
+
+/** Without the name of the pod. */
+function whyOf(sources: WhySources, { pod }: ServedPod): string | undefined {
+  const why = whyOfPod(sources, pod.metadata.namespace, pod.metadata.name);
+  const [sentence] = why?.sentences ?? [];
+  const subject = `${why?.subject ?? ''} `;
+  return sentence?.startsWith(subject) === true ? sentence.slice(subject.length) : sentence;
+}
