@@ -1,11 +1,12 @@
 /** The composition root, the only file that knows every part. Builds the agent, starts it and stops it. */
 import { map, type Observable } from 'rxjs';
-import { type ActorOptions, toObserver } from 'xstate';
+import type { ActorOptions } from 'xstate';
 import type { AgentCore } from './actors/cluster/cluster-parts.ts';
 import { eventFanOut } from './actors/cluster/event-fan-out.ts';
 import { NodeAgent } from './actors/node-agent.ts';
 import type { EndedPodsStore } from './actors/pods/ended-pods.ts';
 import { servedPods } from './actors/pods/served-pods.ts';
+import type { StateLog } from './actors/pods/state-log.ts';
 import { Endpoints } from './server/endpoints.ts';
 import type { AgentMetrics } from './server/metrics/agent-metrics.ts';
 import { RecentEvents } from './server/recent-events.ts';
@@ -45,9 +46,6 @@ import type { LivePod } from './types/served-pod.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 import type { RuntimePodStatus } from './types/runtime-pod.ts';
 import { NODE_PORT } from './types/server-settings.ts';
-
-/** Which transitions of the pod charts are logged: each one, or in one line the way from one settled state to the next. */
-export type StateLog = 'transitions' | 'ways';
 
 const NO_CERTIFICATES = { client: undefined, serving: undefined };
 
@@ -177,13 +175,8 @@ async function withReportedAddresses(config: StateletConfig): Promise<StateletCo
 /** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
 async function withStateLog({ logger, inspect, stateLog }: DaemonDeps): Promise<Inspect | undefined> {
   if (stateLog === undefined) return inspect;
-  const { transitionLog, wayLog } = await import('./actors/pods/state-log.ts');
-  const log = stateLog === 'ways' ? wayLog(logger) : transitionLog(logger);
-  const others = toObserver(inspect);
-  return (event) => {
-    log(event);
-    others.next?.(event);
-  };
+  const { loggedBefore } = await import('./actors/pods/state-log.ts');
+  return loggedBefore(stateLog, logger, inspect);
 }
 
 interface AgentDeps extends DaemonDeps {

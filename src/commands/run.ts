@@ -4,7 +4,7 @@ import { createLogger, isForPeople, levelOf } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
-import { type Daemon, type DaemonDeps, startDaemon, type StateLog } from '../daemon.ts';
+import { type Daemon, type DaemonDeps, startDaemon } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
@@ -96,7 +96,7 @@ function inspectedNames({ inspectOnly, nodeName }: StateletConfig): readonly str
 }
 
 /** At debug level each transition is logged; in text, the way of each pod; in JSON nothing, which costs nothing. */
-function stateLogOf(logger: Logger, forPeople: boolean): StateLog | undefined {
+function stateLogOf(logger: Logger, forPeople: boolean): DaemonDeps['stateLog'] {
   if (logger.isLevelEnabled('debug')) return 'transitions';
   return forPeople ? 'ways' : undefined;
 }

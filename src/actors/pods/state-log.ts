@@ -2,12 +2,29 @@
  * Log lines about the states of pods. With debug logging each transition is a line; else each way from one state of rest to another is
  * a line: `Syncing.Working → Syncing.Settled`.
  */
-import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
+import { type ActorOptions, type AnyActorLogic, type AnyActorRef, toObserver } from 'xstate';
+import type { InspectionEvent, Subscription } from 'xstate';
 import type { PodSnapshot } from './pod-registry.ts';
 import { stateName } from './served-pods.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 
 export type Inspect = (event: InspectionEvent) => void;
+/** Which transitions of the pod charts are logged: each one, or in one line the way from one settled state to the next. */
+export type StateLog = 'transitions' | 'ways';
+
+/** Logs each inspection event before it is passed on. */
+export function loggedBefore(
+  which: StateLog,
+  logger: Logger,
+  next: ActorOptions<AnyActorLogic>['inspect'],
+): Inspect {
+  const log = which === 'ways' ? wayLog(logger) : transitionLog(logger);
+  const others = toObserver(next);
+  return (event) => {
+    log(event);
+    others.next?.(event);
+  };
+}
 
 export function transitionLog(logger: Logger): Inspect {
   const states = new WeakMap<object, string>();
