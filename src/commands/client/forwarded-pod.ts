@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
-import { openSpdy } from './spdy-request.ts';
+import { openSpdy, wordsOf } from './spdy-request.ts';
 
 const PROTOCOL = 'portforward.k8s.io';
 /** A client that does not read stops all that share its SPDY connection. More connections let fewer share one. */
@@ -97,14 +96,11 @@ export class ForwardedPod {
     const errors = spdy.open(new Map([['streamtype', 'error'], ...common]));
     errors.end();
     const data = spdy.open(new Map([['streamtype', 'data'], ...common]));
-    text(errors).then(
-      (problem) => {
-        if (problem === '') return;
-        onProblem(problem.trim());
-        socket.destroy();
-      },
-      () => undefined,
-    );
+    void wordsOf(errors).then((problem) => {
+      if (problem === '') return;
+      onProblem(problem.trim());
+      socket.destroy();
+    });
     socket.pipe(data);
     data.pipe(socket);
     data.once('close', () => socket.destroySoon());

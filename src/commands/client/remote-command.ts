@@ -1,12 +1,11 @@
 /** The streams of a command in a container, or of a container's main process, over SPDY (`v4.channel.k8s.io`). */
 import type { Readable, Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { finished, pipeline } from 'node:stream/promises';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
-import { openSpdy } from './spdy-request.ts';
+import { openSpdy, wordsOf } from './spdy-request.ts';
 import type { Terminal } from './own-terminal.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
@@ -52,7 +51,7 @@ async function carry(
   { stdin, stdout, stderr, tty, terminal }: LocalStreams,
 ): Promise<number> {
   const open = (type: string): SpdyStream => spdy.open(new Map([['streamtype', type]]));
-  const result = text(open('error')).catch(() => '');
+  const result = wordsOf(open('error'));
   const remoteStdin = stdin && open('stdin');
   const outputs = [copied(open('stdout'), stdout)];
   if (!tty) outputs.push(copied(open('stderr'), stderr));

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type ApiFault, ApiFaultProxy } from '../../support/api/fault-proxy.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
-import { containerStatus, NODE_NAME } from '../../support/daemon.ts';
+import { containerStatus, NODE_NAME, stateOf } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 describeOnCluster('an API server with faults', (cluster) => {
@@ -37,7 +37,9 @@ describeOnCluster('an API server with faults', (cluster) => {
     const ending = await cluster.podIsReady('ending');
     const fault = begin();
     await cluster.bed.exec(ending, ['touch', '/go']);
-    await waitFor(async () => (await seen('ending'))?.status?.phase === 'Succeeded', { what: 'its end' });
+    // Until it is over, its status may still change: its sandbox ends after its containers.
+    const isOver = async () => stateOf((await seen('ending'))!) === 'Terminated.Finished';
+    await waitFor(isOver, { what: 'its end' });
     await fault.wasHit();
     const status = { method: 'PATCH', path: /pods\/ending\/status/u };
     const soFar = proxy.seen(status).length;
