@@ -17,6 +17,9 @@ const NS_PER_MS = 1e6;
 /** The waits between looks at the state after an event. It usually follows within 15 ms; a busy runtime takes seconds. */
 const LOOKS_AFTER_MS = [10, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120];
 
+/** The waits before looks for what is not known: it may be no pod at all. */
+const LOOKS_FOR_UNKNOWN_MS = [0, 20, 80, 320, 1280];
+
 const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = {
   CONTAINER_CREATED: 'CONTAINER_CREATED_EVENT',
   CONTAINER_RUNNING: 'CONTAINER_STARTED_EVENT',
@@ -50,7 +53,7 @@ export class RuntimeEvents {
     const { index } = context;
     const hints = new Hints({
       podOf: (id) => index.podOf(id),
-      lookUp: (id) => this.#lookUp(id),
+      lookUp: (id) => this.#lookUp(id, signal),
       whenShown: ({ id, type }) =>
         type === 'CONTAINER_DELETED_EVENT'
           ? this.#whenShownAsGone(id, signal)
@@ -65,17 +68,29 @@ export class RuntimeEvents {
     await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn }, signal);
   }
 
-  /** If a creating call of this client is under way, its answer may tell the pod. */
-  async #lookUp(id: string): Promise<PodSandboxMetadata | undefined> {
-    const { context, listPodSandbox, listContainers } = this.#options;
-    const { index, ownCalls } = context;
+  /**
+   * If a creating call of this client is under way, its answer may tell the pod. What another client creates starts before the runtime
+   * shows it.
+   */
+  async #lookUp(id: string, signal: AbortSignal): Promise<PodSandboxMetadata | undefined> {
+    const { index, ownCalls } = this.#options.context;
     for (let next = ownCalls.nextCreated(); next !== undefined; next = ownCalls.nextCreated()) {
       await next;
       if (index.podOf(id) !== undefined) return index.podOf(id);
     }
+    for (const delayMs of LOOKS_FOR_UNKNOWN_MS) {
+      await delay(delayMs, undefined, { signal, ref: false });
+      const pod = await this.#listed(id);
+      if (pod !== undefined) return pod;
+    }
+    return undefined;
+  }
+
+  async #listed(id: string): Promise<PodSandboxMetadata | undefined> {
+    const { context, listPodSandbox, listContainers } = this.#options;
     const [container] = await listContainers({ id });
     await listPodSandbox({ id: container?.podSandboxId ?? id });
-    return index.podOf(id);
+    return context.index.podOf(id);
   }
 
   /** If a call of this client ends the container, there is no wait: the pod is read when that call returns. */
