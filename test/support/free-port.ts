@@ -1,12 +1,32 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port of 127.0.0.1 that is free now, for a server that cannot be told to take any. */
+/**
+ * Below the ports that the kernel takes for outgoing connections: else one of these may take the port before the server does. By
+ * chance, so that test files that run at the same moment rarely choose the same.
+ */
+const [FIRST, LAST] = [15_000, 32_000];
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that is free now, for a server that cannot be told to take any. No port is given twice. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    const port = randomInt(FIRST, LAST);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

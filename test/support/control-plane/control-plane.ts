@@ -4,10 +4,8 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -21,6 +19,7 @@ import {
   type Places,
   schedulerFlags,
 } from './programs.ts';
+import { freePort } from '../free-port.ts';
 import { waitFor } from '../wait-for.ts';
 
 const run = promisify(execFile);
@@ -233,20 +232,17 @@ export async function createPlaces(): Promise<Places> {
   const dir = mkdtempSync(join(tmpdir(), 'statelet-control-plane-'));
   const pki = join(dir, 'pki');
   mkdirSync(pki);
-  const [etcd, etcdPeers, apiServer, controllerManager, scheduler] = await freePorts();
-  const ports = { etcd, etcdPeers, apiServer, controllerManager, scheduler };
+  const ports = {
+    etcd: await freePort(),
+    etcdPeers: await freePort(),
+    apiServer: await freePort(),
+    controllerManager: await freePort(),
+    scheduler: await freePort(),
+  };
   // Random, so that control planes that start at the same moment rarely choose the same.
   const [third = 0, fourth = 0] = randomBytes(2);
   const nodeIp = `10.99.${1 + (third % 250)}.${1 + (fourth % 250)}`;
   return { dir, ca: new CertificateAuthority(pki), nodeIp, ports };
-}
-
-async function freePorts(): Promise<[number, number, number, number, number]> {
-  const servers = [1, 2, 3, 4, 5].map(() => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports as [number, number, number, number, number];
 }
 
 async function isListening(port: number): Promise<boolean> {
