@@ -1,14 +1,16 @@
 /** The pods as `statelet run --live` shows them. */
 import { podSummary } from '../policies/status/pod-table.ts';
+import type { CoreEvent } from '../types/kubernetes.ts';
 import type { LivePod, ServedPod } from '../types/served-pod.ts';
 import { servedPods } from './pods/served-pods.ts';
-import { whyOfPod, type WhySources } from './why-facts.ts';
+import { whyOfEntry, type WhySources } from './why-facts.ts';
 
 /** A pod that does not just run has with it what it does, as `statelet why` says it. */
 export function livePods(sources: WhySources): readonly LivePod[] {
   const { supervisor, statusManager } = sources.agent;
+  const events = Map.groupBy(sources.events(), ({ involvedObject: { uid = '' } }) => uid);
   return Array.from(servedPods(supervisor.registry, statusManager), (served) => {
-    const why = isFine(served) ? undefined : whyOf(sources, served);
+    const why = isFine(served) ? undefined : whyOf(sources, served, events.get(served.pod.metadata.uid));
     return { ...served, ...(why !== undefined && { why }) };
   });
 }
@@ -21,8 +23,13 @@ function isFine({ pod, status, state }: ServedPod): boolean {
 }
 
 /** Without the name of the pod. */
-function whyOf(sources: WhySources, { pod }: ServedPod): string | undefined {
-  const why = whyOfPod(sources, pod.metadata.namespace, pod.metadata.name);
+function whyOf(
+  sources: WhySources,
+  { pod }: ServedPod,
+  events: readonly CoreEvent[] = [],
+): string | undefined {
+  const entry = sources.agent.supervisor.registry.get(pod.metadata.uid);
+  const why = entry && whyOfEntry(sources, entry, events);
   const [sentence] = why?.sentences ?? [];
   const subject = `${why?.subject ?? ''} `;
   return sentence?.startsWith(subject) === true ? sentence.slice(subject.length) : sentence;
