@@ -1,6 +1,6 @@
 /**
  * The transitions of all actors of a system, for the flight recorder and the page. Without a listener nothing is inspected and
- * nothing costs. Nothing is read from events but their types: events hold pods with the values of their environment.
+ * nothing costs.
  *
  * Each transition is told after its actions have run. One that an action caused in another actor comes before it.
  */
@@ -12,12 +12,12 @@ import type {
   Subscription,
 } from 'xstate';
 import type { Clock } from '../types/clock.ts';
-import type { TransitionKind, TransitionListener } from '../types/transition.ts';
+import type { ActorSnapshot, ActorStep, TransitionKind, TransitionListener } from '../types/transition.ts';
 
 type StateValue = string | { readonly [state: string]: StateValue };
 
 /** What is read of the snapshot of a machine. */
-interface SeenSnapshot {
+interface SeenSnapshot extends ActorSnapshot {
   readonly value: StateValue;
   readonly machine: { readonly id: string };
   readonly _nodes: readonly AnyStateNode[];
@@ -70,7 +70,7 @@ export class TransitionFeed {
     if (event.type === '@xstate.microstep') {
       if (event._transitions.length > 0) this.#step(event);
     } else if (event.type === '@xstate.event' && event.event.type.startsWith(ERROR_OF_CHILD)) {
-      this.#fail(event.sourceRef);
+      this.#fail(event.sourceRef, event.event);
     }
   }
 
@@ -87,11 +87,11 @@ export class TransitionFeed {
       // Types with ids are never seen again once the actor has gone.
       if (!OF_CHILD.test(event.type)) known.push(match);
     }
-    if (match.kind !== undefined) this.#tell(match.kind, actorRef);
+    if (match.kind !== undefined) this.#tell(match.kind, actorRef, { event, before, after });
   }
 
   /** An error in a guard or an action has ended the actor: there is no step to tell of. */
-  #fail(actor: Actor | undefined): void {
+  #fail(actor: Actor | undefined, event: ActorStep['event']): void {
     if (actor === undefined) return;
     const before = this.#before(actor);
     if (!('machine' in before)) return;
@@ -103,7 +103,7 @@ export class TransitionFeed {
       to: 'error',
       actions: [],
     };
-    this.#tell(kind, actor);
+    this.#tell(kind, actor, { event, before, after: before });
   }
 
   #before(actor: Actor): SeenSnapshot {
@@ -121,10 +121,10 @@ export class TransitionFeed {
     return none;
   }
 
-  #tell(kind: TransitionKind, actor: Actor): void {
+  #tell(kind: TransitionKind, actor: Actor, step: ActorStep): void {
     const { id } = actor as AnyActorRef;
     const atMs = this.#clock.now();
-    for (const listener of this.#listeners) listener(kind, id, atMs);
+    for (const listener of this.#listeners) listener(kind, id, atMs, step);
   }
 }
 

@@ -15,9 +15,28 @@ export interface Transition {
   readonly guard?: string;
   /** The named actions that ran, those that only change the context too. */
   readonly actions: readonly string[];
+  /** What the event said beside its type, without what is secret. Only the flight recorder has it, and not of every event. */
+  readonly data?: Readonly<Record<string, unknown>>;
 }
 
 /** What is the same of many transitions. Equal ones are mostly one object, so that what is derived from it can be kept. */
-export type TransitionKind = Omit<Transition, 'atMs' | 'actor'>;
+export type TransitionKind = Omit<Transition, 'atMs' | 'actor' | 'data'>;
 
-export type TransitionListener = (kind: TransitionKind, actor: string, atMs: number) => void;
+/** Of an actor, before or after a step. */
+export interface ActorSnapshot {
+  readonly value: unknown;
+  readonly context: unknown;
+}
+
+/**
+ * What a transition was made of. Events and contexts hold pods with the values of their environment: a listener keeps and sends nothing
+ * of them that is not redacted.
+ */
+export interface ActorStep {
+  /** With what it says beside its type. */
+  readonly event: { readonly type: string };
+  readonly before: ActorSnapshot;
+  readonly after: ActorSnapshot;
+}
+
+export type TransitionListener = (kind: TransitionKind, actor: string, atMs: number, step: ActorStep) => void;
