@@ -169,8 +169,8 @@ function howToRun(): Flags {
       ),
       flag(
         '--inspect [HOST:PORT]',
-        `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port})`,
-        endpoint(inspect.port),
+        `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port}); with NAMESPACE/POD in its place those of one pod`,
+        inspected(inspect.port),
       ),
       flag(
         '--ui [HOST:PORT]',
@@ -309,7 +309,14 @@ export function endpoint(defaultPort: number) {
   };
 }
 
-/** A namespace is needed: `web` alone could be meant for `--inspect`. */
+/** An address never has a slash. */
+function inspected(defaultPort: number) {
+  const address = endpoint(defaultPort);
+  return (value: string): Endpoint | InspectedPod =>
+    value.includes('/') ? inspectedPod(value) : address(value);
+}
+
+/** A namespace is needed: `--inspect web` names a host. */
 function inspectedPod(value: string): InspectedPod {
   const [, namespace, name] = /^([-a-z0-9]+)\/([-.a-z0-9]+)$/u.exec(value) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };

@@ -102,8 +102,8 @@ export interface RunFlags {
   readonly healthzPort?: number | 'auto';
   readonly exitWithPods?: boolean;
   readonly live?: boolean;
-  /** true: at the default address. */
-  readonly inspect?: Endpoint | true;
+  /** true: at the default address, as with the name of a pod. */
+  readonly inspect?: Endpoint | InspectedPod | true;
   /** In bytes. */
   readonly flightRecorderSize?: number;
   /** true: at the default address. */
@@ -203,10 +203,9 @@ export function resolveConfig(
 
 function inspection({ inspect, inspectOnly }: RunFlags): Pick<StateletConfig, 'inspect' | 'inspectOnly'> {
   if (inspect === undefined && inspectOnly === undefined) return {};
-  return {
-    inspect: inspect === undefined || inspect === true ? DEFAULTS.inspect : inspect,
-    ...(inspectOnly && { inspectOnly }),
-  };
+  const hasAddress = typeof inspect === 'object' && 'port' in inspect;
+  const pod = inspectOnly ?? (typeof inspect === 'object' && 'namespace' in inspect ? inspect : undefined);
+  return { inspect: hasAddress ? inspect : DEFAULTS.inspect, ...(pod && { inspectOnly: pod }) };
 }
 
 /** The default of `--root-dir`: a folder that this user may write. */

@@ -1,7 +1,14 @@
 /** The flags of the command line with their values, as `/flagz` shows them: what was given, else the default; without secrets. */
 import { goDuration } from '../policies/formats/duration.ts';
 import { shownURL } from '../policies/formats/shown-url.ts';
-import { DEFAULTS, EMBEDDED, type Endpoint, type RunFlags, type StateletConfig } from './config.ts';
+import {
+  DEFAULTS,
+  EMBEDDED,
+  type Endpoint,
+  type InspectedPod,
+  type RunFlags,
+  type StateletConfig,
+} from './config.ts';
 import { bytes, flagKey, type Setting } from './setting.ts';
 import { ALL_SETTINGS } from './shown-configuration.ts';
 
@@ -30,9 +37,9 @@ function ownFlags(flags: RunFlags): Texts {
     'pod-manifest-path': flags.podManifestPath,
     'manifest-url': flags.manifestUrl && shownURL(flags.manifestUrl),
     'manifest-url-header': headerNames(flags.manifestUrlHeader),
-    inspect: endpointText(flags.inspect, DEFAULTS.inspect),
+    inspect: inspectText(flags.inspect),
     ui: endpointText(flags.ui, DEFAULTS.ui),
-    'inspect-only': flags.inspectOnly && `${flags.inspectOnly.namespace}/${flags.inspectOnly.name}`,
+    'inspect-only': flags.inspectOnly && podText(flags.inspectOnly),
   };
   const numbers = {
     'max-pods': flags.maxPods ?? DEFAULTS.maxPods,
@@ -55,6 +62,15 @@ function ownFlags(flags: RunFlags): Texts {
     live: String(flags.live ?? false),
     'exit-with-pods': String(flags.exitWithPods ?? false),
   };
+}
+
+function inspectText(inspect: RunFlags['inspect']): string | undefined {
+  if (typeof inspect === 'object' && 'namespace' in inspect) return podText(inspect);
+  return endpointText(inspect, DEFAULTS.inspect);
+}
+
+function podText({ namespace, name }: InspectedPod): string {
+  return `${namespace}/${name}`;
 }
 
 /** A URL without its password. */

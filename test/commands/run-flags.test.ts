@@ -98,6 +98,12 @@ test.each([
   expect(() => parse(flag, value)).toThrow(message);
 });
 
+test('--inspect takes an address, or a pod with its namespace', () => {
+  expect(parse('--inspect', '[::1]:8')).toEqual({ inspect: { host: '::1', port: 8 } });
+  expect(parse('--inspect', 'default/web.1')).toEqual({ inspect: { namespace: 'default', name: 'web.1' } });
+  expect(() => parse('--inspect=default/')).toThrow(/NAMESPACE\/POD/u);
+});
+
 test('--inspect-only takes a pod with its namespace', () => {
   expect(parse('--inspect-only', 'default/web.1')).toEqual({
     inspectOnly: { namespace: 'default', name: 'web.1' },

@@ -150,6 +150,8 @@ test('a pod that is inspected alone is inspected at the default address, or at t
   });
   const inspect = { host: '::1', port: 1 };
   expect(resolved({ inspectOnly, inspect })).toMatchObject({ inspectOnly, inspect });
+  const { given, ...alone } = resolved({ inspect: inspectOnly });
+  expect({ ...alone, given: { ...given, flags: { inspectOnly } } }).toEqual(resolved({ inspectOnly }));
 });
 
 test('zero and empty mean the default, as with the kubelet', () => {

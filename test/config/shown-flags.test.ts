@@ -50,6 +50,7 @@ test('values are written as Go writes those of its flags', () => {
     'exit-with-pods': 'true',
   });
   expect(shown({ inspect: true }).inspect).toBe('127.0.0.1:10247');
+  expect(shown({ inspect: { namespace: 'default', name: 'web' } }).inspect).toBe('default/web');
 });
 
 test('shows no password of the URL of manifests, and no value of its headers', () => {
