@@ -30,6 +30,19 @@ const HOUSE = {
       'pod-sources.ts',
     ]),
   },
+  daemon: {
+    rooms: [
+      'machines',
+      'policies',
+      'runtime',
+      'cluster',
+      'plugins',
+      'actors',
+      'sources',
+      'server',
+      'system',
+    ].concat(['config', 'open-node.ts', 'pod-sources.ts']),
+  },
   commands: {
     rooms: [
       'server',
@@ -44,17 +57,7 @@ const HOUSE = {
     ],
   },
 };
-const ROOMS = [
-  ...Object.keys(HOUSE),
-  'daemon.ts',
-  'join-cluster.ts',
-  'main.ts',
-  'open-eviction-plugins.ts',
-  'open-node-ports.ts',
-  'open-node.ts',
-  'pod-sources.ts',
-  'serve-node.ts',
-];
+const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
 
 const IMPURE_GLOBALS = ['performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].concat([
   'process',

@@ -1,6 +1,7 @@
 /** Opens the node that a configuration describes, and says what its agent is made from: for the daemon and for run-once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NodeAgent, NodeAgentOptions } from './actors/node-agent.ts';
+import type { NodeAgent } from './actors/node-agent.ts';
+import type { NodeAgentOptions } from './actors/node/node-agent-options.ts';
 import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';

@@ -6,6 +6,7 @@ const STARTS = 'src/actors/start/pod-starts.ts';
 const NAMES = 'src/actors/start/name-arbiter.ts';
 const RETIREMENT = 'src/actors/pods/pod-retirement.ts';
 const EFFECTS = 'src/actors/pods/pod-effects.ts';
+const CLEANUPS = 'src/actors/loop/pod-cleanups.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
 const WORK_QUEUE = 'src/system/work-queue.ts';
 const PLEG = 'src/runtime/pleg/pleg.ts';
@@ -73,15 +74,15 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'orphans-not-killed',
     breaks: 'Pods that run when the agent starts, and are not wanted, are left running (I10)',
-    file: SUPERVISOR,
-    find: `    for (const pod of plan.killRuntimePods) this.#delivery.killRuntimePod(pod);`,
+    file: CLEANUPS,
+    find: `    for (const pod of plan.killRuntimePods) delivery.killRuntimePod(pod);`,
     replace: ``,
   },
   {
     name: 'orphans-not-removed',
     breaks: 'Ended pods that are not wanted are left in the runtime (I10)',
-    file: SUPERVISOR,
-    find: `    for (const pod of plan.removeRuntimePods) void this.#retirement.removeFromRuntime(pod);`,
+    file: CLEANUPS,
+    find: `    for (const pod of plan.removeRuntimePods) void retirement.removeFromRuntime(pod);`,
     replace: ``,
   },
   {

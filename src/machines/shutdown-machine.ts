@@ -34,7 +34,7 @@ export type ShutdownEvent =
 /** What other parts may ask: whether the node shuts down, so that it is not ready and takes no pods. */
 export type ShutdownTag = 'shuttingDown';
 
-const ask = asksOf('shutdown', 'src/actors/node-shutdown.ts');
+const ask = asksOf('shutdown', 'src/actors/node/node-shutdown.ts');
 
 const CANCELLED = { actions: ['forgetGroups', 'reportCancelled'], target: '#shutdown.Watching' } as const;
 

@@ -3,7 +3,8 @@ import { constants, mkdir, mkdtemp, open as openFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
-import { NodeAgent, type NodeAgentOptions } from '../../src/actors/node-agent.ts';
+import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { NodeAgentOptions } from '../../src/actors/node/node-agent-options.ts';
 import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
 import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';

@@ -1,4 +1,4 @@
-import { NodeShutdown } from '../../src/actors/node-shutdown.ts';
+import { NodeShutdown } from '../../src/actors/node/node-shutdown.ts';
 import { groupByPriority } from '../../src/policies/shutdown/shutdown-groups.ts';
 import { NODE_SHUTTING_DOWN, REJECTED_BY_SHUTDOWN } from '../../src/policies/shutdown/shutdown-kill.ts';
 import {

@@ -29,6 +29,12 @@ export class PodRetirement {
     this.#options = options;
   }
 
+  /** No source wants the pod any more. */
+  endUnwanted(uid: string): void {
+    this.#options.registry.kill(uid);
+    this.retireIfDue(uid);
+  }
+
   /** Does not wait for the next housekeeping. */
   retireIfDue(uid: string): void {
     const snapshot = this.#options.registry.get(uid)?.actor.getSnapshot();

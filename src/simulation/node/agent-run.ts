@@ -2,7 +2,8 @@
 import { map, type Observable, Subject, takeUntil } from 'rxjs';
 import { eventFanOut } from '../../actors/cluster/event-fan-out.ts';
 import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
-import { NodeAgent, type NodeAgentOptions } from '../../actors/node-agent.ts';
+import { NodeAgent } from '../../actors/node-agent.ts';
+import type { NodeAgentOptions } from '../../actors/node/node-agent-options.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';

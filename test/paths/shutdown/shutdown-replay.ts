@@ -1,7 +1,7 @@
 /** Replays steps against the production actor, and checks after each what the actor has done in it. */
 import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import { NodeShutdown } from '../../../src/actors/node-shutdown.ts';
+import { NodeShutdown } from '../../../src/actors/node/node-shutdown.ts';
 import type { shutdownMachine } from '../../../src/machines/shutdown-machine.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

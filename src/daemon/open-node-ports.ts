@@ -1,16 +1,16 @@
 /** Opens the ports of a node for its cluster and for everyone. Loaded only where one is wanted. */
 import { join } from 'node:path';
-import { makeSelfSigned, selfSignedFiles } from './cluster/credentials/self-signed-store.ts';
-import { reviewAccess } from './cluster/reviews/access-review.ts';
-import { reviewToken } from './cluster/reviews/token-review.ts';
-import type { StateletConfig } from './config/config.ts';
-import { securePort } from './config/node-ports.ts';
+import { makeSelfSigned, selfSignedFiles } from '../cluster/credentials/self-signed-store.ts';
+import { reviewAccess } from '../cluster/reviews/access-review.ts';
+import { reviewToken } from '../cluster/reviews/token-review.ts';
+import type { StateletConfig } from '../config/config.ts';
+import { securePort } from '../config/node-ports.ts';
 import type { Cluster } from './join-cluster.ts';
-import { NodeServer, type NodeServerOptions, type Reviews } from './server/node/node-server.ts';
-import { pairOfFiles } from './server/node/tls-material.ts';
-import type { Route } from './server/routes/route.ts';
-import { systemClock } from './system/system-clock.ts';
-import type { Logger } from './types/logger.ts';
+import { NodeServer, type NodeServerOptions, type Reviews } from '../server/node/node-server.ts';
+import { pairOfFiles } from '../server/node/tls-material.ts';
+import type { Route } from '../server/routes/route.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { Logger } from '../types/logger.ts';
 
 export interface NodePorts {
   readonly config: StateletConfig;

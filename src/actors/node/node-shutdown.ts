@@ -1,15 +1,15 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
 import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
-import { shutdownMachine, type ShutdownEvent } from '../machines/shutdown-machine.ts';
-import { groupByPriority, type ShutdownGroup } from '../policies/shutdown/shutdown-groups.ts';
-import { shutdownKill } from '../policies/shutdown/shutdown-kill.ts';
-import type { KillPodOptions } from '../policies/sync/pod-termination.ts';
-import { Timer } from '../system/timer.ts';
-import type { Clock } from '../types/clock.ts';
-import type { NodeEventRecorder } from '../types/event-recorder.ts';
-import type { Pod, PodPhase } from '../types/kubernetes.ts';
-import { type Logger, podFields } from '../types/logger.ts';
-import type { ShutdownPeriod } from '../types/shutdown-settings.ts';
+import { shutdownMachine, type ShutdownEvent } from '../../machines/shutdown-machine.ts';
+import { groupByPriority, type ShutdownGroup } from '../../policies/shutdown/shutdown-groups.ts';
+import { shutdownKill } from '../../policies/shutdown/shutdown-kill.ts';
+import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
+import type { Pod, PodPhase } from '../../types/kubernetes.ts';
+import { type Logger, podFields } from '../../types/logger.ts';
+import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
 
 export interface NodeShutdownOptions {
   /** By rising priority. */

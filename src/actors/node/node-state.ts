@@ -1,17 +1,17 @@
 /** What the agent knows of its node: whether it is healthy, and what admission, the status of the node and its pods ask of it. */
-import { withNodeObject } from '../policies/node/node-object-facts.ts';
-import { hostIPsOf } from '../policies/node-status/host-ips.ts';
-import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
-import type { Pleg } from '../runtime/pleg/pleg.ts';
-import type { RuntimeState } from '../runtime/pleg/runtime-state.ts';
-import type { Clock } from '../types/clock.ts';
-import type { Node } from '../types/kubernetes.ts';
-import type { NodeFacts, OwnNodeFacts } from '../types/node-facts.ts';
-import type { ClusterParts } from './cluster/cluster-parts.ts';
-import type { EvictionManager } from './eviction/eviction-manager.ts';
+import { withNodeObject } from '../../policies/node/node-object-facts.ts';
+import { hostIPsOf } from '../../policies/node-status/host-ips.ts';
+import type { NodeHealth } from '../../policies/node-status/ready-problems.ts';
+import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import type { RuntimeState } from '../../runtime/pleg/runtime-state.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Node } from '../../types/kubernetes.ts';
+import type { NodeFacts, OwnNodeFacts } from '../../types/node-facts.ts';
+import type { ClusterParts } from '../cluster/cluster-parts.ts';
+import type { EvictionManager } from '../eviction/eviction-manager.ts';
 import type { NodeShutdown } from './node-shutdown.ts';
-import type { StandingConditions } from './plugins/plugin-parts.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { StandingConditions } from '../plugins/plugin-parts.ts';
+import type { Supervisor } from '../supervisor.ts';
 
 /** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
 const LOOP_STUCK_MIN_MS = 5 * 60_000;

@@ -1,12 +1,12 @@
 /** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
-import type { NodeAgent } from './actors/node-agent.ts';
-import { whyOfNode, whyOfPod } from './actors/why-facts.ts';
-import { servedPod } from './actors/pods/served-pods.ts';
-import { fullName } from './policies/pod/pod-kinds.ts';
-import type { RecentEvents } from './server/recent-events.ts';
-import { ownerRoutes } from './server/routes/owner-routes.ts';
-import type { Route } from './server/routes/route.ts';
-import type { Clock } from './types/clock.ts';
+import type { NodeAgent } from '../actors/node-agent.ts';
+import { whyOfNode, whyOfPod } from '../actors/why-facts.ts';
+import { servedPod } from '../actors/pods/served-pods.ts';
+import { fullName } from '../policies/pod/pod-kinds.ts';
+import type { RecentEvents } from '../server/recent-events.ts';
+import { ownerRoutes } from '../server/routes/owner-routes.ts';
+import type { Route } from '../server/routes/route.ts';
+import type { Clock } from '../types/clock.ts';
 
 export function routesOfOwner(agent: NodeAgent, events: RecentEvents, clock: Clock): readonly Route[] {
   const { supervisor, statusManager } = agent;

@@ -1,14 +1,14 @@
 /** The page of a daemon: at the socket of its root folder, and with `--ui` at a port. Its code is loaded when it is first asked for. */
 import { type ActorOptions, type AnyActorLogic, toObserver } from 'xstate';
-import type { NodeAgent } from './actors/node-agent.ts';
-import type { KnownActors } from './actors/page/known-actors.ts';
-import type { Endpoint } from './config/config.ts';
-import type { RecentEvents } from './server/recent-events.ts';
-import type { Route } from './server/routes/route.ts';
-import type { PageServer } from './server/ui/page-server.ts';
-import type { PageSource } from './server/ui/page-source.ts';
-import { systemClock } from './system/system-clock.ts';
-import type { Logger } from './types/logger.ts';
+import type { NodeAgent } from '../actors/node-agent.ts';
+import type { KnownActors } from '../actors/page/known-actors.ts';
+import type { Endpoint } from '../config/config.ts';
+import type { RecentEvents } from '../server/recent-events.ts';
+import type { Route } from '../server/routes/route.ts';
+import type { PageServer } from '../server/ui/page-server.ts';
+import type { PageSource } from '../server/ui/page-source.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { Logger } from '../types/logger.ts';
 
 type Inspect = NonNullable<ActorOptions<AnyActorLogic>['inspect']>;
 
@@ -29,7 +29,7 @@ export class DaemonPage {
   /** `endpoint`: of `--ui`. */
   static async prepare(endpoint: Endpoint | undefined, logger: Logger): Promise<DaemonPage> {
     if (endpoint === undefined) return new DaemonPage(endpoint, logger, undefined);
-    const { KnownActors } = await import('./actors/page/known-actors.ts');
+    const { KnownActors } = await import('../actors/page/known-actors.ts');
     return new DaemonPage(endpoint, logger, new KnownActors());
   }
 
@@ -45,14 +45,14 @@ export class DaemonPage {
   }
 
   async routes(agent: NodeAgent, events: RecentEvents): Promise<readonly Route[]> {
-    const { pageRoutes } = await import('./server/ui/page-routes.ts');
+    const { pageRoutes } = await import('../server/ui/page-routes.ts');
     return pageRoutes(() => this.#sourceOf(agent, events));
   }
 
   /** Rejects with `FailedPrecondition` when the port cannot be bound. */
   async open(agent: NodeAgent, events: RecentEvents): Promise<void> {
     if (this.#endpoint === undefined) return;
-    const { startPageServer } = await import('./server/ui/page-server.ts');
+    const { startPageServer } = await import('../server/ui/page-server.ts');
     const routes = await this.routes(agent, events);
     const logger = this.#logger;
     this.#server = await startPageServer({ ...this.#endpoint, routes, flag: '--ui=HOST:PORT', logger });

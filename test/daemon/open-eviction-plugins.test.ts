@@ -3,17 +3,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { resolveConfig, type RunFlags } from '../src/config/config.ts';
-import { type Daemon, startDaemon } from '../src/daemon.ts';
+import { resolveConfig, type RunFlags } from '../../src/config/config.ts';
+import { type Daemon, startDaemon } from '../../src/daemon.ts';
 import {
   type EvictionPluginDefinition,
   type RunningEvictionPlugin,
   startEvictionPlugin,
-} from '../src/eviction-plugin-kit/eviction-plugin-kit.ts';
-import type { EvictionExplanation } from '../src/policies/eviction/explanation.ts';
-import type { PluginsExplanation } from '../src/policies/eviction-plugins/plugins-explanation.ts';
-import type { Pod } from '../src/types/kubernetes.ts';
-import { waitFor } from './support/wait-for.ts';
+} from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
+import type { EvictionExplanation } from '../../src/policies/eviction/explanation.ts';
+import type { PluginsExplanation } from '../../src/policies/eviction-plugins/plugins-explanation.ts';
+import type { Pod } from '../../src/types/kubernetes.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const nothing = () => undefined;
 const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };

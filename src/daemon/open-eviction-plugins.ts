@@ -1,18 +1,18 @@
 /** Puts together what a node needs of eviction plugins. Loaded only where they are enabled. */
-import type { AgentCore } from './actors/cluster/cluster-parts.ts';
-import { ConditionTaints } from './actors/plugins/condition-taints.ts';
-import { Plugins } from './actors/plugins/plugin-directory.ts';
-import { PluginManager } from './actors/plugins/plugin-manager.ts';
-import type { NodePlugins } from './actors/plugins/plugin-parts.ts';
-import { PluginPodKills } from './actors/plugins/plugin-pod-kills.ts';
-import type { StateletConfig } from './config/config.ts';
+import type { AgentCore } from '../actors/cluster/cluster-parts.ts';
+import { ConditionTaints } from '../actors/plugins/condition-taints.ts';
+import { Plugins } from '../actors/plugins/plugin-directory.ts';
+import { PluginManager } from '../actors/plugins/plugin-manager.ts';
+import type { NodePlugins } from '../actors/plugins/plugin-parts.ts';
+import { PluginPodKills } from '../actors/plugins/plugin-pod-kills.ts';
+import type { StateletConfig } from '../config/config.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
-import { builtInPlugins } from './plugins/built-in/built-in-plugins.ts';
-import { RemoteEvictionPlugin } from './plugins/eviction/remote-eviction-plugin.ts';
-import { registrationClient } from './plugins/protocol/registration-client.ts';
-import type { StatsProvider } from './runtime/stats/stats-provider.ts';
-import type { PluginMeasurements } from './types/measurements.ts';
-import type { OwnNodeFacts } from './types/node-facts.ts';
+import { builtInPlugins } from '../plugins/built-in/built-in-plugins.ts';
+import { RemoteEvictionPlugin } from '../plugins/eviction/remote-eviction-plugin.ts';
+import { registrationClient } from '../plugins/protocol/registration-client.ts';
+import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
+import type { PluginMeasurements } from '../types/measurements.ts';
+import type { OwnNodeFacts } from '../types/node-facts.ts';
 
 export interface EvictionPluginsDeps {
   readonly config: Pick<StateletConfig, 'nodeName' | 'evictionPlugins'>;

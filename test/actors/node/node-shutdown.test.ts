@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { NodeShutdown } from '../../src/actors/node-shutdown.ts';
-import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
-import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
-import type { Pod } from '../../src/types/kubernetes.ts';
-import { testPod } from '../support/pods.ts';
-import { recordingLogger } from '../support/recording-logger.ts';
+import { NodeShutdown } from '../../../src/actors/node/node-shutdown.ts';
+import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
+import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { testPod } from '../../support/pods.ts';
+import { recordingLogger } from '../../support/recording-logger.ts';
 
 const PERIODS = [
   { priority: 0, shutdownGracePeriodSeconds: 20 },

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { NodeState } from '../../src/actors/node-state.ts';
-import type { PressureCondition } from '../../src/policies/eviction/signals.ts';
-import type { Node } from '../../src/types/kubernetes.ts';
-import { ROOMY_NODE } from '../support/admission.ts';
+import { NodeState } from '../../../src/actors/node/node-state.ts';
+import type { PressureCondition } from '../../../src/policies/eviction/signals.ts';
+import type { Node } from '../../../src/types/kubernetes.ts';
+import { ROOMY_NODE } from '../../support/admission.ts';
 
 const MINUTE_MS = 60_000;
 const START = Date.UTC(2030, 0, 1);

@@ -1,12 +1,12 @@
 /** Puts together what the page shows. Loaded when a page is first opened, or with `--ui`. */
-import type { NodeAgent } from './actors/node-agent.ts';
-import { KnownActors } from './actors/page/known-actors.ts';
-import { PageFacts } from './actors/page/page-facts.ts';
-import { PageWatch } from './actors/page/page-watch.ts';
-import type { RecentEvents } from './server/recent-events.ts';
-import type { PageSource } from './server/ui/page-source.ts';
-import type { Clock } from './types/clock.ts';
-import { ownVersion } from './version.ts';
+import type { NodeAgent } from '../actors/node-agent.ts';
+import { KnownActors } from '../actors/page/known-actors.ts';
+import { PageFacts } from '../actors/page/page-facts.ts';
+import { PageWatch } from '../actors/page/page-watch.ts';
+import type { RecentEvents } from '../server/recent-events.ts';
+import type { PageSource } from '../server/ui/page-source.ts';
+import type { Clock } from '../types/clock.ts';
+import { ownVersion } from '../version.ts';
 
 export interface PageParts {
   readonly agent: NodeAgent;

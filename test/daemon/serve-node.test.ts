@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { nodeRoutes } from '../src/serve-node.ts';
-import type { NodeApi } from '../src/server/routes/node-api.ts';
+import { nodeRoutes } from '../../src/daemon/serve-node.ts';
+import type { NodeApi } from '../../src/server/routes/node-api.ts';
 
-const DOCUMENT = readFileSync(new URL('../docs/server.md', import.meta.url), 'utf8');
+const DOCUMENT = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8');
 
 /** `/run/:namespace/*` is `/run/NAMESPACE/*`. */
 function shown(path: string): string {

@@ -1,0 +1,87 @@
+/** Builds the agent of the daemon's node: with its sources of pods, its part in a cluster, eviction and plugins. */
+import { map, type Observable } from 'rxjs';
+import type { AgentCore } from '../actors/cluster/cluster-parts.ts';
+import type { EvictionParts } from '../actors/eviction/eviction-figures.ts';
+import { NodeAgent } from '../actors/node-agent.ts';
+import { EMBEDDED, type StateletConfig } from '../config/config.ts';
+import { evictionThresholds } from '../config/load-eviction-settings.ts';
+import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
+import { nodeAgentOptions } from '../open-node.ts';
+import { podSources } from '../pod-sources.ts';
+import { inBatches } from '../sources/config-batches.ts';
+import { channelEvent, podConfig, type PodSources } from '../sources/pod-config.ts';
+import { problemText } from '../sources/source.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { EventRecorder } from '../types/event-recorder.ts';
+import type { Logger } from '../types/logger.ts';
+import type { DaemonStats } from './daemon-stats.ts';
+import type { OwnParts } from './own-parts.ts';
+
+export interface DaemonAgentOptions {
+  readonly own: OwnParts;
+  readonly stats: DaemonStats;
+  readonly logger: Logger;
+}
+
+export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAgent {
+  const { config, parts, facts, recorder, cluster, counted, endedPods, askPlugins, inspect } = own;
+  const sources = {
+    ...podSources(config, { keepsLastGood: true }),
+    ...(cluster && { api: cluster.pods }),
+  };
+  const agent: NodeAgent = new NodeAgent({
+    ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
+    sources: Object.keys(sources),
+    configuration: configuration(sources, { recorder, logger }),
+    endedPods,
+    ...(inspect && { inspect }),
+    ...(counted && { measurements: counted }),
+    ...(cluster && {
+      cluster: (core: AgentCore) => cluster.join(core, facts),
+      objectChanges: cluster.objects.changes,
+    }),
+    ...(askPlugins && {
+      plugins: (core: AgentCore) =>
+        askPlugins(core, {
+          config,
+          nodeFacts: () => agent.nodeFacts(),
+          stats: () => stats.provider(),
+          ...(cluster && { cluster }),
+          ...(counted && { measurements: counted }),
+        }),
+    }),
+    eviction: {
+      configuration: evictionConfiguration(config),
+      stats: () => stats.provider(),
+    },
+  });
+  if (own.flightRecorder) agent.transitions.subscribe(own.flightRecorder.record);
+  return agent;
+}
+
+interface SourceSurroundings {
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+function configuration(
+  sources: PodSources,
+  { recorder, logger }: SourceSurroundings,
+): Observable<SupervisorEvent> {
+  return podConfig(sources, {
+    now: () => systemClock.now(),
+    recorder,
+    onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+  }).pipe(inBatches(), map(channelEvent));
+}
+
+/** The settings of eviction. Where pods have cgroups, these are limited to allocatable, and pods are evicted before that is used up. */
+function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
+  const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
+  return {
+    thresholds: evictionThresholds(config, hasCgroups ? ['pods'] : []),
+    pressureTransitionPeriodMs: config.evictionPressureTransitionPeriodMs,
+    maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
+    localStorageCapacityIsolation: config.localStorageCapacityIsolation,
+  };
+}

@@ -1,0 +1,106 @@
+/** All that a daemon serves: at the socket of its root folder, at the ports of its node, and its page. */
+import type { NodeAgent } from '../actors/node-agent.ts';
+import { servedPods } from '../actors/pods/served-pods.ts';
+import { opensPorts } from '../config/node-ports.ts';
+import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
+import { Endpoints } from '../server/endpoints.ts';
+import type { Route } from '../server/routes/route.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { Logger } from '../types/logger.ts';
+import { NODE_PORT } from '../types/server-settings.ts';
+import type { DaemonStats } from './daemon-stats.ts';
+import type { OpenNodePorts } from './open-node-ports.ts';
+import type { OwnParts } from './own-parts.ts';
+
+const NO_CERTIFICATES = { client: undefined, serving: undefined };
+
+export interface DaemonServerOptions {
+  readonly own: OwnParts;
+  readonly agent: NodeAgent;
+  readonly stats: DaemonStats;
+  readonly logger: Logger;
+  readonly setVerbosity: (level: number) => void;
+  readonly logsTransitions: boolean;
+}
+
+export class DaemonServer {
+  readonly #options: DaemonServerOptions;
+  #endpoints: Endpoints | undefined;
+  #ports: OpenNodePorts | undefined;
+  #nodeRoutes: Promise<readonly Route[]> | undefined;
+
+  constructor(options: DaemonServerOptions) {
+    this.#options = options;
+  }
+
+  /** Of the endpoints, as `host:port`; undefined when they are served at the socket alone. */
+  get address(): string | undefined {
+    return this.#endpoints?.address;
+  }
+
+  /** The socket, and the address of `--healthz` where there is one. */
+  async openEndpoints(): Promise<void> {
+    const { own, agent, stats, logger } = this.#options;
+    const { healthz, rootDir, nodeName } = own.config;
+    const { supervisor, statusManager } = agent;
+    const sources = {
+      health: () => agent.health(),
+      pods: () => servedPods(supervisor.registry, statusManager),
+      eviction: () => agent.explainEviction(),
+      summary: async (options: SummaryOptions) => (await stats.provider()).summary(options),
+    };
+    this.#endpoints = await Endpoints.open({
+      rootDir,
+      nodeName,
+      address: healthz,
+      sources,
+      nodeRoutes: async () => [...(await this.#routesOfOwner()), ...(await this.#routesOfNode())],
+      logger,
+    });
+  }
+
+  /** Opens the page of `--ui` and the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
+  async openPorts(): Promise<number> {
+    const { own, agent, logger } = this.#options;
+    const { config, cluster, page, events } = own;
+    await page.open(agent, events);
+    const { port = NODE_PORT } = config.server;
+    if (!opensPorts(config)) return port;
+    const { openNodePorts } = await import('./open-node-ports.ts');
+    this.#ports = await openNodePorts({ config, cluster, routes: await this.#routesOfNode(), logger });
+    return this.#ports.port ?? port;
+  }
+
+  async close(): Promise<void> {
+    const { page } = this.#options.own;
+    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), page.close()]);
+  }
+
+  async #routesOfOwner(): Promise<readonly Route[]> {
+    const { own, agent } = this.#options;
+    const { events, page } = own;
+    const { routesOfOwner } = await import('./serve-owner.ts');
+    return [...routesOfOwner(agent, events, systemClock), ...(await page.routes(agent, events))];
+  }
+
+  /** Loaded when a client first asks for a path of the node's server. */
+  #routesOfNode(): Promise<readonly Route[]> {
+    const { own, agent, stats, logger, setVerbosity, logsTransitions } = this.#options;
+    const { config, parts, cluster, counted } = own;
+    return (this.#nodeRoutes ??= import('./serve-node.ts').then(({ nodeApi, nodeRoutes }) =>
+      nodeRoutes(
+        nodeApi({
+          agent,
+          runtime: parts.runtime,
+          config,
+          logger,
+          setVerbosity,
+          logsTransitions,
+          stats: () => stats.provider(),
+          counted,
+          certificateEnds: () => cluster?.certificateEnds() ?? NO_CERTIFICATES,
+        }),
+      ),
+    ));
+  }
+}

@@ -1,0 +1,57 @@
+import type { NodeAgent } from '../actors/node-agent.ts';
+import { EMBEDDED, type StateletConfig } from '../config/config.ts';
+import { runtimeLayout } from '../runtime/process/layout.ts';
+import type { RuntimeService } from '../runtime/service/runtime-service.ts';
+import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { Logger } from '../types/logger.ts';
+import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+
+export interface DaemonStatsOptions {
+  readonly config: StateletConfig;
+  readonly runtime: RuntimeService;
+  readonly agent: () => NodeAgent;
+  readonly logger: Logger;
+}
+
+/** What the node and its pods use. Loaded when eviction starts, or for the first request. */
+export class DaemonStats {
+  readonly #options: DaemonStatsOptions;
+  #provider: Promise<StatsProvider> | undefined;
+
+  constructor(options: DaemonStatsOptions) {
+    this.#options = options;
+  }
+
+  provider(): Promise<StatsProvider> {
+    return (this.#provider ??= this.#open());
+  }
+
+  async close(): Promise<void> {
+    await (await this.#provider)?.close();
+  }
+
+  async #open(): Promise<StatsProvider> {
+    const { config, runtime, agent, logger } = this.#options;
+    const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
+    const { pleg, supervisor } = agent();
+    const { podScratch } = runtimeLayout(rootDir);
+    const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
+    const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
+    const { openStatsProvider } = await import('../runtime/stats/stats-provider.ts');
+    return openStatsProvider({
+      rootDir,
+      podLogsDir,
+      nodeName,
+      cgroupRoot,
+      clock: systemClock,
+      runtime,
+      pods: () => pleg.pods(),
+      podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
+      logger,
+      ...(isEmbedded && {
+        scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
+      }),
+    });
+  }
+}

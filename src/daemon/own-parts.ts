@@ -1,0 +1,157 @@
+/** What belongs to a daemon: it is opened before the agent of the node is built, and closed after that has stopped. */
+import type { ActorOptions } from 'xstate';
+import { eventFanOut } from '../actors/cluster/event-fan-out.ts';
+import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
+import type { StateLog } from '../actors/pods/state-log.ts';
+import type { StateletConfig } from '../config/config.ts';
+import { opensPorts } from '../config/node-ports.ts';
+import type { supervisorMachine } from '../machines/supervisor-machine.ts';
+import { type NodeServices, openNode } from '../open-node.ts';
+import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
+import type { NodeParts } from '../runtime/node/pod-node.ts';
+import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
+import { eventLog } from '../server/event-log.ts';
+import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
+import { RecentEvents } from '../server/recent-events.ts';
+import type { FlightRecorder } from '../server/record/flight-recorder.ts';
+import { openFlightRecorder } from '../server/record/open-flight-recorder.ts';
+import { systemClock } from '../system/system-clock.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { Logger } from '../types/logger.ts';
+import type { Measurements } from '../types/measurements.ts';
+import type { OwnNodeFacts } from '../types/node-facts.ts';
+import { DaemonPage } from './daemon-page.ts';
+import type { Cluster } from './join-cluster.ts';
+import type { openEvictionPlugins } from './open-eviction-plugins.ts';
+
+type Inspect = NonNullable<ActorOptions<typeof supervisorMachine>['inspect']>;
+
+export interface OwnPartsDeps {
+  readonly logger: Logger;
+  readonly inspect?: Inspect;
+  readonly stateLog?: StateLog;
+}
+
+export interface OwnParts {
+  readonly lock: RootLock;
+  /** In a cluster, with the addresses that the node reports. */
+  readonly config: StateletConfig;
+  readonly cluster: Cluster | undefined;
+  readonly facts: OwnNodeFacts;
+  readonly parts: NodeParts;
+  readonly endedPods: EndedPodsStore;
+  readonly recorder: EventRecorder & NodeEventRecorder;
+  readonly events: RecentEvents;
+  readonly counted: AgentMetrics | undefined;
+  readonly askPlugins: typeof openEvictionPlugins | undefined;
+  readonly flightRecorder: FlightRecorder | undefined;
+  readonly page: DaemonPage;
+  /** Inspects the actors of the node: for the caller, the state log and the page. */
+  readonly inspect: Inspect | undefined;
+  /** Resolves when the agent cannot go on, with the reason. */
+  readonly failure: Promise<string>;
+}
+
+/** `podOf`: the pod of that UID, as its source has it. Rejects when the agent cannot run as configured. */
+export async function openOwnParts(
+  given: StateletConfig,
+  deps: OwnPartsDeps,
+  podOf: (uid: string) => Pod | undefined,
+): Promise<OwnParts> {
+  const lock = await lockRootDir(given.rootDir);
+  const config = await withReportedAddresses(given);
+  const { logger } = deps;
+  const now = () => systemClock.now();
+  const log = eventLog(logger, now);
+  const events = new RecentEvents({ nodeName: config.nodeName, now, podOf });
+  let cluster: Cluster | undefined;
+  const counted = await countedMetrics(given);
+  const measurements = counted && { measurements: counted };
+  const failure = Promise.withResolvers<string>();
+  const opened = await (async () => {
+    cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
+    const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
+    const endedPods = await openEndedPodsFile(given.rootDir, logger);
+    const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
+    return { recorder, endedPods, askPlugins: await evictionPlugins(config), ...node };
+  })().catch(async (error: unknown) => {
+    await cluster?.close();
+    lock.release();
+    throw error;
+  });
+  const page = await DaemonPage.prepare(config.ui, logger);
+  const inspect = page.inspectedBy(await withStateLog(deps));
+  const flightRecorder = await openFlightRecorder(config, logger);
+  return {
+    ...opened,
+    lock,
+    config,
+    cluster,
+    events,
+    counted,
+    flightRecorder,
+    page,
+    inspect,
+    failure: failure.promise,
+  };
+}
+
+/** All but the page and the flight recorder, which end before. */
+export async function closeOwnParts({ cluster, parts, lock }: OwnParts): Promise<void> {
+  await cluster?.close();
+  await parts.stop();
+  lock.release();
+}
+
+/** Everything for a cluster is loaded only with a kubeconfig. */
+async function openCluster(
+  config: StateletConfig,
+  { logger, inspect, measurements }: OwnPartsDeps & { readonly measurements?: Measurements },
+  onFailure: (problem: string) => void,
+): Promise<Cluster | undefined> {
+  if (config.cluster.kubeconfig === '') return undefined;
+  const { Cluster } = await import('./join-cluster.ts');
+  const onGiveUp = () => onFailure('there is no valid client certificate, and the API server gives none');
+  return Cluster.open(config, {
+    logger,
+    onGiveUp,
+    ...(inspect && { inspect }),
+    ...(measurements && { measurements }),
+  });
+}
+
+/** The code for eviction plugins is loaded only where they are enabled. */
+async function evictionPlugins(config: StateletConfig): Promise<typeof openEvictionPlugins | undefined> {
+  if (!config.evictionPlugins.enabled) return undefined;
+  return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
+}
+
+/** Nothing is counted, and the code for it is not loaded, unless a port of the agent serves metrics. */
+async function countedMetrics(config: StateletConfig): Promise<AgentMetrics | undefined> {
+  if (!opensPorts(config)) return undefined;
+  const { AgentMetrics } = await import('../server/metrics/agent-metrics.ts');
+  return new AgentMetrics();
+}
+
+function servicesOf(cluster: Cluster | undefined, measurements: Measurements | undefined): NodeServices {
+  return {
+    ...(cluster && { runtimeClasses: cluster.runtimeClasses, objects: cluster.objects }),
+    ...(measurements && { measurements }),
+  };
+}
+
+/** In a cluster, pods have the addresses that their node reports. */
+async function withReportedAddresses(config: StateletConfig): Promise<StateletConfig> {
+  if (config.cluster.kubeconfig === '') return config;
+  const { reportedNodeIPs } = await import('../runtime/node/own-addresses.ts');
+  const nodeIP = await reportedNodeIPs(config.nodeName, config.node.nodeIP);
+  return nodeIP.length === 0 ? config : { ...config, node: { ...config.node, nodeIP } };
+}
+
+/** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
+async function withStateLog({ logger, inspect, stateLog }: OwnPartsDeps): Promise<Inspect | undefined> {
+  if (stateLog === undefined) return inspect;
+  const { loggedBefore } = await import('../actors/pods/state-log.ts');
+  return loggedBefore(stateLog, logger, inspect);
+}
