@@ -1,53 +1,49 @@
 /**
- * Hears what XState tells its inspectors, for a fraction of what `inspect` costs, which copies each event for all of them. XState
- * has no public way to hear of microsteps alone. This is the only place that takes the private one.
+ * Hears what XState does in a system of actors. `inspect` copies each of five kinds of events for all inspectors, and XState has no public
+ * way to hear of microsteps alone, or of the actors that begin and end. This is the only place that uses its private ones.
  */
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 
 type WithoutRoot<Event> = Event extends unknown ? Omit<Event, 'rootId'> : never;
 
+/** What an inspector hears. */
 export type TappedEvent = WithoutRoot<InspectionEvent>;
-type Hear = (event: TappedEvent) => void;
 
-interface Tapped {
-  _sendInspectionEvent: Hear;
+interface PrivateSystem {
+  _sendInspectionEvent: (event: TappedEvent) => void;
+  _register: (sessionId: string, actor: AnyActorRef) => string;
+  _unregister: (actor: AnyActorRef) => void;
 }
-
-interface Tap {
-  readonly own: Hear;
-  readonly hear: Set<Hear>;
-}
-
-const TAPS = new WeakMap<object, Tap>();
 
 /**
- * `hear` must not throw: its error would be that of the actor. Returns the function that ends this; the system is as it was before once
- * the last one has ended.
+ * For one at a time. `hear` must not throw: its error would be that of the actor. Returns the function that ends this and leaves the
+ * system as it was.
  */
-export function tapSystem(system: AnyActorRef['system'], hear: Hear): () => void {
-  const tapped = system as unknown as Tapped;
-  const tap = TAPS.get(system) ?? { own: tapped._sendInspectionEvent, hear: new Set<Hear>() };
-  TAPS.set(system, tap);
-  tap.hear.add(hear);
-  route(tapped, tap);
+export function tapEvents(system: AnyActorRef['system'], hear: (event: TappedEvent) => void): () => void {
+  const tapped = system as unknown as PrivateSystem;
+  const own = tapped._sendInspectionEvent;
+  tapped._sendInspectionEvent = (event) => {
+    hear(event);
+    own(event);
+  };
   return () => {
-    if (!tap.hear.delete(hear)) return;
-    route(tapped, tap);
+    tapped._sendInspectionEvent = own;
   };
 }
 
-function route(tapped: Tapped, { own, hear }: Tap): void {
-  const [first, ...others] = hear;
-  if (first === undefined) tapped._sendInspectionEvent = own;
-  else if (others.length === 0) {
-    tapped._sendInspectionEvent = (event) => {
-      first(event);
-      own(event);
-    };
-  } else {
-    tapped._sendInspectionEvent = (event) => {
-      for (const one of hear) one(event);
-      own(event);
-    };
-  }
+/** The actors that begin and end from now on. One that fails ends too. */
+export function tapActors(
+  system: AnyActorRef['system'],
+  { began, ended }: Readonly<Record<'began' | 'ended', (actor: AnyActorRef) => void>>,
+): void {
+  const tapped = system as unknown as PrivateSystem;
+  const { _register: register, _unregister: unregister } = tapped;
+  tapped._register = (sessionId, actor) => {
+    began(actor);
+    return register(sessionId, actor);
+  };
+  tapped._unregister = (actor) => {
+    ended(actor);
+    unregister(actor);
+  };
 }

@@ -13,7 +13,7 @@ import type {
 } from 'xstate';
 import type { Clock } from '../types/clock.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind, TransitionListener } from '../types/transition.ts';
-import { tapSystem, type TappedEvent } from './system-tap.ts';
+import { tapEvents, type TappedEvent } from './system-tap.ts';
 
 type StateValue = string | { readonly [state: string]: StateValue };
 
@@ -45,8 +45,8 @@ export class TransitionFeed {
   readonly #root: AnyActorRef;
   readonly #clock: Clock;
   readonly #listeners = new Set<TransitionListener>();
-  /** The latest snapshots of actors in the middle of an event: `getSnapshot` still answers with the one before the event. */
-  readonly #steps = new Map<Actor, SeenSnapshot>();
+  /** The actors in the middle of an event, each one by an action of that before it. Their `getSnapshot` is still of before the event. */
+  readonly #atWork: { readonly actor: Actor; snapshot: SeenSnapshot }[] = [];
   readonly #kinds = new WeakMap<object, KnownKind[]>();
   #end: (() => void) | undefined;
 
@@ -58,13 +58,13 @@ export class TransitionFeed {
   /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
   subscribe(listener: TransitionListener): () => void {
     this.#listeners.add(listener);
-    this.#end ??= tapSystem(this.#root.system, (event) => this.#hear(event));
+    this.#end ??= tapEvents(this.#root.system, (event) => this.#hear(event));
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
       this.#end?.();
       this.#end = undefined;
-      this.#steps.clear();
+      this.#atWork.length = 0;
     };
   }
 
@@ -72,25 +72,26 @@ export class TransitionFeed {
     if (event.type === '@xstate.microstep') {
       if (event._transitions.length > 0) this.#step(event);
     } else if (event.type === '@xstate.snapshot') {
-      this.#steps.delete(event.actorRef);
-    } else if (event.type === '@xstate.event' && event.event.type.startsWith(ERROR_OF_CHILD)) {
-      this.#fail(event.sourceRef, event.event);
+      this.#atRest(event.actorRef);
+    } else if (event.type === '@xstate.event' && event.sourceRef !== undefined) {
+      if (event.event.type.startsWith(ERROR_OF_CHILD)) this.#fail(event.sourceRef, event.event);
     }
   }
 
   #step({ actorRef, event, snapshot, _transitions: transitions }: Microstep): void {
     const after = snapshot as unknown as SeenSnapshot;
-    const before = this.#before(actorRef) ?? initialSnapshot(after);
-    this.#steps.set(actorRef, after);
+    const atWork = this.#find(actorRef);
+    const before = atWork?.snapshot ?? restingSnapshot(actorRef) ?? initialSnapshot(after);
+    if (atWork === undefined) this.#atWork.push({ actor: actorRef, snapshot: after });
+    else atWork.snapshot = after;
     const kind = this.#kindOf(transitions, eventTypeOf(event.type), before, after);
     if (kind !== undefined) this.#tell(kind, actorRef, { event, before, after });
   }
 
   /** An error in a guard or an action has ended the actor: there is no step to tell of. */
-  #fail(actor: Actor | undefined, event: ActorStep['event']): void {
-    if (actor === undefined) return;
-    const before = this.#before(actor);
-    this.#steps.delete(actor);
+  #fail(actor: Actor, event: ActorStep['event']): void {
+    const before = this.#find(actor)?.snapshot ?? restingSnapshot(actor);
+    this.#atRest(actor);
     if (before === undefined || !('machine' in before)) return;
     const { value, machine } = before;
     const kind = {
@@ -103,9 +104,14 @@ export class TransitionFeed {
     this.#tell(kind, actor, { event, before, after: before });
   }
 
-  /** Undefined while the actor is being made. */
-  #before(actor: Actor): SeenSnapshot | undefined {
-    return this.#steps.get(actor) ?? ((actor as AnyActorRef).getSnapshot() as SeenSnapshot | undefined);
+  #find(actor: Actor): { snapshot: SeenSnapshot } | undefined {
+    return this.#atWork.findLast((one) => one.actor === actor);
+  }
+
+  /** Those after it have ended within its event. */
+  #atRest(actor: Actor): void {
+    const index = this.#atWork.findLastIndex((one) => one.actor === actor);
+    if (index >= 0) this.#atWork.length = index;
   }
 
   #kindOf(
@@ -138,6 +144,11 @@ export class TransitionFeed {
 function eventTypeOf(type: string): string {
   if (!type.startsWith(OF_XSTATE)) return type;
   return OF_CHILD.find((start) => type.startsWith(`${start}.`)) ?? type;
+}
+
+/** Undefined while the actor is being made. */
+function restingSnapshot(actor: Actor): SeenSnapshot | undefined {
+  return (actor as AnyActorRef).getSnapshot() as SeenSnapshot | undefined;
 }
 
 /** In which the actor was made: XState tells only of the steps that follow at once. */
