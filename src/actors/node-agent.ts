@@ -14,6 +14,7 @@ import { NodePods } from './node/node-pods.ts';
 import { NodeShutdown } from './node/node-shutdown.ts';
 import { NodeState } from './node/node-state.ts';
 import { RuntimeWatch } from './node/runtime-watch.ts';
+import { KnownActors } from './page/known-actors.ts';
 import type { NodePlugins } from './plugins/plugin-parts.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
@@ -30,6 +31,7 @@ export class NodeAgent {
   readonly supervisor: Supervisor;
   /** Of all actors of the node. */
   readonly transitions: TransitionFeed;
+  readonly actors: KnownActors;
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
@@ -73,6 +75,7 @@ export class NodeAgent {
       if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
     this.transitions = new TransitionFeed(this.supervisor.actor, clock);
+    this.actors = new KnownActors(this.supervisor.actor);
     this.#streams = new LoopStreams({
       pleg: this.pleg,
       configuration,
@@ -220,6 +223,7 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
+      parent: this.supervisor.actor,
       ...(inspect && { inspect }),
     });
   }

@@ -6,47 +6,49 @@
  */
 import type {
   AnyActorRef,
+  AnyStateMachine,
   AnyStateNode,
   AnyTransitionDefinition,
   InspectionEvent,
-  Subscription,
 } from 'xstate';
 import type { Clock } from '../types/clock.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind, TransitionListener } from '../types/transition.ts';
+import { tapEvents, type TappedEvent } from './system-tap.ts';
 
 type StateValue = string | { readonly [state: string]: StateValue };
 
 /** What is read of the snapshot of a machine. */
 interface SeenSnapshot extends ActorSnapshot {
   readonly value: StateValue;
-  readonly machine: { readonly id: string };
+  readonly machine: AnyStateMachine;
   readonly _nodes: readonly AnyStateNode[];
 }
 
 /** The kind of the transitions with this event between these states. */
 interface KnownKind {
   readonly eventType: string;
-  readonly from: string;
-  readonly to: string;
+  readonly from: readonly AnyStateNode[];
+  readonly to: readonly AnyStateNode[];
   /** Undefined where nothing changes and no action runs. */
   readonly kind: TransitionKind | undefined;
 }
 
 type Actor = InspectionEvent['actorRef'];
-type Microstep = InspectionEvent & { readonly type: '@xstate.microstep' };
+type Microstep = TappedEvent & { readonly type: '@xstate.microstep' };
 
+const OF_XSTATE = 'xstate.';
 /** XState puts the id of the child into the type of such an event, for example into that of its end. */
-const OF_CHILD = /^(xstate\.(?:done|error|snapshot)\.actor)\..*$/su;
+const OF_CHILD = ['xstate.done.actor', 'xstate.error.actor', 'xstate.snapshot.actor'];
 const ERROR_OF_CHILD = 'xstate.error.actor.';
 
 export class TransitionFeed {
   readonly #root: AnyActorRef;
   readonly #clock: Clock;
   readonly #listeners = new Set<TransitionListener>();
-  /** The snapshots that actors had after their latest step. */
-  #snapshots = new WeakMap<object, SeenSnapshot>();
+  /** The actors in the middle of an event, each one by an action of that before it. Their `getSnapshot` is still of before the event. */
+  readonly #atWork: { readonly actor: Actor; snapshot: SeenSnapshot }[] = [];
   readonly #kinds = new WeakMap<object, KnownKind[]>();
-  #inspection: Subscription | undefined;
+  #end: (() => void) | undefined;
 
   constructor(root: AnyActorRef, clock: Clock) {
     this.#root = root;
@@ -56,45 +58,41 @@ export class TransitionFeed {
   /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
   subscribe(listener: TransitionListener): () => void {
     this.#listeners.add(listener);
-    this.#inspection ??= this.#root.system.inspect({ next: (event) => this.#see(event) });
+    this.#end ??= tapEvents(this.#root.system, (event) => this.#hear(event));
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
-      this.#inspection?.unsubscribe();
-      this.#inspection = undefined;
-      this.#snapshots = new WeakMap();
+      this.#end?.();
+      this.#end = undefined;
+      this.#atWork.length = 0;
     };
   }
 
-  #see(event: InspectionEvent): void {
+  #hear(event: TappedEvent): void {
     if (event.type === '@xstate.microstep') {
       if (event._transitions.length > 0) this.#step(event);
-    } else if (event.type === '@xstate.event' && event.event.type.startsWith(ERROR_OF_CHILD)) {
-      this.#fail(event.sourceRef, event.event);
+    } else if (event.type === '@xstate.snapshot') {
+      this.#atRest(event.actorRef);
+    } else if (event.type === '@xstate.event' && event.sourceRef !== undefined) {
+      if (event.event.type.startsWith(ERROR_OF_CHILD)) this.#fail(event.sourceRef, event.event);
     }
   }
 
   #step({ actorRef, event, snapshot, _transitions: transitions }: Microstep): void {
     const after = snapshot as unknown as SeenSnapshot;
-    const before = this.#before(actorRef);
-    this.#snapshots.set(actorRef, after);
-    const from = stateName(before.value);
-    const to = stateName(after.value);
-    const known = this.#kindsOf(transitions);
-    let match = known.find((one) => one.eventType === event.type && one.from === from && one.to === to);
-    if (match === undefined) {
-      match = { eventType: event.type, from, to, kind: kindOf(transitions, event.type, before, after) };
-      // Types with ids are never seen again once the actor has gone.
-      if (!OF_CHILD.test(event.type)) known.push(match);
-    }
-    if (match.kind !== undefined) this.#tell(match.kind, actorRef, { event, before, after });
+    const atWork = this.#find(actorRef);
+    const before = atWork?.snapshot ?? restingSnapshot(actorRef) ?? initialSnapshot(after);
+    if (atWork === undefined) this.#atWork.push({ actor: actorRef, snapshot: after });
+    else atWork.snapshot = after;
+    const kind = this.#kindOf(transitions, eventTypeOf(event.type), before, after);
+    if (kind !== undefined) this.#tell(kind, actorRef, { event, before, after });
   }
 
   /** An error in a guard or an action has ended the actor: there is no step to tell of. */
-  #fail(actor: Actor | undefined, event: ActorStep['event']): void {
-    if (actor === undefined) return;
-    const before = this.#before(actor);
-    if (!('machine' in before)) return;
+  #fail(actor: Actor, event: ActorStep['event']): void {
+    const before = this.#find(actor)?.snapshot ?? restingSnapshot(actor);
+    this.#atRest(actor);
+    if (before === undefined || !('machine' in before)) return;
     const { value, machine } = before;
     const kind = {
       chart: machine.id,
@@ -106,19 +104,34 @@ export class TransitionFeed {
     this.#tell(kind, actor, { event, before, after: before });
   }
 
-  #before(actor: Actor): SeenSnapshot {
-    return this.#snapshots.get(actor) ?? ((actor as AnyActorRef).getSnapshot() as SeenSnapshot);
+  #find(actor: Actor): { snapshot: SeenSnapshot } | undefined {
+    return this.#atWork.findLast((one) => one.actor === actor);
   }
 
-  /** Of one transition the kinds that were seen of it. Transitions of several regions at once are rare. */
-  #kindsOf(transitions: readonly AnyTransitionDefinition[]): KnownKind[] {
+  /** Those after it have ended within its event. */
+  #atRest(actor: Actor): void {
+    const index = this.#atWork.findLastIndex((one) => one.actor === actor);
+    if (index >= 0) this.#atWork.length = index;
+  }
+
+  #kindOf(
+    transitions: readonly AnyTransitionDefinition[],
+    eventType: string,
+    before: SeenSnapshot,
+    after: SeenSnapshot,
+  ): TransitionKind | undefined {
     const [only] = transitions;
-    if (only === undefined || transitions.length > 1) return [];
-    const known = this.#kinds.get(only);
-    if (known !== undefined) return known;
-    const none: KnownKind[] = [];
-    this.#kinds.set(only, none);
-    return none;
+    // Transitions of several regions at once are rare.
+    if (only === undefined || transitions.length > 1) return kindOf(transitions, eventType, before, after);
+    const [from, to] = [before._nodes, after._nodes];
+    let known = this.#kinds.get(only);
+    if (known === undefined) this.#kinds.set(only, (known = []));
+    for (const one of known) {
+      if (one.eventType === eventType && isSame(one.from, from) && isSame(one.to, to)) return one.kind;
+    }
+    const kind = kindOf(transitions, eventType, before, after);
+    known.push({ eventType, from, to, kind });
+    return kind;
   }
 
   #tell(kind: TransitionKind, actor: Actor, step: ActorStep): void {
@@ -126,6 +139,28 @@ export class TransitionFeed {
     const atMs = this.#clock.now();
     for (const listener of this.#listeners) listener(kind, id, atMs, step);
   }
+}
+
+function eventTypeOf(type: string): string {
+  if (!type.startsWith(OF_XSTATE)) return type;
+  return OF_CHILD.find((start) => type.startsWith(`${start}.`)) ?? type;
+}
+
+/** Undefined while the actor is being made. */
+function restingSnapshot(actor: Actor): SeenSnapshot | undefined {
+  return (actor as AnyActorRef).getSnapshot() as SeenSnapshot | undefined;
+}
+
+/** In which the actor was made: XState tells only of the steps that follow at once. */
+function initialSnapshot({ machine, context }: SeenSnapshot): SeenSnapshot {
+  return machine.resolveState({ value: {}, context });
+}
+
+function isSame(some: readonly unknown[], others: readonly unknown[]): boolean {
+  if (some === others) return true;
+  if (some.length !== others.length) return false;
+  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false;
+  return true;
 }
 
 /** `Syncing.Settled`; regions of a parallel state with commas between. */
@@ -153,7 +188,7 @@ function kindOf(
   const guard = transitions.flatMap((transition) => namesOf([transition.guard])).join();
   return {
     chart: after.machine.id,
-    event: eventType.replace(OF_CHILD, '$1'),
+    event: eventType,
     from,
     to,
     ...(guard !== '' && { guard }),

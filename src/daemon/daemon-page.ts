@@ -1,7 +1,5 @@
 /** The page of a daemon: at the socket of its root folder, and with `--ui` at a port. Its code is loaded when it is first asked for. */
-import { type ActorOptions, type AnyActorLogic, toObserver } from 'xstate';
 import type { NodeAgent } from '../actors/node-agent.ts';
-import type { KnownActors } from '../actors/page/known-actors.ts';
 import type { Endpoint } from '../config/config.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
 import type { Route } from '../server/routes/route.ts';
@@ -10,38 +8,16 @@ import type { PageSource } from '../server/ui/page-source.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
 
-type Inspect = NonNullable<ActorOptions<AnyActorLogic>['inspect']>;
-
 export class DaemonPage {
   readonly #endpoint: Endpoint | undefined;
   readonly #logger: Logger;
-  /** With `--ui` from the start; else those that are seen while a page is open. */
-  readonly #actors: KnownActors | undefined;
   #server: PageServer | undefined;
   #source: Promise<PageSource> | undefined;
 
-  private constructor(endpoint: Endpoint | undefined, logger: Logger, actors: KnownActors | undefined) {
+  /** `endpoint`: of `--ui`. */
+  constructor(endpoint: Endpoint | undefined, logger: Logger) {
     this.#endpoint = endpoint;
     this.#logger = logger;
-    this.#actors = actors;
-  }
-
-  /** `endpoint`: of `--ui`. */
-  static async prepare(endpoint: Endpoint | undefined, logger: Logger): Promise<DaemonPage> {
-    if (endpoint === undefined) return new DaemonPage(endpoint, logger, undefined);
-    const { KnownActors } = await import('../actors/page/known-actors.ts');
-    return new DaemonPage(endpoint, logger, new KnownActors());
-  }
-
-  /** What inspects the actors of the daemon, the page with it. */
-  inspectedBy(others: Inspect | undefined): Inspect | undefined {
-    const see = this.#actors?.see;
-    if (see === undefined || others === undefined) return see ?? others;
-    const observer = toObserver(others);
-    return (event) => {
-      see(event);
-      observer.next?.(event);
-    };
   }
 
   async routes(agent: NodeAgent, events: RecentEvents): Promise<readonly Route[]> {
@@ -65,9 +41,8 @@ export class DaemonPage {
   }
 
   #sourceOf(agent: NodeAgent, events: RecentEvents): Promise<PageSource> {
-    const actors = this.#actors;
     return (this.#source ??= import('./serve-page.ts').then(({ pageSource }) =>
-      pageSource({ agent, events, clock: systemClock, ...(actors && { actors }) }),
+      pageSource({ agent, events, clock: systemClock }),
     ));
   }
 }

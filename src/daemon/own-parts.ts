@@ -47,7 +47,7 @@ export interface OwnParts {
   readonly askPlugins: typeof openEvictionPlugins | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
-  /** Inspects the actors of the node: for the caller, the state log and the page. */
+  /** Inspects the actors of the node: for the caller and the state log. */
   readonly inspect: Inspect | undefined;
   /** Resolves when the agent cannot go on, with the reason. */
   readonly failure: Promise<string>;
@@ -80,8 +80,8 @@ export async function openOwnParts(
     lock.release();
     throw error;
   });
-  const page = await DaemonPage.prepare(config.ui, logger);
-  const inspect = page.inspectedBy(await withStateLog(deps));
+  const page = new DaemonPage(config.ui, logger);
+  const inspect = await withStateLog(deps);
   const flightRecorder = await openFlightRecorder(config, logger);
   return {
     ...opened,

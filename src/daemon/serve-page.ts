@@ -1,6 +1,5 @@
 /** Puts together what the page shows. Loaded when a page is first opened, or with `--ui`. */
 import type { NodeAgent } from '../actors/node-agent.ts';
-import { KnownActors } from '../actors/page/known-actors.ts';
 import { PageFacts } from '../actors/page/page-facts.ts';
 import { PageWatch } from '../actors/page/page-watch.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
@@ -12,21 +11,15 @@ export interface PageParts {
   readonly agent: NodeAgent;
   readonly events: RecentEvents;
   readonly clock: Clock;
-  /** Without them, actors are known once a page is open. */
-  readonly actors?: KnownActors;
 }
 
-export function pageSource({ agent, events, clock, actors = new KnownActors() }: PageParts): PageSource {
-  const { supervisor, statusManager } = agent;
-  const root = supervisor.actor;
+export function pageSource({ agent, events, clock }: PageParts): PageSource {
+  const { actors, statusManager } = agent;
   const watch = new PageWatch({
-    root,
     feed: agent.transitions,
-    actors,
     statusManager,
     watchEvents: (listener) => events.watch(listener),
   });
-  actors.add(root);
   return {
     clock,
     facts: new PageFacts({ agent, clock, events: () => events.list(), actors, version: ownVersion() }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createActor, createMachine, sendTo, setup, type AnyActorRef } from 'xstate';
+import { createActor, createMachine, raise, sendTo, setup, type AnyActorRef } from 'xstate';
 import { TransitionFeed } from '../../src/actors/transitions.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
@@ -161,6 +161,34 @@ describe('the transitions of all actors', () => {
     expect(shown(transitions)).toContain('xstate.done.actor: On → Off');
   });
 
+  test('of an actor that leaves its initial state at once begin in that state', () => {
+    const child = setup({ actions: { enter: none } }).createMachine({
+      id: 'child',
+      initial: 'Outer',
+      entry: raise({ type: 'GO' }),
+      states: {
+        Outer: {
+          initial: 'Inner',
+          states: { Inner: { always: 'Next' }, Next: { on: { GO: 'Last' } }, Last: {} },
+        },
+      },
+    });
+    const parent = setup({ actors: { child } }).createMachine({
+      id: 'parent',
+      initial: 'Off',
+      states: { Off: { on: { GO: 'On' } }, On: { invoke: { src: 'child', id: 'web' } } },
+    });
+    const actor = createActor(parent).start();
+    const transitions = heard(actor);
+    actor.send({ type: 'GO' });
+    expect(shown(transitions)).toEqual([
+      'xstate.init: Outer.Inner → Outer.Next',
+      'GO: Outer.Next → Outer.Last',
+      'GO: Off → On',
+    ]);
+    expect(actor.getSnapshot().children.web?.getSnapshot().status).toBe('active');
+  });
+
   test('tell of an actor that an error in its code has ended', () => {
     const child = setup({
       actions: {
@@ -194,32 +222,21 @@ describe('the transitions of all actors', () => {
     const actor = createActor(MACHINE).start();
     const feed = new TransitionFeed(actor, CLOCK);
     const inspected: string[] = [];
-    const inspect = actor.system.inspect.bind(actor.system);
-    let inspectors = 0;
-    actor.system.inspect = (observer) => {
-      const inspection = inspect(observer);
-      inspectors += 1;
-      return {
-        unsubscribe: () => {
-          inspectors -= 1;
-          inspection.unsubscribe();
-        },
-      };
-    };
+    const untouched = { ...actor.system };
     const [first, second] = ['first', 'second'].map((name) =>
       feed.subscribe(({ event }) => inspected.push(`${name} ${event}`)),
     );
-    expect(inspectors).toBe(1);
+    expect({ ...actor.system }).not.toEqual(untouched);
     actor.send({ type: 'GO' });
     first?.();
     actor.send({ type: 'AGAIN' });
     second?.();
-    expect(inspectors).toBe(0);
+    expect({ ...actor.system }).toEqual(untouched);
     actor.send({ type: 'BACK' });
     const third = feed.subscribe(({ event, from }) => inspected.push(`${event} from ${from}`));
     actor.send({ type: 'GO' });
     third();
     expect(inspected).toEqual(['first GO', 'second GO', 'second AGAIN', 'GO from Away']);
-    expect(inspectors).toBe(0);
+    expect({ ...actor.system }).toEqual(untouched);
   });
 });

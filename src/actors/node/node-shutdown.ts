@@ -1,5 +1,5 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
-import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { shutdownMachine, type ShutdownEvent } from '../../machines/shutdown-machine.ts';
 import { groupByPriority, type ShutdownGroup } from '../../policies/shutdown/shutdown-groups.ts';
 import { shutdownKill } from '../../policies/shutdown/shutdown-kill.ts';
@@ -24,6 +24,8 @@ export interface NodeShutdownOptions {
   readonly clock: Clock;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
+  /** Where it hangs among the actors. Without it, it is the root of its own system. */
+  readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
 }
 
@@ -39,6 +41,7 @@ export class NodeShutdown {
     this.#timer = new Timer(options.clock);
     this.#actor = createActor(this.#machine(), {
       id: 'shutdown',
+      ...(options.parent && { parent: options.parent }),
       ...(options.inspect && { inspect: options.inspect }),
     });
     this.#actor.start();
@@ -65,7 +68,7 @@ export class NodeShutdown {
 
   stop(): void {
     this.#timer.disarm();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
     this.#ended.resolve(undefined);
   }
 

@@ -1,35 +1,35 @@
-/** The actors of a system that run, without those of pods, which the registry has. XState keeps no list of them. */
-import type { AnyActorRef, AnyStateNode, InspectionEvent } from 'xstate';
+/** The actors of a system that run, without those of pods, which the registry has. XState keeps no list that can be read. */
+import type { AnyActorRef, AnyStateNode } from 'xstate';
 import type { ActorView } from '../../types/page/page-views.ts';
+import { tapActors } from '../system-tap.ts';
 
 interface SeenLogic {
   readonly id?: string;
 }
 
 interface SeenSnapshot {
-  readonly status: string;
   readonly _nodes?: readonly AnyStateNode[];
 }
 
 export class KnownActors {
-  readonly #actors = new Map<string, AnyActorRef>();
+  readonly #actors = new Set<AnyActorRef>();
 
-  /** For `inspect` of the system. */
-  readonly see = (event: InspectionEvent): void => {
-    if (event.type === '@xstate.actor') this.add(event.actorRef as AnyActorRef);
-    if (event.type !== '@xstate.snapshot') return;
-    const { status } = event.snapshot as { readonly status?: string };
-    if (status !== 'active') this.#actors.delete(event.actorRef.sessionId);
-  };
-
-  add(actor: AnyActorRef): void {
-    const chart = chartOf(actor);
-    if (chart !== undefined && chart !== 'pod') this.#actors.set(actor.sessionId, actor);
+  /** `root`: the first actor of the system, before it and others begin. */
+  constructor(root: AnyActorRef) {
+    tapActors(root.system, {
+      began: (actor) => this.#add(actor),
+      ended: (actor) => this.#actors.delete(actor),
+    });
   }
 
   /** Of that chart. */
   of(chart: string): readonly ActorView[] {
-    return [...this.#actors.values()].flatMap((actor) => (chartOf(actor) === chart ? actorView(actor) : []));
+    return [...this.#actors].flatMap((actor) => (chartOf(actor) === chart ? actorView(actor) : []));
+  }
+
+  #add(actor: AnyActorRef): void {
+    const chart = chartOf(actor);
+    if (chart !== undefined && chart !== 'pod') this.#actors.add(actor);
   }
 }
 

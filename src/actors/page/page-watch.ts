@@ -1,22 +1,19 @@
-/** Tells the open pages what changes. Nothing is inspected and nothing is done while none is open. */
-import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
+/** Tells the open pages what changes. Nothing is listened to and nothing is done while none is open. */
+import type { AnyActorRef } from 'xstate';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { Transition } from '../../types/transition.ts';
+import type { Transition, TransitionKind } from '../../types/transition.ts';
 import { uidOfActor } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
 import type { TransitionFeed } from '../transitions.ts';
-import type { KnownActors } from './known-actors.ts';
 
 export interface PageListener {
   /** Of the pod of that UID something may have changed, or it has gone. */
   podChanged(uid: string): void;
-  transition(transition: Transition): void;
+  readonly transition?: (transition: Transition) => void;
 }
 
 export interface PageWatchOptions {
-  readonly root: AnyActorRef;
   readonly feed: TransitionFeed;
-  readonly actors: KnownActors;
   readonly statusManager: Pick<StatusManager, 'news'>;
   readonly watchEvents: (listener: (change: { readonly event: CoreEvent }) => void) => () => void;
 }
@@ -43,34 +40,36 @@ export class PageWatch {
   }
 
   #begin(): () => void {
-    const { root, feed, actors, statusManager, watchEvents } = this.#options;
-    actors.add(root);
-    const inspection: Subscription = root.system.inspect({ next: (event) => this.#see(event) });
+    const { feed, statusManager, watchEvents } = this.#options;
     const statuses = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
     const ends = [
-      feed.subscribe((kind, actor, atMs) => {
+      feed.subscribe((kind, actor, atMs, { event }) => {
         if (kind.chart === 'pod') this.#podChanged(uidOfActor(actor));
-        for (const listener of this.#listeners) listener.transition({ ...kind, actor, atMs });
+        if (isForgotten(event)) this.#podChanged(uidOfActor(event.actor.id));
+        this.#tell(kind, actor, atMs);
       }),
       watchEvents(({ event: { involvedObject } }) => {
         if (involvedObject.uid !== undefined) this.#podChanged(involvedObject.uid);
       }),
     ];
     return () => {
-      inspection.unsubscribe();
       statuses.unsubscribe();
       for (const end of ends) end();
     };
   }
 
-  #see(event: InspectionEvent): void {
-    this.#options.actors.see(event);
-    if (event.type !== '@xstate.event' || event.event.type !== 'ACTOR_FORGOTTEN') return;
-    const { actor } = event.event as unknown as { readonly actor: AnyActorRef };
-    this.#podChanged(uidOfActor(actor.id));
+  #tell(kind: TransitionKind, actor: string, atMs: number): void {
+    let transition: Transition | undefined;
+    for (const listener of this.#listeners) listener.transition?.((transition ??= { ...kind, actor, atMs }));
   }
 
   #podChanged(uid: string): void {
     for (const listener of this.#listeners) listener.podChanged(uid);
   }
+}
+
+function isForgotten(event: {
+  readonly type: string;
+}): event is { readonly type: string; readonly actor: AnyActorRef } {
+  return event.type === 'ACTOR_FORGOTTEN';
 }

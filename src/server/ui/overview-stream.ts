@@ -19,7 +19,6 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
       changed.add(uid);
       stream.wake();
     },
-    transition: () => undefined,
   });
   const stream = new NewsStream(response, {
     clock,

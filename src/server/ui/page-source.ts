@@ -24,5 +24,5 @@ export interface PageSource {
 
 export interface PageChanges {
   readonly podChanged: (uid: string) => void;
-  readonly transition: (transition: Transition) => void;
+  readonly transition?: (transition: Transition) => void;
 }
