@@ -2,7 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type {
   ActivePodsRequest,
   GetEvictPodsResponse,
@@ -15,7 +22,8 @@ import type { PluginInfo, RegistrationStatus } from '../../src/plugins/protocol/
 import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
-type Answering<Q, A> = (request: Q) => A | Promise<A>;
+/** `signal` is aborted when the caller gives up. */
+type Answering<Q, A> = (request: Q, signal: AbortSignal) => A | Promise<A>;
 
 /** What is left out is Unimplemented. */
 export interface PluginAnswers {
@@ -27,21 +35,22 @@ export interface PluginAnswers {
   readonly getEvictPods?: Answering<ActivePodsRequest, GetEvictPodsResponse<Pod>>;
 }
 
-interface Call<Q> {
-  readonly request: Q;
-}
-type Done<A> = (error: Partial<ServiceError> | null, answer?: A) => void;
-
 function handler<Q, A>(answering: Answering<Q, A> | undefined) {
   const unimplemented = { code: status.UNIMPLEMENTED, details: 'not offered' };
-  return ({ request }: Call<Q>, done: Done<A>): void => {
-    if (answering) void answer(() => answering(request), done);
+  return (call: ServerUnaryCall<Q, A>, done: sendUnaryData<A>): void => {
+    if (answering) void answer(() => answering(call.request, signalOf(call)), done);
     else done(unimplemented);
   };
 }
 
+function signalOf(call: ServerUnaryCall<unknown, unknown>): AbortSignal {
+  const controller = new AbortController();
+  call.on('cancelled', () => controller.abort());
+  return controller.signal;
+}
+
 /** What is thrown is the answer, with its `code` or as Unknown. */
-async function answer<A>(answering: () => A | Promise<A>, done: Done<A>): Promise<void> {
+async function answer<A>(answering: () => A | Promise<A>, done: sendUnaryData<A>): Promise<void> {
   try {
     done(null, await answering());
   } catch (error) {
@@ -73,11 +82,16 @@ export class PluginServer {
       getTopEvictionPods: handler(answers.getTopEvictionPods),
       getEvictPods: handler(answers.getEvictPods),
     });
-    await new Promise<void>((resolve, reject) => {
-      const bound = (error: Error | null) => (error ? reject(error) : resolve());
-      plugin.#server.bindAsync(`unix://${plugin.socketPath}`, ServerCredentials.createInsecure(), bound);
-    });
+    await plugin.bind(plugin.socketPath);
     return plugin;
+  }
+
+  /** Also listens there. */
+  bind(socketPath: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const bound = (error: Error | null) => (error ? reject(error) : resolve());
+      this.#server.bindAsync(`unix://${socketPath}`, ServerCredentials.createInsecure(), bound);
+    });
   }
 
   /** Ends at once. The socket is gone, too. */

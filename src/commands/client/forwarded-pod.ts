@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
+import { lastWords } from '../../server/streaming/spdy/last-words.ts';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
-import { openSpdy, wordsOf } from './spdy-request.ts';
+import { openSpdy } from './spdy-request.ts';
 
 const PROTOCOL = 'portforward.k8s.io';
 /** A client that does not read stops all that share its SPDY connection. More connections let fewer share one. */
@@ -96,7 +97,7 @@ export class ForwardedPod {
     const errors = spdy.open(new Map([['streamtype', 'error'], ...common]));
     errors.end();
     const data = spdy.open(new Map([['streamtype', 'data'], ...common]));
-    void wordsOf(errors).then((problem) => {
+    void lastWords(errors).then((problem) => {
       if (problem === '') return;
       onProblem(problem.trim());
       socket.destroy();

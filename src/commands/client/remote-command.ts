@@ -1,11 +1,12 @@
 /** The streams of a command in a container, or of a container's main process, over SPDY (`v4.channel.k8s.io`). */
 import type { Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import { lastWords } from '../../server/streaming/spdy/last-words.ts';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
-import { openSpdy, wordsOf } from './spdy-request.ts';
+import { openSpdy } from './spdy-request.ts';
 import type { Terminal } from './own-terminal.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
@@ -51,7 +52,7 @@ async function carry(
   { stdin, stdout, stderr, tty, terminal }: LocalStreams,
 ): Promise<number> {
   const open = (type: string): SpdyStream => spdy.open(new Map([['streamtype', type]]));
-  const result = wordsOf(open('error'));
+  const result = lastWords(open('error'));
   const remoteStdin = stdin && open('stdin');
   const outputs = [copied(open('stdout'), stdout)];
   if (!tty) outputs.push(copied(open('stderr'), stderr));

@@ -2,9 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { finished } from 'node:stream/promises';
 import { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
-import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { type DaemonConnection, refusal } from './daemon-connection.ts';
@@ -36,14 +34,6 @@ export async function openSpdy(
   });
   sent.end();
   return new SpdyConnection(await promise, { side: 'client' });
-}
-
-/** What has come when the stream ends or is reset: runtimes reset it right after their last words. */
-export async function wordsOf(stream: SpdyStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await finished(stream, { writable: false }).catch(() => undefined);
-  return Buffer.concat(chunks).toString();
 }
 
 /** The last part of a path below the pod: its parts may have any characters. */

@@ -8,11 +8,13 @@ import { Plugins } from '../../../src/actors/plugins/plugin-directory.ts';
 import type { HostedPlugin } from '../../../src/actors/plugins/plugin-parts.ts';
 import { RemoteEvictionPlugin } from '../../../src/plugins/eviction/remote-eviction-plugin.ts';
 import { registrationClient } from '../../../src/plugins/protocol/registration-client.ts';
+import type { PluginInfo, RegistrationStatus } from '../../../src/plugins/protocol/registration-messages.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import { errorMessage } from '../../../src/types/errors.ts';
 import type { EvictionPlugin } from '../../../src/types/eviction/eviction-plugin.ts';
-import { type GrpcPlugin, grpcPlugin, type GrpcPluginOptions } from '../../support/grpc-plugin.ts';
+import { RSS_INFO } from '../../support/fake-registration.ts';
 import { idlePlugin } from '../../support/plugin-bed.ts';
+import { PluginServer } from '../../support/plugin-server.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -45,10 +47,25 @@ function start(builtIn: readonly EvictionPlugin[] = []): void {
 
 const path = (name: string) => join(folder, name);
 
-async function plugin(name: string, options?: GrpcPluginOptions): Promise<GrpcPlugin> {
-  const started = await grpcPlugin(path(name), options);
-  cleanUp.push(() => started.stop());
-  return started;
+/** It registers, and chooses no pods. `info`: what of its GetInfo is its own; undefined: GetInfo is never answered. */
+async function plugin(name: string, info: () => Partial<PluginInfo> | undefined = () => ({})) {
+  const told: RegistrationStatus[] = [];
+  let hanging = 0;
+  const getInfo = (_: object, signal: AbortSignal) => {
+    const own = info();
+    if (own !== undefined) return { ...RSS_INFO, ...own };
+    hanging += 1;
+    signal.addEventListener('abort', () => (hanging -= 1));
+    return new Promise<PluginInfo>(() => undefined);
+  };
+  const notifyRegistrationStatus = (status: RegistrationStatus) => {
+    told.push(status);
+    return {};
+  };
+  const getEvictPods = () => ({ evictPods: [] });
+  const server = await PluginServer.start({ getInfo, notifyRegistrationStatus, getEvictPods }, path(name));
+  cleanUp.push(() => server.stop());
+  return { server, told, hanging: () => hanging };
 }
 
 /** A server without gRPC. */
@@ -93,10 +110,10 @@ test('a plugin whose endpoint is another socket is asked there', async () => {
   start();
   const elsewhere = await mkdtemp(join(tmpdir(), 'plug-'));
   cleanUp.push(() => rm(elsewhere, { recursive: true, force: true }));
-  const server = await plugin('.hidden');
+  const { server } = await plugin('.hidden');
   const endpoint = join(elsewhere, 'rss.sock');
   await server.bind(endpoint);
-  await plugin('registration.sock', { info: () => ({ endpoint: `unix://${endpoint}` }) });
+  await plugin('registration.sock', () => ({ endpoint: `unix://${endpoint}` }));
   const hosted = await untilState('registration.sock', 'Serving');
   expect(await asks(hosted)).toMatchObject({ evictPods: [] });
   server.stop();
@@ -117,7 +134,7 @@ test.each([
   async (_, info, reason) => {
     start([idlePlugin('own')]);
     let own: object = info;
-    const { told } = await plugin('rss.sock', { info: () => own });
+    const { told } = await plugin('rss.sock', () => own);
     await waitFor(() => told.length > 0, { what: 'the refusal' });
     expect(told[0]).toEqual({ registered: false, error: expect.stringContaining(reason) });
     expect(plugins.plugins().map(({ plugin: asked }) => asked.name)).toEqual(['own']);
@@ -129,7 +146,7 @@ test.each([
 
 test('what is no plugin holds up no other', async () => {
   start();
-  const hanging = await plugin('hangs.sock', { info: () => undefined });
+  const hanging = await plugin('hangs.sock', () => undefined);
   await rawServer('silent.sock', () => undefined);
   await rawServer('nonsense.sock', (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nnonsense'));
   await rawServer('closes.sock', (socket) => socket.end());
@@ -156,7 +173,7 @@ test('what is no plugin holds up no other', async () => {
 
 test('the stop ends a registration that hangs', async () => {
   start();
-  const hanging = await plugin('hangs.sock', { info: () => undefined });
+  const hanging = await plugin('hangs.sock', () => undefined);
   await waitFor(() => hanging.hanging() === 1, { what: 'the call that hangs' });
   await plugins.stop();
   await waitFor(() => hanging.hanging() === 0, { what: 'the end of the call' });
@@ -166,7 +183,7 @@ test('a plugin that dies with its socket is gone, and serves again when it comes
   start();
   const first = await plugin('rss.sock');
   const hosted = await untilState('rss.sock', 'Serving');
-  first.stop();
+  first.server.stop();
   await waitFor(() => hosted.state() === 'Gone', { what: 'the plugin to be gone' });
   expect([plugins.plugins(), hosted.problem()]).toEqual([[], 'its socket is gone']);
   await expect(asks(hosted)).rejects.toThrow('the connection was closed');
@@ -180,7 +197,7 @@ test('a plugin that is killed and leaves its socket fails, and its successor tak
   const first = await plugin('.first');
   await rename(path('.first'), path('rss.sock'));
   const former = await untilState('rss.sock', 'Serving');
-  first.stop();
+  first.server.stop();
   former.failed(await asks(former).then(String, errorMessage));
   expect([former.state(), plugins.plugins()]).toEqual(['Failing', [former]]);
   expect(former.problem()).toContain('eviction plugin rss');
@@ -198,7 +215,7 @@ test('of two plugins with one name the later one is asked; when it goes, the oth
   const second = await plugin('b.sock');
   await untilState('b.sock', 'Serving');
   expect(plugins.plugins().map(({ origin }) => origin)).toEqual([path('b.sock')]);
-  second.stop();
+  second.server.stop();
   await untilState('a.sock', 'Serving');
   expect([plugins.plugins().map(({ origin }) => origin), first.told.length]).toEqual([[path('a.sock')], 2]);
 });
@@ -206,8 +223,8 @@ test('of two plugins with one name the later one is asked; when it goes, the oth
 test('two hundred sockets at once are registered', async () => {
   start();
   let asked = 0;
-  const server = await plugin('0.sock', { info: () => ({ name: `plugin-${(asked += 1)}` }) });
+  const { server, told } = await plugin('0.sock', () => ({ name: `plugin-${(asked += 1)}` }));
   await Promise.all(Array.from({ length: 199 }, (_, i) => server.bind(path(`${i + 1}.sock`))));
   await waitFor(() => plugins.plugins().length === 200, { what: '200 plugins' });
-  expect([asked, server.told.length]).toEqual([200, 200]);
+  expect([asked, told.length]).toEqual([200, 200]);
 });

@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream';
 import type { SelectedStreams } from '../../../policies/server/remote-command-options.ts';
 import type { CommandStreams } from '../../../runtime/service/streaming-runtime.ts';
 import { StateletError } from '../../../types/errors.ts';
+import { lastWords } from '../spdy/last-words.ts';
 import { SpdyConnection } from '../spdy/spdy-connection.ts';
 import { askForUpgrade, refusalOf } from '../upgrade/runtime-upgrade.ts';
 import { exitCodeOf } from './command-status.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
-const STATUS_BYTES_MAX = 65_536;
 
 /** Throws a `RequestError` with the runtime's answer where it refuses. */
 export async function openRuntimeCommand(
@@ -41,27 +41,13 @@ export async function openRuntimeCommand(
 
 async function exitOf(status: Readable, connection: SpdyConnection): Promise<number> {
   try {
-    return exitCodeOf(await textOf(status));
+    const words = await lastWords(status);
+    if (words === '') throw new StateletError('Unavailable', LOST);
+    return exitCodeOf(words);
   } finally {
     // Output that has come is still read; the runtime has nothing more to say.
     connection.end();
   }
-}
-
-async function textOf(status: Readable): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const part of status as AsyncIterable<Buffer>) {
-      bytes += part.length;
-      if (bytes > STATUS_BYTES_MAX) break;
-      parts.push(part);
-    }
-  } catch (error) {
-    if (parts.length === 0) throw new StateletError('Unavailable', LOST, { cause: error });
-  }
-  if (parts.length === 0) throw new StateletError('Unavailable', LOST);
-  return Buffer.concat(parts).toString();
 }
 
 const LOST = 'the container runtime closed the connection before the command ended';

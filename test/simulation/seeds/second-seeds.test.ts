@@ -1,0 +1,3 @@
+import { holdsForSeeds } from './seeds-suite.ts';
+
+holdsForSeeds(2);
