@@ -354,7 +354,7 @@ class Agent implements Daemon {
 
   async #ownerRoutes(): Promise<readonly Route[]> {
     const { routesOfOwner } = await import('./serve-owner.ts');
-    const own = routesOfOwner(this.#agent, this.#own.events, systemClock);
+    const own = routesOfOwner(this.#agent, this.#own.events, systemClock, this.#config.rootDir);
     return [...own, ...(await this.#own.page.routes(this.#agent, this.#own.events))];
   }
 

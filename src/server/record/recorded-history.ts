@@ -14,6 +14,10 @@ export interface HistoryOptions {
   readonly limit: number;
   /** None from before that time, in Unix milliseconds. */
   readonly sinceMs?: number;
+  /** None from after that time. */
+  readonly untilMs?: number;
+  /** Of the wanted actors, only these transitions. */
+  readonly keeps?: (transition: Transition) => boolean;
 }
 
 /** So much is read at a time: it takes the event loop some milliseconds. */
@@ -40,7 +44,7 @@ export async function recordedHistory(
     if (file === undefined) continue;
     try {
       if ((await file.stat()).mtimeMs < sinceMs) break;
-      if (await isAboutWanted(file, options.wants)) found = [...(await newestOf(file, options)), ...found];
+      if (await isAboutWanted(file, options)) found = [...(await newestOf(file, options)), ...found];
     } finally {
       await file.close();
     }
@@ -50,14 +54,18 @@ export async function recordedHistory(
 }
 
 /** Reading names alone is many times as fast as reading all transitions, and most files have nothing about a given pod. */
-async function isAboutWanted(file: FileHandle, wants: WantsActor): Promise<boolean> {
+async function isAboutWanted(file: FileHandle, options: HistoryOptions): Promise<boolean> {
+  const { wants, untilMs = Infinity } = options;
   const found = new Set<string>();
   const reader = new RecordReader((actor, node) => {
     if (wants(actor, node)) found.add(actor);
     return false;
   });
   for await (const text of linesOf(file)) {
-    for (const line of linesThatBegin(text, [NAMES_NODE, NAMES_ACTOR])) reader.read(line);
+    for (const line of linesThatBegin(text, [NAMES_NODE, NAMES_ACTOR])) {
+      const entry = reader.read(line);
+      if (entry?.type === 'began' && entry.atMs > untilMs) return found.size > 0;
+    }
     if (found.size > 0) return true;
   }
   return false;
@@ -65,14 +73,17 @@ async function isAboutWanted(file: FileHandle, wants: WantsActor): Promise<boole
 
 async function newestOf(
   file: FileHandle,
-  { wants, limit, sinceMs = 0 }: HistoryOptions,
+  { wants, limit, sinceMs = 0, untilMs = Infinity, keeps = () => true }: HistoryOptions,
 ): Promise<readonly Transition[]> {
   const reader = new RecordReader(wants);
   let found: Transition[] = [];
   for await (const text of linesOf(file)) {
     for (const line of text.split('\n')) {
       const entry = reader.read(line);
-      if (entry?.type === 'transition' && entry.transition.atMs >= sinceMs) found.push(entry.transition);
+      if (entry?.type !== 'transition') continue;
+      const { transition } = entry;
+      const isOfTime = transition.atMs >= sinceMs && transition.atMs <= untilMs;
+      if (isOfTime && keeps(transition)) found.push(transition);
     }
     if (found.length > 2 * limit) found = found.slice(-limit);
   }

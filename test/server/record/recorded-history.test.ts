@@ -56,6 +56,14 @@ describe('the history in the record', () => {
     expect(await times(9, 4)).toEqual([4, 5, 6, 7]);
   });
 
+  test('ends at a time, and has only the transitions that are asked for', async () => {
+    segment(1, [web(1), web(2), web(3), web(4)]);
+    segment(2, [web(5), web(6)]);
+    const keeps = ({ atMs }: { readonly atMs: number }) => atMs !== 2;
+    const found = await recordedHistory(folder, { wants, limit: 9, untilMs: 3, keeps });
+    expect(found.map(({ atMs }) => atMs)).toEqual([1, 3]);
+  });
+
   test('is asked with the name of the node of its session', async () => {
     segment(1, [web(1)], 'node-a');
     segment(1, [web(2)], 'node-b');
