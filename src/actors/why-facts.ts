@@ -5,6 +5,7 @@ import type { Choice } from '../policies/why/end-cause.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
 import { whyNode } from '../policies/why/why-node.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
+import { evictionChoice } from '../policies/why/why-pressure.ts';
 import type { Clock } from '../types/clock.ts';
 import type { CoreEvent, Pod } from '../types/kubernetes.ts';
 import type { NodeAgent } from './node-agent.ts';
@@ -12,7 +13,7 @@ import type { PodEntry } from './pods/pod-registry.ts';
 import { stateName } from './pods/served-pods.ts';
 
 export interface WhySources {
-  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth'>;
+  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction'>;
   readonly clock: Clock;
   /** The oldest first. */
   readonly events: () => readonly CoreEvent[];
@@ -101,7 +102,7 @@ function whyKnown({ agent, clock, events }: WhySources, { pod, entry }: KnownPod
     delay: snapshot?.context.delay,
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
-    choice,
+    choice: choice ?? (agent.eviction && evictionChoice(agent.eviction, uid)),
     gracePeriodSeconds: snapshot?.context.gracePeriodSeconds,
     isUnwanted: supervisor.desired.get(uid) === undefined,
     nextTryMs: supervisor.nextSyncAt(uid),
@@ -124,6 +125,8 @@ export function whyOfNode({ agent, clock }: WhySources): Why {
     name,
     problems: readyProblems(agent.nodeHealth(), clock.now()),
     conditions,
+    pressure: agent.eviction,
+    nowMs: clock.now(),
     states: Object.entries(value).map(([region, state]) => `${region}.${String(state)}`),
     pods: here.length,
     waiting: namesOf(here.filter((entry) => !isEnding(entry) && !isRunning(entry))),

@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { whyNode } from '../../../src/policies/why/why-node.ts';
 
+const NOW = Date.UTC(2030, 0, 1, 10, 32);
 const QUIET = {
   name: 'node-a',
   problems: [],
   conditions: [],
   states: ['Sources.Ready', 'Runtime.Ready', 'Loop.Running'],
+  nowMs: NOW,
   pods: 1,
   waiting: [],
   ending: [],
