@@ -139,6 +139,11 @@ export class NodeAgent {
     return { conditions: [], thresholds: [], ...explanation, ...plugins };
   }
 
+  /** The latest figures and choices of eviction; undefined where no pod is evicted. */
+  get eviction(): EvictionManager['context'] | undefined {
+    return this.#eviction?.context;
+  }
+
   /** Why the agent is not healthy, if so. */
   health(): string | undefined {
     return this.#node.problem();

@@ -1,9 +1,11 @@
 /** What is known of a pod, or of the node, for the answer to why it is as it is. */
 import { readyProblems } from '../policies/node-status/ready-problems.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
-import { whyGone } from '../policies/why/why-gone.ts';
+import type { Choice } from '../policies/why/end-cause.ts';
+import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
 import { whyNode } from '../policies/why/why-node.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
+import { evictionChoice } from '../policies/why/why-pressure.ts';
 import type { Clock } from '../types/clock.ts';
 import type { CoreEvent, Pod } from '../types/kubernetes.ts';
 import type { NodeAgent } from './node-agent.ts';
@@ -11,23 +13,65 @@ import type { PodEntry } from './pods/pod-registry.ts';
 import { stateName } from './pods/served-pods.ts';
 
 export interface WhySources {
-  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth'>;
+  readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction'>;
   readonly clock: Clock;
   /** The oldest first. */
   readonly events: () => readonly CoreEvent[];
 }
 
+export interface NamedPod {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Also for a pod that has gone, while there are events about it; else undefined. */
 export function whyOfPod(sources: WhySources, namespace: string, name: string): Why | undefined {
-  const { supervisor } = sources.agent;
-  const called = fullName({ namespace, name });
+  const known = knownPod(sources, { namespace, name });
+  return known ? whyKnown(sources, known) : whyOfGone(sources, { namespace, name });
+}
+
+/** The same with what was recorded of a pod that has gone, and of one that was chosen to end. It is read only then. */
+export async function whyOfPodWithRecord(
+  sources: WhySources,
+  pod: NamedPod,
+  read: (pod: NamedPod) => Promise<RecordedPod | undefined>,
+): Promise<Why | undefined> {
+  const known = knownPod(sources, pod);
+  if (known === undefined) {
+    const recorded = await read(pod).catch(() => undefined);
+    // It may have come meanwhile.
+    const come = knownPod(sources, pod);
+    return come ? whyKnown(sources, come) : whyOfGone(sources, recorded?.life ?? pod, recorded);
+  }
+  const why = whyKnown(sources, known);
+  const { cause, choice } = why.end ?? {};
+  if (choice !== undefined || (cause !== 'Preempted' && cause !== 'Evicted')) return why;
+  const recorded = await read(pod).catch(() => undefined);
+  const isSame = recorded?.life.uid === known.pod.metadata.uid && recorded.life.end?.cause === cause;
+  return isSame ? whyKnown(sources, known, recorded.choice) : why;
+}
+
+interface KnownPod {
+  readonly pod: Pod;
+  readonly entry: PodEntry | undefined;
+}
+
+function knownPod({ agent: { supervisor } }: WhySources, name: NamedPod): KnownPod | undefined {
+  const called = fullName(name);
   const entry = newest([...supervisor.registry.entries()].filter((one) => one.fullName === called));
   const pod = entry?.actor.getSnapshot().context.pod ?? supervisor.desired.getByFullName(called);
-  if (pod !== undefined) return whyKnown(sources, pod, entry);
+  return pod && { pod, entry };
+}
+
+function whyOfGone(
+  sources: WhySources,
+  { namespace, name }: NamedPod,
+  recorded?: RecordedPod,
+): Why | undefined {
   const events = sources.events().filter(({ involvedObject: { kind, ...object } }) => {
     return kind === 'Pod' && object.namespace === namespace && object.name === name;
   });
-  return whyGone({ namespace, name, events, nowMs: sources.clock.now() });
+  return whyGone({ namespace, name, events, recorded, nowMs: sources.clock.now() });
 }
 
 /** One that has not ended goes before one that has. */
@@ -42,10 +86,11 @@ export function whyOfEntry(
   events: readonly CoreEvent[],
 ): Why | undefined {
   const { pod } = entry.actor.getSnapshot().context;
-  return pod && whyKnown({ ...sources, events: () => events }, pod, entry);
+  return pod && whyKnown({ ...sources, events: () => events }, { pod, entry });
 }
 
-function whyKnown({ agent, clock, events }: WhySources, pod: Pod, entry: PodEntry | undefined): Why {
+/** `choice`: as it was recorded, where the agent does not have it any more. */
+function whyKnown({ agent, clock, events }: WhySources, { pod, entry }: KnownPod, choice?: Choice): Why {
   const { supervisor, statusManager } = agent;
   const { uid } = pod.metadata;
   const snapshot = entry?.actor.getSnapshot();
@@ -57,6 +102,7 @@ function whyKnown({ agent, clock, events }: WhySources, pod: Pod, entry: PodEntr
     delay: snapshot?.context.delay,
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
+    choice: choice ?? (agent.eviction && evictionChoice(agent.eviction, uid)),
     gracePeriodSeconds: snapshot?.context.gracePeriodSeconds,
     isUnwanted: supervisor.desired.get(uid) === undefined,
     nextTryMs: supervisor.nextSyncAt(uid),
@@ -79,6 +125,8 @@ export function whyOfNode({ agent, clock }: WhySources): Why {
     name,
     problems: readyProblems(agent.nodeHealth(), clock.now()),
     conditions,
+    pressure: agent.eviction,
+    nowMs: clock.now(),
     states: Object.entries(value).map(([region, state]) => `${region}.${String(state)}`),
     pods: here.length,
     waiting: namesOf(here.filter((entry) => !isEnding(entry) && !isRunning(entry))),

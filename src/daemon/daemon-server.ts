@@ -78,9 +78,10 @@ export class DaemonServer {
 
   async #routesOfOwner(): Promise<readonly Route[]> {
     const { own, agent } = this.#options;
-    const { events, page } = own;
+    const { config, events, page } = own;
     const { routesOfOwner } = await import('./serve-owner.ts');
-    return [...routesOfOwner(agent, events, systemClock), ...(await page.routes(agent, events))];
+    const { rootDir } = config;
+    return [...routesOfOwner(agent, events, systemClock, rootDir), ...(await page.routes(agent, events))];
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

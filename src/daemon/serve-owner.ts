@@ -1,6 +1,6 @@
 /** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
 import type { NodeAgent } from '../actors/node-agent.ts';
-import { whyOfNode, whyOfPod } from '../actors/why-facts.ts';
+import { type NamedPod, whyOfNode, whyOfPodWithRecord } from '../actors/why-facts.ts';
 import { servedPod } from '../actors/pods/served-pods.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
@@ -8,13 +8,25 @@ import { ownerRoutes } from '../server/routes/owner-routes.ts';
 import type { Route } from '../server/routes/route.ts';
 import type { Clock } from '../types/clock.ts';
 
-export function routesOfOwner(agent: NodeAgent, events: RecentEvents, clock: Clock): readonly Route[] {
+export function routesOfOwner(
+  agent: NodeAgent,
+  events: RecentEvents,
+  clock: Clock,
+  rootDir: string,
+): readonly Route[] {
   const { supervisor, statusManager } = agent;
   const { desired, registry, ends, ended } = supervisor;
   const sources = { agent, clock, events: () => events.list() };
+  const recorded = async (pod: NamedPod) => {
+    const [{ recordFolder }, { recordedPod }] = await Promise.all([
+      import('../server/record/flight-recorder.ts'),
+      import('../server/record/recorded-pod.ts'),
+    ]);
+    return recordedPod(recordFolder(rootDir), pod);
+  };
   return ownerRoutes({
     events,
-    whyPod: (namespace, name) => whyOfPod(sources, namespace, name),
+    whyPod: (namespace, name) => whyOfPodWithRecord(sources, { namespace, name }, recorded),
     whyNode: () => whyOfNode(sources),
     nodeFacts: () => agent.nodeFacts(),
     pod: (namespace, name) => {

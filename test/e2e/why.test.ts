@@ -1,4 +1,4 @@
-/** `statelet why` asks a running daemon. */
+/** `statelet why` asks a running daemon; where none runs, it reads what the last one has recorded. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -43,11 +43,46 @@ test('of a pod that runs, one that is started again and again, one that goes, an
   const asJSON = JSON.parse((await ask('web', '-o', 'json')).stdout) as object;
   expect(asJSON).toMatchObject({ subject: 'default/web-node-a', state: 'Syncing.Settled' });
   rmSync(file('web.json'));
-  expect(await answer('web-node-a', /not on this node/)).toMatch(
-    /^default\/web-node-a is not on this node any more\.\nThe last events about it: Killing at /,
+  expect(await answer('web-node-a', /not come back/)).toMatch(
+    /^default\/web-node-a ended at .* ago\): its source does not have it any more\.\nIt does not come back: /,
   );
+  expect(JSON.parse((await ask('web', '-o', 'json')).stdout)).toMatchObject({
+    subject: 'default/web-node-a',
+    state: 'Gone',
+    end: { cause: 'Unwanted' },
+  });
   expect(await ask('nobody')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('there is no pod "nobody"'),
   });
+});
+
+test('without a daemon, from what the last one has recorded', async () => {
+  await put(file('web.json'), manifest('web', { containers: [shell('exec sleep 1000')] }));
+  await put(file('gone.json'), manifest('gone', { containers: [shell('exec sleep 1000')] }));
+  const daemon = await bed.start();
+  await daemon.running('web');
+  await daemon.running('gone');
+  rmSync(file('gone.json'));
+  await answer('gone', /not come back/);
+  expect(await daemon.end('SIGKILL')).toBe('SIGKILL');
+  const [gone, web] = [await ask('gone'), await ask('web')];
+  expect(gone.stdout).toMatch(
+    /^No daemon runs; this is from its record, which ends at .*\.\ndefault\/gone-node-a ended at .*: its source does not have it any more\./,
+  );
+  expect(web.stdout).toMatch(/\ndefault\/web-node-a had not been told to end; .* it is as its spec says\.\n/);
+  expect(JSON.parse((await ask('web', '-o', 'json')).stdout)).toMatchObject({ state: 'Syncing.Settled' });
+  expect(await ask('nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /no daemon runs, and its record in .* has nothing about a pod "nobody" in /,
+    ),
+  });
+  expect(await ask('a/b/c')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('"a/b/c" names no pod'),
+  });
+  rmSync(join(bed.rootDir, 'record'), { recursive: true });
+  expect(await ask('web')).toMatchObject({ code: 1, stderr: expect.stringContaining('is it running?') });
+  expect(await ask('node')).toMatchObject({ code: 1, stderr: expect.stringContaining('is it running?') });
 });

@@ -122,6 +122,11 @@ export class EvictionManager {
     return PRESSURE_CONDITIONS.filter((condition) => snapshot.hasTag(condition));
   }
 
+  /** The latest figures and choices. */
+  get context(): EvictionContext {
+    return this.#actor.getSnapshot().context;
+  }
+
   /** Which pods would be evicted now. Rejects if the node cannot be measured. */
   async explain(): Promise<EvictionExplanation> {
     const stats = await this.#figures.stats();

@@ -10,13 +10,21 @@ export interface WhyFlags extends FolderFlags, NamespaceFlags {
 
 /** Without a pod, or for `node`: of the node. Returns what to print. Rejects with `NotFound` for a pod of which nothing is known. */
 export async function why(pod: string | undefined, flags: WhyFlags): Promise<string> {
-  return withDaemon(flags, async (daemon) => {
-    const answer = await (pod === undefined || pod === 'node'
-      ? daemon.json<Why>('/why')
-      : whyPod(daemon, pod, flags));
-    if (flags.output === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
-    return `${answer.sentences.join('\n')}\n`;
-  });
+  const ofPod = pod === undefined || pod === 'node' ? undefined : pod;
+  const answer = await withDaemon(flags, (daemon) =>
+    ofPod === undefined ? daemon.json<Why>('/why') : whyPod(daemon, ofPod, flags),
+  ).catch((error: unknown) => withoutDaemon(ofPod, flags, error));
+  if (flags.output === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+  return `${answer.sentences.join('\n')}\n`;
+}
+
+/** What the record of a daemon that does not run has of a pod. Rejects with `error` where it has nothing. */
+async function withoutDaemon(pod: string | undefined, flags: WhyFlags, error: unknown): Promise<Why> {
+  if (pod === undefined || errorKind(error) !== 'Unavailable') throw error;
+  const { whyFromRecord } = await import('./why-from-record.ts');
+  const answer = await whyFromRecord(parsePodName(pod, flags), flags);
+  if (answer === undefined) throw error;
+  return answer;
 }
 
 async function whyPod(daemon: DaemonConnection, text: string, flags: WhyFlags): Promise<Why> {

@@ -1,20 +1,120 @@
+/** What is still known of a pod that is not here any more: from the flight recorder, and from the events that are kept. */
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import { atApiTime } from './times.ts';
-import type { Why } from './why-pod.ts';
+import { causeOfReason, causeText, type Choice, choiceText, type EndFacts, returnText } from './end-cause.ts';
+import type { RecordedEnd, RecordedLife } from './recorded-life.ts';
+import { stateSentence } from './state-sentences.ts';
+import { atApiTime, atTime } from './times.ts';
+import type { Why, WhyEnd } from './why-pod.ts';
+
+export interface RecordedPod {
+  readonly life: RecordedLife;
+  readonly choice: Choice | undefined;
+}
 
 export interface GoneFacts {
   readonly namespace: string;
   readonly name: string;
   /** About pods of this name, the oldest first. */
   readonly events: readonly CoreEvent[];
+  /** Undefined where nothing is recorded of it. */
+  readonly recorded?: RecordedPod | undefined;
+  /** When the record was last written to, where no agent runs that could be asked; in Unix milliseconds. */
+  readonly recordEndMs?: number;
   readonly nowMs: number;
 }
 
 /** Reasons of events that say why a pod ended, rather than how. */
 const CAUSES = ['Evicted', 'Preempting', 'ExceededGracePeriod', 'NodeShutdown', 'FailedValidation', 'OutOf'];
 
-/** What is still known of a pod that is not here any more. Undefined where nothing is. */
-export function whyGone({ namespace, name, events, nowMs }: GoneFacts): Why | undefined {
+/** Undefined where nothing is known. */
+export function whyGone(facts: GoneFacts): Why | undefined {
+  const { recorded, events } = facts;
+  if (recorded === undefined) return fromEvents(facts);
+  const { uid, sinceMs } = recorded.life;
+  // A record that was switched off has nothing of a later pod of that name.
+  const last = events.at(-1);
+  const isOfLater = last?.involvedObject.uid !== uid && Date.parse(last?.lastTimestamp ?? '') > sinceMs;
+  return (isOfLater ? fromEvents(facts) : undefined) ?? fromRecord(facts, recorded);
+}
+
+function fromRecord(facts: GoneFacts, recorded: RecordedPod): Why {
+  const { life } = recorded;
+  const { recordEndMs, nowMs } = facts;
+  const own = facts.events.filter(({ involvedObject }) => involvedObject.uid === life.uid);
+  const end = life.end && toldBy(life.end, recorded.choice, own);
+  const isGone = recordEndMs === undefined;
+  const sentences = [
+    ...(isGone
+      ? []
+      : [`No daemon runs; this is from its record, which ends at ${atTime(recordEndMs, nowMs)}`]),
+    ...(end === undefined ? unendedSentences(life, isGone, nowMs) : endSentences(life, end, isGone, nowMs)),
+  ];
+  return {
+    subject: `${life.namespace}/${life.name}`,
+    state: isGone ? 'Gone' : life.state,
+    since: new Date(life.sinceMs).toISOString(),
+    ...(end && { end: shownEnd(end) }),
+    sentences: sentences.map((text) => `${text}.`),
+  };
+}
+
+type ToldEnd = RecordedEnd & EndFacts;
+
+/** Where the record does not say by whom, an event may. */
+function toldBy(end: RecordedEnd, choice: Choice | undefined, events: readonly CoreEvent[]): ToldEnd {
+  if (end.reason !== '' || choice !== undefined) return { ...end, choice };
+  const told = events.findLast(({ reason = '' }) => causeOfReason(reason) !== undefined);
+  const cause = told && causeOfReason(told.reason ?? '');
+  if (told === undefined || cause === undefined) return { ...end, choice };
+  return { ...end, cause, reason: told.reason ?? '', message: told.message ?? '', choice };
+}
+
+function endSentences(life: RecordedLife, end: ToldEnd, isGone: boolean, nowMs: number): readonly string[] {
+  const subject = `${life.namespace}/${life.name}`;
+  const chosen = choiceText(end.choice);
+  const first =
+    end.endedMs === undefined
+      ? `${subject} was told to end at ${atTime(end.toldMs, nowMs)}: ${causeText(end)}`
+      : `${subject} ended at ${atTime(end.endedMs, nowMs)}: ${causeText(end)}`;
+  const open = `It had not ended when the record ends: some of its containers may run, and the next agent ends them`;
+  return [
+    first,
+    ...(chosen === undefined ? [] : [chosen]),
+    ...(end.endedMs === undefined && !isGone ? [open] : []),
+    returns(life, end, isGone),
+  ];
+}
+
+function returns({ origin }: RecordedLife, { cause }: ToldEnd, isGone: boolean): string {
+  if (!isGone && cause === 'AgentEnded') return 'The next agent starts it again, if its source still has it';
+  if (!isGone && cause === 'Killed') return 'Whether it comes back was not recorded';
+  return returnText(origin, !isGone && cause !== 'Unwanted' && cause !== 'DeletedAtServer');
+}
+
+/** The agent was killed, or the record has lost the end. */
+function unendedSentences(life: RecordedLife, isGone: boolean, nowMs: number): readonly string[] {
+  const subject = `${life.namespace}/${life.name}`;
+  const sentence = stateSentence('pod', life.state) ?? `is in state ${life.state}`;
+  const last = `the last that is recorded of it, at ${atTime(life.sinceMs, nowMs)}: it ${sentence}`;
+  if (isGone) return [`${subject} is not on this node any more; ${last}`, 'Its end is not recorded'];
+  return [
+    `${subject} had not been told to end; ${last}`,
+    'Its containers may still run: the next agent goes on with them',
+  ];
+}
+
+function shownEnd({ cause, toldMs, endedMs, reason, message, choice }: ToldEnd): WhyEnd {
+  return {
+    cause,
+    toldAt: new Date(toldMs).toISOString(),
+    ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
+    ...(reason !== '' && { reason }),
+    ...(message !== '' && { message }),
+    ...(choice && { choice }),
+  };
+}
+
+function fromEvents({ namespace, name, events, nowMs }: GoneFacts): Why | undefined {
   const last = events.at(-1);
   if (last === undefined) return undefined;
   const cause = events.findLast(({ reason = '' }) => CAUSES.some((one) => reason.startsWith(one)));

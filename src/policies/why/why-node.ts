@@ -1,6 +1,7 @@
 /** What the node does and what it lacks, in a few sentences. */
 import type { Why } from './why-pod.ts';
 import { stateSentence } from './state-sentences.ts';
+import { type PressureFacts, pressureTexts, type WhyPressure, whyPressure } from './why-pressure.ts';
 
 export interface NodeWhyFacts {
   readonly name: string;
@@ -8,27 +9,40 @@ export interface NodeWhyFacts {
   readonly problems: readonly string[];
   /** Pressure conditions that hold. */
   readonly conditions: readonly string[];
+  /** Undefined where no pod is evicted on this node. */
+  readonly pressure?: PressureFacts | undefined;
   /** The states of the supervisor's chart: `Runtime.Ready`. */
   readonly states: readonly string[];
   /** Pods that have not ended, and those of them that wait or are ending, by name. */
   readonly pods: number;
   readonly waiting: readonly string[];
   readonly ending: readonly string[];
+  readonly nowMs: number;
+}
+
+export interface NodeWhy extends Why {
+  /** Only under pressure. */
+  readonly pressure?: WhyPressure;
 }
 
 /** At most so many pods are named. */
 const NAMED_MAX = 5;
 
-export function whyNode(facts: NodeWhyFacts): Why {
-  const { name, problems, conditions, states } = facts;
+export function whyNode(facts: NodeWhyFacts): NodeWhy {
+  const { name, problems, conditions, states, nowMs } = facts;
+  const short = conditions.length === 0 ? undefined : facts.pressure;
   const isReady = problems.length === 0;
   const what = isReady ? 'is ready' : `is not ready: ${problems.join('; ')}`;
   const notable = states.filter((state) => !RESTING.has(state));
   const open = notable.map((state) => stateSentence('supervisor', state) ?? state);
-  const pressure = conditions.length === 0 ? [] : [`It is under pressure: ${conditions.join(', ')}`];
+  const pressure = [
+    ...(conditions.length === 0 ? [] : [`It is under pressure: ${conditions.join(', ')}`]),
+    ...(short === undefined ? [] : pressureTexts(conditions, short, nowMs)),
+  ];
   return {
     subject: `node ${name}`,
     state: isReady ? 'Ready' : 'NotReady',
+    ...(short && { pressure: whyPressure(short) }),
     sentences: [
       `Node ${name} ${what}`,
       ...open.map((text) => text.slice(0, 1).toUpperCase() + text.slice(1)),

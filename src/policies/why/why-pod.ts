@@ -5,6 +5,16 @@ import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import type { PodStatusOverride } from '../sync/pod-termination.ts';
 import type { CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
+import {
+  causeOfReason,
+  causeText,
+  type Choice,
+  choiceText,
+  type EndCause,
+  type EndFacts,
+  type PodOrigin,
+  returnText,
+} from './end-cause.ts';
 import { stateSentence } from './state-sentences.ts';
 import { atTime } from './times.ts';
 
@@ -19,6 +29,8 @@ export interface PodWhyFacts {
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;
+  /** How it was chosen to be ended, where it was. */
+  readonly choice?: Choice | undefined;
   readonly gracePeriodSeconds: number | undefined;
   /** Its source does not have it any more. */
   readonly isUnwanted: boolean;
@@ -36,7 +48,20 @@ export interface Why {
   /** RFC 3339. */
   readonly since?: string;
   readonly nextTry?: string;
+  /** Of a pod that has ended, or has been told to. */
+  readonly end?: WhyEnd;
   readonly sentences: readonly string[];
+}
+
+export interface WhyEnd {
+  readonly cause: EndCause;
+  /** RFC 3339: when it was told to end, and since when none of its containers runs. */
+  readonly toldAt?: string;
+  readonly endedAt?: string;
+  /** As the status of the pod and events have them. */
+  readonly reason?: string;
+  readonly message?: string;
+  readonly choice?: Choice;
 }
 
 export function whyPod(facts: PodWhyFacts): Why {
@@ -48,6 +73,7 @@ export function whyPod(facts: PodWhyFacts): Why {
     state,
     ...(sinceMs !== undefined && { since: new Date(sinceMs).toISOString() }),
     ...(isTrying && { nextTry: new Date(nextTryMs).toISOString() }),
+    ...whyEnd(facts),
     sentences: sentencesOf(facts).map((text) => `${text}.`),
   };
 }
@@ -89,47 +115,67 @@ function counted({ pod, status }: PodWhyFacts): string {
 
 function endingSentences(facts: PodWhyFacts): readonly string[] {
   const { state, gracePeriodSeconds, sinceMs, nowMs } = facts;
-  const cause = causeOf(facts);
-  const first = said(facts, `${sentence(state)}${cause === undefined ? '' : `; ${cause}`}`);
-  if (gracePeriodSeconds === undefined) return [first, counted(facts)];
+  const end = endOf(facts);
+  const first = said(facts, `${sentence(state)}${end === undefined ? '' : `; ${causeText(end)}`}`);
+  if (gracePeriodSeconds === undefined) return [first, ...chosen(facts), counted(facts)];
   const until =
     sinceMs === undefined || state !== 'Terminating.Stopping'
       ? `of ${gracePeriodSeconds} s`
       : `until ${atTime(sinceMs + gracePeriodSeconds * 1000, nowMs)}`;
-  return [first, `Its containers have a grace period ${until}; ${counted(facts)}`];
+  return [first, ...chosen(facts), `Its containers have a grace period ${until}; ${counted(facts)}`];
 }
 
 function endedSentences(facts: PodWhyFacts): readonly string[] {
-  const { state, sinceMs, nowMs, status } = facts;
+  const { state, sinceMs, nowMs, status, pod, isUnwanted } = facts;
   const when = sinceMs === undefined ? '' : ` at ${atTime(sinceMs, nowMs)}`;
   const open = state === 'Terminated.Finished' ? undefined : sentence(state);
   const phase = status?.phase === undefined ? '' : `, phase ${status.phase}`;
-  const cause = causeOf(facts);
-  const first = said(facts, `has ended${when}${phase}${cause === undefined ? '' : `: ${cause}`}`);
+  const end = endOf(facts);
+  const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);
   const failure = state === 'Terminated.BackingOff' ? lastFailure(facts) : undefined;
   const left = open && `It ${open}${failure === undefined ? '' : `: ${withoutStop(failure)}`}`;
-  return [first, left ?? returns(facts)];
+  return [first, ...chosen(facts), left ?? returnText(originOf(pod), !isUnwanted)];
+}
+
+function chosen({ choice }: PodWhyFacts): readonly string[] {
+  const text = choiceText(choice);
+  return text === undefined ? [] : [text];
 }
 
 /** By whom and why it was ended. */
-function causeOf(facts: PodWhyFacts): string | undefined {
-  const { rejection, override, status, pod, isUnwanted } = facts;
+function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyFacts): EndFacts | undefined {
   const told = rejection ?? override ?? { reason: status?.reason, message: status?.message };
   const { reason = '', message = '' } = told;
-  if (reason !== '') return `${reason}${message === '' ? '' : `: ${withoutStop(message)}`}`;
-  if (pod.metadata.deletionTimestamp != null) return 'it was deleted at the API server';
-  if (isUnwanted) return 'its source does not have it any more';
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
-    ? 'all its containers have ended'
-    : undefined;
+  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const byItself = hasEnded ? 'Completed' : undefined;
+  if (reason !== '') {
+    const cause = rejection ? 'Rejected' : (causeOfReason(reason) ?? byItself ?? 'Killed');
+    return { cause, reason, message, choice };
+  }
+  if (pod.metadata.deletionTimestamp != null) return { cause: 'DeletedAtServer' };
+  if (isUnwanted) return { cause: 'Unwanted' };
+  return byItself && { cause: byItself };
 }
 
-/** Whether, and when, it comes back. */
-function returns({ pod, isUnwanted }: PodWhyFacts): string {
-  if (isUnwanted) return 'It does not come back: its source does not have it any more';
-  if (isStaticPod(pod)) return 'It comes back when its manifest changes';
-  if (isManifestPod(pod)) return 'It does not come back until its manifest changes: it is not a static pod';
-  return 'It does not come back: a controller of the cluster may make another pod in its place';
+function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
+  const { state } = facts;
+  const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
+  const end = isEnd ? endOf(facts) : undefined;
+  if (end === undefined) return {};
+  const { cause, reason = '', message = '', choice } = end;
+  return {
+    end: {
+      cause,
+      ...(reason !== '' && { reason }),
+      ...(message !== '' && { message }),
+      ...(choice && { choice }),
+    },
+  };
+}
+
+function originOf(pod: Pod): PodOrigin {
+  if (isStaticPod(pod)) return 'static';
+  return isManifestPod(pod) ? 'local' : 'api';
 }
 
 function lastFailure({ events }: PodWhyFacts): string | undefined {

@@ -17,7 +17,7 @@ export interface OwnerApi extends Pick<NodeApi, 'pod'> {
   /** Resolves when no container of the pod runs any more. */
   podEnded(uid: string): Promise<void>;
   /** Undefined for a pod of which nothing is known. */
-  whyPod(namespace: string, name: string): Why | undefined;
+  whyPod(namespace: string, name: string): Promise<Why | undefined>;
   whyNode(): Why;
 }
 
@@ -85,9 +85,9 @@ function watchEvents(recent: OwnerApi['events'], after: number, response: Server
   response.once('close', recent.watch(tell));
 }
 
-function why(api: OwnerApi, { params }: RouteRequest, response: ServerResponse): void {
+async function why(api: OwnerApi, { params }: RouteRequest, response: ServerResponse): Promise<void> {
   const { namespace = '', pod: name = '' } = params;
-  const found = api.whyPod(namespace, name);
+  const found = await api.whyPod(namespace, name);
   if (found === undefined) throw new RequestError(404, `nothing is known of a pod ${namespace}/${name}\n`);
   answerJSON(response, found);
 }

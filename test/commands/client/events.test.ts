@@ -23,7 +23,7 @@ beforeEach(async () => {
       pod: () => undefined,
       deletePod: () => Promise.resolve(),
       podEnded: () => Promise.resolve(),
-      whyPod: () => undefined,
+      whyPod: () => Promise.resolve(undefined),
       whyNode: () => ({ subject: '', state: '', sentences: [] }),
     }),
   );

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { whyGone } from '../../../src/policies/why/why-gone.ts';
 import { whyNode } from '../../../src/policies/why/why-node.ts';
 
+const NOW = Date.UTC(2030, 0, 1, 10, 32);
 const QUIET = {
   name: 'node-a',
   problems: [],
   conditions: [],
   states: ['Sources.Ready', 'Runtime.Ready', 'Loop.Running'],
+  nowMs: NOW,
   pods: 1,
   waiting: [],
   ending: [],
@@ -38,25 +39,4 @@ test('a node that is not ready says why, what waits for it and what ends', () =>
     'It is under pressure: MemoryPressure.',
     '7 pods are here, 6 of them waiting (a/1, a/2, a/3, a/4, a/5 and 1 more), 1 ending (b/1).',
   ]);
-});
-
-test('of a pod that has gone, the event that ended it and the last one are told', () => {
-  const event = (reason: string, message: string, second: number) => ({
-    metadata: {},
-    involvedObject: {},
-    reason,
-    message,
-    lastTimestamp: new Date(Date.UTC(2030, 0, 1, 10, 0, second)).toISOString(),
-  });
-  const events = [
-    event('Preempting', 'Preempted in order to admit critical pod', 1),
-    event('Killing', 'Stopping container app', 2),
-  ];
-  const nowMs = Date.UTC(2030, 0, 1, 10, 4, 2);
-  expect(whyGone({ namespace: 'shop', name: 'web', events, nowMs })?.sentences).toEqual([
-    'shop/web is not on this node any more.',
-    'The last events about it: Preempting at 10:00:01Z (4m1s ago): Preempted in order to admit critical pod; ' +
-      'Killing at 10:00:02Z (4m ago): Stopping container app.',
-  ]);
-  expect(whyGone({ namespace: 'shop', name: 'web', events: [], nowMs })).toBeUndefined();
 });

@@ -42,9 +42,11 @@ beforeEach(async () => {
         return refusal ? Promise.reject(refusal) : Promise.resolve();
       },
       whyPod: (namespace, name) =>
-        namespace === 'default' && name === 'web'
-          ? { subject: 'default/web', state: 'Syncing.Settled', sentences: ['default/web runs.'] }
-          : undefined,
+        Promise.resolve(
+          namespace === 'default' && name === 'web'
+            ? { subject: 'default/web', state: 'Syncing.Settled', sentences: ['default/web runs.'] }
+            : undefined,
+        ),
       whyNode: () => ({ subject: 'node n', state: 'Ready', sentences: ['Node n is ready.'] }),
       podEnded: async (uid) => {
         told.push(`wait for ${uid}`);

@@ -1,0 +1,49 @@
+/** The answer to why a pod is as it is where no daemon runs: from the record that the last one has left. */
+import { resolve } from 'node:path';
+import { defaultRootDir, thisHost } from '../../config/config.ts';
+import { type RecordedPod, whyGone } from '../../policies/why/why-gone.ts';
+import type { Why } from '../../policies/why/why-pod.ts';
+import { recordFolder } from '../../server/record/flight-recorder.ts';
+import { recordedPod, recordEnd } from '../../server/record/recorded-pod.ts';
+import { errnoCode } from '../../system/system-errors.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { PodName } from './chosen-pod.ts';
+import type { FolderFlags } from './daemon-connection.ts';
+
+/** Undefined where there is no record. Rejects with `NotFound` where it has nothing of the pod. */
+export async function whyFromRecord(
+  { namespace = 'default', name }: PodName,
+  { rootDir }: FolderFlags,
+): Promise<Why | undefined> {
+  const folder = recordFolder(resolve(rootDir ?? defaultRootDir(thisHost())));
+  const { endMs, recorded } = await readRecord(folder, { namespace, name });
+  if (endMs === undefined) return undefined;
+  const facts = { namespace, name, events: [], recorded, recordEndMs: endMs, nowMs: Date.now() };
+  const answer = whyGone(facts);
+  if (answer !== undefined) return answer;
+  const what = `a pod "${name}" in namespace ${namespace}`;
+  throw new StateletError(
+    'NotFound',
+    `no daemon runs, and its record in ${folder} has nothing about ${what}`,
+  );
+}
+
+interface ReadRecord {
+  readonly endMs: number | undefined;
+  readonly recorded: RecordedPod | undefined;
+}
+
+async function readRecord(
+  folder: string,
+  pod: { readonly namespace: string; readonly name: string },
+): Promise<ReadRecord> {
+  try {
+    return { endMs: await recordEnd(folder), recorded: await recordedPod(folder, pod) };
+  } catch (error) {
+    if (errnoCode(error) !== 'EACCES') throw error;
+    throw new StateletError(
+      'PermissionDenied',
+      `${folder} belongs to another user: run this command as the user of the daemon`,
+    );
+  }
+}

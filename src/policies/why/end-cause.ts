@@ -1,0 +1,108 @@
+/** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
+
+/** Where a pod comes from: a manifest as a static pod, a manifest as an ordinary one, or the API server. */
+export type PodOrigin = 'static' | 'local' | 'api';
+
+/**
+ * - Rejected: the node did not admit it.
+ * - Completed: its containers have ended by themselves.
+ * - Unwanted: its source does not have it any more.
+ * - AgentEnded: the agent ended its pods before it stopped.
+ * - EndedBefore: the agent found it ended already.
+ * - Killed: it was told to end, and by whom is not known.
+ */
+export type EndCause =
+  | 'Evicted'
+  | 'Preempted'
+  | 'NodeShutdown'
+  | 'Deleted'
+  | 'DeletedAtServer'
+  | 'DeadlineExceeded'
+  | 'Rejected'
+  | 'Completed'
+  | 'Unwanted'
+  | 'AgentEnded'
+  | 'EndedBefore'
+  | 'Killed';
+
+/** By the reason in the status of the pod, or of the event about it. */
+const CAUSES: Readonly<Record<string, EndCause>> = {
+  Evicted: 'Evicted',
+  Preempting: 'Preempted',
+  Terminated: 'NodeShutdown',
+  Deleted: 'Deleted',
+  DeadlineExceeded: 'DeadlineExceeded',
+};
+
+/** What is said where no reason is known. The subject is the pod. */
+const TEXTS: Readonly<Record<EndCause, string>> = {
+  Evicted: 'it was evicted',
+  Preempted: 'it was preempted for a critical pod',
+  NodeShutdown: 'the node shut down',
+  Deleted: 'it was deleted on its node',
+  DeletedAtServer: 'it was deleted at the API server',
+  DeadlineExceeded: 'its activeDeadlineSeconds were over',
+  Rejected: 'the node did not admit it',
+  Completed: 'all its containers have ended',
+  Unwanted: 'its source does not have it any more',
+  AgentEnded: 'the agent ended its pods before it stopped',
+  EndedBefore: 'it had ended before the agent began',
+  Killed: 'it was told to end; by whom was not recorded',
+};
+
+/** How a pod was chosen from several to be ended. */
+export interface Choice {
+  /** The pod for which it was preempted, `namespace/name`. */
+  readonly preemptor?: string;
+  /** What that pod lacked: `cpu=300m`. */
+  readonly missing?: string;
+  /** The figures and the order of the candidates in one line; empty where they are not known. */
+  readonly how: string;
+  /** The candidates, `namespace/name`, in the order of the choice. */
+  readonly order: readonly string[];
+}
+
+export interface EndFacts {
+  readonly cause: EndCause;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly choice?: Choice | undefined;
+}
+
+export function causeOfReason(reason: string): EndCause | undefined {
+  return CAUSES[reason];
+}
+
+/** `preempted for kube-system/dns, which lacked cpu=300m`; `Evicted: The node was low on resource: memory`. */
+export function causeText({ cause, reason = '', message = '', choice }: EndFacts): string {
+  if (choice?.preemptor !== undefined) {
+    const { preemptor, missing = '' } = choice;
+    return `preempted for ${preemptor}${missing === '' ? '' : `, which lacked ${missing}`}`;
+  }
+  if (reason === '') return TEXTS[cause];
+  return `${reason}${message === '' ? '' : `: ${message.replace(/[.\s]+$/u, '')}`}`;
+}
+
+/** A sentence without its full stop; undefined where no choice was made, or its figures are not known. */
+export function choiceText(choice: Choice | undefined): string | undefined {
+  return choice === undefined || choice.how === '' ? undefined : `How it was chosen: ${choice.how}`;
+}
+
+/** Whether, and when, a pod that has ended comes back. */
+export function returnText(origin: PodOrigin, isWanted: boolean): string {
+  if (!isWanted) return `It does not come back: ${GONE_FROM[origin]}`;
+  switch (origin) {
+    case 'static':
+      return 'It comes back when its manifest changes';
+    case 'local':
+      return 'It does not come back until its manifest changes: it is not a static pod';
+    case 'api':
+      return 'It does not come back: a controller of the cluster may make another pod in its place';
+  }
+}
+
+const GONE_FROM: Readonly<Record<PodOrigin, string>> = {
+  static: 'its source does not have it any more',
+  local: 'its source does not have it any more',
+  api: 'the API server does not have it any more; a controller of the cluster may make another pod in its place',
+};

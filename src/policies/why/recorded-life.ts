@@ -1,0 +1,124 @@
+/** A pod's last life, from what the flight recorder has of its chart: which state it came to, who ended it, and when. */
+import type { Transition } from '../../types/transition.ts';
+import { podOfActor } from '../record/actor-names.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
+import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
+import { memberOf, textAt } from './recorded-data.ts';
+
+export interface RecordedLife {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly origin: PodOrigin;
+  /** The last state that is recorded, and since when, in Unix milliseconds. */
+  readonly state: string;
+  readonly sinceMs: number;
+  /** Undefined where nothing has told it to end. */
+  readonly end: RecordedEnd | undefined;
+}
+
+export interface RecordedEnd {
+  readonly cause: EndCause;
+  /** When it was told to end, or came to its end by itself. */
+  readonly toldMs: number;
+  /** Since when none of its containers runs; undefined while some may. */
+  readonly endedMs: number | undefined;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** UIDs that are made from a manifest. */
+const MANIFEST_UID = /^[0-9a-f]{32}$/u;
+
+/** `transitions`: of the charts of pods of one name, the oldest first. Undefined where there are none. */
+export function recordedLife(transitions: readonly Transition[]): RecordedLife | undefined {
+  const last = transitions.at(-1);
+  const pod = last && podOfActor(last.actor);
+  if (last === undefined || pod === undefined) return undefined;
+  const { namespace, name, uid } = pod;
+  const lives = livesOf(transitions.filter(({ actor }) => actor === last.actor));
+  const newest = lives.at(-1) ?? [];
+  // An agent that finds a pod ended says nothing of how that came: what an earlier one recorded does.
+  const ends = lives.map(endOf);
+  const own = ends.at(-1);
+  const end = own?.cause === 'EndedBefore' ? (ends.findLast(isFirstHand) ?? own) : own;
+  const since = newest.findLast(({ from, to }) => from !== to) ?? last;
+  const origin = lives.map(originOf).findLast((one) => one !== undefined) ?? originByUID(uid);
+  return { namespace, name, uid, origin, state: last.to, sinceMs: since.atMs, end };
+}
+
+const isFirstHand = (end: RecordedEnd | undefined): boolean =>
+  end !== undefined && end.cause !== 'EndedBefore';
+
+/** One for each actor: an agent that begins, or a pod that comes back, has a new one. */
+function livesOf(transitions: readonly Transition[]): readonly (readonly Transition[])[] {
+  const lives: Transition[][] = [];
+  for (const transition of transitions) {
+    if (transition.from === 'Syncing.New' || lives.length === 0) lives.push([]);
+    lives.at(-1)?.push(transition);
+  }
+  return lives;
+}
+
+function endOf(life: readonly Transition[]): RecordedEnd | undefined {
+  const first = life.findIndex(endsIt);
+  const told = life[first];
+  if (told === undefined) return undefined;
+  // The last one that says a reason counts, as in the pod's status.
+  const kill = life
+    .slice(first)
+    .findLast((one) => one.actions.includes('recordTermination') && reasonOf(one));
+  const { reason = '', message = '' } = (kill && reasonOf(kill)) ?? {};
+  const hasData = life.some(({ data }) => data !== undefined);
+  return {
+    cause: causeOfReason(reason) ?? causeOf(told, hasData),
+    toldMs: told.atMs,
+    endedMs: life.find(({ to }) => to.startsWith('Terminated'))?.atMs,
+    reason,
+    message,
+  };
+}
+
+function endsIt({ from, to }: Transition): boolean {
+  const ends = to === 'Syncing.Draining' || to.startsWith('Terminat');
+  return ends && from.startsWith('Syncing') && from !== 'Syncing.Draining';
+}
+
+interface Told {
+  readonly reason: string;
+  readonly message: string;
+}
+
+function reasonOf({ event, data }: Transition): Told | undefined {
+  const said = event === 'REJECTED' ? data : memberOf(memberOf(data, 'options'), 'podStatus');
+  const reason = textAt(said, 'reason');
+  return reason === '' ? undefined : { reason, message: textAt(said, 'message') };
+}
+
+function causeOf({ event, data, guard = '', actor }: Transition, hasData: boolean): EndCause {
+  if (event === 'REJECTED') return 'Rejected';
+  if (event === 'SYNC_DONE') return 'Completed';
+  if (event === 'SyncPodKill') {
+    if (data === undefined) return hasData ? 'Unwanted' : 'Killed';
+    return memberOf(data, 'pod') === undefined ? 'Unwanted' : 'Killed';
+  }
+  if (guard.includes('hadRunToItsEnd')) return 'EndedBefore';
+  const metadata = memberOf(memberOf(data, 'pod'), 'metadata');
+  if (metadata === undefined)
+    return MANIFEST_UID.test(podOfActor(actor)?.uid ?? '') ? 'EndedBefore' : 'DeletedAtServer';
+  return textAt(metadata, 'deletionTimestamp') === '' ? 'EndedBefore' : 'DeletedAtServer';
+}
+
+function originOf(life: readonly Transition[]): PodOrigin | undefined {
+  for (const { data } of life.toReversed()) {
+    const annotations = memberOf(memberOf(memberOf(data, 'pod'), 'metadata'), 'annotations');
+    const source = textAt(annotations, CONFIG_SOURCE_ANNOTATION);
+    if (source === 'api' || source === 'local') return source;
+    if (source !== '') return 'static';
+  }
+  return undefined;
+}
+
+function originByUID(uid: string): PodOrigin {
+  return MANIFEST_UID.test(uid) ? 'static' : 'api';
+}
