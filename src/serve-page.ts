@@ -26,7 +26,7 @@ export function pageSource({ agent, events, clock, actors = new KnownActors() }:
     statusManager,
     watchEvents: (listener) => events.watch(listener),
   });
-  actors.add(root);
+  for (const actor of agent.transitions.lasting) actors.add(actor);
   return {
     clock,
     facts: new PageFacts({ agent, clock, events: () => events.list(), actors, version: ownVersion() }),

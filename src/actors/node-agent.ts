@@ -35,9 +35,9 @@ import type { ProbeNews } from './probes/probe-worker.ts';
 import { StatusManager } from './pods/status-manager.ts';
 import { NodeShutdown } from './node-shutdown.ts';
 import { NodeState } from './node-state.ts';
+import { nodeTransitions, type NodeTransitions } from './node-transitions.ts';
 import type { StartGates } from './start/pod-starts.ts';
 import { Supervisor } from './supervisor.ts';
-import { TransitionFeed } from './transitions.ts';
 
 /** How long an agent that ends with its pods waits for an API server that does not answer. */
 const FLUSH_LIMIT_MS = 5_000;
@@ -95,7 +95,7 @@ export class NodeAgent {
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
   /** Of all actors of the node. */
-  readonly transitions: TransitionFeed;
+  readonly transitions: NodeTransitions;
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
@@ -139,13 +139,15 @@ export class NodeAgent {
     this.statusManager = this.#buildStatusManager();
     this.probes = this.#buildProbes();
     this.supervisor = this.#buildSupervisor();
-    this.transitions = new TransitionFeed(this.supervisor.actor, clock);
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
     const { ends } = this.supervisor;
     if (options.measurements) measurePods(options.measurements, { statusManager: this.statusManager, ends });
     this.cluster = options.cluster?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
+    const own = [this.supervisor, this.#eviction, this.shutdown];
+    const actors = own.flatMap((part) => part?.actor ?? []);
+    this.transitions = nodeTransitions([...actors, ...(this.cluster?.actors ?? [])], clock);
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
@@ -382,6 +384,7 @@ export class NodeAgent {
       clock,
       recorder,
       logger,
+      parent: this.supervisor.actor,
       ...(inspect && { inspect }),
     });
   }

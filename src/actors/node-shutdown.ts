@@ -1,5 +1,5 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
-import { type ActorOptions, type ActorRefFrom, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { shutdownMachine, type ShutdownEvent } from '../machines/shutdown-machine.ts';
 import { groupByPriority, type ShutdownGroup } from '../policies/shutdown/shutdown-groups.ts';
 import { shutdownKill } from '../policies/shutdown/shutdown-kill.ts';
@@ -24,6 +24,7 @@ export interface NodeShutdownOptions {
   readonly clock: Clock;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
+  readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
 }
 
@@ -33,15 +34,22 @@ export class NodeShutdown {
   readonly #timer: Timer;
   #groups: readonly ShutdownGroup[] = [];
   #ended = Promise.withResolvers<undefined>();
+  #isStopped = false;
 
   constructor(options: NodeShutdownOptions) {
     this.#options = options;
+    const { parent, inspect } = options;
     this.#timer = new Timer(options.clock);
     this.#actor = createActor(this.#machine(), {
       id: 'shutdown',
-      ...(options.inspect && { inspect: options.inspect }),
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
     });
     this.#actor.start();
+  }
+
+  get actor(): AnyActorRef {
+    return this.#actor;
   }
 
   get isShuttingDown(): boolean {
@@ -63,9 +71,11 @@ export class NodeShutdown {
     if (this.isShuttingDown) this.#send({ type: 'POD_ENDED', uid });
   }
 
+  /** Only a parent can stop its actor: with one, this actor hears no more. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer.disarm();
-    this.#actor.stop();
+    if (this.#options.parent === undefined) this.#actor.stop();
     this.#ended.resolve(undefined);
   }
 
@@ -126,6 +136,7 @@ export class NodeShutdown {
 
   /** Changes are told after the transition: while its actions run, `isShuttingDown` still has the old answer. */
   #send(event: ShutdownEvent): void {
+    if (this.#isStopped) return;
     const before = this.isShuttingDown;
     this.#actor.send(event);
     if (this.isShuttingDown !== before) this.#options.onChange();

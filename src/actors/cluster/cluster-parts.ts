@@ -33,6 +33,8 @@ export interface AgentCore {
 
 /** The node's part in a cluster. No pod waits for anything of it. */
 export interface ClusterParts {
+  /** Those that live as long as the node's part in the cluster. Some run before the agent does, each in a system of its own. */
+  readonly actors: readonly AnyActorRef[];
   start(): void;
   /** Resolves when nothing of it goes on. */
   stop(): Promise<void>;

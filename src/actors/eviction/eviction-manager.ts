@@ -116,6 +116,10 @@ export class EvictionManager {
     this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
   }
 
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
   /** The conditions that hold now, in the order in which a node's status lists them. */
   conditions(): readonly PressureCondition[] {
     const snapshot = this.#actor.getSnapshot();

@@ -1,4 +1,7 @@
-/** The actors of a system that run, without those of pods, which the registry has. XState keeps no list of them. */
+/**
+ * The actors that run, without those of pods, which the registry has. XState keeps no list of them: an actor is known since its
+ * creation where `see` heard of it, else from its next event on.
+ */
 import type { AnyActorRef, AnyStateNode, InspectionEvent } from 'xstate';
 import type { ActorView } from '../../types/page/page-views.ts';
 
@@ -16,7 +19,8 @@ export class KnownActors {
 
   /** For `inspect` of the system. */
   readonly see = (event: InspectionEvent): void => {
-    if (event.type === '@xstate.actor') this.add(event.actorRef as AnyActorRef);
+    const isNew = event.type === '@xstate.event' && !this.#actors.has(event.actorRef.sessionId);
+    if (isNew || event.type === '@xstate.actor') this.add(event.actorRef as AnyActorRef);
     if (event.type !== '@xstate.snapshot') return;
     const { status } = event.snapshot as { readonly status?: string };
     if (status !== 'active') this.#actors.delete(event.actorRef.sessionId);
@@ -29,8 +33,13 @@ export class KnownActors {
 
   /** Of that chart. */
   of(chart: string): readonly ActorView[] {
-    return [...this.#actors.values()].flatMap((actor) => (chartOf(actor) === chart ? actorView(actor) : []));
+    const actors = [...this.#actors.values()].filter((actor) => chartOf(actor) === chart && isActive(actor));
+    return actors.flatMap(actorView);
   }
+}
+
+function isActive(actor: AnyActorRef): boolean {
+  return (actor.getSnapshot() as SeenSnapshot).status === 'active';
 }
 
 /** The name under which `statelet charts` prints it. */

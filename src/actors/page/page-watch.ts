@@ -4,7 +4,7 @@ import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { Transition } from '../../types/transition.ts';
 import { uidOfActor } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
-import type { TransitionFeed } from '../transitions.ts';
+import type { NodeTransitions } from '../node-transitions.ts';
 import type { KnownActors } from './known-actors.ts';
 
 export interface PageListener {
@@ -15,7 +15,7 @@ export interface PageListener {
 
 export interface PageWatchOptions {
   readonly root: AnyActorRef;
-  readonly feed: TransitionFeed;
+  readonly feed: NodeTransitions;
   readonly actors: KnownActors;
   readonly statusManager: Pick<StatusManager, 'news'>;
   readonly watchEvents: (listener: (change: { readonly event: CoreEvent }) => void) => () => void;
@@ -43,8 +43,7 @@ export class PageWatch {
   }
 
   #begin(): () => void {
-    const { root, feed, actors, statusManager, watchEvents } = this.#options;
-    actors.add(root);
+    const { root, feed, statusManager, watchEvents } = this.#options;
     const inspection: Subscription = root.system.inspect({ next: (event) => this.#see(event) });
     const statuses = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
     const ends = [
