@@ -2,7 +2,7 @@
 import { type ActorOptions, type AnyActorLogic, toObserver } from 'xstate';
 import type { NodeAgent } from './actors/node-agent.ts';
 import type { KnownActors } from './actors/page/known-actors.ts';
-import type { Endpoint } from './config/config.ts';
+import type { StateletConfig } from './config/config.ts';
 import type { RecentEvents } from './server/recent-events.ts';
 import type { Route } from './server/routes/route.ts';
 import type { PageServer } from './server/ui/page-server.ts';
@@ -12,25 +12,26 @@ import type { Logger } from './types/logger.ts';
 
 type Inspect = NonNullable<ActorOptions<AnyActorLogic>['inspect']>;
 
+type PageConfig = Pick<StateletConfig, 'ui' | 'rootDir' | 'flightRecorderBytes'>;
+
 export class DaemonPage {
-  readonly #endpoint: Endpoint | undefined;
+  readonly #config: PageConfig;
   readonly #logger: Logger;
   /** With `--ui` from the start; else those that are seen while a page is open. */
   readonly #actors: KnownActors | undefined;
   #server: PageServer | undefined;
   #source: Promise<PageSource> | undefined;
 
-  private constructor(endpoint: Endpoint | undefined, logger: Logger, actors: KnownActors | undefined) {
-    this.#endpoint = endpoint;
+  private constructor(config: PageConfig, logger: Logger, actors: KnownActors | undefined) {
+    this.#config = config;
     this.#logger = logger;
     this.#actors = actors;
   }
 
-  /** `endpoint`: of `--ui`. */
-  static async prepare(endpoint: Endpoint | undefined, logger: Logger): Promise<DaemonPage> {
-    if (endpoint === undefined) return new DaemonPage(endpoint, logger, undefined);
+  static async prepare(config: PageConfig, logger: Logger): Promise<DaemonPage> {
+    if (config.ui === undefined) return new DaemonPage(config, logger, undefined);
     const { KnownActors } = await import('./actors/page/known-actors.ts');
-    return new DaemonPage(endpoint, logger, new KnownActors());
+    return new DaemonPage(config, logger, new KnownActors());
   }
 
   /** What inspects the actors of the daemon, the page with it. */
@@ -51,11 +52,12 @@ export class DaemonPage {
 
   /** Rejects with `FailedPrecondition` when the port cannot be bound. */
   async open(agent: NodeAgent, events: RecentEvents): Promise<void> {
-    if (this.#endpoint === undefined) return;
+    const { ui } = this.#config;
+    if (ui === undefined) return;
     const { startPageServer } = await import('./server/ui/page-server.ts');
     const routes = await this.routes(agent, events);
     const logger = this.#logger;
-    this.#server = await startPageServer({ ...this.#endpoint, routes, flag: '--ui=HOST:PORT', logger });
+    this.#server = await startPageServer({ ...ui, routes, flag: '--ui=HOST:PORT', logger });
     const { url } = this.#server;
     logger.info({ url }, `the page of this node: open ${url} in a browser`);
   }
@@ -66,8 +68,10 @@ export class DaemonPage {
 
   #sourceOf(agent: NodeAgent, events: RecentEvents): Promise<PageSource> {
     const actors = this.#actors;
+    const { rootDir, flightRecorderBytes } = this.#config;
+    const record = flightRecorderBytes > 0 ? { recordedIn: rootDir } : {};
     return (this.#source ??= import('./serve-page.ts').then(({ pageSource }) =>
-      pageSource({ agent, events, clock: systemClock, ...(actors && { actors }) }),
+      pageSource({ agent, events, clock: systemClock, ...record, ...(actors && { actors }) }),
     ));
   }
 }

@@ -101,7 +101,7 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
     lock.release();
     throw error;
   });
-  const page = await DaemonPage.prepare(config.ui, logger);
+  const page = await DaemonPage.prepare(config, logger);
   const inspect = page.inspectedBy(await withStateLog(deps));
   const { recorder, facts, parts, endedPods, askPlugins } = opened;
   const own = {

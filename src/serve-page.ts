@@ -5,6 +5,8 @@ import { PageFacts } from './actors/page/page-facts.ts';
 import { PageWatch } from './actors/page/page-watch.ts';
 import type { RecentEvents } from './server/recent-events.ts';
 import type { PageSource } from './server/ui/page-source.ts';
+import { recordFolder } from './server/record/flight-recorder.ts';
+import { recordedHistory } from './server/record/recorded-history.ts';
 import type { Clock } from './types/clock.ts';
 import { ownVersion } from './version.ts';
 
@@ -12,11 +14,22 @@ export interface PageParts {
   readonly agent: NodeAgent;
   readonly events: RecentEvents;
   readonly clock: Clock;
+  /** The root folder, where the flight recorder is on. */
+  readonly recordedIn?: string;
   /** Without them, actors are known once a page is open. */
   readonly actors?: KnownActors;
 }
 
-export function pageSource({ agent, events, clock, actors = new KnownActors() }: PageParts): PageSource {
+/** Of a pod or an actor: the page lists fewer, and draws all of them. */
+const HISTORY_MAX = 500;
+
+export function pageSource({
+  agent,
+  events,
+  clock,
+  recordedIn,
+  actors = new KnownActors(),
+}: PageParts): PageSource {
   const { supervisor, statusManager } = agent;
   const root = supervisor.actor;
   const watch = new PageWatch({
@@ -30,6 +43,12 @@ export function pageSource({ agent, events, clock, actors = new KnownActors() }:
   return {
     clock,
     facts: new PageFacts({ agent, clock, events: () => events.list(), actors, version: ownVersion() }),
+    ...(recordedIn !== undefined && { history: historyOf(recordedIn) }),
     watch: (listener) => watch.add(listener),
   };
+}
+
+function historyOf(rootDir: string): NonNullable<PageSource['history']> {
+  const folder = recordFolder(rootDir);
+  return (wants) => recordedHistory(folder, { wants, limit: HISTORY_MAX });
 }

@@ -163,8 +163,8 @@ describeInBrowser('the page', (browser) => {
       const url = served ? await printed(served) : await addressOf(daemon);
       for (const name of LASTING_CHARTS) {
         await page.goto(`${url}#/chart/${name}`);
-        await page.locator('.leaf.active').first().waitFor();
-        expect(await page.locator('h2').first().textContent()).toContain(ACTORS[name] ?? name);
+        await page.locator(`.chart[aria-label^="The chart ${name}, in "] .leaf.active`).first().waitFor();
+        await page.getByRole('heading', { level: 2, name: ACTORS[name] ?? name }).waitFor();
       }
     } finally {
       await page.close();
