@@ -45,6 +45,11 @@ export class DaemonPage {
     };
   }
 
+  /** Undefined until it is served at a port. */
+  get url(): string | undefined {
+    return this.#server?.url;
+  }
+
   async routes(agent: NodeAgent, events: RecentEvents): Promise<readonly Route[]> {
     const { pageRoutes } = await import('./server/ui/page-routes.ts');
     return pageRoutes(() => this.#sourceOf(agent, events));

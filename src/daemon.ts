@@ -281,8 +281,8 @@ class Agent implements Daemon {
       nodeRoutes: async () => [...(await this.#ownerRoutes()), ...(await this.#nodeRoutes())],
       logger,
     });
-    this.#announce();
     await this.#own.page.open(this.#agent, this.#own.events);
+    this.#announce();
     const port = await this.#openPorts();
     await this.#own.cluster?.prepare({
       runtime: this.#own.parts.runtime,
@@ -425,7 +425,7 @@ class Agent implements Daemon {
     }
     const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
     const tell = this.#deps.welcome ?? ((text: string) => logger.info({}, text));
-    tell(welcome({ ...this.#config, sources }, shell));
+    tell(welcome({ ...this.#config, sources, page: this.#own.page.url }, shell));
     logger.debug(fields, message);
   }
 }

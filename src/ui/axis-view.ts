@@ -21,12 +21,14 @@ export function zoomOf(text: string | null): Zoom {
 }
 
 const LABELS: Readonly<Record<Zoom, string>> = { '1m': '1 min', '10m': '10 min', '1h': '1 h', all: 'all' };
-const ALL_MIN_MS = 10_000;
+const SHOWN_MIN_MS = 10_000;
 /** Marks that are closer than this share of the axis are one mark. */
 const CLOSE = 0.004;
 const SAID_MAX = 8;
 const STEPS_S = [1, 2, 5, 10, 30].concat([60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400]);
 const TICKS_MAX = 6;
+/** A time further to the right would be cut off. */
+const TICK_SHARE_MAX = 95;
 
 export interface AxisInput {
   readonly lanes: readonly Lane[];
@@ -62,23 +64,22 @@ export function axisView({ lanes, zoom, nowMs, isLive, onZoom }: AxisInput): Tem
     <div class="lane" aria-hidden="true">
       <span></span>
       <div class="ticks">
-        ${ticks(window).map(
-          (atMs) => html`<time .style=${`left:${share(atMs, window)}%`}>${clockTime(atMs)}</time>`,
-        )}
+        ${ticks(window)
+          .filter((atMs) => share(atMs, window) < TICK_SHARE_MAX)
+          .map((atMs) => html`<time .style=${`left:${share(atMs, window)}%`}>${clockTime(atMs)}</time>`)}
       </div>
     </div>
   </section>`;
 }
 
-/** The time that is shown. */
+/** The time that is shown: no more of the past than is known. */
 export function windowOf(lanes: readonly Lane[], zoom: Zoom, toMs: number): Window {
-  const lengthMs = ZOOMS[zoom];
-  if (lengthMs !== undefined) return { fromMs: toMs - lengthMs, toMs };
   const moments = lanes.flatMap(({ spans, marks }) => [
     ...spans.map((span) => span.fromMs),
     ...marks.map((mark) => mark.atMs),
   ]);
-  return { fromMs: moments.reduce((first, atMs) => Math.min(first, atMs), toMs - ALL_MIN_MS), toMs };
+  const firstMs = moments.reduce((first, atMs) => Math.min(first, atMs), toMs - SHOWN_MIN_MS);
+  return { fromMs: Math.max(firstMs, toMs - (ZOOMS[zoom] ?? Infinity)), toMs };
 }
 
 function latest(lanes: readonly Lane[]): number | undefined {

@@ -91,7 +91,7 @@ export function transitionList(transitions: readonly Transition[], lost: number)
   if (transitions.length === 0) return html`<p class="none">None is known.</p>`;
   return html`
     ${lost > 0 ? html`<p>${lost} more were left out: this browser did not keep up.</p>` : nothing}
-    <ol class="transitions">
+    <ol class="transitions" tabindex="0" aria-label="Transitions">
       ${transitions.slice(0, LISTED_MAX).map(transitionItem)}
     </ol>
   `;
