@@ -22,6 +22,7 @@ const KUBECONFIG = {
   users: [{ name: 'only', user: { token: 'none' } }],
   contexts: [{ name: 'only', context: { cluster: 'only', user: 'only' } }],
 };
+const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
 /** Of the actors that live as long as the daemon, and of a probe. */
 const LASTING_CHARTS = ['certificate', 'connection', 'eviction', 'evictionPlugins', 'lease', 'node'].concat([
   'plugin',
@@ -96,7 +97,7 @@ describeInBrowser('the page', (browser) => {
     async function start(): Promise<{ daemon: Daemon; url: string }> {
       await put(
         join(bed.manifestDir, 'web.json'),
-        manifest('web', { containers: [shell('exec sleep 1000')] }),
+        manifest('web', { containers: [shell('exec sleep 1000', { readinessProbe })] }),
       );
       const daemon = await bed.start('--ui=127.0.0.1:0');
       await daemon.running('web');
@@ -110,7 +111,16 @@ describeInBrowser('the page', (browser) => {
       expect(await page.locator('.leaf.next[data-state="Syncing.Working"]').count()).toBe(1);
       expect(await page.locator('.leaf.pale[data-state="Syncing.Admitting"]').count()).toBe(1);
       await page.getByText('runs as its spec says').waitFor();
-      await page.getByText('Container started').waitFor();
+      await page.getByText('Container started').first().waitFor();
+      // What was before the page was opened comes from the flight recorder.
+      await page.locator('.transitions li', { hasText: 'ADMITTED' }).waitFor();
+      const lanes = page.getByRole('region', { name: 'Time axis' });
+      await lanes
+        .getByRole('img', { name: /^state: .*Syncing\.Working for .*Syncing\.Settled for/ })
+        .waitFor();
+      await lanes.getByRole('img', { name: /^container main: .*runs for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^readiness main: ready for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^events: .*Started: Container started/ }).waitFor();
       await picture('pod');
       await expectAccessible();
       rmSync(join(bed.manifestDir, 'web.json'));
@@ -149,7 +159,7 @@ describeInBrowser('the page', (browser) => {
     const bed = new DaemonBed();
     const bootstrap = join(bed.dir, 'bootstrap.yaml');
     writeFileSync(bootstrap, JSON.stringify(KUBECONFIG));
-    const probed = shell('exec sleep 1000', { readinessProbe: { exec: { command: ['true'] } } });
+    const probed = shell('exec sleep 1000', { readinessProbe });
     await put(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [probed] }));
     const flags = ['--kubeconfig', join(bed.dir, 'kubeconfig.yaml'), '--bootstrap-kubeconfig', bootstrap];
     const daemon = await bed.start(
@@ -217,6 +227,37 @@ describeInBrowser('the page', (browser) => {
       await page.getByRole('link', { name: 'statusWriter' }).waitFor();
       await picture('charts');
       await expectAccessible();
+    });
+
+    test('has search, filter and order in its address: another page shows the same, and back leads back', async () => {
+      bed.put(podRow('pod-0007', { state: 'Syncing.BackingOff' }));
+      await page.locator('#search').fill('pod-00');
+      await page.getByText('100 of 5000 pods').waitFor();
+      await page.getByRole('button', { name: 'Syncing.BackingOff' }).click();
+      await page.getByRole('button', { name: 'Restarts' }).click();
+      await page.waitForURL(/#\/\?search=pod-00&state=Syncing\.BackingOff&sort=restarts$/);
+      const address = page.url();
+      await page.locator('td.name a', { hasText: 'pod-0007' }).click();
+      await page.getByText('This pod is not on this node').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText('1 of 5000 pods').waitFor();
+      expect(page.url()).toBe(address);
+      await page.goBack();
+      await page.getByText('This pod is not on this node').waitFor();
+      await page.goBack();
+      await page.goBack();
+      await page.waitForURL(/state=Syncing\.BackingOff$/);
+      await page.goBack();
+      await page.getByText('100 of 5000 pods').waitFor();
+      expect(await page.locator('#search').inputValue()).toBe('pod-00');
+      await page.goForward();
+      await page.getByText('1 of 5000 pods').waitFor();
+      const other = await browser.newPage();
+      await other.goto(address);
+      await other.getByText('1 of 5000 pods').waitFor();
+      await other.locator('th[aria-sort="ascending"]', { hasText: 'Restarts' }).waitFor();
+      expect(await other.locator('#search').inputValue()).toBe('pod-00');
+      await other.close();
     });
 
     test('fits a small screen, in the dark', async () => {
