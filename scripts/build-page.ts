@@ -13,7 +13,7 @@ export async function buildPage(root: string): Promise<Metafile['inputs']> {
   for (const file of ['index.html', 'icon.svg']) copyFileSync(join(from, file), join(to, file));
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/ui/page.ts', 'src/ui/page.css'],
+    entryPoints: ['src/ui/page.ts', 'src/ui/all-charts.ts', 'src/ui/page.css'],
     outdir: to,
     bundle: true,
     format: 'esm',

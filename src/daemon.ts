@@ -91,7 +91,7 @@ class RunningDaemon implements Daemon {
   }
 
   async start(): Promise<void> {
-    const { config, cluster, parts, facts } = this.#own;
+    const { config, cluster, parts, facts, page } = this.#own;
     const { logger, forPeople = false, welcome } = this.#deps;
     const { agent } = this;
     await this.#server.openEndpoints();
@@ -100,6 +100,7 @@ class RunningDaemon implements Daemon {
       config,
       isInCluster: cluster !== undefined,
       address,
+      page: page.url,
       logger,
       forPeople,
       ...(welcome && { welcome }),

@@ -19,7 +19,7 @@ import type { NodePlugins } from './plugins/plugin-parts.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
 import type { Supervisor } from './supervisor.ts';
-import { TransitionFeed } from './transitions.ts';
+import { nodeTransitions, type NodeTransitions } from './node/node-transitions.ts';
 
 /** How long an agent that ends with its pods waits for an API server that does not answer. */
 const FLUSH_LIMIT_MS = 5_000;
@@ -30,7 +30,7 @@ export class NodeAgent {
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
   /** Of all actors of the node. */
-  readonly transitions: TransitionFeed;
+  readonly transitions: NodeTransitions;
   readonly actors: KnownActors;
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
@@ -74,7 +74,6 @@ export class NodeAgent {
       this.plugins?.podEnded(uid, end);
       if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
-    this.transitions = new TransitionFeed(this.supervisor.actor, clock);
     this.actors = new KnownActors(this.supervisor.actor);
     this.#streams = new LoopStreams({
       pleg: this.pleg,
@@ -88,6 +87,9 @@ export class NodeAgent {
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
+    const earlier = this.cluster?.earlierActors ?? [];
+    this.transitions = nodeTransitions([this.supervisor.actor, ...earlier], clock);
+    for (const actor of earlier) this.actors.add(actor);
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */

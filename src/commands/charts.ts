@@ -1,8 +1,6 @@
 /** `statelet charts`: prints a state machine as XState source or as a Mermaid diagram. */
-import type { AnyStateMachine } from 'xstate';
-import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { machines } from '../machines/index.ts';
-import { StateletError } from '../types/errors.ts';
+import { machineOf } from './charts/machine-of.ts';
 import { toMermaid } from './charts/mermaid.ts';
 import { toXStateSource } from './charts/xstate-source.ts';
 import { formatTable } from './table.ts';
@@ -13,16 +11,6 @@ export type ChartFormat = keyof typeof FORMATS;
 /** Returns what to print: without a name, the list of machines. Throws `InvalidArgument` for an unknown name. */
 export function charts(name: string | undefined, format: ChartFormat): string {
   return name === undefined ? listOfMachines() : FORMATS[format](machineOf(name));
-}
-
-function machineOf(name: string): AnyStateMachine {
-  const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
-  if (machine !== undefined) return machine;
-  const names = Object.keys(machines);
-  throw new StateletError(
-    'InvalidArgument',
-    `no chart is called "${name}"${didYouMean(name, names)}\nthere are: ${names.join(', ')}`,
-  );
 }
 
 function listOfMachines(): string {

@@ -136,6 +136,14 @@ function addExplainEviction(root: Command): void {
   addEvictionFlags(command);
 }
 
+const CHARTS_FILE = 'statelet-charts.html';
+
+interface ChartsFlags {
+  readonly format: ChartFormat;
+  /** True: a file of the usual name. */
+  readonly open?: string | true;
+}
+
 function addCharts(root: Command): void {
   root
     .command('charts')
@@ -146,9 +154,19 @@ function addCharts(root: Command): void {
         .choices(['xstate', 'mermaid'])
         .default('xstate'),
     )
+    .option(
+      '--open [FILE]',
+      `write all charts to a file of HTML, and open it in a browser (default: ${CHARTS_FILE})`,
+    )
     .showHelpAfterError('"statelet charts --help" lists its flags.')
     .addHelpText('after', CHARTS_EXAMPLES)
-    .action(async (name: string | undefined, { format }: { format: ChartFormat }) => {
+    .action(async (name: string | undefined, { format, open }: ChartsFlags) => {
+      if (open !== undefined) {
+        const { openCharts } = await import('./charts/charts-file.ts');
+        const path = await openCharts(open === true ? CHARTS_FILE : open, name);
+        process.stdout.write(`${path}\n`);
+        return;
+      }
       const { charts } = await import('./charts.ts');
       process.stdout.write(charts(name, format));
     });
@@ -250,4 +268,5 @@ const CHARTS_EXAMPLES = `
 Examples:
   statelet charts
   statelet charts pod > pod.ts                 then paste it at https://stately.ai/editor
-  statelet charts supervisor --format mermaid`;
+  statelet charts supervisor --format mermaid
+  statelet charts --open                       all charts in a browser`;

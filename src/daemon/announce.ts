@@ -8,6 +8,8 @@ export interface AnnounceOptions {
   readonly isInCluster: boolean;
   /** Where the endpoints are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
+  /** Where the page is served. */
+  readonly page: string | undefined;
   readonly logger: Logger;
   /** A person reads the log in a terminal: it begins with instructions. */
   readonly forPeople: boolean;
@@ -17,7 +19,7 @@ export interface AnnounceOptions {
 
 /** Says which pods the daemon runs, and from where; to people, with what they can do now. */
 export function announce(options: AnnounceOptions): void {
-  const { config, isInCluster, address, logger, forPeople } = options;
+  const { config, isInCluster, address, page, logger, forPeople } = options;
   const { staticPodPath, staticPodURL, localPods, nodeName, rootDir } = config;
   const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
   const server = isInCluster ? 'the API server' : undefined;
@@ -32,6 +34,6 @@ export function announce(options: AnnounceOptions): void {
   }
   const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
   const tell = options.welcome ?? ((text: string) => logger.info({}, text));
-  tell(welcome({ ...config, sources }, shell));
+  tell(welcome({ ...config, sources, page }, shell));
   logger.debug(fields, message);
 }

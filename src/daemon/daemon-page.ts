@@ -1,6 +1,6 @@
 /** The page of a daemon: at the socket of its root folder, and with `--ui` at a port. Its code is loaded when it is first asked for. */
 import type { NodeAgent } from '../actors/node-agent.ts';
-import type { Endpoint } from '../config/config.ts';
+import type { StateletConfig } from '../config/config.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
 import type { Route } from '../server/routes/route.ts';
 import type { PageServer } from '../server/ui/page-server.ts';
@@ -8,16 +8,22 @@ import type { PageSource } from '../server/ui/page-source.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
 
+type PageConfig = Pick<StateletConfig, 'ui' | 'rootDir' | 'flightRecorderBytes'>;
+
 export class DaemonPage {
-  readonly #endpoint: Endpoint | undefined;
+  readonly #config: PageConfig;
   readonly #logger: Logger;
   #server: PageServer | undefined;
   #source: Promise<PageSource> | undefined;
 
-  /** `endpoint`: of `--ui`. */
-  constructor(endpoint: Endpoint | undefined, logger: Logger) {
-    this.#endpoint = endpoint;
+  constructor(config: PageConfig, logger: Logger) {
+    this.#config = config;
     this.#logger = logger;
+  }
+
+  /** Undefined until it is served at a port. */
+  get url(): string | undefined {
+    return this.#server?.url;
   }
 
   async routes(agent: NodeAgent, events: RecentEvents): Promise<readonly Route[]> {
@@ -27,11 +33,12 @@ export class DaemonPage {
 
   /** Rejects with `FailedPrecondition` when the port cannot be bound. */
   async open(agent: NodeAgent, events: RecentEvents): Promise<void> {
-    if (this.#endpoint === undefined) return;
+    const { ui } = this.#config;
+    if (ui === undefined) return;
     const { startPageServer } = await import('../server/ui/page-server.ts');
     const routes = await this.routes(agent, events);
     const logger = this.#logger;
-    this.#server = await startPageServer({ ...this.#endpoint, routes, flag: '--ui=HOST:PORT', logger });
+    this.#server = await startPageServer({ ...ui, routes, flag: '--ui=HOST:PORT', logger });
     const { url } = this.#server;
     logger.info({ url }, `the page of this node: open ${url} in a browser`);
   }
@@ -41,8 +48,10 @@ export class DaemonPage {
   }
 
   #sourceOf(agent: NodeAgent, events: RecentEvents): Promise<PageSource> {
+    const { rootDir, flightRecorderBytes } = this.#config;
+    const record = flightRecorderBytes > 0 ? { recordedIn: rootDir } : {};
     return (this.#source ??= import('./serve-page.ts').then(({ pageSource }) =>
-      pageSource({ agent, events, clock: systemClock }),
+      pageSource({ agent, events, clock: systemClock, ...record }),
     ));
   }
 }

@@ -38,7 +38,7 @@ export class DaemonServer {
     return this.#endpoints?.address;
   }
 
-  /** The socket, and the address of `--healthz` where there is one. */
+  /** The socket, the address of `--healthz` and the page of `--ui`, where there are such. */
   async openEndpoints(): Promise<void> {
     const { own, agent, stats, logger } = this.#options;
     const { healthz, rootDir, nodeName } = own.config;
@@ -57,13 +57,13 @@ export class DaemonServer {
       nodeRoutes: async () => [...(await this.#routesOfOwner()), ...(await this.#routesOfNode())],
       logger,
     });
+    await own.page.open(agent, own.events);
   }
 
-  /** Opens the page of `--ui` and the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
+  /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
   async openPorts(): Promise<number> {
-    const { own, agent, logger } = this.#options;
-    const { config, cluster, page, events } = own;
-    await page.open(agent, events);
+    const { own, logger } = this.#options;
+    const { config, cluster } = own;
     const { port = NODE_PORT } = config.server;
     if (!opensPorts(config)) return port;
     const { openNodePorts } = await import('./open-node-ports.ts');

@@ -224,6 +224,7 @@ export class Cluster {
   /** The part of the agent in the cluster. */
   join(core: AgentCore, { os, arch }: OwnNodeFacts): ClusterParts {
     const { cluster: settings, nodeName, nodeLabels, registerWithTaints } = this.#config;
+    const { client, serving } = this.#credentials;
     const agent = new ClusterAgent({
       clients: this.#clients,
       settings,
@@ -242,6 +243,7 @@ export class Cluster {
       statusFacts: () => this.#readStatusFacts(),
       statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,
+      earlierActors: [this.connection, client, serving].flatMap((part) => part?.actor ?? []),
       core,
     });
     this.#agent = agent;

@@ -80,7 +80,7 @@ export async function openOwnParts(
     lock.release();
     throw error;
   });
-  const page = new DaemonPage(config.ui, logger);
+  const page = new DaemonPage(config, logger);
   const inspect = await withStateLog(deps);
   const flightRecorder = await openFlightRecorder(config, logger);
   return {

@@ -3,6 +3,8 @@ import type { NodeAgent } from '../actors/node-agent.ts';
 import { PageFacts } from '../actors/page/page-facts.ts';
 import { PageWatch } from '../actors/page/page-watch.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
+import { recordFolder } from '../server/record/flight-recorder.ts';
+import { recordedHistory } from '../server/record/recorded-history.ts';
 import type { PageSource } from '../server/ui/page-source.ts';
 import type { Clock } from '../types/clock.ts';
 import { ownVersion } from '../version.ts';
@@ -11,9 +13,14 @@ export interface PageParts {
   readonly agent: NodeAgent;
   readonly events: RecentEvents;
   readonly clock: Clock;
+  /** The root folder, where the flight recorder is on. */
+  readonly recordedIn?: string;
 }
 
-export function pageSource({ agent, events, clock }: PageParts): PageSource {
+/** Of a pod or an actor: the page lists fewer, and draws all of them. */
+const HISTORY_MAX = 500;
+
+export function pageSource({ agent, events, clock, recordedIn }: PageParts): PageSource {
   const { actors, statusManager } = agent;
   const watch = new PageWatch({
     feed: agent.transitions,
@@ -23,6 +30,12 @@ export function pageSource({ agent, events, clock }: PageParts): PageSource {
   return {
     clock,
     facts: new PageFacts({ agent, clock, events: () => events.list(), actors, version: ownVersion() }),
+    ...(recordedIn !== undefined && { history: historyOf(recordedIn) }),
     watch: (listener) => watch.add(listener),
   };
+}
+
+function historyOf(rootDir: string): NonNullable<PageSource['history']> {
+  const folder = recordFolder(rootDir);
+  return (wants) => recordedHistory(folder, { wants, limit: HISTORY_MAX });
 }

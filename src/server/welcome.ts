@@ -7,6 +7,8 @@ export interface WelcomeFacts {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly exitWithPods: boolean;
+  /** The address of the page, where it is served. */
+  readonly page?: string | undefined;
 }
 
 interface Shell {
@@ -17,11 +19,12 @@ interface Shell {
 }
 
 export function welcome(facts: WelcomeFacts, { cwd, isNpm }: Shell): string {
-  const { sources, rootDir, podLogsDir, exitWithPods } = facts;
+  const { sources, rootDir, podLogsDir, exitWithPods, page } = facts;
   const shortened = (path: string) => relativeTo(cwd, path);
   const what = `each pod of ${sources.map(shortened).join(' and ') || 'its sources'}`;
   return [
     `Statelet runs ${what} as a statechart`,
+    ...(page === undefined ? [] : [`their page: ${page}   (in a browser)`]),
     `see them:   ${isNpm ? 'npx ' : ''}statelet pods --root-dir ${shortened(rootDir)}   (in another terminal)`,
     `their logs: ${shortened(podLogsDir)}`,
     `to stop:    Ctrl-C${exitWithPods ? ', which ends the pods first' : '; the pods keep running'}`,

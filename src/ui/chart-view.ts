@@ -7,6 +7,7 @@ import { exactTime } from './page-times.ts';
 
 /** How long the line of a transition stays lit. */
 const LIT_MS = 2_500;
+const LISTED_MAX = 200;
 
 export interface ChartInput {
   readonly chart: DrawnChart;
@@ -85,13 +86,13 @@ function lightKind(id: string, light: Light | undefined): string {
   return light.next.has(id) ? 'next' : 'pale';
 }
 
-/** The newest first. */
+/** The newest first. What happened before the page was opened is known where the flight recorder is on. */
 export function transitionList(transitions: readonly Transition[], lost: number): TemplateResult {
-  if (transitions.length === 0) return html`<p class="none">None since this page was opened.</p>`;
+  if (transitions.length === 0) return html`<p class="none">None is known.</p>`;
   return html`
     ${lost > 0 ? html`<p>${lost} more were left out: this browser did not keep up.</p>` : nothing}
-    <ol class="transitions">
-      ${transitions.map(transitionItem)}
+    <ol class="transitions" tabindex="0" aria-label="Transitions">
+      ${transitions.slice(0, LISTED_MAX).map(transitionItem)}
     </ol>
   `;
 }

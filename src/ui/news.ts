@@ -2,6 +2,7 @@
 import type { PageNews } from '../types/page/page-news.ts';
 import type { ActorView, NodeView, PodRow, PodView } from '../types/page/page-views.ts';
 import type { Transition } from '../types/transition.ts';
+import { type Run, withRuns } from './lanes.ts';
 
 /** Of the pod or the chart that is looked at. */
 export interface Sight {
@@ -12,12 +13,21 @@ export interface Sight {
   /** The newest first. */
   transitions: readonly Transition[];
   lost: number;
+  /** Of the containers, as far as they were seen. */
+  runs: readonly Run[];
 }
 
-const TRANSITIONS_MAX = 200;
+const TRANSITIONS_MAX = 1_000;
 const AGAIN_MS = 2_000;
 
-const nothingSeen = (): Sight => ({ actors: [], pod: undefined, sentences: [], transitions: [], lost: 0 });
+const nothingSeen = (): Sight => ({
+  actors: [],
+  pod: undefined,
+  sentences: [],
+  transitions: [],
+  lost: 0,
+  runs: [],
+});
 
 export class News {
   readonly rows = new Map<string, PodRow>();
@@ -44,14 +54,15 @@ export class News {
     return Date.now() + this.#clockAheadMs;
   }
 
-  /** `pod/default/web`, `chart/eviction`; undefined: nothing but the overview. */
-  lookAt(path: string | undefined): void {
-    if (path === this.#lookPath) return;
+  /** `pod/default/web`, `chart/eviction`; undefined: nothing but the overview. Returns whether that is something else than before. */
+  lookAt(path: string | undefined): boolean {
+    if (path === this.#lookPath) return false;
     this.#lookPath = path;
     this.sight = nothingSeen();
     this.#look?.close();
     this.#look = undefined;
     this.#follow();
+    return true;
   }
 
   #follow(): void {
@@ -104,6 +115,7 @@ export class News {
         return;
       case 'pod':
         this.sight.pod = news.pod;
+        if (news.pod !== null) this.sight.runs = withRuns(this.sight.runs, news.pod);
         this.sight.sentences = news.sentences;
         return;
       case 'transitions':
@@ -112,6 +124,9 @@ export class News {
           TRANSITIONS_MAX,
         );
         this.sight.lost += news.lost;
+        return;
+      case 'past':
+        this.sight.transitions = [...this.sight.transitions, ...news.transitions.toReversed()];
     }
   }
 }

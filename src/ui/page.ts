@@ -2,9 +2,11 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import type { DrawnChart } from '../types/page/drawn-chart.ts';
 import { chartView, transitionList } from './chart-view.ts';
+import { type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
 import { News } from './news.ts';
 import { nodeView } from './node-view.ts';
-import { stateCounts } from './pod-list.ts';
+import { hashOf, type Place, placeOf, placeWith } from './place.ts';
+import { choiceOf, queryOf, stateCounts } from './pod-list.ts';
 import { PodTable } from './pods-view.ts';
 import { podPage } from './pod-view.ts';
 
@@ -13,11 +15,12 @@ const SECOND_MS = 1_000;
 let charts: readonly DrawnChart[] = [];
 let isAwaitingFrame = false;
 let helpIsOpen = false;
-/** Of the actors of a chart, the one that is shown. */
-let shownActor = 0;
 
 const news = new News(update);
-const table = new PodTable(update);
+const table = new PodTable({
+  onChange: update,
+  onChoose: (choice) => goTo({ parts: [], query: queryOf(choice) }, choice.search === table.choice.search),
+});
 
 /** The next frame shows everything that has changed until then. */
 function update(): void {
@@ -43,37 +46,39 @@ function showActiveState(): void {
   frame.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
 }
 
-function route(): readonly string[] {
-  return location.hash.replace(/^#\/?/u, '').split('/').filter(Boolean).map(decoded);
-}
+/** The list of pods, as it was chosen last. */
+let listHash = '#/';
 
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+/** Shows another place. What is typed is no step to go back to. */
+function goTo(place: Place, isStep = true): void {
+  const hash = hashOf(place);
+  if (isStep) history.pushState(undefined, '', hash);
+  else history.replaceState(undefined, '', hash);
+  follow();
 }
 
 function follow(): void {
-  const parts = route();
-  shownActor = 0;
+  const place = placeOf(location.hash);
+  const { parts, query } = place;
+  if (parts.length === 0) {
+    table.show(choiceOf(query));
+    listHash = hashOf(place);
+  }
   const isOne = (parts[0] === 'pod' && parts.length === 3) || (parts[0] === 'chart' && parts.length === 2);
-  news.lookAt(isOne ? parts.map(encodeURIComponent).join('/') : undefined);
+  if (news.lookAt(isOne ? parts.map(encodeURIComponent).join('/') : undefined)) scrollTo(0, 0);
   document.title = ['Statelet', ...parts.slice(1)].join(' · ');
-  scrollTo(0, 0);
   update();
 }
 
 function view(): TemplateResult {
-  const parts = route();
-  const [what = 'pods'] = parts;
+  const place = placeOf(location.hash);
+  const [what = 'pods'] = place.parts;
   return html`
     <header>
-      <a class="brand" href="#/">Statelet</a>
+      <a class="brand" href=${listHash}>Statelet</a>
       <span class="where">${news.node?.name ?? ''}</span>
       <nav aria-label="Views">
-        <a href="#/" aria-current=${what === 'pods' || what === 'pod' ? 'page' : nothing}>Pods</a>
+        <a href=${listHash} aria-current=${what === 'pods' || what === 'pod' ? 'page' : nothing}>Pods</a>
         <a href="#/charts" aria-current=${what.startsWith('chart') ? 'page' : nothing}>Charts</a>
         <button type="button" @click=${toggleHelp} aria-expanded=${helpIsOpen ? 'true' : 'false'}>
           Keys (?)
@@ -82,19 +87,22 @@ function view(): TemplateResult {
     </header>
     <main>
       ${news.isConnected ? nothing : html`<p class="banner" role="alert">The agent does not answer. Trying again …</p>`}
-      ${helpIsOpen ? help() : nothing} ${mainView(parts)}
+      ${helpIsOpen ? help() : nothing} ${mainView(place)}
     </main>
   `;
 }
 
-function mainView([what, first = '', second = '']: readonly string[]): TemplateResult {
+function mainView(place: Place): TemplateResult {
+  const [what, first = '', second = ''] = place.parts;
   const nowMs = news.now();
   if (what === 'pod') {
     const chart = charts.find(({ name }) => name === 'pod');
-    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs });
+    const zoom = zoomOf(place.query.get('zoom'));
+    const onZoom = (chosen: Zoom) => goTo(placeWith(place, 'zoom', chosen));
+    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs, zoom, onZoom });
   }
   if (what === 'charts') return chartList();
-  if (what === 'chart') return chartPage(first);
+  if (what === 'chart') return chartPage(first, place);
   const { rows, version, node } = news;
   return html`<h1 class="unseen">Pods of this node</h1>
     ${node === undefined ? nothing : nodeView(node)} ${table.view({ rows, version, nowMs })}`;
@@ -113,13 +121,13 @@ function chartList(): TemplateResult {
     </ul>`;
 }
 
-function chartPage(name: string): TemplateResult {
+function chartPage(name: string, place: Place): TemplateResult {
   const chart = charts.find((one) => one.name === name);
   if (chart === undefined)
     return html`<h1>${name}</h1>
       <p>There is no such chart.</p>`;
   const { actors, transitions, lost } = news.sight;
-  const actor = actors[shownActor] ?? actors[0];
+  const actor = actors.find((one) => one.actor === place.query.get('actor')) ?? actors[0];
   const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
   const counts = name === 'pod' ? new Map(stateCounts(news.rows.values())) : undefined;
   const drawn = {
@@ -136,8 +144,12 @@ function chartPage(name: string): TemplateResult {
         ? nothing
         : html`<label
             >Actor
-            <select @change=${chooseActor}>
-              ${actors.map((one, index) => html`<option value=${index}>${one.actor}</option>`)}
+            <select
+              @change=${({ target }: Event) => goTo(placeWith(place, 'actor', (target as HTMLSelectElement).value))}
+            >
+              ${actors.map(
+                (one) => html`<option value=${one.actor} .selected=${one === actor}>${one.actor}</option>`,
+              )}
             </select></label
           >`
     }
@@ -156,11 +168,6 @@ function chartPage(name: string): TemplateResult {
     </div>`;
 }
 
-function chooseActor({ target }: Event): void {
-  shownActor = Number((target as HTMLSelectElement).value);
-  update();
-}
-
 function help(): TemplateResult {
   return html`<section class="help" aria-label="Keys">
     <dl>
@@ -174,6 +181,8 @@ function help(): TemplateResult {
       <dd>open the pod</dd>
       <dt>Escape</dt>
       <dd>back to the pods</dd>
+      <dt>+, -</dt>
+      <dd>less or more of the time axis</dd>
       <dt>c</dt>
       <dd>charts</dd>
       <dt>?</dt>
@@ -191,6 +200,14 @@ function search(): HTMLInputElement | null {
   return document.querySelector('#search');
 }
 
+function zoom(steps: number): void {
+  const place = placeOf(location.hash);
+  if (place.parts[0] !== 'pod') return;
+  const now = zoomOf(place.query.get('zoom'));
+  const next = ZOOM_ORDER[ZOOM_ORDER.indexOf(now) + steps];
+  if (next !== undefined) goTo(placeWith(place, 'zoom', next));
+}
+
 const KEYS: Readonly<Record<string, () => void>> = {
   '/': () => search()?.focus(),
   j: () => table.move(1),
@@ -199,6 +216,8 @@ const KEYS: Readonly<Record<string, () => void>> = {
   ArrowUp: () => table.move(-1),
   c: () => (location.hash = '#/charts'),
   '?': toggleHelp,
+  '+': () => zoom(-1),
+  '-': () => zoom(1),
 };
 
 function pressed(event: KeyboardEvent): void {
@@ -209,7 +228,7 @@ function pressed(event: KeyboardEvent): void {
   if (key === 'Escape') {
     if (inSearch && table.choice.search !== '') table.choose({ search: '' });
     else if (inSearch) search()?.blur();
-    else location.hash = '#/';
+    else location.hash = listHash;
     return;
   }
   if (key === 'Enter' && !isOnControl) {
@@ -225,6 +244,7 @@ function pressed(event: KeyboardEvent): void {
   act();
 }
 
+addEventListener('popstate', follow);
 addEventListener('hashchange', follow);
 addEventListener('keydown', pressed);
 setInterval(update, SECOND_MS);

@@ -11,6 +11,32 @@ export interface Choice {
   readonly isDescending: boolean;
 }
 
+export const ALL_PODS: Choice = { search: '', state: '', column: 'name', isDescending: false };
+const COLUMNS: readonly Column[] = ['name', 'state', 'since', 'restarts'];
+
+/** As a part of the address says it: `search=web&state=Syncing.Settled&sort=-restarts`. */
+export function choiceOf(query: URLSearchParams): Choice {
+  const sort = query.get('sort') ?? '';
+  const column = COLUMNS.find((one) => one === sort.replace(/^-/u, ''));
+  return {
+    search: query.get('search') ?? '',
+    state: query.get('state') ?? '',
+    column: column ?? 'name',
+    isDescending: column !== undefined && sort.startsWith('-'),
+  };
+}
+
+/** What is as usual is left out. */
+export function queryOf({ search, state, column, isDescending }: Choice): URLSearchParams {
+  const sort = `${isDescending ? '-' : ''}${column}`;
+  const parts = { search, state, sort: sort === 'name' ? '' : sort };
+  return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== ''));
+}
+
+export function isSame(a: Choice, b: Choice): boolean {
+  return queryOf(a).toString() === queryOf(b).toString();
+}
+
 /** The words of the search must all occur in what the row says. */
 export function chosenRows(rows: Iterable<PodRow>, choice: Choice): PodRow[] {
   const words = choice.search.toLowerCase().split(/\s+/u).filter(Boolean);
@@ -56,3 +82,15 @@ export function stateCounts(rows: Iterable<PodRow>): readonly (readonly [state: 
 
 export const podLink = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `#/pod/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+
+/** A pod in this state is synced again from time to time, but waits for nothing. */
+export const AT_REST = 'Syncing.Settled';
+
+/** For the colour: at rest, at work, backing off, ending, over. */
+export function kindOf(state: string): string {
+  if (state.endsWith('BackingOff') || state.includes('Failing')) return 'trouble';
+  if (state.startsWith('Terminated')) return 'over';
+  if (state.startsWith('Terminating') || state === 'Syncing.Draining') return 'ending';
+  if (state === AT_REST) return 'rest';
+  return 'work';
+}

@@ -3,23 +3,28 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Container, ContainerStatus, CoreEvent } from '../types/kubernetes.ts';
 import type { DrawnChart } from '../types/page/drawn-chart.ts';
 import type { PodView } from '../types/page/page-views.ts';
+import { axisView, type Zoom } from './axis-view.ts';
 import { chartView, transitionList } from './chart-view.ts';
+import { podLanes } from './lanes.ts';
 import type { Sight } from './news.ts';
 import { clockTime, duration } from './page-times.ts';
-import { kindOf } from './pods-view.ts';
+import { kindOf } from './pod-list.ts';
 
 export interface PodPageInput {
   readonly name: string;
   readonly sight: Sight;
   readonly chart: DrawnChart | undefined;
   readonly nowMs: number;
+  readonly zoom: Zoom;
+  readonly onZoom: (zoom: Zoom) => void;
 }
 
-export function podPage({ name, sight, chart, nowMs }: PodPageInput): TemplateResult {
+export function podPage({ name, sight, chart, nowMs, zoom, onZoom }: PodPageInput): TemplateResult {
   const { pod, sentences } = sight;
   const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
   if (pod === undefined) return html`<h1>${name}</h1>`;
-  const seen = beside({ chart, sight, nowMs, rest: pod === null ? nothing : details(pod, nowMs) });
+  const axis = axisView({ lanes: podLanes(sight), zoom, nowMs, isLive: pod !== null, onZoom });
+  const seen = html`${axis}${beside({ chart, sight, nowMs, rest: pod === null ? nothing : details(pod, nowMs) })}`;
   if (pod === null) {
     return html`<h1>${name}</h1>
       ${said}

@@ -2,14 +2,28 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { PodRow } from '../types/page/page-views.ts';
 import { duration } from './page-times.ts';
-import { type Choice, type Column, chosenRows, podLink, stateCounts } from './pod-list.ts';
+import {
+  ALL_PODS,
+  AT_REST,
+  type Choice,
+  type Column,
+  chosenRows,
+  isSame,
+  kindOf,
+  podLink,
+  stateCounts,
+} from './pod-list.ts';
 
 const ROW_PX = 34;
 /** Rows beyond the edges, so that scrolling shows no gaps. */
 const MARGIN = 10;
 const STATES_SHOWN_MAX = 8;
-/** A pod in this state is synced again from time to time, but waits for nothing. */
-const AT_REST = 'Syncing.Settled';
+
+export interface TableOptions {
+  readonly onChange: () => void;
+  /** Makes the choice part of the address, which shows it. */
+  readonly onChoose: (choice: Choice) => void;
+}
 
 export interface TableInput {
   readonly rows: ReadonlyMap<string, PodRow>;
@@ -19,7 +33,7 @@ export interface TableInput {
 }
 
 export class PodTable {
-  choice: Choice = { search: '', state: '', column: 'name', isDescending: false };
+  #choice: Choice = ALL_PODS;
   /** The row that the keys are at. */
   selected = 0;
   #chosen: PodRow[] = [];
@@ -27,16 +41,25 @@ export class PodTable {
   #version = -1;
   #top = 0;
   #height = 800;
-  readonly #onChange: () => void;
+  readonly #options: TableOptions;
 
-  constructor(onChange: () => void) {
-    this.#onChange = onChange;
+  constructor(options: TableOptions) {
+    this.#options = options;
+  }
+
+  get choice(): Choice {
+    return this.#choice;
+  }
+
+  /** What the address says. */
+  show(choice: Choice): void {
+    if (isSame(choice, this.#choice)) return;
+    this.#choice = choice;
+    this.selected = 0;
   }
 
   choose(change: Partial<Choice>): void {
-    this.choice = { ...this.choice, ...change };
-    this.selected = 0;
-    this.#onChange();
+    this.#options.onChoose({ ...this.#choice, ...change });
   }
 
   /** The link to the pod that the keys are at. */
@@ -54,13 +77,13 @@ export class PodTable {
       const bottom = top + 2 * ROW_PX;
       if (bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = bottom - frame.clientHeight;
     }
-    this.#onChange();
+    this.#options.onChange();
   }
 
   view({ rows, version, nowMs }: TableInput): TemplateResult {
-    if (version !== this.#version || this.#chosenFor !== this.choice) {
-      this.#chosen = chosenRows(rows.values(), this.choice);
-      [this.#version, this.#chosenFor] = [version, this.choice];
+    if (version !== this.#version || this.#chosenFor !== this.#choice) {
+      this.#chosen = chosenRows(rows.values(), this.#choice);
+      [this.#version, this.#chosenFor] = [version, this.#choice];
     }
     const shown = this.#chosen;
     const from = Math.max(0, Math.floor(this.#top / ROW_PX) - MARGIN);
@@ -93,11 +116,11 @@ export class PodTable {
     const frame = target as HTMLElement;
     this.#top = frame.scrollTop;
     this.#height = frame.clientHeight;
-    this.#onChange();
+    this.#options.onChange();
   };
 
   #filters(rows: ReadonlyMap<string, PodRow>): TemplateResult {
-    const { search, state } = this.choice;
+    const { search, state } = this.#choice;
     return html`
       <div class="filters">
         <input
@@ -129,7 +152,7 @@ export class PodTable {
   }
 
   #heading(column: Column, title: string): TemplateResult {
-    const { column: sorted, isDescending } = this.choice;
+    const { column: sorted, isDescending } = this.#choice;
     const isSorted = column === sorted;
     const order = isDescending ? 'descending' : 'ascending';
     return html`<th scope="col" class=${column} aria-sort=${isSorted ? order : 'none'}>
@@ -154,15 +177,6 @@ export class PodTable {
       <td class="says" title=${says}>${text}</td>
     </tr>`;
   }
-}
-
-/** For the colour: at rest, at work, backing off, ending, over. */
-export function kindOf(state: string): string {
-  if (state.endsWith('BackingOff') || state.includes('Failing')) return 'trouble';
-  if (state.startsWith('Terminated')) return 'over';
-  if (state.startsWith('Terminating') || state === 'Syncing.Draining') return 'ending';
-  if (state === AT_REST) return 'rest';
-  return 'work';
 }
 
 function gap(rows: number): TemplateResult | typeof nothing {

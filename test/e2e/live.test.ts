@@ -74,7 +74,9 @@ test('the table follows the pods and the size of the terminal, and stays readabl
   await until(() => shown.exitCode !== undefined, 'the end');
   expect(shown.exitCode).toBe(0);
   expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
-  expect(shown.screen.lines).toContain('All pods have ended.');
+  // How the pods have ended.
+  expect(hasLine(shown.screen, /^(?:default +)?web +0\/1 .*Terminated\.Finished$/u)).toBe(true);
+  expect(hasLine(shown.screen, /^(?:default +)?web .*(?:Running|Terminating)/u)).toBe(false);
   expect(shown.screen.lines.at(-1)).toMatch(/INFO: stopped$/u);
 });
 

@@ -1,17 +1,53 @@
 /** The page in a real browser: with a real daemon, and with 5,000 pods that are made up. SCREENSHOTS=FOLDER keeps pictures of it. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describeInBrowser } from '../support/browser.ts';
-import { DaemonBed, type Daemon, startStatelet } from '../support/daemon.ts';
+import { DaemonBed, type Daemon, type RunningCommand, startStatelet } from '../support/daemon.ts';
 import { PageBed, podRow } from '../support/page-bed.ts';
 import { put } from '../sources/support.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
 const { SCREENSHOTS } = process.env;
+
+/** Nothing listens there. */
+const KUBECONFIG = {
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'only',
+  clusters: [{ name: 'only', cluster: { server: 'http://127.0.0.1:1' } }],
+  users: [{ name: 'only', user: { token: 'none' } }],
+  contexts: [{ name: 'only', context: { cluster: 'only', user: 'only' } }],
+};
+const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
+/** Of the actors that live as long as the daemon, and of a probe. */
+const LASTING_CHARTS = ['certificate', 'connection', 'eviction', 'evictionPlugins', 'lease', 'node'].concat([
+  'plugin',
+  'probe',
+  'shutdown',
+  'statusWriter',
+  'supervisor',
+  'taints',
+]);
+/** Part of the name of the actor, where that is not the name of the chart. */
+const ACTORS: Readonly<Record<string, string>> = { probe: 'readiness', statusWriter: 'status-writer' };
+
+/** Of a daemon with `--ui`. */
+async function addressOf(daemon: Daemon): Promise<string> {
+  const line = await daemon.logged('the page', ({ msg }) => msg.startsWith('the page of this node'));
+  return (line as { url?: string }).url ?? '';
+}
+
+/** The first line, which is the address. */
+async function printed({ child }: RunningCommand): Promise<string> {
+  let text = '';
+  child.stdout?.on('data', (more: string) => (text += more));
+  await waitFor(() => text.includes('\n'), { what: 'the address' });
+  return text.trim();
+}
 
 describeInBrowser('the page', (browser) => {
   let page: Page;
@@ -61,12 +97,11 @@ describeInBrowser('the page', (browser) => {
     async function start(): Promise<{ daemon: Daemon; url: string }> {
       await put(
         join(bed.manifestDir, 'web.json'),
-        manifest('web', { containers: [shell('exec sleep 1000')] }),
+        manifest('web', { containers: [shell('exec sleep 1000', { readinessProbe })] }),
       );
       const daemon = await bed.start('--ui=127.0.0.1:0');
       await daemon.running('web');
-      const line = await daemon.logged('the page', ({ msg }) => msg.startsWith('the page of this node'));
-      return { daemon, url: (line as { url?: string }).url ?? '' };
+      return { daemon, url: await addressOf(daemon) };
     }
 
     test('lights the chart of a pod while it ends, and says that it has gone', async () => {
@@ -76,7 +111,16 @@ describeInBrowser('the page', (browser) => {
       expect(await page.locator('.leaf.next[data-state="Syncing.Working"]').count()).toBe(1);
       expect(await page.locator('.leaf.pale[data-state="Syncing.Admitting"]').count()).toBe(1);
       await page.getByText('runs as its spec says').waitFor();
-      await page.getByText('Container started').waitFor();
+      await page.getByText('Container started').first().waitFor();
+      // What was before the page was opened comes from the flight recorder.
+      await page.locator('.transitions li', { hasText: 'ADMITTED' }).waitFor();
+      const lanes = page.getByRole('region', { name: 'Time axis' });
+      await lanes
+        .getByRole('img', { name: /^state: .*Syncing\.Working for .*Syncing\.Settled for/ })
+        .waitFor();
+      await lanes.getByRole('img', { name: /^container main: .*runs for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^readiness main: ready for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^events: .*Started: Container started/ }).waitFor();
       await picture('pod');
       await expectAccessible();
       rmSync(join(bed.manifestDir, 'web.json'));
@@ -98,10 +142,7 @@ describeInBrowser('the page', (browser) => {
       await picture('eviction');
       const served = startStatelet('ui', '--root-dir', bed.rootDir);
       try {
-        let printed = '';
-        served.child.stdout?.on('data', (text: string) => (printed += text));
-        await waitFor(() => printed.includes('\n'), { what: 'the address' });
-        await page.goto(`${printed.trim()}#/chart/supervisor`);
+        await page.goto(`${await printed(served)}#/chart/supervisor`);
         await page.locator('.leaf.active[data-state="Runtime.Ready"]').waitFor();
         await page.locator('li', { hasText: 'the container runtime is ready' }).waitFor();
         await expectAccessible();
@@ -111,6 +152,36 @@ describeInBrowser('the page', (browser) => {
         await served.result;
       }
     });
+  });
+
+  /** Its API server does not answer. Of the actors that run only for some time there are none. */
+  test.each(['run', 'ui'])('lights each chart whose actor runs, served by statelet %s', async (command) => {
+    const bed = new DaemonBed();
+    const bootstrap = join(bed.dir, 'bootstrap.yaml');
+    writeFileSync(bootstrap, JSON.stringify(KUBECONFIG));
+    const probed = shell('exec sleep 1000', { readinessProbe });
+    await put(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [probed] }));
+    const flags = ['--kubeconfig', join(bed.dir, 'kubeconfig.yaml'), '--bootstrap-kubeconfig', bootstrap];
+    const daemon = await bed.start(
+      ...flags,
+      '--eviction-plugins',
+      ...(command === 'run' ? ['--ui=127.0.0.1:0'] : []),
+    );
+    await daemon.running('web');
+    const served = command === 'ui' ? startStatelet('ui', '--root-dir', bed.rootDir) : undefined;
+    try {
+      const url = served ? await printed(served) : await addressOf(daemon);
+      for (const name of LASTING_CHARTS) {
+        await page.goto(`${url}#/chart/${name}`);
+        await page.locator(`.chart[aria-label^="The chart ${name}, in "] .leaf.active`).first().waitFor();
+        await page.getByRole('heading', { level: 2, name: ACTORS[name] ?? name }).waitFor();
+      }
+    } finally {
+      await page.close();
+      served?.child.kill();
+      await served?.result;
+      await bed.cleanUp();
+    }
   });
 
   describe('with 5,000 pods', () => {
@@ -156,6 +227,37 @@ describeInBrowser('the page', (browser) => {
       await page.getByRole('link', { name: 'statusWriter' }).waitFor();
       await picture('charts');
       await expectAccessible();
+    });
+
+    test('has search, filter and order in its address: another page shows the same, and back leads back', async () => {
+      bed.put(podRow('pod-0007', { state: 'Syncing.BackingOff' }));
+      await page.locator('#search').fill('pod-00');
+      await page.getByText('100 of 5000 pods').waitFor();
+      await page.getByRole('button', { name: 'Syncing.BackingOff' }).click();
+      await page.getByRole('button', { name: 'Restarts' }).click();
+      await page.waitForURL(/#\/\?search=pod-00&state=Syncing\.BackingOff&sort=restarts$/);
+      const address = page.url();
+      await page.locator('td.name a', { hasText: 'pod-0007' }).click();
+      await page.getByText('This pod is not on this node').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText('1 of 5000 pods').waitFor();
+      expect(page.url()).toBe(address);
+      await page.goBack();
+      await page.getByText('This pod is not on this node').waitFor();
+      await page.goBack();
+      await page.goBack();
+      await page.waitForURL(/state=Syncing\.BackingOff$/);
+      await page.goBack();
+      await page.getByText('100 of 5000 pods').waitFor();
+      expect(await page.locator('#search').inputValue()).toBe('pod-00');
+      await page.goForward();
+      await page.getByText('1 of 5000 pods').waitFor();
+      const other = await browser.newPage();
+      await other.goto(address);
+      await other.getByText('1 of 5000 pods').waitFor();
+      await other.locator('th[aria-sort="ascending"]', { hasText: 'Restarts' }).waitFor();
+      expect(await other.locator('#search').inputValue()).toBe('pod-00');
+      await other.close();
     });
 
     test('fits a small screen, in the dark', async () => {

@@ -16,6 +16,11 @@ their logs: .statelet/pods
 to stop:    Ctrl-C, which ends the pods first`);
 });
 
+test('names the page where it is served', () => {
+  const lines = welcome({ ...FACTS, page: 'http://127.0.0.1:10246/' }, SHELL).split('\n');
+  expect(lines[1]).toBe('their page: http://127.0.0.1:10246/   (in a browser)');
+});
+
 test('other paths and URLs stay whole; it says when the pods keep running', () => {
   const sources = ['/etc/manifests', 'https://example.com/pods.yaml'];
   const facts = {

@@ -82,12 +82,13 @@ export function withFirstMinute(readme: string, log: readonly string[], pods: st
   return readme.replace(BLOCK, (_, open: string, close: string) => open + text + close);
 }
 
-/** The text without times, durations, UIDs and column widths, which differ between runs. */
+/** The text without times, durations, UIDs, ports and column widths, which differ between runs. */
 export function timeless(text: string): string {
   return (
     text
       .replaceAll(/^\d\d:\d\d:\d\d\.\d{3} /gm, 'TIME ')
       .replaceAll(/\b\d\d:\d\d:\d\dZ/g, 'TIME')
+      .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
       .replaceAll(/_default\([0-9a-f]+\)/g, '_default(UID)')
       .replaceAll(/_default\([0-9a-f]*…/g, '_default(…')
       .replaceAll(/\b\d+s\b/g, 'DURATION')

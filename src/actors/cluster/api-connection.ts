@@ -43,6 +43,10 @@ export class ApiConnection implements ConnectionObserver {
     });
   }
 
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
   get current(): ApiConnectionState {
     const { value, context } = this.#actor.getSnapshot();
     return { state: value, ...context };

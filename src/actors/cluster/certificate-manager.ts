@@ -111,6 +111,10 @@ export class CertificateManager {
     });
   }
 
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
   start({ template, pair, mustRenew }: CertificateStart): void {
     const { clock, random } = this.#options;
     this.#pair = pair;

@@ -1,5 +1,6 @@
 /** The node's part in a cluster, put together: its object, its lease, its statuses, its mirror pods. */
 import { type Observable, Subscription } from 'rxjs';
+import type { AnyActorRef } from 'xstate';
 import type { ApiClients } from '../../cluster/service/api-server.ts';
 import type { WatchedObject } from '../../cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
@@ -26,6 +27,8 @@ export interface ClusterAgentOptions {
   readonly statusFactsKnown?: () => Promise<void>;
   /** The node's own object. */
   readonly node: Observable<WatchedObject<Node>>;
+  /** Of the connection to the API server and of the certificates. They run before the agent does. */
+  readonly earlierActors?: readonly AnyActorRef[];
   readonly core: AgentCore;
 }
 
@@ -48,6 +51,11 @@ export class ClusterAgent implements ClusterParts {
     ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') desired.outlive(uid);
     });
+  }
+
+  /** Of the connection to the API server and of the certificates. */
+  get earlierActors(): readonly AnyActorRef[] {
+    return this.#options.earlierActors ?? [];
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */

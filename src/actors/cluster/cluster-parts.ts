@@ -33,6 +33,8 @@ export interface AgentCore {
 
 /** The node's part in a cluster. No pod waits for anything of it. */
 export interface ClusterParts {
+  /** Actors that run before the agent does, each in a system of its own. */
+  readonly earlierActors: readonly AnyActorRef[];
   start(): void;
   /** Resolves when nothing of it goes on. */
   stop(): Promise<void>;

@@ -8,6 +8,7 @@ interface SeenLogic {
 }
 
 interface SeenSnapshot {
+  readonly status: string;
   readonly _nodes?: readonly AnyStateNode[];
 }
 
@@ -17,20 +18,27 @@ export class KnownActors {
   /** `root`: the first actor of the system, before it and others begin. */
   constructor(root: AnyActorRef) {
     tapActors(root.system, {
-      began: (actor) => this.#add(actor),
+      began: (actor) => this.add(actor),
       ended: (actor) => this.#actors.delete(actor),
     });
   }
 
   /** Of that chart. */
   of(chart: string): readonly ActorView[] {
-    return [...this.#actors].flatMap((actor) => (chartOf(actor) === chart ? actorView(actor) : []));
+    return [...this.#actors]
+      .filter((actor) => chartOf(actor) === chart && isActive(actor))
+      .flatMap(actorView);
   }
 
-  #add(actor: AnyActorRef): void {
+  /** Also one of another system. */
+  add(actor: AnyActorRef): void {
     const chart = chartOf(actor);
     if (chart !== undefined && chart !== 'pod') this.#actors.add(actor);
   }
+}
+
+function isActive(actor: AnyActorRef): boolean {
+  return (actor.getSnapshot() as SeenSnapshot).status === 'active';
 }
 
 /** The name under which `statelet charts` prints it. */

@@ -4,7 +4,7 @@ import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { Transition, TransitionKind } from '../../types/transition.ts';
 import { uidOfActor } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
-import type { TransitionFeed } from '../transitions.ts';
+import type { NodeTransitions } from '../node/node-transitions.ts';
 
 export interface PageListener {
   /** Of the pod of that UID something may have changed, or it has gone. */
@@ -13,7 +13,7 @@ export interface PageListener {
 }
 
 export interface PageWatchOptions {
-  readonly feed: TransitionFeed;
+  readonly feed: NodeTransitions;
   readonly statusManager: Pick<StatusManager, 'news'>;
   readonly watchEvents: (listener: (change: { readonly event: CoreEvent }) => void) => () => void;
 }

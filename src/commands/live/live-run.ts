@@ -7,6 +7,8 @@ import type { LivePod } from '../../types/served-pod.ts';
 import { liveFrame } from './live-frame.ts';
 import { LiveScreen } from './live-screen.ts';
 
+const LOOK_PERIOD_MS = 20;
+
 export interface LiveRun {
   readonly logger: Logger;
   /** The first lines of the screen. */
@@ -21,11 +23,35 @@ export interface LiveRun {
   close(): void;
 }
 
+/** A pod that is gone stays in the table as it was seen last: it has ended. */
+function withEnded(pods: () => readonly LivePod[]): () => readonly LivePod[] {
+  const seen = new Map<string, LivePod>();
+  return () => {
+    const now = new Map(pods().map((one) => [one.pod.metadata.uid, one]));
+    for (const [uid, one] of now) seen.set(uid, one);
+    return Array.from(seen, ([uid, one]) => now.get(uid) ?? ended(one));
+  };
+}
+
+function ended({ pod, status, waitsFor: _, why: __, ...one }: LivePod): LivePod {
+  const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const final = isOver ? status : { ...status, reason: 'Ended' };
+  return { ...one, pod, status: final, state: 'Terminated.Finished' };
+}
+
 export function startLiveRun(verbosity: number): LiveRun {
   const hasColours = process.env.NO_COLOR === undefined;
   let welcome: readonly string[] = ['Statelet starts'];
   let pods: () => readonly LivePod[] = () => [];
   let ifEmpty = 'No pods yet.';
+  let isEnding = false;
+  let lookedAt = 0;
+  /** Between frames pods may end and go. */
+  const look = () => {
+    if (performance.now() - lookedAt < LOOK_PERIOD_MS) return;
+    lookedAt = performance.now();
+    pods();
+  };
   const screen = new LiveScreen({
     terminal: process.stdout,
     hasColours,
@@ -45,13 +71,18 @@ export function startLiveRun(verbosity: number): LiveRun {
     stopping: (endsPods) => {
       if (endsPods) {
         ifEmpty = 'All pods have ended.';
+        pods = withEnded(pods);
+        isEnding = true;
         return;
       }
       // The daemon forgets its pods when it stops, but they go on.
       const last = pods();
       pods = () => last;
     },
-    changed: () => screen.changed(),
+    changed: () => {
+      if (isEnding) look();
+      screen.changed();
+    },
     close: () => {
       screen.close();
       stopWaiting();

@@ -2,16 +2,20 @@
 import type { ServerResponse } from 'node:http';
 import type { PageNews } from '../../types/page/page-news.ts';
 import type { Transition } from '../../types/transition.ts';
+import { Timer } from '../../system/timer.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './page-source.ts';
 
 const PAUSE_MS = 60;
 /** A browser that is further behind gets the newest ones, and the number of those it has missed. */
 const KEPT_MAX = 500;
+/** The flight recorder writes what happens within this time: what is read then has no gap before the first live transition. */
+const RECORDED_MS = 500;
 
 /** What belongs to the thing that is looked at. */
 interface Sight {
-  readonly isOf: (transition: Transition) => boolean;
+  readonly isOf: (transition: Pick<Transition, 'actor' | 'chart'>) => boolean;
+  readonly wants: (actor: string) => boolean;
   readonly hasPod: (uid: string) => boolean;
   /** As it is now. Messages that are the same as before are not sent again. */
   readonly now: () => readonly PageNews[];
@@ -21,6 +25,7 @@ export function streamChart(source: PageSource, chart: string, response: ServerR
   const { facts } = source;
   streamSight(source, response, {
     isOf: (transition) => transition.chart === chart,
+    wants: (name) => facts.actors(chart).some(({ actor }) => actor === name),
     hasPod: () => false,
     now: () => [{ type: 'actors', actors: facts.actors(chart) }],
   });
@@ -34,8 +39,10 @@ export function streamPod(
   const { facts } = source;
   const actorStart = `${name}_${namespace} `;
   let uid: string | undefined;
+  const wants = (actor: string) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid));
   streamSight(source, response, {
-    isOf: ({ actor }) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid)),
+    isOf: ({ actor }) => wants(actor),
+    wants,
     hasPod: (changed) => changed === uid || facts.row(changed, [])?.name === name,
     now: () => {
       const pod = facts.pod(namespace, name) ?? null;
@@ -49,10 +56,16 @@ export function streamPod(
   });
 }
 
-function streamSight({ watch, clock }: PageSource, response: ServerResponse, sight: Sight): void {
+function streamSight(
+  { watch, clock, history, facts }: PageSource,
+  response: ServerResponse,
+  sight: Sight,
+): void {
   const sent = new Map<string, string>();
   let transitions: Transition[] = [];
   let lost = 0;
+  const openedMs = facts.now();
+  const reading = new Timer(clock);
   const end = watch({
     podChanged: (uid) => {
       if (sight.hasPod(uid)) stream.wake();
@@ -77,6 +90,16 @@ function streamSight({ watch, clock }: PageSource, response: ServerResponse, sig
       stream.send(news);
     }
   };
-  const stream = new NewsStream(response, { clock, pauseMs: PAUSE_MS, flush, onEnd: end });
+  const onEnd = () => {
+    reading.disarm();
+    end();
+  };
+  const stream = new NewsStream(response, { clock, pauseMs: PAUSE_MS, flush, onEnd });
   flush();
+  const sendPast = async () => {
+    const recorded = (await history?.(sight.wants).catch(() => undefined)) ?? [];
+    const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one));
+    if (past.length > 0 && !response.destroyed) stream.send({ type: 'past', transitions: past });
+  };
+  if (history !== undefined) reading.arm(RECORDED_MS, () => void sendPast());
 }

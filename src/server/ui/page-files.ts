@@ -6,7 +6,7 @@ import { answer } from '../routes/answers.ts';
 import type { Route } from '../routes/route.ts';
 
 /** In `dist/`, all files of the agent lie beside the folder. */
-const FOLDER = fileURLToPath(new URL('ui/', import.meta.url));
+export const PAGE_FOLDER = fileURLToPath(new URL('ui/', import.meta.url));
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/page.js': ['page.js', 'text/javascript; charset=utf-8'],
@@ -26,7 +26,7 @@ export const PAGE_HEADERS = {
   'Cache-Control': 'no-cache',
 } as const;
 
-export function fileRoutes(folder = FOLDER): readonly Route[] {
+export function fileRoutes(folder = PAGE_FOLDER): readonly Route[] {
   return Object.entries(FILES).map(([path, [file, type]]) => ({
     path,
     methods: ['GET', 'HEAD'],

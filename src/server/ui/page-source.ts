@@ -18,6 +18,8 @@ export interface PageSource {
     actors(chart: string): readonly ActorView[];
     actorOfPod(namespace: string, name: string): readonly ActorView[];
   };
+  /** What the flight recorder has of these actors, the oldest first. Undefined where it is off. */
+  readonly history?: (wants: (actor: string) => boolean) => Promise<readonly Transition[]>;
   /** Returns the function that ends it. */
   readonly watch: (listener: PageChanges) => () => void;
 }

@@ -11,5 +11,7 @@ export type PageNews =
   | { readonly type: 'actors'; readonly actors: readonly ActorView[] }
   /** Null for a pod that is not here. `sentences` say what is known of it. */
   | { readonly type: 'pod'; readonly pod: PodView | null; readonly sentences: readonly string[] }
+  /** What was recorded of it before the page was opened, the oldest first. */
+  | { readonly type: 'past'; readonly transitions: readonly Transition[] }
   /** `lost`: how many were left out because the browser did not keep up. */
   | { readonly type: 'transitions'; readonly transitions: readonly Transition[]; readonly lost: number };

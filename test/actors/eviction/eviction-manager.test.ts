@@ -190,6 +190,7 @@ describe('short of memory', () => {
     const nothing = () => undefined;
     await bed.start(hard, {
       start: nothing,
+      earlierActors: [],
       stop: () => Promise.resolve(),
       node: nothing,
       freshNode: () => Promise.reject(new Error('no answer')),
