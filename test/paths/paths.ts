@@ -100,12 +100,22 @@ function explore<Machine extends AnyStateMachine>(
   });
   // The first step of xstate's paths is the start itself. The states in xstate's steps may be those of another path with equal
   // labels, so this computes the states again.
+  // Most paths begin like others: their common steps are computed once.
+  const [start] = initialTransition(machine, input);
+  const known = new Map<SnapshotFrom<Machine>, Map<string, Step<Machine>>>();
+  const stepOf = (before: SnapshotFrom<Machine>, event: EventFromLogic<Machine>): Step<Machine> => {
+    const ofState = known.get(before) ?? new Map<string, Step<Machine>>();
+    known.set(before, ofState);
+    const name = serializeEvent(event);
+    const step = ofState.get(name) ?? { name, event, before, after: transition(machine, before, event)[0] };
+    ofState.set(name, step);
+    return step;
+  };
   return paths.map(({ steps }) => {
-    let [before] = initialTransition(machine, input);
+    let before = start;
     return steps.slice(1).map(({ event }) => {
-      const [after] = transition(machine, before, event);
-      const step = { name: serializeEvent(event), event, before, after };
-      before = after;
+      const step = stepOf(before, event);
+      before = step.after;
       return step;
     });
   });
