@@ -1,21 +1,27 @@
 /**
- * What the flight recorder costs: the CPU time of the process with it and without it in turns, while pods live and die on the
- * production agent at a steady rate. The runtime is simulated and costs next to nothing, so that the share of the recorder is as high as
- * it can be. `npm run bench:recorder -- [--rate 100] [--seconds 3] [--rounds 11]`.
+ * What the flight recorder and an open page cost: the CPU time of the process with each, with both and without, in turns, while pods live
+ * and die on the production agent at a steady rate. The runtime is simulated and costs next to nothing, so that their share is as
+ * high as it can be. The page is that of the node, with the table of its pods, and another process reads it.
+ * `npm run bench:recorder -- [--rate 100] [--seconds 2] [--rounds 11]`.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { pageSource } from '../src/daemon/serve-page.ts';
 import { FlightRecorder, recordFolder } from '../src/server/record/flight-recorder.ts';
+import { RecentEvents } from '../src/server/recent-events.ts';
+import { pageRoutes } from '../src/server/ui/page-routes.ts';
+import { startPageServer } from '../src/server/ui/page-server.ts';
 import { systemClock } from '../src/system/system-clock.ts';
 import { median } from './support/measures.ts';
-import { SteadyLives } from './support/steady-lives.ts';
+import { readPage } from './support/page-reader.ts';
+import { pause, SteadyLives } from './support/steady-lives.ts';
 
 const { values } = parseArgs({
   options: {
     rate: { type: 'string', default: '100' },
-    seconds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '11' },
   },
 });
@@ -24,56 +30,92 @@ const [rate, seconds, rounds] = [values.rate, values.seconds, values.rounds].map
   number,
   number,
 ];
+const WARM_UP_ROUNDS = 2;
+/** What was under way is done, and the page has got its first rows. */
+const SETTLE_MS = 400;
 
 const rootDir = mkdtempSync(join(tmpdir(), 'statelet-bench-'));
 const nothing = (): void => undefined;
 const logger = { trace: nothing, debug: nothing, info: nothing, warn: console.warn, error: nothing };
-const session = { program: 'bench', pid: process.pid, node: 'bench' };
 const lives = new SteadyLives();
-let transitions = 0;
+const { agent } = lives;
+const recorder = new FlightRecorder({
+  program: 'bench',
+  pid: process.pid,
+  node: 'bench',
+  rootDir,
+  sizeBytes: 64 * 2 ** 20,
+  clock: systemClock,
+  logger,
+});
+const events = new RecentEvents({
+  nodeName: 'bench',
+  now: () => systemClock.now(),
+  podOf: () => undefined,
+});
+const server = await startPageServer({
+  host: '127.0.0.1',
+  port: 0,
+  flag: '',
+  routes: pageRoutes(() => Promise.resolve(pageSource({ agent, events, clock: systemClock }))),
+  logger,
+});
 
-/** CPU time for a life. */
-async function round(isRecording: boolean): Promise<number> {
+const MODES = {
+  without: { records: false, shows: false },
+  recorder: { records: true, shows: false },
+  page: { records: false, shows: true },
+  both: { records: true, shows: true },
+};
+type Mode = keyof typeof MODES;
+const NAMES = Object.keys(MODES) as Mode[];
+
+/** CPU time for a life, in µs. */
+async function round(mode: Mode): Promise<number> {
+  const { records, shows } = MODES[mode];
+  const end = records ? agent.transitions.subscribe(recorder.record) : undefined;
+  const page = shows ? await readPage(`${server.url}ui/overview`) : undefined;
+  await pause(SETTLE_MS);
   const before = process.cpuUsage();
-  const recorder = isRecording
-    ? new FlightRecorder({ ...session, rootDir, sizeBytes: 64 * 2 ** 20, clock: systemClock, logger })
-    : undefined;
-  const end = recorder && lives.agent.transitions.subscribe(recorder.record);
   const count = await lives.run(rate, seconds);
-  end?.();
-  await recorder?.close();
   const { user, system } = process.cpuUsage(before);
+  end?.();
+  await page?.close();
   return (user + system) / count;
 }
 
 await lives.start();
-for (const isRecording of [false, true, false, true]) await round(isRecording);
-rmSync(recordFolder(rootDir), { recursive: true });
-const [without, recorded, extra] = [[] as number[], [] as number[], [] as number[]];
-const count = lives.agent.transitions;
-for (let index = 0; index < rounds; index++) {
-  // The order changes, so that what grows with time counts on both sides.
-  const order = index % 2 === 0 ? [false, true] : [true, false];
-  for (const isRecording of order) (isRecording ? recorded : without).push(await round(isRecording));
-  extra.push((recorded.at(-1) ?? NaN) / (without.at(-1) ?? NaN) - 1);
+const costs: Record<Mode, number[]> = { without: [], recorder: [], page: [], both: [] };
+for (let index = -WARM_UP_ROUNDS; index < rounds; index++) {
+  // The order changes, so that what grows with time counts on all sides.
+  for (const mode of index % 2 === 0 ? NAMES : NAMES.toReversed()) {
+    const cost = await round(mode);
+    if (index >= 0) costs[mode].push(cost);
+  }
 }
-const stop = count.subscribe(() => (transitions += 1));
-const counted = await lives.run(rate, 1);
+const bytes = readdirSync(recordFolder(rootDir))
+  .map((name) => statSync(join(recordFolder(rootDir), name)).size)
+  .reduce((sum, size) => sum + size, 0);
+let transitions = 0;
+const stop = agent.transitions.subscribe(() => (transitions += 1));
+const perLife = (await lives.run(rate, 1).then((lived) => transitions / lived)) || NaN;
 stop();
-const files = readdirSync(recordFolder(rootDir)).map(
-  (name) => statSync(join(recordFolder(rootDir), name)).size,
-);
-const bytes = files.reduce((sum, size) => sum + size, 0);
-const perLife = transitions / counted;
-const [base, all] = [median(without), median(recorded)];
+
+const base = median(costs.without);
+const line = (mode: Mode) => {
+  const more = median(costs[mode].map((cost, index) => cost - (costs.without[index] ?? NaN)));
+  const share = median(costs[mode].map((cost, index) => cost / (costs.without[index] ?? NaN) - 1));
+  return `  ${mode.padEnd(8)} ${median(costs[mode]).toFixed(0)} µs, of the pairs of rounds ${more.toFixed(0)} µs and ${(share * 100).toFixed(1)} % more; least ${Math.min(...costs[mode]).toFixed(0)} µs`;
+};
+const recordedLives = 2 * (rounds + WARM_UP_ROUNDS) * seconds * rate;
 process.stdout.write(
   [
-    `${rate} lives a second, ${rounds} rounds of ${seconds} s with the recorder and without it; medians`,
-    `CPU time of a life: ${base.toFixed(0)} µs without, ${all.toFixed(0)} µs with: ${((all / base - 1) * 100).toFixed(1)} % more`,
-    `of the pairs of rounds: ${(median(extra) * 100).toFixed(1)} % more`,
-    `transitions of a life: ${perLife.toFixed(1)}, each ${((all - base) / perLife).toFixed(2)} µs and ${(bytes / (rounds * seconds * rate * perLife)).toFixed(0)} bytes`,
+    `${rate} lives a second, ${rounds} rounds of ${seconds} s each; CPU time of a life, medians`,
+    ...NAMES.map(line),
+    `transitions of a life: ${perLife.toFixed(1)}; with the recorder each ${((median(costs.recorder) - base) / perLife).toFixed(2)} µs and ${(bytes / (recordedLives * perLife)).toFixed(0)} bytes`,
     '',
   ].join('\n'),
 );
+await recorder.close();
 rmSync(rootDir, { recursive: true });
 process.exit(0);

@@ -1,5 +1,5 @@
 /** Measurements of processes, and their summaries. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
@@ -7,6 +7,14 @@ const TICKS_PER_SECOND = 100;
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The same without the rounding to ticks, of the threads that there are. */
+export function fineCpuMs(pid: number): number {
+  const ns = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]),
+  );
+  return ns.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
 export function rssMiB(pid: number): number {

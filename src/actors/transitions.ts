@@ -104,14 +104,16 @@ export class TransitionFeed {
     this.#tell(kind, actor, { event, before, after: before });
   }
 
+  /** A loop without a function for each step. */
   #find(actor: Actor): { snapshot: SeenSnapshot } | undefined {
-    return this.#atWork.findLast((one) => one.actor === actor);
+    for (const one of this.#atWork) if (one.actor === actor) return one;
+    return undefined;
   }
 
   /** Those after it have ended within its event. */
   #atRest(actor: Actor): void {
-    const index = this.#atWork.findLastIndex((one) => one.actor === actor);
-    if (index >= 0) this.#atWork.length = index;
+    if (this.#find(actor) === undefined) return;
+    while (this.#atWork.pop()?.actor !== actor);
   }
 
   #kindOf(

@@ -21,7 +21,7 @@ const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
 
 /** A copy that can be written as JSON: maps become objects, sets lists, and errors their messages; functions are left out. */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.replace(USER_IN_URL, REDACTED);
+  if (typeof value === 'string') return value.includes('//') ? value.replace(USER_IN_URL, REDACTED) : value;
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'function' || typeof value === 'symbol') return undefined;
   if (typeof value !== 'object' || value === null) return value;

@@ -4,6 +4,7 @@ import { pageRoutes } from '../../src/server/ui/page-routes.ts';
 import { type PageServer, startPageServer } from '../../src/server/ui/page-server.ts';
 import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
+import type { Clock } from '../../src/types/clock.ts';
 import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
 
 export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
@@ -28,7 +29,12 @@ export class PageBed {
   /** How often a row was made. */
   made = 0;
   pod: PodView | undefined;
+  readonly #clock: Clock;
   #server: PageServer | undefined;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   get url(): string {
     return this.#server?.url ?? '';
@@ -58,7 +64,7 @@ export class PageBed {
   #source(): PageSource {
     const { rows } = this;
     return {
-      clock: systemClock,
+      clock: this.#clock,
       facts: {
         get total() {
           return rows.size;

@@ -2,7 +2,7 @@
 
 /** Fields that hold a secret or refer to one. */
 const SECRET_FIELDS =
-  /^(envFrom|imagePullSecrets|secret|secretRef|stringData|auth|auths|registryToken|authorization|.*(password|token|credentials?|apiKey|privateKey))$/iu;
+  /^(?:envFrom|imagePullSecrets|secret|secretRef|stringData|auths?|authorization)$|(?:password|token|credentials?|apiKey|privateKey)$/iu;
 const PAIR_FIELDS: ReadonlySet<string> = new Set(['env', 'envs', 'httpHeaders']);
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(['command', 'args']);
 

@@ -40,9 +40,9 @@ export class NewsStream {
 
   /** There is something to send. */
   wake(pauseMs = this.#options.pauseMs): void {
-    if (this.#response.destroyed) return;
+    if (this.#pause.isArmed || this.#response.destroyed) return;
     this.#isAwake = true;
-    if (this.#pause.isArmed || this.#response.writableNeedDrain) return;
+    if (this.#response.writableNeedDrain) return;
     this.#pause.arm(pauseMs, () => {
       this.#isAwake = false;
       this.#options.flush();

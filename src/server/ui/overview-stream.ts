@@ -5,6 +5,9 @@ import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './page-source.ts';
 
 const PAUSE_MS = 250;
+/** After many rows the next ones wait longer: where all pods change all the time, the agent has other things to do. */
+const PAUSE_OF_ROW_MS = 20;
+const PAUSE_MAX_MS = 1_000;
 /** So many rows are made at once: the agent has other things to do. */
 const ROWS_MAX = 250;
 const NEXT_ROWS_MS = 10;
@@ -14,10 +17,11 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
   const changed = new Set<string>(facts.uids());
   const nodeTimer = new Timer(clock);
   let node = facts.node();
+  let restsUntilMs = 0;
   const end = watch({
     podChanged: (uid) => {
+      if (changed.size === 0) stream.wake(Math.max(PAUSE_MS, restsUntilMs - clock.now()));
       changed.add(uid);
-      stream.wake();
     },
   });
   const stream = new NewsStream(response, {
@@ -30,6 +34,7 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
       const rows = uids.map((uid) => facts.row(uid, events.get(uid) ?? []));
       const gone = uids.filter((_, index) => rows[index] === undefined);
       stream.send({ type: 'pods', rows: rows.filter((row) => row !== undefined), gone });
+      restsUntilMs = clock.now() + Math.min(PAUSE_MAX_MS, uids.length * PAUSE_OF_ROW_MS);
       if (changed.size > 0) stream.wake(NEXT_ROWS_MS);
     },
     onEnd: () => {

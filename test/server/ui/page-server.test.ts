@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PageNews } from '../../../src/types/page/page-news.ts';
 import { PageBed, podRow } from '../../support/page-bed.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -141,6 +142,35 @@ describe('the stream of pods', () => {
     );
     const changes = slow.news.flatMap((one) => (one.type === 'pods' ? one.rows : []));
     expect(changes.filter(({ restarts }) => restarts > 0 && restarts < 50)).toEqual([]);
+  });
+});
+
+describe('the pace of the stream of pods', () => {
+  test('is slower after many rows, and as before after few', async () => {
+    const clock = new VirtualClock();
+    await bed.close();
+    bed = await new PageBed(clock).open();
+    const seen = await stream('/ui/overview');
+    await seen.has('the node', ({ type }) => type === 'hello');
+    const change = (count: number) => {
+      for (let index = 0; index < count; index += 1) bed.put(podRow(`p${index}`));
+    };
+    const madeWithin = async (ms: number) => {
+      const before = bed.made;
+      await clock.advance(ms);
+      return bed.made - before;
+    };
+    change(1);
+    expect(await madeWithin(250)).toBe(1);
+    change(1);
+    expect(await madeWithin(250)).toBe(1);
+    change(100);
+    expect(await madeWithin(250)).toBe(100);
+    change(1);
+    expect(await madeWithin(999)).toBe(0);
+    expect(await madeWithin(1)).toBe(1);
+    change(1);
+    expect(await madeWithin(250)).toBe(1);
   });
 });
 
