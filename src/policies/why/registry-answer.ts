@@ -4,8 +4,6 @@ const STATUS =
   /(?:status code(?: \[[^\]]*\])?|unexpected status(?: code)?(?: from \w+ request to \S+)?): (?<code>\d{3})(?: (?<words>[A-Z][\w' -]*))?/u;
 const HOST = /(?:pulling from host |request to https?:\/\/|(?:Head|Get) "https?:\/\/)(?<host>[^\s/"]+)/u;
 const NOT_REACHED = /: dial tcp(?: \S+)?: (?<why>.+)$/u;
-const DENIED = /pull access denied/u;
-const NOT_FOUND = /: not found$/u;
 
 /** `registry.example answered 403 (Forbidden)`; undefined for a message of another form. `image`: the reference that was pulled. */
 export function registryAnswer(message: string, image: string): string | undefined {
