@@ -20,7 +20,7 @@ export function routesOfOwner(
   const recorded = async (pod: NamedPod) => {
     const [{ recordFolder }, { recordedPod }] = await Promise.all([
       import('../server/record/flight-recorder.ts'),
-      import('../server/record/recorded-pod.ts'),
+      import('../server/record/recorded-end.ts'),
     ]);
     return recordedPod(recordFolder(rootDir), pod);
   };

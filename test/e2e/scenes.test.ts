@@ -1,7 +1,7 @@
 /** The scenes of `examples` go as their README files say, with the commands that stand there. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -71,10 +71,29 @@ test(
     cpSync(join(examples, 'preemption/later/critical.yaml'), join(bed.manifestDir, 'critical.yaml'));
     await daemon.running('critical');
     expect((await ended(daemon, 'cleaner', 'Preempting')).status?.phase).toBe('Failed');
+    const forWhom = /preempted for \S+\/critical\b/;
+    expect(await why('cleaner', forWhom)).toMatch(
+      /^default\/cleaner has ended at .*, phase Failed: preempted for /,
+    );
+    rmSync(join(bed.manifestDir, 'cleaner.yaml'));
+    expect(await why('cleaner', /does not come back: its source/)).toMatch(forWhom);
     await daemon.running('reports');
   },
   PATIENCE_MS,
 );
+
+/** The record is written a little later. */
+async function why(pod: string, wanted: RegExp): Promise<string> {
+  let answer = '';
+  await waitFor(
+    async () => {
+      answer = (await statelet('why', '--root-dir', bed.rootDir, pod)).stdout;
+      return wanted.test(answer);
+    },
+    { what: `the answer ${String(wanted)} of ${pod}`, pauseMs: 100 },
+  );
+  return answer;
+}
 
 /** As its README says, in a process of its own that knows the agent by its root folder. */
 function startPlugin(): ChildProcess {

@@ -35,6 +35,7 @@ export class NodeShutdown {
   readonly #timer: Timer;
   #groups: readonly ShutdownGroup[] = [];
   #ended = Promise.withResolvers<undefined>();
+  #isStopped = false;
 
   constructor(options: NodeShutdownOptions) {
     this.#options = options;
@@ -66,7 +67,9 @@ export class NodeShutdown {
     if (this.isShuttingDown) this.#send({ type: 'POD_ENDED', uid });
   }
 
+  /** Only a parent can stop its actor: with one, this actor hears no more. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer.disarm();
     if (this.#options.parent === undefined) this.#actor.stop();
     this.#ended.resolve(undefined);
@@ -129,6 +132,7 @@ export class NodeShutdown {
 
   /** Changes are told after the transition: while its actions run, `isShuttingDown` still has the old answer. */
   #send(event: ShutdownEvent): void {
+    if (this.#isStopped) return;
     const before = this.isShuttingDown;
     this.#actor.send(event);
     if (this.isShuttingDown !== before) this.#options.onChange();

@@ -4,7 +4,7 @@ import { defaultRootDir, thisHost } from '../../config/config.ts';
 import { type RecordedPod, whyGone } from '../../policies/why/why-gone.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import { recordFolder } from '../../server/record/flight-recorder.ts';
-import { recordedPod, recordEnd } from '../../server/record/recorded-pod.ts';
+import { recordedPod, recordEnd } from '../../server/record/recorded-end.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { PodName } from './chosen-pod.ts';

@@ -41,8 +41,13 @@ export function preemptionCounterResource({ missing }: PreemptionDecision): stri
 export function describePreemption({ missing, candidates, victims, unmet }: PreemptionDecision): string {
   const among = `among ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'}`;
   if (unmet.length > 0) return `missing ${amounts(missing)}; ${among} nothing frees ${amounts(unmet)}`;
-  const chosen = victims.length === 0 ? 'no pod has to end' : victims.map(describeVictim).join(', ');
+  const chosen = victims.length === 0 ? 'no pod has to end' : describeVictims(victims);
   return `missing ${amounts(missing)}; ${among}: ${chosen}`;
+}
+
+/** In the order in which they end, with their figures. */
+export function describeVictims(victims: readonly Victim[]): string {
+  return victims.map(describeVictim).join(', ');
 }
 
 function describeVictim({ candidate, distance }: Victim): string {

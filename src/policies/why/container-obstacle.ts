@@ -1,6 +1,8 @@
 /** What keeps the containers of a pod from running and being ready, in words for people: the first obstacle, in the order of their start. */
 import type { Container, ContainerStatus, CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
+import { humanDuration } from '../formats/duration.ts';
 import { isImageReason } from '../images/image-pull.ts';
+import { registryAnswer } from './registry-answer.ts';
 import { atApiTime, atTime } from './times.ts';
 
 export interface ObstacleFacts {
@@ -13,16 +15,23 @@ export interface ObstacleFacts {
   readonly nowMs: number;
 }
 
-/** Undefined where every container runs and is ready. A part of a sentence whose subject is the pod. */
-export function containerObstacle(facts: ObstacleFacts): string | undefined {
+export interface Obstacle {
+  /** A part of a sentence whose subject is the pod. */
+  readonly text: string;
+  /** What does not go on because of it, where the text does not say it. */
+  readonly effect?: string;
+}
+
+/** Undefined where every container runs and is ready. */
+export function containerObstacle(facts: ObstacleFacts): Obstacle | undefined {
   const { pod, status } = facts;
   const { initContainers = [], containers } = pod.spec;
   const isOpen = (container: Container) => !isDone(container, statusOf(status, container.name));
   const open = initContainers.find(isOpen);
   if (open) return initObstacle(open, initContainers, facts);
   for (const container of containers) {
-    const text = obstacleOf(container, statusOf(status, container.name), facts);
-    if (text !== undefined) return text;
+    const obstacle = obstacleOf(container, statusOf(status, container.name), facts);
+    if (obstacle !== undefined) return obstacle;
   }
   return gateObstacle(facts);
 }
@@ -38,31 +47,31 @@ function isDone({ restartPolicy }: Container, status: ContainerStatus | undefine
   return status?.state?.terminated?.exitCode === 0;
 }
 
-function initObstacle(
-  container: Container,
-  all: readonly Container[],
-  facts: ObstacleFacts,
-): string | undefined {
+function initObstacle(container: Container, all: readonly Container[], facts: ObstacleFacts): Obstacle {
   const status = statusOf(facts.status, container.name);
   const place = `init container ${container.name} (${all.indexOf(container) + 1} of ${all.length})`;
-  if (status?.state?.running) return `waits for its ${place}, ${runningSince(status, facts.nowMs)}`;
-  return waiting(container, place, status, facts);
+  if (status?.state?.running) return { text: `waits for its ${place}, ${runningSince(status, facts.nowMs)}` };
+  const image = imageObstacle(container, place, status, facts);
+  if (image !== undefined) return { text: image, effect: 'No other container starts before it' };
+  return { text: waiting(container, place, status, facts) };
 }
 
 function obstacleOf(
   container: Container,
   status: ContainerStatus | undefined,
   facts: ObstacleFacts,
-): string | undefined {
+): Obstacle | undefined {
   const place = `container ${container.name}`;
   if (status?.state?.running === undefined) {
     // One that has succeeded and is not started again is no obstacle.
     if (status?.state?.terminated !== undefined && isOver(facts.pod, status)) return undefined;
-    return waiting(container, place, status, facts);
+    const image = imageObstacle(container, place, status, facts);
+    if (image !== undefined) return { text: image, effect: 'The container cannot start without it' };
+    return { text: waiting(container, place, status, facts) };
   }
-  if (status.started === false)
-    return `runs, and waits for the startup probe of ${place}${latestProbe(container, facts)}`;
-  return status.ready ? undefined : `runs, but ${place} is not ready${latestProbe(container, facts)}`;
+  const probe = latestProbe(container, facts);
+  if (status.started === false) return { text: `runs, and waits for the startup probe of ${place}${probe}` };
+  return status.ready ? undefined : { text: `runs, but ${place} is not ready${probe}` };
 }
 
 function isOver({ spec }: Pod, { state }: ContainerStatus): boolean {
@@ -82,10 +91,6 @@ function waiting(
 ): string {
   const { reason = '', message = '' } = status?.state?.waiting ?? {};
   const next = nextTry(facts);
-  if (isImageReason(reason)) {
-    const image = container.image ?? '';
-    return `waits for the image ${image} of ${place}: ${reason}${colon(imageProblem(reason, message, facts))}${next}`;
-  }
   const ended = status?.lastState?.terminated ?? status?.state?.terminated;
   if (reason === 'CrashLoopBackOff' || (ended !== undefined && reason === '')) {
     const restarts = status?.restartCount ?? 0;
@@ -103,10 +108,43 @@ function waiting(
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
 }
 
+/** Undefined where the container does not wait for its image. */
+function imageObstacle(
+  { name, image = '' }: Container,
+  place: string,
+  status: ContainerStatus | undefined,
+  facts: ObstacleFacts,
+): string | undefined {
+  const { reason = '', message = '' } = status?.state?.waiting ?? {};
+  if (!isImageReason(reason)) return undefined;
+  const problem = imageProblem(reason, image, message, facts);
+  const said = registryAnswer(problem, image) ?? `${reason}${colon(problem)}`;
+  return `waits for the image ${image} of ${place}: ${said}${nextTry(facts)}${triesText(name, facts)}`;
+}
+
+/** `, the 4th in 3m`: which try the next one is, and in which time. Empty where the events do not tell. */
+function triesText(name: string, { events, nextTryMs, nowMs }: ObstacleFacts): string {
+  const pulls = events.filter(
+    ({ reason, involvedObject }) =>
+      reason === 'Pulling' && involvedObject.fieldPath?.endsWith(`{${name}}`) === true,
+  );
+  const first = Math.min(...pulls.map(({ firstTimestamp = '' }) => Date.parse(firstTimestamp)));
+  if (nextTryMs === undefined || nextTryMs <= nowMs || !Number.isFinite(first)) return '';
+  const next = 1 + pulls.reduce((sum, { count = 1 }) => sum + count, 0);
+  return `, the ${ordinal(next)} in ${humanDuration(nextTryMs - first)}`;
+}
+
+function ordinal(count: number): string {
+  const isTeen = count % 100 > 10 && count % 100 < 14;
+  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${ending}`;
+}
+
 /** While a pull is backed off, the status says only that; the event before says why. */
-function imageProblem(reason: string, message: string, facts: ObstacleFacts): string {
+function imageProblem(reason: string, image: string, message: string, facts: ObstacleFacts): string {
   if (reason !== 'ImagePullBackOff') return message;
-  return latest(facts, ['Failed'], (text) => text.startsWith('Failed to pull image'))?.message ?? message;
+  const isOfImage = (text: string) => text.startsWith(`Failed to pull image "${image}"`);
+  return latest(facts, ['Failed'], isOfImage)?.message ?? message;
 }
 
 const colon = (text: string): string => (text === '' ? '' : `: ${text}`);
@@ -149,9 +187,9 @@ function latest(
 }
 
 /** A readiness gate whose condition is not True. */
-function gateObstacle({ pod, status }: ObstacleFacts): string | undefined {
+function gateObstacle({ pod, status }: ObstacleFacts): Obstacle | undefined {
   const conditions = [...(status?.conditions ?? []), ...(pod.status?.conditions ?? [])];
   const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True');
   const gate = pod.spec.readinessGates?.find(({ conditionType }) => !isTrue(conditionType));
-  return gate && `runs, but is not ready: its condition ${gate.conditionType} is not True`;
+  return gate && { text: `runs, but is not ready: its condition ${gate.conditionType} is not True` };
 }

@@ -1,10 +1,10 @@
 /** Why this pod and not another one, from what the flight recorder has of the charts that choose among pods. */
 import type { Transition } from '../../types/transition.ts';
-import { describeMissing, describePreemption } from '../preemption/preemption-message.ts';
+import { describeMissing, describeVictims } from '../preemption/preemption-message.ts';
 import type { PreemptionDecision } from '../preemption/victims.ts';
 import { podOfActor } from '../record/actor-names.ts';
 import type { Choice, EndCause } from './end-cause.ts';
-import { listAt, memberOf, textAt } from './recorded-data.ts';
+import { listAt, memberOf, textAt } from './record-members.ts';
 import type { RecordedLife } from './recorded-life.ts';
 
 /** A choice and the kill that follows from it are one step of the agent: they lie no further apart, also in a slow one. */
@@ -66,16 +66,30 @@ function preemptionChoice(
   const victims = listAt(decision, 'victims').map((victim) => memberOf(victim, 'candidate'));
   if (!victims.some((candidate) => textAt(candidate, 'uid') === uid)) return undefined;
   const preemptor = podOfActor(actor);
-  const whole = decision as PreemptionDecision;
   return {
     cause: 'Preempted',
     choice: {
       ...(preemptor && { preemptor: `${preemptor.namespace}/${preemptor.name}` }),
-      missing: describeMissing(whole),
-      how: describePreemption(whole),
+      ...(isWhole(decision)
+        ? {
+            missing: describeMissing(decision),
+            how: `missing ${describeMissing(decision)}; in this order: ${describeVictims(decision.victims)}`,
+          }
+        : { how: '' }),
       order: victims.map(nameOf),
     },
   };
+}
+
+/** Whether the record has the figures: another version may have others. */
+function isWhole(decision: unknown): decision is PreemptionDecision {
+  const areNumbers = (list: readonly unknown[], name: string) =>
+    list.every((item) => typeof memberOf(item, name) === 'number');
+  return (
+    areNumbers(listAt(decision, 'missing'), 'amount') &&
+    Array.isArray(memberOf(decision, 'missing')) &&
+    areNumbers(listAt(decision, 'victims'), 'distance')
+  );
 }
 
 function evictionChoice({ chart, event, data }: Transition, uid: string): RecordedChoice | undefined {

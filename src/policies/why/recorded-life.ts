@@ -3,7 +3,7 @@ import type { Transition } from '../../types/transition.ts';
 import { podOfActor } from '../record/actor-names.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
-import { memberOf, textAt } from './recorded-data.ts';
+import { memberOf, textAt } from './record-members.ts';
 
 export interface RecordedLife {
   readonly namespace: string;

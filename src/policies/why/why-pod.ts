@@ -85,7 +85,10 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
   if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), counted(facts)];
   const obstacle = containerObstacle(facts);
-  if (obstacle !== undefined) return [said(facts, obstacle), counted(facts)];
+  if (obstacle !== undefined) {
+    const { text, effect } = obstacle;
+    return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${counted(facts)}`];
+  }
   const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
   if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), counted(facts)];
   const isStarting = facts.status === undefined || facts.status.phase === 'Pending';

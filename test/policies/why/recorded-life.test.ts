@@ -171,7 +171,6 @@ describe('the choice in the record', () => {
   const missing = [{ resource: 'cpu', amount: 300 }];
   const decision = {
     missing,
-    candidates: [candidate, candidate],
     victims: [{ candidate, missing, distance: 0.5 }],
     unmet: [],
   };
@@ -196,9 +195,18 @@ describe('the choice in the record', () => {
       choice: {
         preemptor: 'kube-system/dns',
         missing: 'cpu=300m',
-        how: 'missing cpu=300m; among 2 candidates: shop/web (Burstable, priority 0, distance 0.5)',
+        how: 'missing cpu=300m; in this order: shop/web (Burstable, priority 0, distance 0.5)',
         order: ['shop/web'],
       },
+    });
+  });
+
+  test('leaves out figures that the record of another version does not have', () => {
+    const data = { decision: { victims: [{ candidate }] } };
+    expect(recordedChoice(told(killFor('Preempting', 'x')), [{ ...preempts, data }])?.choice).toEqual({
+      preemptor: 'kube-system/dns',
+      how: '',
+      order: ['shop/web'],
     });
   });
 

@@ -57,10 +57,44 @@ describe('a pod that waits', () => {
 
   test('for its image names the answer of the registry, not the back-off, and the next try', () => {
     const app = waits('app', 'ImagePullBackOff', 'Back-off pulling image "app:1"');
-    const events = [event('Failed', 'Failed to pull image "app:1": registry.example answered 403')];
-    expect(why('Syncing.BackingOff', [app, SIDE], { events, nextTryMs: NOW + 37_000 })).toBe(
-      'shop/web waits for the image app:1 of container app: ImagePullBackOff: Failed to pull image "app:1": ' +
-        'registry.example answered 403; next try at 10:32:37Z (in 37s). 1 of 2 containers run, 1 is ready.',
+    const refused = 'pulling from host registry.example failed with status code [manifests 1]: 403 Forbidden';
+    const pulls = { ...event('Pulling', '', 'spec.containers{app}'), count: 3, firstTimestamp: at(143) };
+    const events = [
+      pulls,
+      event('Failed', `Failed to pull image "app:1": ${refused}`),
+      event('Failed', 'Failed to pull image "side:1": not found'),
+    ];
+    const asked = { events, nextTryMs: NOW + 37_000 };
+    expect(why('Syncing.BackingOff', [app, SIDE], asked)).toBe(
+      'shop/web waits for the image app:1 of container app: registry.example answered 403 (Forbidden); ' +
+        'next try at 10:32:37Z (in 37s), the 4th in 3m. ' +
+        'The container cannot start without it; 1 of 2 containers run, 1 is ready.',
+    );
+  });
+
+  test.each([
+    [1, '2nd'],
+    [2, '3rd'],
+    [10, '11th'],
+    [20, '21st'],
+    [111, '112th'],
+  ])('after %i pulls the next is the %s', (count, text) => {
+    const events = [{ ...event('Pulling', '', 'spec.containers{app}'), count, firstTimestamp: at(60) }];
+    const app = waits('app', 'ErrImagePull', 'no space left on device');
+    expect(why('Syncing.BackingOff', [app, SIDE], { events, nextTryMs: NOW + 10_000 })).toMatch(
+      new RegExp(`app: ErrImagePull: no space left on device; next try .*, the ${text} in 70s\\. `),
+    );
+  });
+
+  test('for the image of an init container says that nothing else starts', () => {
+    const pod = podOf({ initContainers: [{ name: 'one', image: 'reg.example/one' }] });
+    const status = {
+      phase: 'Pending',
+      initContainerStatuses: [waits('one', 'ErrImagePull', 'reg.example/one: not found')],
+    };
+    expect(why('Syncing.BackingOff', [], { pod, status })).toBe(
+      'shop/web waits for the image reg.example/one of init container one (1 of 1): ' +
+        'reg.example does not have it (not found). No other container starts before it; 0 of 1 container runs.',
     );
   });
 

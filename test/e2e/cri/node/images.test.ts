@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Registry, startRegistry } from '../../../support/containerd/registry.ts';
 import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
-import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { containerStatus, type Daemon, statelet } from '../../../support/daemon.ts';
 import { TcpProxy } from '../../../support/tcp-proxy.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
@@ -92,6 +92,13 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     await waitsFor(daemon, 'invalid', 'InvalidImageName', 'Not A Name!');
     expect(texts(daemon, 'invalid', 'InspectFailed')[0]).toContain('Failed to apply default image tag');
     expect(await daemon.inPhase('locked', 'Pending')).toBeDefined();
+    const { stdout: why } = await statelet('why', '--root-dir', bed.rootDir, 'locked');
+    expect(why).toMatch(
+      new RegExp(
+        `^default/locked-node-a waits for the image ${images.locked} of container main: ${locked.host} answered 401 ` +
+          '\\(Unauthorized\\)(; next try at .*, the \\d+(st|nd|rd|th) in \\d+s)?\\.\nThe container cannot start without it; 0 of 1 ',
+      ),
+    );
 
     credentials(AUTH.password);
     await proxy.open();
