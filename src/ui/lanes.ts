@@ -50,7 +50,7 @@ export function podLanes({ pod, transitions, runs }: LaneFacts): readonly Lane[]
     ...containerLanes(pod ?? undefined, runs),
     ...probeLanes(ordered, pod ?? undefined),
     ...(pod == null ? [] : [eventLane(pod.events)]),
-  ].filter(({ spans, marks }) => spans.length + marks.length > 0);
+  ].filter(isUsed);
 }
 
 /** Of an actor whose states are known before the first transition too, where `state` says where it is now, and since when. */
@@ -70,7 +70,11 @@ export function actorLanes(
   return [
     { name: 'state', spans, marks: [] },
     { name: 'transitions', spans: [], marks },
-  ];
+  ].filter(isUsed);
+}
+
+function isUsed({ spans, marks }: Lane): boolean {
+  return spans.length + marks.length > 0;
 }
 
 /** Of the pod's newest actor: its name may have been that of another pod before. */

@@ -5,6 +5,7 @@ import { type PageServer, startPageServer } from '../../src/server/ui/page-serve
 import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
+import type { Transition } from '../../src/types/transition.ts';
 
 export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
   return {
@@ -28,6 +29,8 @@ export class PageBed {
   /** How often a row was made. */
   made = 0;
   pod: PodView | undefined;
+  /** What the flight recorder has, of all actors. */
+  recorded: readonly Transition[] = [];
   #server: PageServer | undefined;
 
   get url(): string {
@@ -83,6 +86,7 @@ export class PageBed {
         actors: (chart) => [{ chart, actor: chart, states: ['Waiting'] }],
         actorOfPod: () => [],
       },
+      history: (wants) => Promise.resolve(this.recorded.filter(({ actor }) => wants(actor))),
       watch: (listener) => {
         this.listeners.add(listener);
         return () => this.listeners.delete(listener);
