@@ -133,6 +133,9 @@ describeInBrowser('the page', (browser) => {
       await page.getByText('is not on this node any more').waitFor();
       await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
       await page.locator('.leaf.active[data-state="Terminated.Finished"]').waitFor();
+      await lanes.getByRole('img', { name: /^state: .*Terminated\.Finished for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^readiness main: ready for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^events: .*Killing/ }).waitFor();
       await picture('pod-ended');
     });
 

@@ -100,8 +100,13 @@ function streamSight(
   flush();
   const sendPast = async () => {
     const recorded = (await history?.(sight.wants).catch(() => undefined)) ?? [];
-    const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one));
+    const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one)).map(withoutData);
     if (past.length > 0 && !response.destroyed) stream.send({ type: 'past', transitions: past });
   };
   if (history !== undefined) reading.arm(RECORDED_MS, () => void sendPast());
+}
+
+/** Of what events said only the outcomes of probes are shown. */
+function withoutData({ data, ...transition }: Transition): Transition {
+  return transition.event === 'PROBED' && data !== undefined ? { ...transition, data } : transition;
 }
