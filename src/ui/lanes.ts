@@ -36,21 +36,22 @@ export interface Run {
 }
 
 export interface LaneFacts {
-  readonly pod: PodView | null | undefined;
+  /** As it was last. */
+  readonly last: PodView | undefined;
   /** The newest first. */
   readonly transitions: readonly Transition[];
   /** Of the containers, as far as they were seen. */
   readonly runs: readonly Run[];
 }
 
-export function podLanes({ pod, transitions, runs }: LaneFacts): readonly Lane[] {
+export function podLanes({ last: pod, transitions, runs }: LaneFacts): readonly Lane[] {
   const ordered = transitions.toReversed();
   return [
-    ...stateLanes(ordered, pod ?? undefined),
-    ...containerLanes(pod ?? undefined, runs),
-    ...probeLanes(ordered, pod ?? undefined),
-    ...(pod == null ? [] : [eventLane(pod.events)]),
-  ].filter(({ spans, marks }) => spans.length + marks.length > 0);
+    ...stateLanes(ordered, pod),
+    ...containerLanes(pod, runs),
+    ...probeLanes(ordered, pod),
+    ...(pod === undefined ? [] : [eventLane(pod.events)]),
+  ].filter(isUsed);
 }
 
 /** Of an actor whose states are known before the first transition too, where `state` says where it is now, and since when. */
@@ -70,7 +71,11 @@ export function actorLanes(
   return [
     { name: 'state', spans, marks: [] },
     { name: 'transitions', spans: [], marks },
-  ];
+  ].filter(isUsed);
+}
+
+function isUsed({ spans, marks }: Lane): boolean {
+  return spans.length + marks.length > 0;
 }
 
 /** Of the pod's newest actor: its name may have been that of another pod before. */
@@ -164,47 +169,65 @@ function ended({ endMs, exitCode }: Run): readonly Span[] {
     : [{ fromMs: endMs, toMs: undefined, kind: 'over', text: `ended with exit code ${exitCode}` }];
 }
 
-const RESULT_CHANGES = new Set(['changesResult', 'settlesResult']);
 const GOOD: Readonly<Record<string, string>> = { readiness: 'ready', liveness: 'alive', startup: 'started' };
 
 /** A lane for each probe whose result has changed. */
 function probeLanes(ordered: readonly Transition[], pod: PodView | undefined): readonly Lane[] {
-  const changes = ordered.filter(
-    ({ chart, guard, actor }) =>
-      chart === 'probe' &&
-      RESULT_CHANGES.has(guard ?? '') &&
-      (pod === undefined || actor.includes(pod.row.uid)),
+  const own = ordered.filter(
+    ({ chart, actor }) => chart === 'probe' && (pod === undefined || actor.includes(pod.row.uid)),
   );
-  return [...Map.groupBy(changes, ({ actor }) => actor)].map(([actor, own]) => {
+  return [...Map.groupBy(own, ({ actor }) => actor)].map(([actor, transitions]) => {
     const [, container = '', kind = ''] = actor.split(' ');
-    return {
-      name: `${kind} ${container}`,
-      spans: probeSpans(own, kind, statusOf(pod, container)),
-      marks: [],
-    };
+    const isReady = kind === 'readiness' ? statusOf(pod, container)?.ready : undefined;
+    return { name: `${kind} ${container}`, spans: probeSpans(transitions, kind, isReady), marks: [] };
   });
 }
 
-/** Each change turns the result over. What it is now is in the status; liveness begins with success. */
+interface Result {
+  readonly fromMs: number;
+  readonly toMs?: number;
+  readonly isGood: boolean;
+}
+
+/** A result holds until the next one, or until its container is not probed any more. `isGoodNow`: as the status says. */
 function probeSpans(
-  changes: readonly Transition[],
+  ordered: readonly Transition[],
   kind: string,
-  status: ContainerStatus | undefined,
+  isGoodNow: boolean | undefined,
 ): readonly Span[] {
-  const isGoodNow =
-    kind === 'readiness' ? status?.ready === true : kind === 'startup' && status?.started === true;
-  return changes.map(({ atMs, guard }, index) => {
-    const isTurned = (changes.length - 1 - index) % 2 === 1;
-    const isGood =
-      kind === 'liveness' ? guard === 'changesResult' && index % 2 === 1 : isGoodNow !== isTurned;
-    const said = GOOD[kind] ?? 'successful';
-    return {
-      fromMs: atMs,
-      toMs: changes[index + 1]?.atMs,
-      kind: isGood ? 'rest' : 'trouble',
-      text: isGood ? said : `not ${said}`,
-    };
-  });
+  let results: Result[] = [];
+  /** Whether the first result of the container is among them. */
+  let isWhole = false;
+  for (const transition of ordered) {
+    const { atMs, event, guard, data } = transition;
+    const last = results.at(-1);
+    const open = last?.toMs === undefined ? last : undefined;
+    if (open !== undefined) results[results.length - 1] = { ...open, toMs: atMs };
+    if (event === 'PROBED' && (guard === 'changesResult' || guard === 'settlesResult')) {
+      const isBefore = open?.isGood ?? kind === 'liveness';
+      const isGood = data?.outcome === undefined ? !isBefore : data.outcome === 'Success';
+      results.push({ fromMs: atMs, isGood });
+    } else if (isNoLongerProbed(transition)) isWhole = true;
+    else if (open !== undefined) results[results.length - 1] = open;
+  }
+  const last = results.at(-1);
+  const isTurned =
+    last !== undefined && last.toMs === undefined && isGoodNow !== undefined && isGoodNow !== last.isGood;
+  // What was before the first transition is not known: the last result is that of the status, and each one before it the other one.
+  if (isTurned && !isWhole) results = results.map((result) => ({ ...result, isGood: !result.isGood }));
+  const said = GOOD[kind] ?? 'successful';
+  return results.map(({ fromMs, toMs, isGood }) => ({
+    fromMs,
+    toMs,
+    kind: isGood ? 'rest' : 'trouble',
+    text: isGood ? said : `not ${said}`,
+  }));
+}
+
+/** The container has ended, or another instance of it has begun. */
+function isNoLongerProbed({ event, from, to }: Transition): boolean {
+  if (event === 'PROBED') return false;
+  return to === 'Idle' || to === 'Stopped' || to === 'Draining' || (event === 'STATUS' && to === from);
 }
 
 function eventLane(events: readonly CoreEvent[]): Lane {

@@ -9,6 +9,8 @@ export interface Sight {
   actors: readonly ActorView[];
   /** Null: it is not here. Undefined: not known yet. */
   pod: PodView | null | undefined;
+  /** As it was last, also after it has gone. */
+  last: PodView | undefined;
   sentences: readonly string[];
   /** The newest first. */
   transitions: readonly Transition[];
@@ -23,6 +25,7 @@ const AGAIN_MS = 2_000;
 const nothingSeen = (): Sight => ({
   actors: [],
   pod: undefined,
+  last: undefined,
   sentences: [],
   transitions: [],
   lost: 0,
@@ -115,8 +118,10 @@ export class News {
         return;
       case 'pod':
         this.sight.pod = news.pod;
-        if (news.pod !== null) this.sight.runs = withRuns(this.sight.runs, news.pod);
         this.sight.sentences = news.sentences;
+        if (news.pod === null) return;
+        this.sight.last = news.pod;
+        this.sight.runs = withRuns(this.sight.runs, news.pod);
         return;
       case 'transitions':
         this.sight.transitions = [...news.transitions.toReversed(), ...this.sight.transitions].slice(

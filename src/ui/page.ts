@@ -2,7 +2,8 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import type { DrawnChart } from '../types/page/drawn-chart.ts';
 import { chartView, transitionList } from './chart-view.ts';
-import { type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
+import { axisView, type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
+import { actorLanes } from './lanes.ts';
 import { News } from './news.ts';
 import { nodeView } from './node-view.ts';
 import { hashOf, type Place, placeOf, placeWith } from './place.ts';
@@ -97,15 +98,18 @@ function mainView(place: Place): TemplateResult {
   const nowMs = news.now();
   if (what === 'pod') {
     const chart = charts.find(({ name }) => name === 'pod');
-    const zoom = zoomOf(place.query.get('zoom'));
-    const onZoom = (chosen: Zoom) => goTo(placeWith(place, 'zoom', chosen));
-    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs, zoom, onZoom });
+    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs, ...zoomAt(place) });
   }
   if (what === 'charts') return chartList();
   if (what === 'chart') return chartPage(first, place);
   const { rows, version, node } = news;
   return html`<h1 class="unseen">Pods of this node</h1>
     ${node === undefined ? nothing : nodeView(node)} ${table.view({ rows, version, nowMs })}`;
+}
+
+function zoomAt(place: Place): { readonly zoom: Zoom; readonly onZoom: (zoom: Zoom) => void } {
+  const onZoom = (chosen: Zoom) => goTo(placeWith(place, 'zoom', chosen));
+  return { zoom: zoomOf(place.query.get('zoom')), onZoom };
 }
 
 function chartList(): TemplateResult {
@@ -129,6 +133,8 @@ function chartPage(name: string, place: Place): TemplateResult {
   const { actors, transitions, lost } = news.sight;
   const actor = actors.find((one) => one.actor === place.query.get('actor')) ?? actors[0];
   const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
+  // Of the chart of pods all actors are shown at once.
+  const lanes = actor === undefined ? [] : actorLanes(own.toReversed());
   const counts = name === 'pod' ? new Map(stateCounts(news.rows.values())) : undefined;
   const drawn = {
     chart,
@@ -153,6 +159,7 @@ function chartPage(name: string, place: Place): TemplateResult {
             </select></label
           >`
     }
+    ${lanes.length === 0 ? nothing : axisView({ lanes, nowMs: news.now(), isLive: true, ...zoomAt(place) })}
     <div class="beside">
       ${chartView(drawn)}
       <div>
@@ -202,7 +209,7 @@ function search(): HTMLInputElement | null {
 
 function zoom(steps: number): void {
   const place = placeOf(location.hash);
-  if (place.parts[0] !== 'pod') return;
+  if (place.parts.length < 2) return;
   const now = zoomOf(place.query.get('zoom'));
   const next = ZOOM_ORDER[ZOOM_ORDER.indexOf(now) + steps];
   if (next !== undefined) goTo(placeWith(place, 'zoom', next));

@@ -47,7 +47,7 @@ describeInBrowser('the file of all charts', (browser) => {
           violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' ')))})()`);
         expect(found).toEqual([]);
       }
-      expect([asked, problems]).toEqual([[`${url}#probe`], []]);
+      expect([asked, problems]).toEqual([[url], []]);
     } finally {
       await page.close();
     }

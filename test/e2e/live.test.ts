@@ -75,7 +75,7 @@ test('the table follows the pods and the size of the terminal, and stays readabl
   expect(shown.exitCode).toBe(0);
   expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
   // How the pods have ended.
-  expect(hasLine(shown.screen, /^(?:default +)?web +0\/1 .*Terminated\.Finished$/u)).toBe(true);
+  expect(hasLine(shown.screen, /^(?:default +)?web +0\/1 +Error .*Terminated\.Finished$/u)).toBe(true);
   expect(hasLine(shown.screen, /^(?:default +)?web .*(?:Running|Terminating)/u)).toBe(false);
   expect(shown.screen.lines.at(-1)).toMatch(/INFO: stopped$/u);
 });

@@ -123,10 +123,19 @@ describeInBrowser('the page', (browser) => {
       await lanes.getByRole('img', { name: /^events: .*Started: Container started/ }).waitFor();
       await picture('pod');
       await expectAccessible();
+      await page.setViewportSize({ width: 390, height: 800 });
+      await picture('pod-small');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+      await page.setViewportSize({ width: 1300, height: 850 });
+      await page.keyboard.press('-');
+      await page.waitForURL(/\?zoom=1h$/);
       rmSync(join(bed.manifestDir, 'web.json'));
       await page.getByText('is not on this node any more').waitFor();
       await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
       await page.locator('.leaf.active[data-state="Terminated.Finished"]').waitFor();
+      await lanes.getByRole('img', { name: /^state: .*Terminated\.Finished for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^readiness main: ready for/ }).waitFor();
+      await lanes.getByRole('img', { name: /^events: .*Killing/ }).waitFor();
       await picture('pod-ended');
     });
 

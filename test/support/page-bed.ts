@@ -6,6 +6,7 @@ import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
+import type { Transition } from '../../src/types/transition.ts';
 
 export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
   return {
@@ -29,6 +30,8 @@ export class PageBed {
   /** How often a row was made. */
   made = 0;
   pod: PodView | undefined;
+  /** What the flight recorder has, of all actors. */
+  recorded: readonly Transition[] = [];
   readonly #clock: Clock;
   #server: PageServer | undefined;
 
@@ -89,6 +92,7 @@ export class PageBed {
         actors: (chart) => [{ chart, actor: chart, states: ['Waiting'] }],
         actorOfPod: () => [],
       },
+      history: (wants) => Promise.resolve(this.recorded.filter(({ actor }) => wants(actor))),
       watch: (listener) => {
         this.listeners.add(listener);
         return () => this.listeners.delete(listener);

@@ -38,7 +38,7 @@ test('states are spans from one transition to the next, and each transition is a
     step(2, { event: 'PING', from: 'Syncing.Working', to: 'Syncing.Working' }),
     step(5, { event: 'SYNCED', guard: 'done', from: 'Syncing.Working', to: 'Syncing.Settled' }),
   ];
-  expect(shown({ pod: null, transitions: transitions.toReversed(), runs: [] })).toEqual([
+  expect(shown({ last: undefined, transitions: transitions.toReversed(), runs: [] })).toEqual([
     ['state', '1-5 work: Syncing.Working', '5- rest: Syncing.Settled'],
     [
       'transitions',
@@ -52,13 +52,13 @@ test('states are spans from one transition to the next, and each transition is a
 test('a pod of the same name before is not drawn into the lane of this one', () => {
   const before = step(1, { actor: 'web_default uid-of-another', to: 'Terminated.Finished' });
   const transitions = [step(9, { to: 'Syncing.Working' }), before];
-  const [states] = shown({ pod: view([]), transitions, runs: [] });
+  const [states] = shown({ last: view([]), transitions, runs: [] });
   expect(states).toEqual(['state', '9- work: Syncing.Working']);
 });
 
 test('without a transition the state is drawn from the time when it began', () => {
   const row = podRow('web', { sinceMs: AT + 3_000 });
-  const [states] = shown({ pod: view([], { row }), transitions: [], runs: [] });
+  const [states] = shown({ last: view([], { row }), transitions: [], runs: [] });
   expect(states).toEqual(['state', '3- rest: Syncing.Settled']);
 });
 
@@ -72,7 +72,7 @@ test('a container has its runs and the waits between them, of all statuses that 
     view([{ ...base, name: 'main', state: waiting, lastState: second }]),
   ];
   const runs = seen.reduce<ReturnType<typeof withRuns>>(withRuns, []);
-  expect(shown({ pod: seen.at(-1), transitions: [], runs })).toEqual([
+  expect(shown({ last: seen.at(-1), transitions: [], runs })).toEqual([
     [
       'container main',
       '0-1 wait: waits',
@@ -87,24 +87,43 @@ test('a container has its runs and the waits between them, of all statuses that 
 test('a container that has ended for good says so until now', () => {
   const terminated = { startedAt: at(1), finishedAt: at(2), exitCode: 0, reason: 'Completed' };
   const pod = view([{ ...base, name: 'main', state: { terminated } }]);
-  const [lane] = shown({ pod, transitions: [], runs: withRuns([], pod) });
+  const [lane] = shown({ last: pod, transitions: [], runs: withRuns([], pod) });
   expect(lane?.at(-1)).toBe('2- over: ended with exit code 0');
 });
 
-test('a probe has a span for each result, which each change turns over until the one of now', () => {
-  const probe = { chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
-  const changes = [1, 4, 6].map((seconds) => step(seconds, { ...probe, guard: 'changesResult' }));
-  const transitions = [...changes, step(7, { ...probe, guard: 'isDue' })].toReversed();
-  const pod = view([{ ...base, name: 'main', ready: true, state: {} }]);
-  expect(shown({ pod, transitions, runs: [] })).toEqual([
-    ['readiness main', '1-4 rest: ready', '4-6 trouble: not ready', '6- rest: ready'],
+const probe = { chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
+const changed = { ...probe, guard: 'changesResult', from: 'Probing', to: 'Waiting' };
+const readiness = (isReady: boolean, ...ordered: readonly Transition[]) => {
+  const last = view([{ ...base, name: 'main', ready: isReady, state: {} }]);
+  return shown({ last, transitions: ordered.toReversed(), runs: [] })[0];
+};
+
+test('a probe has a span for each result; without what was before, the last one is that of the status', () => {
+  expect(readiness(true, step(1, changed), step(4, changed), step(6, changed), step(7, probe))).toEqual([
+    'readiness main',
+    '1-4 rest: ready',
+    '4-6 trouble: not ready',
+    '6- rest: ready',
   ]);
+  expect(readiness(false, step(4, changed))).toEqual(['readiness main', '4- trouble: not ready']);
+});
+
+test('what the record says of an outcome counts', () => {
+  const failed = step(3, { ...changed, data: { outcome: 'Failure' } });
+  expect(readiness(false, failed)).toEqual(['readiness main', '3- trouble: not ready']);
+});
+
+test('a result ends with its container, whatever the status says then', () => {
+  const gone = step(5, { ...probe, event: 'STATUS', from: 'Waiting', to: 'Idle' });
+  expect(readiness(false, step(1, changed), gone)).toEqual(['readiness main', '1-5 rest: ready']);
+  const again = step(9, changed);
+  expect(readiness(true, step(1, changed), gone, again)?.at(-1)).toBe('9- rest: ready');
 });
 
 test('an event that happened several times has a mark for the first time and the last', () => {
   const event = { type: 'Warning', reason: 'BackOff', message: 'm', count: 3, metadata: {} };
   const events = [{ ...event, firstTimestamp: at(1), lastTimestamp: at(8) }] as unknown as PodView['events'];
-  expect(shown({ pod: view([], { events }), transitions: [], runs: [] })).toEqual([
+  expect(shown({ last: view([], { events }), transitions: [], runs: [] })).toEqual([
     ['events', '1 BackOff: m (the first of 3 times)', '8 BackOff: m'],
   ]);
 });

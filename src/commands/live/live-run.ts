@@ -33,10 +33,10 @@ function withEnded(pods: () => readonly LivePod[]): () => readonly LivePod[] {
   };
 }
 
-function ended({ pod, status, waitsFor: _, why: __, ...one }: LivePod): LivePod {
+function ended({ pod, status }: LivePod): LivePod {
   const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   const final = isOver ? status : { ...status, reason: 'Ended' };
-  return { ...one, pod, status: final, state: 'Terminated.Finished' };
+  return { pod, status: final, state: 'Terminated.Finished' };
 }
 
 export function startLiveRun(verbosity: number): LiveRun {

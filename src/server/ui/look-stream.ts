@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { PageNews } from '../../types/page/page-news.ts';
 import type { Transition } from '../../types/transition.ts';
+import { isRoutine } from '../../policies/record/routine.ts';
 import { Timer } from '../../system/timer.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './page-source.ts';
@@ -14,7 +15,7 @@ const RECORDED_MS = 500;
 
 /** What belongs to the thing that is looked at. */
 interface Sight {
-  readonly isOf: (transition: Pick<Transition, 'actor' | 'chart'>) => boolean;
+  readonly isOf: (transition: Transition) => boolean;
   readonly wants: (actor: string) => boolean;
   readonly hasPod: (uid: string) => boolean;
   /** As it is now. Messages that are the same as before are not sent again. */
@@ -41,7 +42,8 @@ export function streamPod(
   let uid: string | undefined;
   const wants = (actor: string) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid));
   streamSight(source, response, {
-    isOf: ({ actor }) => wants(actor),
+    // Runs of probes whose result is as before would hide all else.
+    isOf: (transition) => wants(transition.actor) && !isRoutine(transition),
     wants,
     hasPod: (changed) => changed === uid || facts.row(changed, [])?.name === name,
     now: () => {
@@ -98,8 +100,13 @@ function streamSight(
   flush();
   const sendPast = async () => {
     const recorded = (await history?.(sight.wants).catch(() => undefined)) ?? [];
-    const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one));
+    const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one)).map(withoutData);
     if (past.length > 0 && !response.destroyed) stream.send({ type: 'past', transitions: past });
   };
   if (history !== undefined) reading.arm(RECORDED_MS, () => void sendPast());
+}
+
+/** Of what events said only the outcomes of probes are shown. */
+function withoutData({ data, ...transition }: Transition): Transition {
+  return transition.event === 'PROBED' && data !== undefined ? { ...transition, data } : transition;
 }

@@ -205,6 +205,22 @@ describe('the stream of a pod', () => {
     expect(actors).toEqual(['web_default uid-web', 'probe uid-web']);
   });
 
+  test('begins with what was recorded of it before, without what says nothing', async () => {
+    const kind = { chart: 'pod', event: 'E', from: 'A', to: 'B', actions: [] };
+    const probe = { ...kind, chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
+    bed.recorded = [
+      { ...kind, atMs: 1, actor: 'web_default uid-web' },
+      { ...kind, atMs: 2, actor: 'api_default uid-api' },
+      { ...probe, atMs: 3 },
+      { ...probe, atMs: 4, guard: 'changesResult' },
+      // It comes live.
+      { ...kind, atMs: Date.now() + 60_000, actor: 'web_default uid-web' },
+    ];
+    const seen = await stream('/ui/pod/default/web');
+    const news = await seen.has('the past', ({ type }) => type === 'past');
+    expect(news.type === 'past' && news.transitions.map(({ atMs }) => atMs)).toEqual([1, 4]);
+  });
+
   test('says what is known of one that is not here', async () => {
     const seen = await stream('/ui/pod/default/gone');
     const news = await seen.has('the answer', ({ type }) => type === 'pod');
