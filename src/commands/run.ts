@@ -1,5 +1,4 @@
 /** `statelet run`: starts the daemon, and stops it on a signal. */
-import { setFlagsFromString } from 'node:v8';
 import { createLogger, isForPeople, levelOf } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
@@ -10,9 +9,10 @@ import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
 import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { setV8Flags } from './v8-flags.ts';
 
 export async function run(flags: RunFlags): Promise<void> {
-  keepHeapSmall();
+  setV8Flags();
   tightenUmask();
   outliveOutput();
   const { config, warnings } = await configure(flags);
@@ -65,16 +65,6 @@ async function leave(daemon: Daemon, problem: string, logger: Logger): Promise<n
   logger.error(`${problem}; the agent ends, and pods keep running`);
   await daemon.leave();
   return endProcess(1);
-}
-
-/**
- * A node agent should take little memory. By default, V8 lets a burst of work (a hundred pods that start at once) grow the heap
- * by 30 MB, and keeps it. `--optimize-for-size` would save 8 MB more, but compacts the heap with each collection and drops code
- * that was just compiled: a sixth of the CPU time of such a burst.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=70');
 }
 
 async function startInspector(config: StateletConfig, logger: Logger): Promise<RunningInspector | undefined> {

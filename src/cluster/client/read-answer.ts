@@ -7,6 +7,7 @@ import type { HttpAnswer } from './http-request.ts';
 
 /** Of an answer that is no `metav1.Status`: that of a proxy, for example. */
 const SHOWN_CHARACTERS = 200;
+const CUT = 'the connection was closed before the answer was complete';
 
 /** `metav1.Status`, as far as it is used. */
 interface Status {
@@ -49,10 +50,25 @@ export function bodyOf({ headers, body }: HttpAnswer): Readable {
 }
 
 /** The whole body. Fails where the connection broke before its end. */
-export async function readBody(answer: HttpAnswer): Promise<string> {
+export function readBody(answer: HttpAnswer): Promise<string> {
+  const body = bodyOf(answer);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
-  for await (const chunk of bodyOf(answer)) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  let hasEnded = false;
+  const cut = () => {
+    // An error is dear: nearly all bodies are whole.
+    if (!hasEnded) reject(body.errored ?? new StateletError('Unavailable', CUT));
+  };
+  // Listeners, since an iterator over a stream costs more than a body that is one chunk.
+  body.on('data', (chunk: Buffer) => chunks.push(chunk));
+  body.once('end', () => {
+    hasEnded = true;
+    resolve(Buffer.concat(chunks).toString('utf8'));
+  });
+  body.once('error', reject);
+  body.once('close', cut);
+  if (body.closed) cut();
+  return promise;
 }
 
 /** The object in the text. A text that ends too early is no JSON. */

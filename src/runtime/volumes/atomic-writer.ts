@@ -57,14 +57,27 @@ export async function writePayload(
   const current = await currentVersion(volume);
   const names = topLevelNames(payload);
   if (current !== undefined && (await holds(join(volume, current), payload))) {
-    await tidy(volume, names, current);
+    await tidy(volume, names, current, await readdir(volume));
     return current;
   }
   // What a killed agent has left may take the room that is needed now.
   await removeOthers(volume, await readdir(volume), (name) => name === current || !name.startsWith('..'));
   const version = await writeVersion(volume, payload, ownership, now);
   await pointTo(volume, version);
-  await tidy(volume, names, version);
+  await tidy(volume, names, version, await readdir(volume));
+  return version;
+}
+
+/** Like `writePayload`, for a folder that was made just now. It is not read first: with a pod's start each call counts. */
+export async function writeFirstPayload(
+  volume: string,
+  payload: Payload,
+  ownership: Ownership,
+  now: number,
+): Promise<string> {
+  const version = await writeVersion(volume, payload, ownership, now);
+  await pointTo(volume, version);
+  await tidy(volume, topLevelNames(payload), version, []);
   return version;
 }
 
@@ -143,9 +156,16 @@ async function replacing(path: string, code: string, work: () => Promise<void>):
   }
 }
 
-/** Removes former versions and links to former files, and makes the missing links: in this order, as there may be no room for more. */
-async function tidy(volume: string, names: ReadonlySet<string>, version: string): Promise<void> {
-  const found = await readdir(volume);
+/**
+ * Removes former versions and links to former files, and makes the missing links: in this order, as there may be no room for more.
+ * `found`: the names in the volume.
+ */
+async function tidy(
+  volume: string,
+  names: ReadonlySet<string>,
+  version: string,
+  found: readonly string[],
+): Promise<void> {
   await removeOthers(volume, found, (name) => name === version || names.has(name));
   const present = new Set(found);
   await eachOf(names, FILES_AT_A_TIME, async (name) => {

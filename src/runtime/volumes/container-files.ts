@@ -1,5 +1,5 @@
 /** The files that the agent gives every container: `/etc/hosts` and the file for its termination message. */
-import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifThere } from '../../system/system-errors.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
@@ -25,8 +25,8 @@ export async function makeTerminationFolder(folder: string): Promise<void> {
  */
 export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
   const file = join(folder, fileName(attempt));
-  await makeTerminationFolder(folder);
-  const handle = await open(file, 'w', TERMINATION_MODE);
+  // Nearly always the folder is there: `containerMounts` has made it.
+  const handle = (await ifThere(openEmpty(file))) ?? (await openEmptyIn(folder, file));
   try {
     // `open` has applied the process' umask to the mode.
     await handle.chmod(TERMINATION_MODE);
@@ -35,6 +35,15 @@ export async function makeTerminationFile(folder: string, attempt: number): Prom
   }
   if (attempt >= INSTANCES_KEPT) await rm(join(folder, fileName(attempt - INSTANCES_KEPT)), { force: true });
   return file;
+}
+
+function openEmpty(file: string): Promise<FileHandle> {
+  return open(file, 'w', TERMINATION_MODE);
+}
+
+async function openEmptyIn(folder: string, file: string): Promise<FileHandle> {
+  await makeTerminationFolder(folder);
+  return openEmpty(file);
 }
 
 function fileName(attempt: number): string {

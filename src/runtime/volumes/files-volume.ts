@@ -7,7 +7,7 @@ import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
-import { currentVersion, writePayload } from './atomic-writer.ts';
+import { currentVersion, writeFirstPayload, writePayload } from './atomic-writer.ts';
 import { filesOf, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
 import { digestOf, type WrittenFiles } from './written-files.ts';
@@ -43,9 +43,11 @@ export async function setUpFilesVolume(
   signal.throwIfAborted();
   const { allocatable, clock, logger } = deps;
   const ownership = { fsGroup: podFsGroup(pod), logger };
-  if (isKeptOnDisk(volume)) await makeVolumeFolder(folder, ownership);
+  let isNew = false;
+  if (isKeptOnDisk(volume)) isNew = await makeVolumeFolder(folder, ownership);
   else await mountVolumeFolder(folder, filesFilesystem(pod, allocatable));
-  return { digest, version: await writePayload(folder, payload, ownership, clock.now()) };
+  const write = isNew ? writeFirstPayload : writePayload;
+  return { digest, version: await write(folder, payload, ownership, clock.now()) };
 }
 
 /** The files of all sources of the volume. Rejects where one of them cannot be read. */

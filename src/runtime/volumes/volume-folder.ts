@@ -32,15 +32,17 @@ export async function setOwnership(
 
 /**
  * The root of a volume, on the disk. It is renamed to its name once mode and group are set. So a folder of that name is complete, even
- * if an agent was killed while making one, and is not touched again: a container may have changed it.
+ * if an agent was killed while making one, and is not touched again: a container may have changed it. Resolves to whether the folder
+ * is new, and so empty.
  */
-export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<void> {
-  if ((await ifThere(stat(folder))) !== undefined) return;
+export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<boolean> {
+  if ((await ifThere(stat(folder))) !== undefined) return false;
   const draft = join(dirname(folder), `.${basename(folder)}`);
   await makePluginFolder(folder);
   await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   await setOwnership(draft, volumeRootMode(ownership.fsGroup), ownership);
   await rename(draft, folder);
+  return true;
 }
 
 /** The root of a volume that is a filesystem. The mount sets mode and group. */
