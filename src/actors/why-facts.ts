@@ -1,7 +1,6 @@
 /** What is known of a pod, or of the node, for the answer to why it is as it is. */
 import { readyProblems } from '../policies/node-status/ready-problems.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
-import type { Choice } from '../policies/why/end-cause.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
 import { whyNode } from '../policies/why/why-node.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
@@ -48,7 +47,7 @@ export async function whyOfPodWithRecord(
   if (choice !== undefined || (cause !== 'Preempted' && cause !== 'Evicted')) return why;
   const recorded = await read(pod).catch(() => undefined);
   const isSame = recorded?.life.uid === known.pod.metadata.uid && recorded.life.end?.cause === cause;
-  return isSame ? whyKnown(sources, known, recorded.choice) : why;
+  return isSame ? whyKnown(sources, known, recorded) : why;
 }
 
 interface KnownPod {
@@ -89,8 +88,12 @@ export function whyOfEntry(
   return pod && whyKnown({ ...sources, events: () => events }, { pod, entry });
 }
 
-/** `choice`: as it was recorded, where the agent does not have it any more. */
-function whyKnown({ agent, clock, events }: WhySources, { pod, entry }: KnownPod, choice?: Choice): Why {
+/** `recorded`: what the agent itself does not know any more. */
+function whyKnown(
+  { agent, clock, events }: WhySources,
+  { pod, entry }: KnownPod,
+  recorded?: RecordedPod,
+): Why {
   const { supervisor, statusManager } = agent;
   const { uid } = pod.metadata;
   const snapshot = entry?.actor.getSnapshot();
@@ -102,7 +105,8 @@ function whyKnown({ agent, clock, events }: WhySources, { pod, entry }: KnownPod
     delay: snapshot?.context.delay,
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
-    choice: choice ?? (agent.eviction && evictionChoice(agent.eviction, uid)),
+    endedMs: recorded?.life.end?.endedMs,
+    choice: recorded?.choice ?? (agent.eviction && evictionChoice(agent.eviction, uid)),
     gracePeriodSeconds: snapshot?.context.gracePeriodSeconds,
     isUnwanted: supervisor.desired.get(uid) === undefined,
     nextTryMs: supervisor.nextSyncAt(uid),

@@ -47,6 +47,10 @@ test(
       message: expect.stringContaining('The node was low on resource: memory. '),
     });
     await ended(daemon, 'modest', 'Evicted');
+    expect(await why('modest', /How it was chosen: memory\.available .*: default\/modest .* goes/)).toMatch(
+      /^default\/modest has ended at .*, phase Failed: Evicted: The node was low on resource: memory\. /,
+    );
+    await why('node', /under pressure: MemoryPressure\.\n[^]*Evicted last: default\/modest\./);
     const { stdout } = await statelet('pods', '--root-dir', bed.rootDir);
     expect(stdout).toMatch(/^default +eater .* Evicted /mu);
     expect(stdout).toMatch(/^default +critical +1\/1 +Running /mu);

@@ -29,6 +29,8 @@ export interface PodWhyFacts {
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;
+  /** When it ended, where an earlier agent saw that. */
+  readonly endedMs?: number | undefined;
   /** How it was chosen to be ended, where it was. */
   readonly choice?: Choice | undefined;
   readonly gracePeriodSeconds: number | undefined;
@@ -130,7 +132,8 @@ function endingSentences(facts: PodWhyFacts): readonly string[] {
 
 function endedSentences(facts: PodWhyFacts): readonly string[] {
   const { state, sinceMs, nowMs, status, pod, isUnwanted } = facts;
-  const when = sinceMs === undefined ? '' : ` at ${atTime(sinceMs, nowMs)}`;
+  const endedMs = facts.endedMs ?? sinceMs;
+  const when = endedMs === undefined ? '' : ` at ${atTime(endedMs, nowMs)}`;
   const open = state === 'Terminated.Finished' ? undefined : sentence(state);
   const phase = status?.phase === undefined ? '' : `, phase ${status.phase}`;
   const end = endOf(facts);
@@ -161,7 +164,7 @@ function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyF
 }
 
 function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
-  const { state } = facts;
+  const { state, endedMs } = facts;
   const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
   const end = isEnd ? endOf(facts) : undefined;
   if (end === undefined) return {};
@@ -169,6 +172,7 @@ function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
   return {
     end: {
       cause,
+      ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
       ...(reason !== '' && { reason }),
       ...(message !== '' && { message }),
       ...(choice && { choice }),

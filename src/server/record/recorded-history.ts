@@ -21,7 +21,7 @@ export interface HistoryOptions {
 }
 
 /** So much is read at a time: it takes the event loop some milliseconds. */
-const CHUNK_BYTES = 2 ** 17;
+const CHUNK_BYTES = 2 ** 16;
 const LINE_BREAK = 10;
 /** The beginnings of lines that tell whether a file has anything about an actor. */
 const NAMES_ACTOR = '{"actor":';

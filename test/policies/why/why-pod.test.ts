@@ -206,6 +206,8 @@ describe('a pod that ends', () => {
     };
     const how =
       'shop/web has ended at 10:28:00Z (4m ago), phase Failed: Evicted: The node was low on resource: memory. ';
+    const before = why('Terminated.Finished', [], { status, sinceMs: NOW, endedMs: NOW - 240_000 });
+    expect(before).toMatch(/^shop\/web has ended at 10:28:00Z \(4m ago\), /);
     expect(ended('file')).toBe(`${how}It comes back when its manifest changes.`);
     expect(ended('local')).toBe(
       `${how}It does not come back until its manifest changes: it is not a static pod.`,

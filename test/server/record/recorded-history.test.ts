@@ -3,11 +3,9 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { podOfActor } from '../../../src/policies/record/actor-names.ts';
-import { RecordWriter } from '../../../src/policies/record/record-format.ts';
 import { recordedHistory } from '../../../src/server/record/recorded-history.ts';
 import type { TransitionKind } from '../../../src/types/transition.ts';
 
-const FACTS = { program: '1.2.3', pid: 77, node: 'node-a' };
 const KIND: TransitionKind = { chart: 'pod', event: 'SyncPodSync', from: 'A', to: 'B', actions: [] };
 
 let folder = '';
@@ -23,12 +21,21 @@ interface Step {
 
 const path = (number: number) => join(folder, `${String(number).padStart(6, '0')}.jsonl`);
 
-/** A file as the flight recorder writes it: each begins a session. */
+/** Appends a session as the flight recorder writes it. */
 function segment(number: number, steps: readonly Step[], node = 'node-a'): void {
-  const writer = new RecordWriter({ ...FACTS, node });
-  writer.begin(steps[0]?.atMs ?? 0);
-  for (const { actor, atMs } of steps) writer.add(KIND, actor, atMs);
-  appendFileSync(path(number), writer.take().lines);
+  const beganAt = steps[0]?.atMs ?? 0;
+  const actors = [...new Set(steps.map(({ actor }) => actor))];
+  const lines = [
+    { record: 'statelet', version: 1, at: beganAt, program: '1.2.3', pid: 77, node },
+    ...actors.map((id, index) => ({ actor: index + 1, id })),
+    { kind: 1, ...KIND },
+    ...steps.map(({ actor, atMs }, index) => [
+      atMs - (steps[index - 1]?.atMs ?? beganAt),
+      actors.indexOf(actor) + 1,
+      1,
+    ]),
+  ];
+  appendFileSync(path(number), `\n${lines.map((line) => JSON.stringify(line)).join('\n')}\n`);
 }
 
 const web = (atMs: number): Step => ({ actor: 'web_default u', atMs });
