@@ -12,7 +12,9 @@ import { describeInBrowser } from '../support/browser.ts';
 import { statelet } from '../support/daemon.ts';
 
 let dir: string;
-beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'statelet-charts-'))));
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-charts-'));
+});
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describeInBrowser('the file of all charts', (browser) => {
