@@ -139,8 +139,10 @@ function containerSpans(
     fromMs === undefined || (toMs !== undefined && toMs <= fromMs)
       ? []
       : [{ fromMs, toMs, kind: 'wait', text }];
+  // Of a container that was restarted often the first runs may not be known.
+  const isWhole = runs.length > (status?.restartCount ?? 0);
   const spans = runs.flatMap((run, index) => {
-    const before = index === 0 ? podStartMs : runs[index - 1]?.endMs;
+    const before = index === 0 ? (isWhole ? podStartMs : undefined) : runs[index - 1]?.endMs;
     return [...waits(before, run.startMs, 'waits'), runSpan(run)];
   });
   const last = runs.at(-1);

@@ -84,6 +84,13 @@ test('a container has its runs and the waits between them, of all statuses that 
   ]);
 });
 
+test('the time before the first run that is known is no wait where the container had been restarted before', () => {
+  const pod = view([{ ...base, name: 'main', restartCount: 2, state: { running: { startedAt: at(9) } } }]);
+  expect(shown({ last: pod, transitions: [], runs: withRuns([], pod) })).toEqual([
+    ['container main', '9- rest: runs'],
+  ]);
+});
+
 test('a container that has ended for good says so until now', () => {
   const terminated = { startedAt: at(1), finishedAt: at(2), exitCode: 0, reason: 'Completed' };
   const pod = view([{ ...base, name: 'main', state: { terminated } }]);
