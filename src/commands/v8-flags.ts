@@ -1,4 +1,4 @@
-/** How V8 runs a process that works in short bursts, a start of pods, and is idle else. */
+/** How V8 runs a process that works in short bursts, such as the start of pods, and is idle otherwise. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
