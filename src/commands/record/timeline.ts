@@ -93,7 +93,10 @@ function textOf(text: TimelineText): (entry: RecordEntry) => string {
 }
 
 function jsonLine(entry: RecordEntry): string {
-  const { type, ...facts } = entry.type === 'transition' ? { type: entry.type, ...entry.transition } : entry;
+  const { type, ...facts } =
+    entry.type === 'transition'
+      ? { type: entry.type, ...entry.transition, ...(entry.isCut && { isCut: true }) }
+      : entry;
   const at = 'atMs' in facts ? { time: new Date(facts.atMs).toISOString() } : {};
   return `${JSON.stringify({ type, ...at, ...facts })}\n`;
 }
