@@ -11,6 +11,7 @@
  *   [12,1,1]                                                               12 ms later: actor 1, transition of kind 1
  *   [12,1,1,{"pod":{"$pod":1}}]                                            what its event said beside its type (recorded-data.ts)
  *   [12,1,1,{…},1]                                                         the same; something long was cut off
+ *   [0,1,2,0]                                                              a step that follows from the one before, without an event
  *   {"lost":9}                                                             that many were not written: the disk was too slow
  *
  * A reader passes over lines that it does not know, that are torn or that are no JSON, and over sessions of a higher version. Fields
@@ -33,10 +34,15 @@ export interface SessionFacts {
   readonly node: string;
 }
 
+/** In place of data: the step follows from the one before, without an event of its own. */
+const FOLLOWS = { json: '0', isCut: false };
+
 interface KnownActor {
   readonly number: number;
   /** The state after its latest transition. */
   to: string;
+  /** Of its latest transition. It is not kept alive: it may hold a pod. */
+  event: WeakRef<object> | undefined;
 }
 
 /** Writes the lines of one session at a time. Names are written once in a session. */
@@ -51,8 +57,6 @@ export class RecordWriter {
   readonly #pods = new Map<string, number>();
   #kindNumbers = new WeakMap<TransitionKind, number>();
   #podNumbers = new WeakMap<Pod, number>();
-  /** Of the latest transition. An `always` step after it has the same event, whose data are written. */
-  #latest: { readonly actor: KnownActor; readonly event: object } | undefined;
   #lines = '';
   #count = 0;
   #lost = 0;
@@ -76,7 +80,6 @@ export class RecordWriter {
     this.#contexts = new WeakSet();
     this.#kindNumbers = new WeakMap();
     this.#podNumbers = new WeakMap();
-    this.#latest = undefined;
     this.#beganAt = atMs;
     const session = { record: FORMAT, version: FORMAT_VERSION, at: atMs, ...this.#facts };
     this.#lines = `\n${JSON.stringify(session)}\n`;
@@ -87,10 +90,11 @@ export class RecordWriter {
   add(kind: TransitionKind, id: string, atMs: number, { event, before, after }: ActorStep): void {
     const kindNumber = this.#kindNumbers.get(kind) ?? this.#nameKind(kind);
     const actor = this.#actorBefore(kind, id, before);
-    const isSame = this.#latest?.event === event && this.#latest.actor === actor;
-    const data = isSame ? undefined : this.#data.ofEvent(kind.chart, event);
+    // An `always` step has the event of the step before it.
+    const follows = actor.event?.deref() === event;
+    const data = follows ? FOLLOWS : this.#data.ofEvent(kind.chart, event);
     actor.to = kind.to;
-    if (!isSame) this.#latest = { actor, event };
+    if (!follows) actor.event = new WeakRef(event);
     if (after.context !== before.context && isObject(after.context)) this.#contexts.add(after.context);
     if (this.#atMs === undefined) this.#lines += `{"at":${atMs},"session":${this.#beganAt}}\n`;
     if (this.#lost > 0) this.#lines += `{"lost":${this.#lost}}\n`;
@@ -148,7 +152,7 @@ export class RecordWriter {
   #actorBefore({ chart, from }: TransitionKind, id: string, { value, context }: ActorSnapshot): KnownActor {
     const known = this.#actors.get(id);
     if (known?.to === from && isObject(context) && this.#contexts.has(context)) return known;
-    const actor: KnownActor = { number: this.#actors.size + 1, to: from };
+    const actor: KnownActor = { number: this.#actors.size + 1, to: from, event: undefined };
     if (known === undefined) this.#actors.set(id, actor);
     const { json, isCut } = this.#data.ofContext(chart, isObject(context) ? context : {});
     const { number } = known ?? actor;

@@ -19,6 +19,8 @@ export type RecordEntry =
       readonly before?: RecordedSnapshot;
       /** Something long was cut off from its data. */
       readonly isCut?: true;
+      /** It has no event of its own: it follows from the actor's transition before. */
+      readonly follows?: true;
     }
   /** An agent began to write. */
   | ({ readonly type: 'began'; readonly atMs: number } & SessionFacts)
@@ -113,6 +115,7 @@ export class RecordReader {
       transition: { atMs: this.#atMs, actor: id, ...kind, ...(data && { data }) },
       ...(before && { before }),
       ...(data && cut === 1 && { isCut: true }),
+      ...(said === 0 && { follows: true }),
     };
   }
 
