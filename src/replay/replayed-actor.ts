@@ -3,13 +3,11 @@
  * not bring forth others.
  */
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
-import type { RecordEntry, RecordedSnapshot } from '../policies/record/record-reader.ts';
+import type { RecordedSnapshot, RecordedTransition } from '../policies/record/record-entry.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Transition } from '../types/transition.ts';
 import { deedOf, type Difference, isSameDeed, type Obstacle } from './difference.ts';
 import { afterRecorded, snapshotOf, type Step, type Stepper } from './stepped-machine.ts';
-
-export type RecordedTransition = Extract<RecordEntry, { type: 'transition' }>;
 
 /** What came of one recorded transition. */
 export interface Outcome {

@@ -19,23 +19,17 @@
  */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind } from '../../types/transition.ts';
-import { DataWriter } from './recorded-data.ts';
+import type { RecordedTransition, SessionFacts } from './record-entry.ts';
+import { type DataText, DataWriter } from './recorded-data.ts';
 import { recordedPod } from './recorded-pod.ts';
+
+export type { SessionFacts } from './record-entry.ts';
 
 export const FORMAT = 'statelet';
 export const FORMAT_VERSION = 1;
 
-/** Where a session comes from. */
-export interface SessionFacts {
-  /** The version of Statelet. */
-  readonly program: string;
-  readonly pid: number;
-  /** The name of the node. */
-  readonly node: string;
-}
-
 /** In place of data: the step follows from the one before, without an event of its own. */
-const FOLLOWS = { json: '0', isCut: false };
+const FOLLOWS: DataText = { json: '0', isCut: false };
 
 interface KnownActor {
   readonly number: number;
@@ -96,11 +90,34 @@ export class RecordWriter {
     actor.to = kind.to;
     if (!follows) actor.event = new WeakRef(event);
     if (after.context !== before.context && isObject(after.context)) this.#contexts.add(after.context);
+    this.#write(actor.number, kindNumber, atMs, data);
+  }
+
+  /** What was read from another record. */
+  copy({ transition, before, isCut, follows }: RecordedTransition): void {
+    const { atMs, chart, actor: id, from, to, data: said } = transition;
+    let actor = this.#actors.get(id);
+    if (before !== undefined) actor = this.#tellActor(id, chart, actor, { value: before.state, ...before });
+    if (actor === undefined) {
+      actor = this.#newActor(id, from);
+      this.#lines += `{"actor":${actor.number},"id":${JSON.stringify(id)}}\n`;
+    }
+    actor.to = to;
+    const data = follows ? FOLLOWS : said && this.#data.ofEvent(chart, said);
+    this.#write(
+      actor.number,
+      this.#nameKind(transition),
+      atMs,
+      data && { ...data, isCut: data.isCut || isCut === true },
+    );
+  }
+
+  #write(actor: number, kind: number, atMs: number, data: DataText | undefined): void {
     if (this.#atMs === undefined) this.#lines += `{"at":${atMs},"session":${this.#beganAt}}\n`;
     if (this.#lost > 0) this.#lines += `{"lost":${this.#lost}}\n`;
     this.#lost = 0;
     const said = data === undefined ? '' : `,${data.json}${data.isCut ? ',1' : ''}`;
-    this.#lines += `[${atMs - (this.#atMs ?? atMs)},${actor.number},${kindNumber}${said}]\n`;
+    this.#lines += `[${atMs - (this.#atMs ?? atMs)},${actor},${kind}${said}]\n`;
     this.#atMs = atMs;
     this.#count += 1;
   }
@@ -152,14 +169,27 @@ export class RecordWriter {
   #actorBefore({ chart, from }: TransitionKind, id: string, { value, context }: ActorSnapshot): KnownActor {
     const known = this.#actors.get(id);
     if (known?.to === from && isObject(context) && this.#contexts.has(context)) return known;
-    const actor: KnownActor = { number: this.#actors.size + 1, to: from, event: undefined };
-    if (known === undefined) this.#actors.set(id, actor);
-    const { json, isCut } = this.#data.ofContext(chart, isObject(context) ? context : {});
-    const { number } = known ?? actor;
-    const state = `"state":${JSON.stringify(value)},"context":${json}${isCut ? ',"cut":1' : ''}`;
-    this.#lines += `{"actor":${number},"id":${JSON.stringify(id)},${state}}\n`;
     if (isObject(context)) this.#contexts.add(context);
-    return known ?? actor;
+    return this.#tellActor(id, chart, known ?? this.#newActor(id, from), { value, context });
+  }
+
+  #tellActor(
+    id: string,
+    chart: string,
+    actor: KnownActor = this.#newActor(id, ''),
+    { value, context, isCut: wasCut = false }: ActorSnapshot & { readonly isCut?: boolean },
+  ): KnownActor {
+    const { json, isCut } = this.#data.ofContext(chart, isObject(context) ? context : {});
+    const cut = isCut || wasCut ? ',"cut":1' : '';
+    const state = `"state":${JSON.stringify(value)},"context":${json}${cut}`;
+    this.#lines += `{"actor":${actor.number},"id":${JSON.stringify(id)},${state}}\n`;
+    return actor;
+  }
+
+  #newActor(id: string, to: string): KnownActor {
+    const actor = { number: this.#actors.size + 1, to, event: undefined };
+    this.#actors.set(id, actor);
+    return actor;
   }
 }
 

@@ -1,33 +1,10 @@
 /** Reads lines of the flight recorder, of this version or another one, also where some are missing or torn. */
 import type { Transition, TransitionKind } from '../../types/transition.ts';
-import { FORMAT, FORMAT_VERSION, type SessionFacts } from './record-format.ts';
+import type { RecordedSnapshot, RecordEntry } from './record-entry.ts';
+import { FORMAT, FORMAT_VERSION } from './record-format.ts';
 import { restoredData } from './recorded-data.ts';
 
-/** How an actor was: its state, and what its context held as far as it is recorded. */
-export interface RecordedSnapshot {
-  readonly state: unknown;
-  readonly context: Readonly<Record<string, unknown>>;
-  /** Something long was cut off. */
-  readonly isCut: boolean;
-}
-
-export type RecordEntry =
-  | {
-      readonly type: 'transition';
-      readonly transition: Transition;
-      /** How the actor was just before it, where that does not follow from its transition before. */
-      readonly before?: RecordedSnapshot;
-      /** Something long was cut off from its data. */
-      readonly isCut?: true;
-      /** It has no event of its own: it follows from the actor's transition before. */
-      readonly follows?: true;
-    }
-  /** An agent began to write. */
-  | ({ readonly type: 'began'; readonly atMs: number } & SessionFacts)
-  /** The disk was too slow for that many transitions. */
-  | { readonly type: 'lost'; readonly atMs: number; readonly count: number }
-  /** A session of a version that this reader does not know. */
-  | { readonly type: 'unknown'; readonly version: number };
+export type { RecordEntry } from './record-entry.ts';
 
 type Line = Readonly<Record<string, unknown>> | readonly unknown[];
 

@@ -124,7 +124,7 @@ export class DataWriter {
   /** Names and ids have no blanks: only sentences can quote what somebody typed. */
   #text(text: string): string {
     if (text.length > TEXT_MAX) this.#isCut = true;
-    const kept = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+    const kept = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX - 1)}…` : text;
     return JSON.stringify(kept.includes(' ') || kept.includes('//') ? redactText(kept) : kept);
   }
 

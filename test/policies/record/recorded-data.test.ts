@@ -206,7 +206,7 @@ describe('how an actor was', () => {
       before({ round: 7 }),
       undefined,
       before({ round: 1 }),
-      before({ text: `${'x'.repeat(400)}…` }, true),
+      before({ text: `${'x'.repeat(399)}…` }, true),
     ]);
   });
 
