@@ -21,6 +21,8 @@ export class Replay {
   readonly #names = new Set<string>();
   readonly #notReplayed = new Map<Obstacle, number>();
   #transitions = 0;
+  /** Of the session's latest transition. */
+  #latestMs = 0;
   #differences = 0;
 
   /** `machines`: by the names of their charts. */
@@ -37,7 +39,7 @@ export class Replay {
 
   /** The session is over. */
   end(): readonly Difference[] {
-    const differences = [...this.#actors.values()].flatMap((actor) => actor.end());
+    const differences = [...this.#actors.values()].flatMap((actor) => actor.end(this.#latestMs));
     this.#actors.clear();
     return this.#counted(differences);
   }
@@ -52,7 +54,8 @@ export class Replay {
   }
 
   #replay(entry: RecordedTransition): readonly Difference[] {
-    const { chart, actor: name } = entry.transition;
+    const { atMs, chart, actor: name } = entry.transition;
+    this.#latestMs = atMs;
     this.#transitions += 1;
     this.#names.add(name);
     const actor = this.#actors.get(name) ?? this.#begin(name, chart);

@@ -29,6 +29,8 @@ export class ReplayedActor {
   /** The latest transition of the record. */
   #latest: Transition | undefined;
   #isCut = false;
+  /** The latest event has been told to differ: what follows from it is not told again. */
+  #hasDiffered = false;
 
   constructor(machine: AnyStateMachine | undefined, stepper: Stepper) {
     this.#machine = machine;
@@ -48,12 +50,16 @@ export class ReplayedActor {
     return { ...outcome, differences: [...leftOver, ...differences] };
   }
 
-  /** No more transitions of the latest event will come: steps that are ahead are not in the record. */
-  end(): readonly Difference[] {
+  /**
+   * No more transitions of the latest event will come: steps that are ahead are not in the record. `lastMs`: of the session's latest
+   * transition, behind which the record may be torn.
+   */
+  end(lastMs = Infinity): readonly Difference[] {
     const [step] = this.#ahead;
     this.#ahead = [];
-    if (step === undefined || this.#latest === undefined || this.#isCut) return [];
+    if (step === undefined || this.#latest === undefined || this.#isCut || this.#hasDiffered) return [];
     const { atMs, chart, actor } = this.#latest;
+    if (atMs >= lastMs) return [];
     const { type: event } = this.#event;
     return [{ atMs, chart, actor, event, from: step.kind.from, recorded: undefined, now: deedOf(step.kind) }];
   }
@@ -91,7 +97,12 @@ export class ReplayedActor {
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return { differences: [], obstacle: this.#obstacle };
     let error: string | undefined;
+    if (goesOn && this.#hasDiffered) {
+      this.#putBack(snapshot, transition);
+      return AS_RECORDED;
+    }
     if (!goesOn) {
+      this.#hasDiffered = false;
       this.#event = eventOf(transition);
       try {
         this.#ahead = this.#stepper.step(snapshot, this.#event);
@@ -115,8 +126,8 @@ export class ReplayedActor {
     error: string | undefined,
   ): Outcome {
     this.#ahead = [];
-    this.#snapshot = putBack(snapshot, this.#event, transition);
-    if (this.#snapshot === undefined) this.#obstacle = 'this version has no such state';
+    this.#hasDiffered = true;
+    this.#putBack(snapshot, transition);
     if (this.#isCut) return { differences: [], obstacle: 'its data was too long and has been cut' };
     const { atMs, chart, actor, from } = transition;
     const difference: Difference = {
@@ -127,17 +138,14 @@ export class ReplayedActor {
     };
     return { differences: [difference] };
   }
-}
 
-function putBack(
-  snapshot: AnyMachineSnapshot,
-  event: EventObject,
-  transition: Transition,
-): AnyMachineSnapshot | undefined {
-  try {
-    return afterRecorded(snapshot, event, transition);
-  } catch {
-    return undefined;
+  #putBack(snapshot: AnyMachineSnapshot, transition: Transition): void {
+    try {
+      this.#snapshot = afterRecorded(snapshot, this.#event, transition);
+    } catch {
+      this.#snapshot = undefined;
+    }
+    if (this.#snapshot === undefined) this.#obstacle = 'this version has no such state';
   }
 }
 

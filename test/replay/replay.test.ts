@@ -129,13 +129,8 @@ describe('a record of a crashed agent, replayed by other charts', () => {
     const { pod: _, ...others } = machines;
     const without = replayed(record, { ...others, pod: undefined } as never);
     expect(Object.keys(without.notReplayed)).toEqual(['this version has no such chart']);
-    const renamed = changed('lease', ['states'], ({ Renewing, ...states }) => ({
-      ...states,
-      Writing: Renewing,
-    }));
-    expect(Object.keys(replayed(record, { lease: renamed }).notReplayed)).toContain(
-      'this version has no such state',
-    );
+    const renamed = record.replaceAll('"Renewing"', '"Writing"');
+    expect(Object.keys(replayed(renamed).notReplayed)).toContain('this version has no such state');
     const old = record.replaceAll(/"state":.*\}$/gmu, '"old":1}');
     expect(replayed(old)).toMatchObject({ differences: [] });
     expect(Object.keys(replayed(old).notReplayed)).toEqual(['its beginning was not recorded']);

@@ -19,16 +19,20 @@ export async function recordOf(
   const records: (() => string)[] = [];
   const listen = (): TransitionListener => {
     const writer = new RecordWriter(SESSION);
-    let [text, count] = ['', 0];
+    let [text, count, latestMs] = ['', 0, 0];
     writer.begin(0);
     records.push(() => text + writer.take().lines);
     return (kind, actor, atMs, step) => {
       if (isRoutine(kind)) return;
+      // Never between the steps of one event: the recorder begins a session by itself, and not within a step.
+      if (count >= perSession && atMs > latestMs) {
+        text += writer.take().lines;
+        writer.begin(atMs);
+        count = 0;
+      }
       writer.add(kind, actor, atMs, step);
       count += 1;
-      if (count % perSession > 0) return;
-      text += writer.take().lines;
-      writer.begin(atMs);
+      latestMs = atMs;
     };
   };
   await simulate({ nodes: 1, pods: 6, hours: 0.5, faults: ALL_FAULTS, listen, ...options });
