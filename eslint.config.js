@@ -24,6 +24,8 @@ const HOUSE = {
   simulation: {
     rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'actors', 'sources', 'system'],
   },
+  /** The charts, run through a record. */
+  replay: { rooms: ['machines', 'policies', 'actors'] },
   'run-once': {
     rooms: ['machines', 'policies', 'runtime', 'system', 'actors', 'sources', 'server', 'config'].concat([
       'open-node.ts',
@@ -52,6 +54,7 @@ const HOUSE = {
       'policies',
       'runtime',
       'simulation',
+      'replay',
       'run-once',
       'daemon.ts',
     ],

@@ -1,7 +1,13 @@
 /** Removes secrets of containers from what the daemon shows: the result is plain JSON. */
-import { hasSecretValues, isCommandField, isSecretField } from '../policies/pod/secret-fields.ts';
-
-export const REDACTED = '***';
+import {
+  announcesSecret,
+  hasSecretValues,
+  isCommandField,
+  isSecretField,
+  REDACTED,
+  redactText,
+  redactUrls,
+} from '../policies/pod/secret-fields.ts';
 
 /** Deeper than any pod; a deeper value is probably a cycle. */
 const MAX_DEPTH = 24;
@@ -9,19 +15,10 @@ const TOO_DEEP = '[…]';
 
 /** Annotations that contain a whole manifest, some compressed, with all its secrets. */
 const APPLIED = /(?:last-applied(?:-configuration)?|\/applied|\/original)$/u;
-const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
-const SECRET_OPTION = String.raw`[\w-]*(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*`;
-/** `--password=x`, `TOKEN=x`, `Authorization: Bearer x`. */
-const SECRET_IN_COMMAND = new RegExp(
-  String.raw`(${SECRET_OPTION}["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+`,
-  'giu',
-);
-/** An option whose value is the next word. */
-const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
 
 /** A copy that can be written as JSON: maps become objects, sets lists, and errors their messages; functions are left out. */
 export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.includes('//') ? value.replace(USER_IN_URL, REDACTED) : value;
+  if (typeof value === 'string') return redactUrls(value);
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'function' || typeof value === 'symbol') return undefined;
   if (typeof value !== 'object' || value === null) return value;
@@ -67,8 +64,8 @@ function redactCommand(words: readonly unknown[], depth: number): unknown[] {
   return words.map((word, index) => {
     if (typeof word !== 'string') return redact(word, depth + 1);
     const before = words[index - 1];
-    if (typeof before === 'string' && LONE_SECRET_OPTION.test(before)) return REDACTED;
-    return redact(word.replace(SECRET_IN_COMMAND, `$1${REDACTED}`), depth + 1);
+    if (typeof before === 'string' && announcesSecret(before)) return REDACTED;
+    return redactText(word);
   });
 }
 

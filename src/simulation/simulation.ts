@@ -10,6 +10,7 @@ import { keyedRandom } from './plan/seeded-random.ts';
 import { newTally, type Tally } from './tally.ts';
 import { drawnPlugins } from './plugins/plugins-plan.ts';
 import { VirtualClock } from './node/virtual-clock.ts';
+import type { TransitionListener } from '../types/transition.ts';
 
 export interface SimulationOptions extends PlanOptions {
   readonly faults: readonly Fault[];
@@ -17,6 +18,8 @@ export interface SimulationOptions extends PlanOptions {
   readonly only?: readonly number[];
   /** Receives each line of the history at once. */
   readonly onLine?: (line: string) => void;
+  /** Hears of every transition of every agent: `ordinal` 1 is the first agent of the node. */
+  readonly listen?: (node: number, ordinal: number) => TransitionListener;
   /** If operations go on until this simulated time, the simulation ends then, without the final checks. */
   readonly untilMs?: number;
   /** Called every few simulated seconds, with the simulated time that has passed. */
@@ -64,7 +67,7 @@ class Simulation {
   #violation: Violation | undefined;
 
   constructor(options: SimulationOptions) {
-    const { seed, nodes, pods, hours, faults, only, onLine, onProgress, untilMs } = options;
+    const { seed, nodes, pods, hours, faults, only, onLine, onProgress, untilMs, listen } = options;
     this.#began = this.#clock.now();
     this.#history = new History(() => this.#elapsedMs, onLine);
     this.#onProgress = onProgress;
@@ -85,6 +88,7 @@ class Simulation {
         faults: new Set(faults),
         history: this.#history,
         tally: this.#tally,
+        ...(listen && { listen: (ordinal) => listen(index + 1, ordinal) }),
         onViolation: (violation) => this.#violated(violation),
       });
     });

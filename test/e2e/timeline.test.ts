@@ -1,4 +1,4 @@
-/** `statelet timeline` reads what a daemon has recorded, also after its death. */
+/** `statelet timeline`, `replay` and `record export` read what a daemon has recorded, also after its death. */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -69,6 +69,22 @@ test('a pod’s way to its start and to its end, read after kill -9 and by a dae
   const last = asJSON.map((line) => JSON.parse(line) as Record<string, unknown>).at(-1);
   expect(last).toMatchObject({ type: 'transition', chart: 'pod', to: 'Terminated.Finished' });
   expect(last?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+  const replayed = await statelet('replay', folder());
+  expect(replayed.stderr).toBe('');
+  expect(replayed).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/transitions: no difference\n$/u),
+  });
+  const exported = join(bed.rootDir, 'web.record');
+  const args = ['export', 'web', '--root-dir', bed.rootDir, '-o', exported];
+  expect((await statelet('record', ...args)).stdout).toMatch(
+    /web\.record\n\d+ transitions, without values /u,
+  );
+  expect(readFileSync(exported, 'utf8')).not.toContain(SECRET);
+  expect((await statelet('replay', exported, 'web')).stdout).toMatch(
+    /^1 actor, \d+ transitions: no difference\n$/u,
+  );
 
   const bytes = readdirSync(folder()).map((name) => readFileSync(join(folder(), name), 'utf8'));
   expect(bytes.join('')).not.toContain(SECRET);

@@ -61,6 +61,12 @@ async function within(
 ): Promise<readonly Candidate[]> {
   const command = root.commands.find((own) => own.name() === name);
   if (command === undefined) return name === 'help' ? commandsOf(root) : [];
+  if (command.commands.length > 0) {
+    const [inner, ...words] = before;
+    return inner === undefined
+      ? commandsOf(command)
+      : within(command, inner, { before: words, current, askForPods });
+  }
   const typed = typedWords(command, before);
   if (typed.isAfterDashes) return [];
   const pods = () => askForPods(typed.values.get('--root-dir'));

@@ -2,9 +2,20 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../policies/formats/duration.ts';
 import { rootDirFlag } from '../run-flags.ts';
+import type { ExportFlags } from './export-record.ts';
+import type { ReplayFlags } from './replay-record.ts';
 import type { TimelineFlags } from './timeline.ts';
 
+const write = (text: string): void => void process.stdout.write(text);
+
 export function addRecordCommands(root: Command): void {
+  addTimeline(root);
+  addReplay(root);
+  const record = root.command('record').description('Take what is recorded to another place');
+  addExport(record);
+}
+
+function addTimeline(root: Command): void {
   root
     .command('timeline')
     .description(
@@ -17,7 +28,10 @@ export function addRecordCommands(root: Command): void {
       ),
     )
     .addOption(rootDirFlag())
-    .addOption(new Option('-n, --namespace <NAME>', 'the namespace of the pod (default: default)'))
+    .addOption(
+      new Option('--file <FILE>', 'read a file of "statelet record export" instead').conflicts('rootDir'),
+    )
+    .addOption(namespaceFlag())
     .addOption(new Option('--since <DURATION>', 'only what is younger, for example 5m').argParser(duration))
     .addOption(new Option('-f, --follow', 'go on with what happens from now on'))
     .addOption(
@@ -26,9 +40,65 @@ export function addRecordCommands(root: Command): void {
     .showHelpAfterError('"statelet timeline --help" lists its flags.')
     .action(async (pod: string | undefined, flags: TimelineFlags) => {
       const { timeline } = await import('./timeline.ts');
-      await timeline(pod, flags, { write: (text) => void process.stdout.write(text) });
+      await timeline(pod, flags, { write });
     });
 }
+
+function addReplay(root: Command): void {
+  root
+    .command('replay')
+    .description(
+      'Run the charts of this version through a record, and say where they act differently from what is recorded',
+    )
+    .addArgument(
+      new Argument('FILE', 'a file of "statelet record export", or the folder ROOT/record of a daemon'),
+    )
+    .addArgument(new Argument('[POD]', 'only that pod (POD or NAMESPACE/POD), or node: only the node'))
+    .addOption(namespaceFlag())
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'another format than text: a JSON object a line').choices(['json']),
+    )
+    .showHelpAfterError('"statelet replay --help" lists its flags.')
+    .addHelpText('after', REPLAY_EXAMPLES)
+    .action(async (file: string, pod: string | undefined, flags: ReplayFlags) => {
+      const { replayRecord } = await import('./replay-record.ts');
+      await replayRecord(file, pod, flags, write);
+    });
+}
+
+function addExport(record: Command): void {
+  record
+    .command('export')
+    .description('Write what is recorded of a pod, or of the node, to one file, for a bug report')
+    .addArgument(new Argument('POD', 'POD, pod/POD or NAMESPACE/POD; node: of the node'))
+    .addOption(rootDirFlag())
+    .addOption(namespaceFlag())
+    .addOption(
+      new Option('--since <DURATION>', 'leave out files that end before, for example 24h').argParser(
+        duration,
+      ),
+    )
+    .addOption(new Option('-o, --output <FILE>', 'which file (default: NAMESPACE_POD.record)'))
+    .showHelpAfterError('"statelet record export --help" lists its flags.')
+    .action(async (pod: string, flags: ExportFlags) => {
+      const { exportRecord } = await import('./export-record.ts');
+      await exportRecord(pod, flags, write);
+    });
+}
+
+function namespaceFlag(): Option {
+  return new Option('-n, --namespace <NAME>', 'the namespace of the pod (default: default)');
+}
+
+const REPLAY_EXAMPLES = `
+Examples:
+  statelet replay .statelet/record
+  statelet replay default_web.record -o json
+
+Exit codes:
+  0  nothing differs
+  1  the charts of this version act differently
+  2  there is no record to replay`;
 
 function duration(value: string): number {
   const durationMs = parseDuration(value);

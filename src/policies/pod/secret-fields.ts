@@ -6,6 +6,17 @@ const SECRET_FIELDS =
 const PAIR_FIELDS: ReadonlySet<string> = new Set(['env', 'envs', 'httpHeaders']);
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(['command', 'args']);
 
+export const REDACTED = '***';
+const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
+const SECRET_OPTION = String.raw`[\w-]*(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*`;
+/** `--password=x`, `TOKEN=x`, `Authorization: Bearer x`. */
+const SECRET_IN_COMMAND = new RegExp(
+  String.raw`(${SECRET_OPTION}["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+`,
+  'giu',
+);
+/** An option whose value is the next word. */
+const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
+
 export function isSecretField(name: string): boolean {
   return SECRET_FIELDS.test(name);
 }
@@ -25,4 +36,19 @@ export function mayBeSecret(path: readonly string[]): boolean {
   return path.some(
     (name) => isSecretField(name) || hasSecretValues(name) || isCommandField(name) || name === 'annotations',
   );
+}
+
+/** Without the user and the password of a URL. */
+export function redactUrls(text: string): string {
+  return text.includes('//') ? text.replace(USER_IN_URL, REDACTED) : text;
+}
+
+/** Also without the values of options and variables whose names tell that they are secret. */
+export function redactText(text: string): string {
+  return redactUrls(text.replace(SECRET_IN_COMMAND, `$1${REDACTED}`));
+}
+
+/** Whether the next word is the value of a secret option: `--password`. */
+export function announcesSecret(word: string): boolean {
+  return LONE_SECRET_OPTION.test(word);
 }

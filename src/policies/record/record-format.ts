@@ -4,35 +4,53 @@
  *   {"record":"statelet","version":1,"at":MS,"program":"0.3.0","pid":77,"node":"a"}
                                   a session begins; numbers of an older one are void
  *   {"at":MS,"session":MS}                                                 later times count from here; when its session began
- *   {"actor":1,"id":"web_default UID"}                                     what the number of an actor means
+ *   {"pod":1,"is":{"metadata":…,"spec":…}}                                 what the number of a pod in later lines means
+ *   {"actor":1,"id":"web_default UID","state":…,"context":{…}}             what the number of an actor means, and how it was just
+ *                                  before its next transition; again where something is missing between that and its last one
  *   {"kind":1,"chart":…,"event":…,"from":…,"to":…,"guard":…,"actions":[…]}  what the number of a kind means
  *   [12,1,1]                                                               12 ms later: actor 1, transition of kind 1
+ *   [12,1,1,{"pod":{"$pod":1}}]                                            what its event said beside its type (recorded-data.ts)
+ *   [12,1,1,{…},1]                                                         the same; something long was cut off
+ *   [0,1,2,0]                                                              a step that follows from the one before, without an event
  *   {"lost":9}                                                             that many were not written: the disk was too slow
  *
  * A reader passes over lines that it does not know, that are torn or that are no JSON, and over sessions of a higher version. Fields
  * and elements may be added at the end without a new version.
  */
-import type { TransitionKind } from '../../types/transition.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { ActorSnapshot, ActorStep, TransitionKind } from '../../types/transition.ts';
+import type { RecordedTransition, SessionFacts } from './record-entry.ts';
+import { type DataText, DataWriter } from './recorded-data.ts';
+import { recordedPod } from './recorded-pod.ts';
+
+export type { SessionFacts } from './record-entry.ts';
 
 export const FORMAT = 'statelet';
 export const FORMAT_VERSION = 1;
 
-/** Where a session comes from. */
-export interface SessionFacts {
-  /** The version of Statelet. */
-  readonly program: string;
-  readonly pid: number;
-  /** The name of the node. */
-  readonly node: string;
+/** In place of data: the step follows from the one before, without an event of its own. */
+const FOLLOWS: DataText = { json: '0', isCut: false };
+
+interface KnownActor {
+  readonly number: number;
+  /** The state after its latest transition. */
+  to: string;
+  /** Of its latest transition. It is not kept alive: it may hold a pod. */
+  event: WeakRef<object> | undefined;
 }
 
 /** Writes the lines of one session at a time. Names are written once in a session. */
 export class RecordWriter {
   readonly #facts: SessionFacts;
-  readonly #actors = new Map<string, number>();
-  /** By what they say: equal kinds may be several objects. */
+  readonly #data = new DataWriter((pod) => this.#podNumbers.get(pod) ?? this.#namePod(pod));
+  readonly #actors = new Map<string, KnownActor>();
+  /** The contexts that actors had after transitions of this session. */
+  #contexts = new WeakSet();
+  /** By what they say: equal kinds and pods may be several objects. */
   readonly #kinds = new Map<string, number>();
-  #knownKinds = new WeakMap<TransitionKind, number>();
+  readonly #pods = new Map<string, number>();
+  #kindNumbers = new WeakMap<TransitionKind, number>();
+  #podNumbers = new WeakMap<Pod, number>();
   #lines = '';
   #count = 0;
   #lost = 0;
@@ -52,9 +70,10 @@ export class RecordWriter {
   /** Drops what has not been taken. The line break before it ends a line that is torn. */
   begin(atMs: number): void {
     this.lose(this.#count);
-    this.#actors.clear();
-    this.#kinds.clear();
-    this.#knownKinds = new WeakMap();
+    for (const names of [this.#actors, this.#kinds, this.#pods]) names.clear();
+    this.#contexts = new WeakSet();
+    this.#kindNumbers = new WeakMap();
+    this.#podNumbers = new WeakMap();
     this.#beganAt = atMs;
     const session = { record: FORMAT, version: FORMAT_VERSION, at: atMs, ...this.#facts };
     this.#lines = `\n${JSON.stringify(session)}\n`;
@@ -62,13 +81,43 @@ export class RecordWriter {
     this.#count = 0;
   }
 
-  add(kind: TransitionKind, actor: string, atMs: number): void {
-    const kindNumber = this.#knownKinds.get(kind) ?? this.#nameKind(kind);
-    const actorNumber = this.#actors.get(actor) ?? this.#nameActor(actor);
+  add(kind: TransitionKind, id: string, atMs: number, { event, before, after }: ActorStep): void {
+    const kindNumber = this.#kindNumbers.get(kind) ?? this.#nameKind(kind);
+    const actor = this.#actorBefore(kind, id, before);
+    // An `always` step has the event of the step before it.
+    const follows = actor.event?.deref() === event;
+    const data = follows ? FOLLOWS : this.#data.ofEvent(kind.chart, event);
+    actor.to = kind.to;
+    if (!follows) actor.event = new WeakRef(event);
+    if (after.context !== before.context && isObject(after.context)) this.#contexts.add(after.context);
+    this.#write(actor.number, kindNumber, atMs, data);
+  }
+
+  /** What was read from another record. */
+  copy({ transition, before, isCut, follows }: RecordedTransition): void {
+    const { atMs, chart, actor: id, from, to, data: said } = transition;
+    let actor = this.#actors.get(id);
+    if (before !== undefined) actor = this.#tellActor(id, chart, actor, { value: before.state, ...before });
+    if (actor === undefined) {
+      actor = this.#newActor(id, from);
+      this.#lines += `{"actor":${actor.number},"id":${JSON.stringify(id)}}\n`;
+    }
+    actor.to = to;
+    const data = follows ? FOLLOWS : said && this.#data.ofEvent(chart, said);
+    this.#write(
+      actor.number,
+      this.#nameKind(transition),
+      atMs,
+      data && { ...data, isCut: data.isCut || isCut === true },
+    );
+  }
+
+  #write(actor: number, kind: number, atMs: number, data: DataText | undefined): void {
     if (this.#atMs === undefined) this.#lines += `{"at":${atMs},"session":${this.#beganAt}}\n`;
     if (this.#lost > 0) this.#lines += `{"lost":${this.#lost}}\n`;
     this.#lost = 0;
-    this.#lines += `[${atMs - (this.#atMs ?? atMs)},${actorNumber},${kindNumber}]\n`;
+    const said = data === undefined ? '' : `,${data.json}${data.isCut ? ',1' : ''}`;
+    this.#lines += `[${atMs - (this.#atMs ?? atMs)},${actor},${kind}${said}]\n`;
     this.#atMs = atMs;
     this.#count += 1;
   }
@@ -89,21 +138,61 @@ export class RecordWriter {
 
   #nameKind(kind: TransitionKind): number {
     const { chart, event, from, to, guard, actions } = kind;
-    const text = JSON.stringify({ chart, event, from, to, guard, actions });
-    let number = this.#kinds.get(text);
-    if (number === undefined) {
-      number = this.#kinds.size + 1;
-      this.#kinds.set(text, number);
-      this.#lines += `{"kind":${number},${text.slice(1)}\n`;
-    }
-    this.#knownKinds.set(kind, number);
+    const number = this.#name(
+      'kind',
+      this.#kinds,
+      JSON.stringify({ chart, event, from, to, guard, actions }),
+    );
+    this.#kindNumbers.set(kind, number);
     return number;
   }
 
-  #nameActor(id: string): number {
-    const number = this.#actors.size + 1;
-    this.#actors.set(id, number);
-    this.#lines += `${JSON.stringify({ actor: number, id })}\n`;
+  #namePod(pod: Pod): number {
+    const number = this.#name('pod', this.#pods, `{"is":${JSON.stringify(recordedPod(pod))}}`);
+    this.#podNumbers.set(pod, number);
     return number;
   }
+
+  #name(what: string, names: Map<string, number>, text: string): number {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    const number = names.size + 1;
+    names.set(text, number);
+    this.#lines += `{"${what}":${number},${text.slice(1)}\n`;
+    return number;
+  }
+
+  /**
+   * Says how the actor is now, unless that follows from what is written: transitions that are left out or lost, and those of another actor
+   * that had its name, have left it with a context that is not of its latest transition here.
+   */
+  #actorBefore({ chart, from }: TransitionKind, id: string, { value, context }: ActorSnapshot): KnownActor {
+    const known = this.#actors.get(id);
+    if (known?.to === from && isObject(context) && this.#contexts.has(context)) return known;
+    if (isObject(context)) this.#contexts.add(context);
+    return this.#tellActor(id, chart, known ?? this.#newActor(id, from), { value, context });
+  }
+
+  #tellActor(
+    id: string,
+    chart: string,
+    actor: KnownActor = this.#newActor(id, ''),
+    { value, context, isCut: wasCut = false }: ActorSnapshot & { readonly isCut?: boolean },
+  ): KnownActor {
+    const { json, isCut } = this.#data.ofContext(chart, isObject(context) ? context : {});
+    const cut = isCut || wasCut ? ',"cut":1' : '';
+    const state = `"state":${JSON.stringify(value)},"context":${json}${cut}`;
+    this.#lines += `{"actor":${actor.number},"id":${JSON.stringify(id)},${state}}\n`;
+    return actor;
+  }
+
+  #newActor(id: string, to: string): KnownActor {
+    const actor = { number: this.#actors.size + 1, to, event: undefined };
+    this.#actors.set(id, actor);
+    return actor;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -1,24 +1,26 @@
 /** Reads lines of the flight recorder, of this version or another one, also where some are missing or torn. */
 import type { Transition, TransitionKind } from '../../types/transition.ts';
-import { FORMAT, FORMAT_VERSION, type SessionFacts } from './record-format.ts';
+import type { RecordedSnapshot, RecordEntry } from './record-entry.ts';
+import { FORMAT, FORMAT_VERSION } from './record-format.ts';
+import { restoredData } from './recorded-data.ts';
 
-export type RecordEntry =
-  | { readonly type: 'transition'; readonly transition: Transition }
-  /** An agent began to write. */
-  | ({ readonly type: 'began'; readonly atMs: number } & SessionFacts)
-  /** The disk was too slow for that many transitions. */
-  | { readonly type: 'lost'; readonly atMs: number; readonly count: number }
-  /** A session of a version that this reader does not know. */
-  | { readonly type: 'unknown'; readonly version: number };
+export type { RecordEntry } from './record-entry.ts';
 
 type Line = Readonly<Record<string, unknown>> | readonly unknown[];
 
 /** Whether the transitions of an actor of that node are wanted. */
 export type WantsActor = (actor: string, node: string) => boolean;
 
+interface NamedActor {
+  readonly id: string;
+  /** Until its next transition. */
+  before: RecordedSnapshot | undefined;
+}
+
 export class RecordReader {
   readonly #wants: WantsActor;
-  readonly #actors = new Map<number, string>();
+  readonly #actors = new Map<number, NamedActor>();
+  readonly #pods = new Map<number, unknown>();
   readonly #kinds = new Map<number, TransitionKind>();
   /** Undefined before the first time of a session, and in a session that cannot be read. */
   #atMs: number | undefined;
@@ -42,9 +44,10 @@ export class RecordReader {
     if (isList(line)) return this.#transition(line);
     if (line.record === FORMAT) return this.#begin(line);
     if (!this.#isKnown) return undefined;
-    const { at, session, actor, id, kind, lost } = line;
+    const { at, session, actor, id, kind, lost, pod, is } = line;
     if (typeof at === 'number') this.#setTime(at, session);
-    if (typeof actor === 'number' && typeof id === 'string') this.#nameActor(actor, id);
+    if (typeof pod === 'number') this.#pods.set(pod, is);
+    if (typeof actor === 'number' && typeof id === 'string') this.#nameActor(actor, id, line);
     if (typeof kind === 'number') this.#nameKind(kind, line);
     if (typeof lost === 'number' && this.#atMs !== undefined)
       return { type: 'lost', atMs: this.#atMs, count: lost };
@@ -54,6 +57,7 @@ export class RecordReader {
   #begin({ version, at, program, pid, node }: Readonly<Record<string, unknown>>): RecordEntry {
     this.#actors.clear();
     this.#kinds.clear();
+    this.#pods.clear();
     this.#beganAt = at;
     this.#node = textOf(node);
     this.#isKnown = typeof version === 'number' && version <= FORMAT_VERSION;
@@ -74,17 +78,35 @@ export class RecordReader {
     if (session !== this.#beganAt) this.#isKnown = false;
   }
 
-  #transition([delta, actorNumber, kindNumber]: readonly unknown[]): RecordEntry | undefined {
+  #transition([delta, actorNumber, kindNumber, said, cut]: readonly unknown[]): RecordEntry | undefined {
     if (!this.#isKnown || this.#atMs === undefined || typeof delta !== 'number') return undefined;
     this.#atMs += delta;
     const actor = this.#actors.get(Number(actorNumber));
     const kind = this.#kinds.get(Number(kindNumber));
     if (actor === undefined || kind === undefined) return undefined;
-    return { type: 'transition', transition: { atMs: this.#atMs, actor, ...kind } };
+    const { id, before } = actor;
+    actor.before = undefined;
+    const data = this.#fields(said);
+    return {
+      type: 'transition',
+      transition: { atMs: this.#atMs, actor: id, ...kind, ...(data && { data }) },
+      ...(before && { before }),
+      ...(data && cut === 1 && { isCut: true }),
+      ...(said === 0 && { follows: true }),
+    };
   }
 
-  #nameActor(number: number, id: string): void {
-    if (this.#wants(id, this.#node)) this.#actors.set(number, id);
+  #nameActor(number: number, id: string, { state, context, cut }: Readonly<Record<string, unknown>>): void {
+    if (!this.#wants(id, this.#node)) return;
+    const fields = this.#fields(context);
+    const before = fields && { state, context: fields, isCut: cut === 1 };
+    this.#actors.set(number, { id, before });
+  }
+
+  /** With its pods; undefined for what is no object. */
+  #fields(value: unknown): Readonly<Record<string, unknown>> | undefined {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    return restoredData(value, this.#pods) as Readonly<Record<string, unknown>>;
   }
 
   #nameKind(number: number, { chart, event, from, to, guard, actions }: Readonly<Record<string, unknown>>) {

@@ -10,7 +10,7 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { TransitionKind } from '../../types/transition.ts';
+import type { ActorStep, TransitionKind } from '../../types/transition.ts';
 import { SegmentRing } from './segment-ring.ts';
 
 /** After a quiet time a transition is written so soon; what comes soon after it waits, as each write costs more than many transitions. */
@@ -56,13 +56,13 @@ export class FlightRecorder {
   }
 
   /** A `TransitionListener`. */
-  readonly record = (kind: TransitionKind, actor: string, atMs: number): void => {
+  readonly record = (kind: TransitionKind, actor: string, atMs: number, step: ActorStep): void => {
     if (this.#isClosed || this.#isRoutine(kind)) return;
     if (this.#isPaused || this.#writer.size >= this.#waitingMax) {
       this.#writer.lose(1);
       return;
     }
-    this.#writer.add(kind, actor, atMs);
+    this.#writer.add(kind, actor, atMs, step);
     this.#arm();
   };
 

@@ -1,5 +1,5 @@
 /** Reads the flight recorder's files, also while an agent writes them. */
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RecordEntry, RecordReader, type WantsActor } from '../../policies/record/record-reader.ts';
 import { ifThere } from '../../system/system-errors.ts';
@@ -17,32 +17,38 @@ export interface RecordFilter {
 }
 
 export class RecordFiles {
-  readonly #folder: string;
+  readonly #path: string;
   readonly #reader: RecordReader;
   readonly #sinceMs: number;
   /** The file that is being read, and how far it has been. */
-  #name = '';
+  #file = '';
   #offset = 0;
   /** The beginning of a line whose end is not written yet. */
   #rest: Buffer = NOTHING;
 
-  constructor(folder: string, { wants, sinceMs = 0 }: RecordFilter = {}) {
-    this.#folder = folder;
+  /** `path`: of a folder, or of one file. */
+  constructor(path: string, { wants, sinceMs = 0 }: RecordFilter = {}) {
+    this.#path = path;
     this.#sinceMs = sinceMs;
     this.#reader = new RecordReader(wants);
   }
 
-  /** What has been written since the last time. Rejects with the system's error where the folder cannot be read. */
+  /** What has been written since the last time. Rejects with the system's error where the path cannot be read. */
   async *read(): AsyncGenerator<RecordEntry, undefined> {
-    const names = await segmentNames(this.#folder);
-    for (const name of names.slice(Math.max(0, names.indexOf(this.#name)))) {
-      if (name !== this.#name) {
-        this.#name = name;
+    const files = await this.#files();
+    for (const file of files.slice(Math.max(0, files.indexOf(this.#file)))) {
+      if (file !== this.#file) {
+        this.#file = file;
         this.#offset = 0;
         this.#rest = NOTHING;
       }
-      yield* this.#readFile(join(this.#folder, name));
+      yield* this.#readFile(file);
     }
+  }
+
+  async #files(): Promise<readonly string[]> {
+    if (!(await stat(this.#path)).isDirectory()) return [this.#path];
+    return (await segmentNames(this.#path)).map((name) => join(this.#path, name));
   }
 
   async *#readFile(path: string): AsyncGenerator<RecordEntry, undefined> {

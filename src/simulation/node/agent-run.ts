@@ -18,6 +18,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import type { TransitionListener } from '../../types/transition.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Violation } from '../history.ts';
@@ -76,6 +77,8 @@ export interface AgentRunOptions {
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, name: string, what: string) => void;
   readonly onViolation: (violation: Violation) => void;
+  /** Hears of the transitions of the agent with that ordinal. */
+  readonly listen?: ((ordinal: number) => TransitionListener) | undefined;
   /** A pod's actor has reached its last state. */
   readonly onFinished: (uid: string) => void;
   /** Whether the pod is an ordinary one of a manifest, and an earlier agent was told to end it, or had a reason to. */
@@ -141,6 +144,7 @@ export class AgentRun {
     this.#stats = this.#buildStats();
     this.#reclaimer = this.#buildReclaimer();
     this.agent = this.#buildAgent();
+    this.#listen(options.listen?.(ordinal));
     this.agent.start();
   }
 
@@ -210,6 +214,13 @@ export class AgentRun {
   landedLate(uid: string): void {
     this.lifecycle.landedLate(uid);
     this.admission.landedLate(uid);
+  }
+
+  #listen(listener: TransitionListener | undefined): void {
+    if (listener === undefined) return;
+    this.agent.transitions.subscribe((...transition) => {
+      if (this.#isAlive) listener(...transition);
+    });
   }
 
   #buildAgent(): NodeAgent {

@@ -5,6 +5,7 @@ import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import type { TransitionListener } from '../../types/transition.ts';
 import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';
 import type { History, Violation } from '../history.ts';
 import type { Kill, Operation } from '../plan/plan.ts';
@@ -53,6 +54,8 @@ export interface HostOptions {
   readonly plugins?: PluginsPlan | undefined;
   /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean;
+  /** Hears of the transitions of the agent with that ordinal. */
+  readonly listen?: (ordinal: number) => TransitionListener;
   readonly history: History;
   readonly tally: Tally;
   readonly onViolation: (violation: Violation) => void;
@@ -295,6 +298,7 @@ export class Host {
       sources: this.sources,
       api: this.api,
       hearsAtOnce: this.#options.hearsAtOnce,
+      listen: this.#options.listen,
       endedPods: {
         stored: this.#endedPods,
         write: (pods) => {

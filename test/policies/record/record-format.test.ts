@@ -7,7 +7,7 @@ import {
   type WantsActor,
 } from '../../../src/policies/record/record-reader.ts';
 import { isRoutine } from '../../../src/policies/record/routine.ts';
-import type { Transition, TransitionKind } from '../../../src/types/transition.ts';
+import type { ActorStep, Transition, TransitionKind } from '../../../src/types/transition.ts';
 
 const FACTS = { program: '1.2.3', pid: 77, node: 'node-a' };
 const WEB = 'web_default uid-1';
@@ -18,7 +18,17 @@ const START: TransitionKind = {
   to: 'Syncing.AwaitingRuntime',
   actions: ['adopt', 'awaitRuntime'],
 };
-const STOP: TransitionKind = { ...START, event: 'SyncPodKill', guard: 'updateEndsPod', actions: [] };
+const STOP: TransitionKind = {
+  ...START,
+  event: 'SyncPodKill',
+  from: START.to,
+  to: START.from,
+  guard: 'updateEndsPod',
+  actions: [],
+};
+const SNAPSHOT = { value: { Syncing: 'New' }, context: {} };
+/** Nothing is said, and nothing changes. */
+const STEP: ActorStep = { event: { type: 'X' }, before: SNAPSHOT, after: SNAPSHOT };
 
 function read(text: string, wants?: WantsActor): RecordEntry[] {
   const reader = new RecordReader(wants);
@@ -33,26 +43,30 @@ function transitions(text: string, wants?: WantsActor): Transition[] {
 function written(): string {
   const writer = new RecordWriter(FACTS);
   writer.begin(1000);
-  writer.add(START, WEB, 1005);
-  writer.add(STOP, 'db_default uid-2', 1003);
+  writer.add(START, WEB, 1005, STEP);
+  writer.add(STOP, 'db_default uid-2', 1003, STEP);
   const first = writer.take();
-  writer.add({ ...START }, WEB, 2000);
-  writer.add(STOP, WEB, 2000);
+  writer.add(STOP, WEB, 2000, STEP);
+  writer.add({ ...START }, WEB, 2000, STEP);
   return first.lines + writer.take().lines;
 }
+
+/** How an actor was when it was first named. */
+const BEFORE = { state: SNAPSHOT.value, context: {}, isCut: false };
 
 const READ: Transition[] = [
   { atMs: 1005, actor: WEB, ...START },
   { atMs: 1003, actor: 'db_default uid-2', ...STOP },
-  { atMs: 2000, actor: WEB, ...START },
   { atMs: 2000, actor: WEB, ...STOP },
+  { atMs: 2000, actor: WEB, ...START },
 ];
 
 describe('the format of the flight recorder', () => {
   test('gives back what was written, and where it comes from', () => {
     const [began, ...rest] = read(written());
     expect(began).toEqual({ type: 'began', atMs: 1000, ...FACTS });
-    expect(rest).toEqual(READ.map((transition) => ({ type: 'transition', transition })));
+    const [web, db, ...others] = READ.map((transition) => ({ type: 'transition', transition }));
+    expect(rest).toEqual([{ ...web, before: BEFORE }, { ...db, before: BEFORE }, ...others]);
   });
 
   test('names actors and kinds once in a session, also where equal kinds are several objects', () => {
@@ -64,11 +78,12 @@ describe('the format of the flight recorder', () => {
   test('takes few bytes for a transition whose names are known, and less than 150 for one alone in its batch', () => {
     const writer = new RecordWriter(FACTS);
     writer.begin(0);
-    for (const kind of [START, STOP]) writer.add(kind, WEB, 0);
+    for (const kind of [START, STOP]) writer.add(kind, WEB, 0, STEP);
     writer.take();
-    for (let at = 1; at <= 1000; at++) writer.add(at % 2 === 0 ? START : STOP, WEB, 1_700_000_000_000 + at);
+    for (let at = 1; at <= 1000; at++)
+      writer.add(at % 2 === 0 ? START : STOP, WEB, 1_700_000_000_000 + at, STEP);
     expect(writer.take().lines.length / 1000).toBeLessThan(15);
-    writer.add(START, WEB, 1_700_000_001_500);
+    writer.add(START, WEB, 1_700_000_001_500, STEP);
     expect(writer.take().lines.length).toBeLessThan(150);
   });
 
@@ -122,14 +137,14 @@ describe('the format of the flight recorder', () => {
   test('says how many transitions are missing', () => {
     const writer = new RecordWriter(FACTS);
     writer.begin(1000);
-    writer.add(START, WEB, 1001);
+    writer.add(START, WEB, 1001, STEP);
     writer.lose(7);
     writer.begin(2000);
-    writer.add(STOP, WEB, 2001);
+    writer.add(STOP, WEB, 2001, STEP);
     expect(read(writer.take().lines)).toEqual([
       { type: 'began', atMs: 2000, ...FACTS },
       { type: 'lost', atMs: 2000, count: 8 },
-      { type: 'transition', transition: { atMs: 2001, actor: WEB, ...STOP } },
+      { type: 'transition', before: BEFORE, transition: { atMs: 2001, actor: WEB, ...STOP } },
     ]);
   });
 });

@@ -17,7 +17,7 @@ import type { RecordEntry } from '../../../src/policies/record/record-reader.ts'
 import { FlightRecorder } from '../../../src/server/record/flight-recorder.ts';
 import { RecordFiles } from '../../../src/server/record/read-record.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import type { TransitionKind } from '../../../src/types/transition.ts';
+import type { ActorStep, TransitionKind } from '../../../src/types/transition.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
@@ -26,9 +26,11 @@ const KIND: TransitionKind = {
   chart: 'pod',
   event: 'SyncPodSync',
   from: 'A',
-  to: 'B',
+  to: 'A',
   actions: ['startSync'],
 };
+const SNAPSHOT = { value: 'A', context: {} };
+const STEP: ActorStep = { event: { type: KIND.event }, before: SNAPSHOT, after: SNAPSHOT };
 
 let rootDir = '';
 let warnings: string[] = [];
@@ -66,7 +68,7 @@ async function actors(files?: RecordFiles): Promise<string[]> {
 /** Writes what it is given, in one batch. */
 async function recorded(...names: string[]): Promise<void> {
   const own = recorder();
-  for (const name of names) own.record(KIND, name, clock.now());
+  for (const name of names) own.record(KIND, name, clock.now(), STEP);
   await own.close();
 }
 
@@ -80,10 +82,10 @@ describe('the flight recorder', () => {
 
   test('writes some milliseconds after a transition, without being asked', async () => {
     const own = recorder();
-    own.record(KIND, 'web_default u', clock.now());
+    own.record(KIND, 'web_default u', clock.now(), STEP);
     await clock.advance(100);
     await waitFor(async () => (await actors().catch(() => [])).length === 1, { what: 'the transition' });
-    own.record(KIND, 'later_default u', clock.now());
+    own.record(KIND, 'later_default u', clock.now(), STEP);
     await waitFor(
       async () => {
         await clock.advance(100);
@@ -121,13 +123,13 @@ describe('the flight recorder', () => {
         : '';
     for (let round = 0; round < rounds; round++) {
       for (let index = 0; index < perRound; index++)
-        own.record(KIND, `web-${index % 100}_default u`, clock.now());
+        own.record(KIND, `web-${index % 100}_default u`, clock.now(), STEP);
       const before = written();
       await clock.advance(100);
       await waitFor(() => written() !== before, { what: 'the batch to be written' });
       biggest = Math.max(biggest, sizeOfAll());
     }
-    own.record(KIND, 'last_default u', clock.now());
+    own.record(KIND, 'last_default u', clock.now(), STEP);
     await own.close();
     expect(biggest).toBeLessThanOrEqual(MIB);
     expect(sizeOfAll()).toBeGreaterThan(MIB / 2);
@@ -145,10 +147,10 @@ describe('the flight recorder', () => {
   test('says once that it cannot write, goes on when it can, and says how many transitions are missing', async () => {
     writeFileSync(folder(), 'a file where the folder should be');
     const own = recorder();
-    own.record(KIND, 'lost_default u', clock.now());
+    own.record(KIND, 'lost_default u', clock.now(), STEP);
     await clock.advance(100);
     await waitFor(() => warnings.length > 0, { what: 'a warning' });
-    own.record(KIND, 'lost_default u', clock.now());
+    own.record(KIND, 'lost_default u', clock.now(), STEP);
     await clock.advance(10_000);
     await waitFor(() => clock.armed > 0, { what: 'the next try to have failed' });
     expect(warnings).toEqual([expect.stringMatching(/cannot write to .*record, and goes on when it can: /u)]);
@@ -156,7 +158,7 @@ describe('the flight recorder', () => {
     await waitFor(
       async () => {
         await clock.advance(10_000);
-        own.record(KIND, 'kept_default u', clock.now());
+        own.record(KIND, 'kept_default u', clock.now(), STEP);
         return (await actors().catch(() => [])).length > 0;
       },
       { what: 'the record to go on', pauseMs: 50 },

@@ -1,0 +1,26 @@
+/** Whose transitions a command wants: those of a pod, or of the node. */
+import { podOfActor } from '../../policies/record/actor-names.ts';
+import type { WantsActor } from '../../policies/record/record-reader.ts';
+import { type NamespaceFlags, parsePodName } from '../client/chosen-pod.ts';
+
+export interface ChosenActors {
+  /** `the node`, `a pod "web" in namespace default`. */
+  readonly what: string;
+  readonly wants: WantsActor;
+}
+
+/** `node`: those of the node. A static pod is also found without the name of its node. */
+export function chosenActors(text: string, flags: NamespaceFlags): ChosenActors {
+  if (text === 'node') return { what: 'the node', wants: ofNode };
+  const { namespace = 'default', name } = parsePodName(text, flags);
+  const wants: WantsActor = (actor, node) => {
+    const pod = podOfActor(actor);
+    if (pod?.namespace !== namespace) return false;
+    return pod.name === name || pod.name === `${name}-${node.toLowerCase()}`;
+  };
+  return { what: `a pod "${name}" in namespace ${namespace}`, wants };
+}
+
+/** With those who decide about pods for the whole node. */
+const ofNode: WantsActor = (actor) =>
+  /^(?:preemption|pod-kill) /u.test(actor) || podOfActor(actor) === undefined;

@@ -1,0 +1,119 @@
+/**
+ * A machine that is stepped without an actor: guards and assigns run as in production, effects do not. What it did is told by the same
+ * feed as in production, so that it can be held against what was recorded.
+ */
+import {
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  createMachine,
+  type EventObject,
+} from 'xstate';
+import { TransitionFeed } from '../actors/transitions.ts';
+import type { TransitionKind } from '../types/transition.ts';
+import { stateOfName } from './state-of-name.ts';
+
+/** One microstep. */
+export interface Step {
+  readonly kind: TransitionKind;
+  readonly after: AnyMachineSnapshot;
+}
+
+/** An assign as XState keeps it. */
+interface Assign {
+  readonly type: 'xstate.assign';
+  readonly assignment:
+    ((args: AssignArgs) => object) | Readonly<Record<string, ((args: AssignArgs) => unknown) | undefined>>;
+}
+
+interface AssignArgs {
+  readonly context: unknown;
+  readonly event: EventObject;
+}
+
+const nothing = (): void => undefined;
+
+export class Stepper {
+  /** Of an actor that does nothing: machines that are stepped tell their steps to its system. */
+  readonly #host = createActor(createMachine({}));
+  #steps: Step[] = [];
+
+  constructor() {
+    const feed = new TransitionFeed(this.#host, { now: () => 0 } as never);
+    feed.subscribe((kind, _, __, { after }) => {
+      this.#steps.push({ kind, after: after as unknown as AnyMachineSnapshot });
+    });
+  }
+
+  /** What the event does to the machine, step by step. Throws what a guard or an assign throws. */
+  step(snapshot: AnyMachineSnapshot, event: EventObject): readonly Step[] {
+    this.#steps = [];
+    const { system } = this.#host;
+    // The feed remembers the snapshots of actors: this one has no past.
+    const self = { id: '', sessionId: '', system, getSnapshot: () => snapshot, send: nothing };
+    const scope: Partial<Record<keyof AnyActorScope, unknown>> = {
+      self,
+      system,
+      id: '',
+      sessionId: '',
+      logger: nothing,
+      defer: nothing,
+      stopChild: nothing,
+      emit: nothing,
+      actionExecutor: nothing,
+    };
+    const machine = snapshot.machine as AnyStateMachine;
+    machine.transition(snapshot, event, scope as unknown as AnyActorScope);
+    return this.#steps;
+  }
+}
+
+/** Undefined where the machine has no such state. */
+export function snapshotOf(
+  machine: AnyStateMachine,
+  state: unknown,
+  context: unknown,
+): AnyMachineSnapshot | undefined {
+  try {
+    return machine.resolveState({ value: state as string, context });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The snapshot after a step that went to another state than the machine would: what it assigned then is assigned, too. */
+export function afterRecorded(
+  before: AnyMachineSnapshot,
+  event: EventObject,
+  { to, actions }: TransitionKind,
+): AnyMachineSnapshot | undefined {
+  const machine = before.machine as AnyStateMachine;
+  const value = stateOfName(machine, to);
+  if (value === undefined) return undefined;
+  const implementations = machine.implementations.actions as Readonly<Record<string, unknown>>;
+  let context: unknown = before.context;
+  for (const action of actions) {
+    const implementation = implementations[action];
+    if (isAssign(implementation)) context = assigned(implementation, { context, event });
+  }
+  return snapshotOf(machine, value, context);
+}
+
+function assigned({ assignment }: Assign, args: AssignArgs): object {
+  const own = args.context as object;
+  if (typeof assignment === 'function') return { ...own, ...assignment(args) };
+  const changes = Object.entries(assignment).map(([field, value]) => [
+    field,
+    typeof value === 'function' ? value(args) : value,
+  ]);
+  return { ...own, ...(Object.fromEntries(changes) as object) };
+}
+
+function isAssign(implementation: unknown): implementation is Assign {
+  return (
+    typeof implementation === 'function' &&
+    'type' in implementation &&
+    implementation.type === 'xstate.assign'
+  );
+}

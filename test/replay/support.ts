@@ -1,0 +1,57 @@
+/** Records of simulated runs, and what a replay of them finds. */
+import { machines } from '../../src/machines/index.ts';
+import { RecordWriter } from '../../src/policies/record/record-format.ts';
+import { RecordReader } from '../../src/policies/record/record-reader.ts';
+import { isRoutine } from '../../src/policies/record/routine.ts';
+import type { Difference } from '../../src/replay/difference.ts';
+import { Replay, type ReplayCounts } from '../../src/replay/replay.ts';
+import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
+import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
+import type { TransitionListener } from '../../src/types/transition.ts';
+
+const SESSION = { program: '1.2.3', pid: 77, node: 'node-a' };
+
+/** What the flight recorder would write of the run. After `perSession` transitions another session begins. */
+export async function recordOf(
+  options: Partial<SimulationOptions> & { readonly seed: number },
+  perSession = Infinity,
+): Promise<string> {
+  const records: (() => string)[] = [];
+  const listen = (): TransitionListener => {
+    const writer = new RecordWriter(SESSION);
+    let [text, count, latestMs] = ['', 0, 0];
+    writer.begin(0);
+    records.push(() => text + writer.take().lines);
+    return (kind, actor, atMs, step) => {
+      if (isRoutine(kind)) return;
+      // Never between the steps of one event: the recorder begins a session by itself, and not within a step.
+      if (count >= perSession && atMs > latestMs) {
+        text += writer.take().lines;
+        writer.begin(atMs);
+        count = 0;
+      }
+      writer.add(kind, actor, atMs, step);
+      count += 1;
+      latestMs = atMs;
+    };
+  };
+  await simulate({ nodes: 1, pods: 6, hours: 0.5, faults: ALL_FAULTS, listen, ...options });
+  return records.map((record) => record()).join('');
+}
+
+export interface Replayed extends Omit<ReplayCounts, 'notReplayed' | 'differences'> {
+  readonly differences: readonly Difference[];
+  readonly notReplayed: Readonly<Record<string, number>>;
+}
+
+export function replayed(record: string, changed: Partial<typeof machines> = {}): Replayed {
+  const replay = new Replay({ ...machines, ...(changed as typeof machines) });
+  const reader = new RecordReader();
+  const differences = record.split('\n').flatMap((line) => {
+    const entry = reader.read(line);
+    return entry ? replay.read(entry) : [];
+  });
+  differences.push(...replay.end());
+  const counts = replay.counts();
+  return { ...counts, differences, notReplayed: Object.fromEntries(counts.notReplayed) };
+}
