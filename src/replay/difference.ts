@@ -22,7 +22,7 @@ export interface Difference {
 
 /** Why transitions cannot be replayed. */
 export type Obstacle =
-  /** As in records of versions before 0.4, and at the beginning of a damaged file. */
+  /** As in records of versions that wrote no contexts, and at the beginning of a damaged file. */
   | 'its beginning was not recorded'
   | 'this version has no such chart'
   | 'this version has no such state'

@@ -14,7 +14,7 @@ export interface ReplayCounts {
 }
 
 export class Replay {
-  readonly #machines: Readonly<Record<string, AnyStateMachine>>;
+  readonly #machines: Readonly<Record<string, AnyStateMachine | undefined>>;
   readonly #stepper = new Stepper();
   /** Of the session. */
   readonly #actors = new Map<string, ReplayedActor>();
@@ -26,7 +26,7 @@ export class Replay {
   #differences = 0;
 
   /** `machines`: by the names of their charts. */
-  constructor(machines: Readonly<Record<string, AnyStateMachine>>) {
+  constructor(machines: Readonly<Record<string, AnyStateMachine | undefined>>) {
     this.#machines = machines;
   }
 

@@ -64,7 +64,7 @@ export class Stepper {
       actionExecutor: nothing,
     };
     const machine = snapshot.machine as AnyStateMachine;
-    machine.transition(snapshot, event, scope as unknown as AnyActorScope);
+    machine.transition(snapshot, event, scope as never);
     return this.#steps;
   }
 }

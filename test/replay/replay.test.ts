@@ -1,9 +1,8 @@
 /** Records of simulated runs, replayed by the charts that made them and by charts that were changed. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AnyStateMachine, createMachine } from 'xstate';
-import { machines } from '../../src/machines/index.ts';
 import type { Difference } from '../../src/replay/difference.ts';
-import { recordOf, replayed } from './support.ts';
+import { machineOf, recordOf, replayed } from './support.ts';
 
 /** `SEEDS=300,301` tries other seeds. */
 const SEEDS = process.env.SEEDS?.split(',').map(Number) ?? [2, 3, 5, 6];
@@ -25,11 +24,11 @@ type Config = Record<string, unknown>;
 
 /** The chart with a part of its configuration changed: that at the path. */
 function changed(chart: string, path: readonly string[], change: (part: Config) => Config): AnyStateMachine {
-  const machine = machines[chart] as AnyStateMachine;
+  const machine = machineOf(chart);
   const walk = (part: Config, [key, ...rest]: readonly string[]): Config =>
     key === undefined ? change(part) : { ...part, [key]: walk(part[key] as Config, rest) };
   const config = walk(machine.config as Config, path);
-  return createMachine(config as never, machine.implementations as never) as unknown as AnyStateMachine;
+  return createMachine(config as never, machine.implementations as never);
 }
 
 describe('a record of a crashed agent, replayed by other charts', () => {
@@ -51,7 +50,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
   });
 
   test('tells a guard that decides otherwise, once for each decision', () => {
-    const machine = machines.pod?.provide({ guards: { moreToDo: () => false } }) as AnyStateMachine;
+    const machine = machineOf('pod').provide({ guards: { moreToDo: () => false } } as never);
     const differences = differencesOf('pod', machine);
     const decisions = record.match(/^\{"kind".*"guard":"moreToDo"/gmu)?.length ?? 0;
     expect(decisions).toBeGreaterThan(0);
@@ -100,13 +99,13 @@ describe('a record of a crashed agent, replayed by other charts', () => {
       recorded: 'Renewing',
       now: undefined,
     });
-    const throwing = machines.eviction?.provide({
+    const throwing = machineOf('eviction').provide({
       guards: {
         isShort: () => {
           throw new Error('a defect');
         },
       },
-    }) as AnyStateMachine;
+    } as never);
     const failures = differencesOf('eviction', throwing);
     expect(failures.length).toBeGreaterThan(0);
     for (const { event, error } of failures) {
@@ -117,7 +116,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
 
   test('tells steps that follow by themselves, where they were not there before, and where they are not any more', () => {
     const beginning = ['states', 'Confirming'];
-    const silent = changed('evictionPlugins', beginning, ({ always: _, ...state }) => state);
+    const silent = changed('evictionPlugins', beginning, (state) => ({ ...state, always: [] }));
     const [missing] = differencesOf('evictionPlugins', silent);
     expect(missing).toMatchObject({ from: 'Confirming', now: undefined });
     const eager = changed('taints', ['states', 'BackingOff'], (state) => ({ ...state, always: 'Settled' }));
@@ -126,8 +125,7 @@ describe('a record of a crashed agent, replayed by other charts', () => {
   });
 
   test('says what it cannot replay, and why', () => {
-    const { pod: _, ...others } = machines;
-    const without = replayed(record, { ...others, pod: undefined } as never);
+    const without = replayed(record, { pod: undefined });
     expect(Object.keys(without.notReplayed)).toEqual(['this version has no such chart']);
     const renamed = record.replaceAll('"Renewing"', '"Writing"');
     expect(Object.keys(replayed(renamed).notReplayed)).toContain('this version has no such state');

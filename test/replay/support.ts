@@ -1,4 +1,5 @@
 /** Records of simulated runs, and what a replay of them finds. */
+import type { AnyStateMachine } from 'xstate';
 import { machines } from '../../src/machines/index.ts';
 import { RecordWriter } from '../../src/policies/record/record-format.ts';
 import { RecordReader } from '../../src/policies/record/record-reader.ts';
@@ -39,13 +40,22 @@ export async function recordOf(
   return records.map((record) => record()).join('');
 }
 
+export function machineOf(chart: string): AnyStateMachine {
+  const machine = machines[chart];
+  if (machine === undefined) throw new Error(`there is no chart ${chart}`);
+  return machine;
+}
+
 export interface Replayed extends Omit<ReplayCounts, 'notReplayed' | 'differences'> {
   readonly differences: readonly Difference[];
   readonly notReplayed: Readonly<Record<string, number>>;
 }
 
-export function replayed(record: string, changed: Partial<typeof machines> = {}): Replayed {
-  const replay = new Replay({ ...machines, ...(changed as typeof machines) });
+export function replayed(
+  record: string,
+  changed: Readonly<Record<string, AnyStateMachine | undefined>> = {},
+): Replayed {
+  const replay = new Replay({ ...machines, ...changed });
   const reader = new RecordReader();
   const differences = record.split('\n').flatMap((line) => {
     const entry = reader.read(line);

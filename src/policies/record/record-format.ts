@@ -2,7 +2,7 @@
  * The format of the flight recorder: lines of JSON, in sessions that stand alone.
  *
  *   {"record":"statelet","version":1,"at":MS,"program":"0.3.0","pid":77,"node":"a"}
-                                  a session begins; numbers of an older one are void
+ *                                  a session begins; numbers of an older one are void
  *   {"at":MS,"session":MS}                                                 later times count from here; when its session began
  *   {"pod":1,"is":{"metadata":…,"spec":…}}                                 what the number of a pod in later lines means
  *   {"actor":1,"id":"web_default UID","state":…,"context":{…}}             what the number of an actor means, and how it was just

@@ -1,5 +1,5 @@
 /** Reads lines of the flight recorder, of this version or another one, also where some are missing or torn. */
-import type { Transition, TransitionKind } from '../../types/transition.ts';
+import type { TransitionKind } from '../../types/transition.ts';
 import type { RecordedSnapshot, RecordEntry } from './record-entry.ts';
 import { FORMAT, FORMAT_VERSION } from './record-format.ts';
 import { restoredData } from './recorded-data.ts';

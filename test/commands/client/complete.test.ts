@@ -27,6 +27,8 @@ function program(): Command {
     .command('top')
     .addArgument(new Argument('[WHAT]').choices(['pods', 'node']))
     .addOption(new Option('--sort-by <FIGURE>').choices(['cpu', 'memory']));
+  const record = root.command('record');
+  common(record.command('export')).argument('<POD>');
   root.command('__complete', { hidden: true });
   return root;
 }
@@ -47,11 +49,14 @@ async function complete(line: string): Promise<string> {
 
 describe('what may be typed', () => {
   test.each([
-    ['', 'exec delete port-forward events top help'],
+    ['', 'exec delete port-forward events top record help'],
     ['e', 'exec events'],
     ['help e', 'exec events'],
     ['nothing ', ''],
     ['top ', 'pods node'],
+    ['record ', 'export help'],
+    ['record export w', 'web-node-a wax-node-a'],
+    ['record export --name', '--namespace'],
     ['top pods ', ''],
     ['top --sort-by ', 'cpu memory'],
     ['top --sort-by=m', 'memory'],

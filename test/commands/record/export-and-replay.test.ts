@@ -66,7 +66,7 @@ test('of a pod and of the node, whole, with nothing of other pods, and never ove
   await exportRecord('node', { rootDir, output: ofNode }, write);
   for (const [path, pod] of [[folder], [output], [ofNode], [folder, 'node']] as const) {
     printed = '';
-    await replayRecord(path ?? '', pod, {}, write);
+    await replayRecord(path, pod, {}, write);
     expect(printed).toMatch(/^\d+ actors?, \d+ transitions: no difference\n$/u);
   }
 });

@@ -27,8 +27,8 @@ const STOP: TransitionKind = {
   actions: [],
 };
 const SNAPSHOT = { value: { Syncing: 'New' }, context: {} };
-/** Nothing is said, and nothing changes. */
-const STEP: ActorStep = { event: { type: 'X' }, before: SNAPSHOT, after: SNAPSHOT };
+/** Of an event of its own, which says nothing and changes nothing. */
+const step = (): ActorStep => ({ event: { type: 'X' }, before: SNAPSHOT, after: SNAPSHOT });
 
 function read(text: string, wants?: WantsActor): RecordEntry[] {
   const reader = new RecordReader(wants);
@@ -43,11 +43,11 @@ function transitions(text: string, wants?: WantsActor): Transition[] {
 function written(): string {
   const writer = new RecordWriter(FACTS);
   writer.begin(1000);
-  writer.add(START, WEB, 1005, STEP);
-  writer.add(STOP, 'db_default uid-2', 1003, STEP);
+  writer.add(START, WEB, 1005, step());
+  writer.add(STOP, 'db_default uid-2', 1003, step());
   const first = writer.take();
-  writer.add(STOP, WEB, 2000, STEP);
-  writer.add({ ...START }, WEB, 2000, STEP);
+  writer.add(STOP, WEB, 2000, step());
+  writer.add({ ...START }, WEB, 2000, step());
   return first.lines + writer.take().lines;
 }
 
@@ -78,12 +78,12 @@ describe('the format of the flight recorder', () => {
   test('takes few bytes for a transition whose names are known, and less than 150 for one alone in its batch', () => {
     const writer = new RecordWriter(FACTS);
     writer.begin(0);
-    for (const kind of [START, STOP]) writer.add(kind, WEB, 0, STEP);
+    for (const kind of [START, STOP]) writer.add(kind, WEB, 0, step());
     writer.take();
     for (let at = 1; at <= 1000; at++)
-      writer.add(at % 2 === 0 ? START : STOP, WEB, 1_700_000_000_000 + at, STEP);
+      writer.add(at % 2 === 0 ? START : STOP, WEB, 1_700_000_000_000 + at, step());
     expect(writer.take().lines.length / 1000).toBeLessThan(15);
-    writer.add(START, WEB, 1_700_000_001_500, STEP);
+    writer.add(START, WEB, 1_700_000_001_500, step());
     expect(writer.take().lines.length).toBeLessThan(150);
   });
 
@@ -137,10 +137,10 @@ describe('the format of the flight recorder', () => {
   test('says how many transitions are missing', () => {
     const writer = new RecordWriter(FACTS);
     writer.begin(1000);
-    writer.add(START, WEB, 1001, STEP);
+    writer.add(START, WEB, 1001, step());
     writer.lose(7);
     writer.begin(2000);
-    writer.add(STOP, WEB, 2001, STEP);
+    writer.add(STOP, WEB, 2001, step());
     expect(read(writer.take().lines)).toEqual([
       { type: 'began', atMs: 2000, ...FACTS },
       { type: 'lost', atMs: 2000, count: 8 },

@@ -178,7 +178,7 @@ describe('what an event says', () => {
     const lines = writer.take().lines.split('\n');
     expect(lines.filter((line) => line.startsWith('['))).toEqual([
       '[0,1,1,{"uid":"u"}]',
-      '[0,1,1]',
+      '[0,1,1,0]',
       '[0,2,1,{"uid":"u"}]',
     ]);
   });
