@@ -3,6 +3,7 @@
  * actors, and bounded. What JSON has no notation for is an object with one field: `{"$pod":7}`, `{"$map":[…]}`, `{"$set":[…]}`,
  * `{"$number":"Infinity"}`.
  */
+import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { hasSecretValues, isCommandField, isSecretField, redactText } from '../pod/secret-fields.ts';
 import { isPod, recordedContainer } from './recorded-pod.ts';
@@ -19,7 +20,7 @@ const NAMES_MAX = 2_000;
 /** Fields that no guard and no assign reads, and that are long: they come again with each pass or renewal. */
 const UNREAD: Readonly<Record<string, ReadonlySet<string>>> = {
   eviction: new Set(
-    ['observations', 'conditionsLastObserved', 'met', 'ranking', 'annotations', 'kill'].concat([
+    ['observations', 'conditionsLastObserved', 'met', 'victim', 'annotations', 'kill'].concat([
       ...['value', 'minReclaim', 'quantity', 'available'],
     ]),
   ),
@@ -27,6 +28,9 @@ const UNREAD: Readonly<Record<string, ReadonlySet<string>>> = {
   lease: new Set(['lease']),
   preemption: new Set(['candidates']),
 };
+/** A list of which no chart reads anything, and `statelet why` who the first ones are: only their names are written. */
+const NAMED_ONLY: Readonly<Record<string, string>> = { eviction: 'candidates' };
+const NAMED_MAX = 10;
 const NONE: ReadonlySet<string> = new Set();
 const NO_FIELDS = '{}';
 
@@ -42,6 +46,7 @@ export class DataWriter {
   readonly #labels = new Map<string, string>();
   #unread: ReadonlySet<string> = NONE;
   #listMax = LIST_MAX;
+  #namedOnly: string | undefined;
   #isCut = false;
 
   /** `numberOf`: by which the record knows the pod. */
@@ -62,6 +67,7 @@ export class DataWriter {
   #nonEmpty(chart: string, value: object, without: string): DataText | undefined {
     this.#unread = UNREAD[chart] ?? NONE;
     this.#listMax = LIST_MAX_OF[chart] ?? LIST_MAX;
+    this.#namedOnly = NAMED_ONLY[chart];
     this.#isCut = false;
     const json = this.#fields(value, 0, without);
     return json === NO_FIELDS ? undefined : { json, isCut: this.#isCut };
@@ -102,7 +108,7 @@ export class DataWriter {
       this.#isCut = true;
       return undefined;
     }
-    if (Array.isArray(value)) return this.#list(value, depth);
+    if (Array.isArray(value)) return name === this.#namedOnly ? names(value) : this.#list(value, depth);
     if (isPod(value)) return `{"$pod":${this.#numberOf(value)}}`;
     if (value instanceof Map)
       return `{"$map":${this.#list(
@@ -134,6 +140,11 @@ export class DataWriter {
     if (this.#labels.size < NAMES_MAX) this.#labels.set(name, label);
     return label;
   }
+}
+
+function names(list: readonly PodReference[]): string {
+  const first = list.slice(0, NAMED_MAX);
+  return JSON.stringify(first.map(({ namespace, name, uid }) => ({ namespace, name, uid })));
 }
 
 /** The reverse. `pods`: by their numbers. */

@@ -168,6 +168,18 @@ describe('what an event says', () => {
     expect(said({ uids }, 'shutdown')).toEqual({ uids });
   });
 
+  test('names the first candidates of an eviction, without their figures', () => {
+    const pods = Array.from({ length: 30 }, (_, index) => ({
+      namespace: 'a',
+      name: `p${index}`,
+      uid: `u${index}`,
+    }));
+    const candidates = pods.map((pod) => ({ ...pod, usage: 7, priority: 0 }));
+    expect(said({ choice: { ranking: { candidates, victim: candidates[0] } } }, 'eviction')).toEqual({
+      choice: { ranking: { candidates: pods.slice(0, 10) } },
+    });
+  });
+
   test('is written once where steps without an event of their own follow', () => {
     const event = { type: KIND.event, uid: 'u' };
     const writer = new RecordWriter({ program: '1', pid: 1, node: 'n' });

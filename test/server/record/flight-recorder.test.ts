@@ -125,8 +125,12 @@ describe('the flight recorder', () => {
       for (let index = 0; index < perRound; index++)
         own.record(KIND, `web-${index % 100}_default u`, clock.now(), STEP);
       const before = written();
-      await clock.advance(100);
-      await waitFor(() => written() !== before, { what: 'the batch to be written' });
+      const isWritten = async () => {
+        // The batch before may still be under way: the next one begins its time when that is written.
+        await clock.advance(100);
+        return written() !== before;
+      };
+      await waitFor(isWritten, { what: 'the batch to be written' });
       biggest = Math.max(biggest, sizeOfAll());
     }
     own.record(KIND, 'last_default u', clock.now(), STEP);
