@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { extractMachinesFromFile } from '@xstate/machine-extractor';
 import { assign, createMachine, fromCallback, setup } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { charts } from '../../src/commands/charts.ts';
@@ -113,6 +114,54 @@ describe('mermaid', () => {
   });
 });
 
+/** A name, or an object with the name as `type`; the parser of Stately wraps it. */
+type Named = string | { readonly type: string; readonly action?: Named };
+type OneOrMore<T> = T | readonly T[] | undefined;
+
+interface DrawnTransition {
+  readonly target?: string;
+  readonly guard?: Named;
+  /** As XState 4 calls it, and with it the parser. */
+  readonly cond?: Named;
+  readonly actions?: OneOrMore<Named>;
+}
+
+interface DrawnNode {
+  readonly initial?: string;
+  readonly type?: string;
+  readonly entry?: OneOrMore<Named>;
+  readonly exit?: OneOrMore<Named>;
+  readonly always?: OneOrMore<DrawnTransition>;
+  readonly on?: Readonly<Record<string, OneOrMore<DrawnTransition | string>>>;
+  readonly states?: Readonly<Record<string, DrawnNode>>;
+}
+
+const listOf = <T>(value: OneOrMore<T>): readonly T[] => (value === undefined ? [] : ([value].flat() as T[]));
+const namesOf = (value: OneOrMore<Named>): string[] => listOf(value).map(nameOf);
+
+function nameOf(named: Named): string {
+  if (typeof named === 'string') return named;
+  return named.action === undefined ? named.type : nameOf(named.action);
+}
+
+/** What an editor draws of a state: how it is entered and left, and where each event leads. */
+function drawnOf(node: DrawnNode): object {
+  const { initial, type, entry, exit, always, on = {}, states = {} } = node;
+  const transition = (one: DrawnTransition | string) => {
+    const { target, guard, cond = guard, actions } = typeof one === 'string' ? { target: one } : one;
+    return { target, guard: cond && nameOf(cond), actions: namesOf(actions) };
+  };
+  return {
+    initial,
+    isParallel: type === 'parallel',
+    entry: namesOf(entry),
+    exit: namesOf(exit),
+    always: listOf(always).map(transition),
+    on: Object.entries(on).map(([event, ways]) => [event, listOf(ways).map(transition)]),
+    states: Object.entries(states).map(([name, inner]) => [name, drawnOf(inner)]),
+  };
+}
+
 async function imported(source: string): Promise<AnyStateMachine> {
   // Inside the project, so that `xstate` is found.
   const folder = await mkdtemp(join(fileURLToPath(new URL('..', import.meta.url)), 'chart-'));
@@ -138,6 +187,14 @@ describe('xstate', () => {
       Object.keys(machine.implementations.actions).sort(),
     );
   });
+
+  test.each(known)(
+    'the source of %s is read by the parser of Stately, with each state and transition',
+    (_, machine) => {
+      const [parsed] = extractMachinesFromFile(toXStateSource(machine))?.machines ?? [];
+      expect(drawnOf(parsed?.toConfig() as DrawnNode)).toEqual(drawnOf(machine.config as DrawnNode));
+    },
+  );
 
   test('is one literal with names only', () => {
     expect(toXStateSource(lamp)).toBe(`import { assign, setup } from 'xstate';

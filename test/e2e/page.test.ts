@@ -170,7 +170,8 @@ describeInBrowser('the page', (browser) => {
     writeFileSync(bootstrap, JSON.stringify(KUBECONFIG));
     const probed = shell('exec sleep 1000', { readinessProbe });
     await put(join(bed.manifestDir, 'web.json'), manifest('web', { containers: [probed] }));
-    const flags = ['--kubeconfig', join(bed.dir, 'kubeconfig.yaml'), '--bootstrap-kubeconfig', bootstrap];
+    const kubeconfig = join(bed.dir, 'kubeconfig.yaml');
+    const flags = ['--kubeconfig', kubeconfig, '--bootstrap-kubeconfig', bootstrap, '--port', 'auto'];
     const daemon = await bed.start(
       ...flags,
       '--eviction-plugins',
