@@ -10,8 +10,8 @@ export default {
   moduleNameMapper: { '^xstate/lib/(.*)$': 'xstate-4/lib/$1' },
   // Node's own type stripping: positions are kept, so that stack traces need no source maps.
   transform: { '\\.ts$': '<rootDir>/scripts/jest-strip-types.cjs' },
-  // CI has two cores. End-to-end tests wait for much of their time: a third worker uses it.
-  maxWorkers: 3,
+  // CI has two cores. End-to-end tests wait for much of their time: two more workers use it.
+  maxWorkers: 4,
   // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.
   testTimeout: 300_000,
 };

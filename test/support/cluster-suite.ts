@@ -74,12 +74,7 @@ export class ClusterBed {
   }
 
   async pod(name: string): Promise<Pod | undefined> {
-    const pods = await this.controlPlane.kubectlJson<{ items: Pod[] }>(
-      'get',
-      'pods',
-      `--field-selector=metadata.name=${name}`,
-    );
-    return pods.items[0];
+    return this.controlPlane.read<Pod>(`${IN_DEFAULT}/pods/${name}`);
   }
 
   /** Resolves with the pod as the API server has it, once it is so. */
@@ -107,7 +102,9 @@ export class ClusterBed {
   }
 
   async node(): Promise<Node> {
-    return this.controlPlane.kubectlJson<Node>('get', 'node', NODE_NAME);
+    const node = await this.controlPlane.read<Node>(`/api/v1/nodes/${NODE_NAME}`);
+    if (node === undefined) throw new Error(`there is no node ${NODE_NAME}`);
+    return node;
   }
 
   async nodeIs(what: string, is: (node: Node) => boolean): Promise<Node> {
@@ -124,22 +121,20 @@ export class ClusterBed {
 
   /** The reasons of the events about the object of that name, oldest first. */
   async eventsOf(name: string): Promise<readonly string[]> {
-    const selector = `--field-selector=involvedObject.name=${name}`;
-    const { items } = await this.controlPlane.kubectlJson<{ items: { reason: string }[] }>(
-      'get',
-      'events',
-      selector,
-    );
+    const path = `${IN_DEFAULT}/events?fieldSelector=involvedObject.name=${name}`;
+    const { items = [] } = (await this.controlPlane.read<{ items: { reason: string }[] }>(path)) ?? {};
     return items.map(({ reason }) => reason);
   }
 
   /** Deletes all pods of the API server. */
   async clear(): Promise<void> {
     await this.controlPlane.kubectl('delete', 'pods', '--all', '--wait=false');
-    const gone = async () =>
-      (await this.controlPlane.kubectlJson<{ items: Pod[] }>('get', 'pods')).items.every(
+    const gone = async () => {
+      const { items = [] } = (await this.controlPlane.read<{ items: Pod[] }>(`${IN_DEFAULT}/pods`)) ?? {};
+      return items.every(
         ({ metadata }) => metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined,
       );
+    };
     await waitFor(gone, { what: 'all pods to be gone', pauseMs: PAUSE_MS });
   }
 
@@ -154,6 +149,7 @@ export class ClusterBed {
 }
 
 /** kubectl is a process of its own each time. */
+const IN_DEFAULT = '/api/v1/namespaces/default';
 const PAUSE_MS = 250;
 
 export function conditionOf(
