@@ -178,6 +178,8 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     const pod = await daemon.inPhase('later', 'Pending');
     expect(containerStatus(pod)?.state?.waiting).toEqual({ reason: 'ContainerCreating' });
     const misfits = await daemon.inPhase('misfits', 'Pending');
+    // A mount takes longer than it takes to see that the others are not what they should be.
+    await waitFor(() => mountsBelow(podDir(misfits)).length > 0, { what: 'the mount of the volume in memory' });
     expect(mountsBelow(podDir(misfits))).toEqual([volumeDir(misfits, 'empty-dir', 'memory')]);
     bed.withdraw('misfits');
     await gone(misfits);
