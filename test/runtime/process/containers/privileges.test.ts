@@ -93,7 +93,9 @@ describe('a container of the embedded runtime', () => {
     const pid = await waitFor(() => / F (\d+)$/m.exec(readFileSync(logFile, 'utf8'))?.[1], {
       what: 'its pid',
     });
-    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).toBe('sleep\u00001000\u0000');
+    // The shell says its pid before it becomes the other program.
+    const isSleep = () => readFileSync(`/proc/${pid}/cmdline`, 'utf8') === 'sleep\u00001000\u0000';
+    await waitFor(isSleep, { what: 'the program of the container under this pid' });
     await runtime.stopContainer(id, 1000);
     expect(await runtime.containerStatus(id)).toMatchObject({ exitCode: 143 });
   });
