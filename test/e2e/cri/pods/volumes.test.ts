@@ -179,7 +179,9 @@ describeOnDaemon('volumes of real containers', ({ bed, daemon }) => {
     expect(containerStatus(pod)?.state?.waiting).toEqual({ reason: 'ContainerCreating' });
     const misfits = await daemon.inPhase('misfits', 'Pending');
     // A mount takes longer than it takes to see that the others are not what they should be.
-    await waitFor(() => mountsBelow(podDir(misfits)).length > 0, { what: 'the mount of the volume in memory' });
+    await waitFor(() => mountsBelow(podDir(misfits)).length > 0, {
+      what: 'the mount of the volume in memory',
+    });
     expect(mountsBelow(podDir(misfits))).toEqual([volumeDir(misfits, 'empty-dir', 'memory')]);
     bed.withdraw('misfits');
     await gone(misfits);
