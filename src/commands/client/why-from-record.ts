@@ -7,6 +7,7 @@ import { recordFolder } from '../../server/record/flight-recorder.ts';
 import { recordedPod, recordEnd } from '../../server/record/recorded-end.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
+import { ofAnotherUser } from '../record/recorded-entries.ts';
 import type { PodName } from './chosen-pod.ts';
 import type { FolderFlags } from './daemon-connection.ts';
 
@@ -41,9 +42,6 @@ async function readRecord(
     return { endMs: await recordEnd(folder), recorded: await recordedPod(folder, pod) };
   } catch (error) {
     if (errnoCode(error) !== 'EACCES') throw error;
-    throw new StateletError(
-      'PermissionDenied',
-      `${folder} belongs to another user: run this command as the user of the daemon`,
-    );
+    throw ofAnotherUser(folder);
   }
 }

@@ -1,5 +1,5 @@
 /** Whose transitions a command wants: those of a pod, or of the node. */
-import { podOfActor } from '../../policies/record/actor-names.ts';
+import { podOfActor, servesPodOf } from '../../policies/record/actor-names.ts';
 import type { WantsActor } from '../../policies/record/record-reader.ts';
 import { type NamespaceFlags, parsePodName } from '../client/chosen-pod.ts';
 
@@ -9,15 +9,11 @@ export interface ChosenActors {
   readonly wants: WantsActor;
 }
 
-/** `node`: those of the node. A static pod is also found without the name of its node. */
+/** `node`: those of the node. */
 export function chosenActors(text: string, flags: NamespaceFlags): ChosenActors {
   if (text === 'node') return { what: 'the node', wants: ofNode };
   const { namespace = 'default', name } = parsePodName(text, flags);
-  const wants: WantsActor = (actor, node) => {
-    const pod = podOfActor(actor);
-    if (pod?.namespace !== namespace) return false;
-    return pod.name === name || pod.name === `${name}-${node.toLowerCase()}`;
-  };
+  const wants: WantsActor = (actor, node) => servesPodOf(podOfActor(actor), { namespace, name }, node);
   return { what: `a pod "${name}" in namespace ${namespace}`, wants };
 }
 

@@ -13,7 +13,7 @@ import { ownVersion } from '../../version.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
 import { chosenActors } from './chosen-actors.ts';
-import { recordedEntries } from './recorded-entries.ts';
+import { nothingRecorded, recordedEntries } from './recorded-entries.ts';
 
 export interface ExportFlags extends FolderFlags, NamespaceFlags {
   readonly output?: string;
@@ -38,10 +38,7 @@ export async function exportRecord(
   for await (const entry of recordedEntries(new RecordFiles(folder, { wants, sinceMs }), folder))
     copy.add(entry);
   const { lines, transitions } = copy.end();
-  if (transitions === 0) {
-    const when = flags.since === undefined ? '' : ' of that time';
-    throw new StateletError('NotFound', `${folder} has nothing${when} about ${what}`);
-  }
+  if (transitions === 0) throw nothingRecorded(folder, what, flags.since);
   const about = copy.podName ?? 'node';
   const path = resolve(flags.output ?? `${about.replace('/', '_')}.record`);
   await writeNew(path, `${lines}${endLine(about, transitions)}`);

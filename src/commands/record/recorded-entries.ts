@@ -18,11 +18,20 @@ export async function* recordedEntries(
         'NotFound',
         `nothing is recorded: there is no ${path}\ngive the --root-dir that the daemon was started with`,
       );
-    if (code === 'EACCES')
-      throw new StateletError(
-        'PermissionDenied',
-        `${path} belongs to another user: run this command as the user of the daemon`,
-      );
+    if (code === 'EACCES') throw ofAnotherUser(path);
     throw error;
   }
+}
+
+export function ofAnotherUser(path: string): StateletError {
+  return new StateletError(
+    'PermissionDenied',
+    `${path} belongs to another user: run this command as the user of the daemon`,
+  );
+}
+
+/** `what`: `the node`, `a pod "web" in namespace default`. `since`: where only what is younger was wanted. */
+export function nothingRecorded(path: string, what: string, since: number | undefined): StateletError {
+  const when = since === undefined ? '' : ' of that time';
+  return new StateletError('NotFound', `${path} has nothing${when} about ${what}`);
 }

@@ -5,12 +5,11 @@ import { recordFolder } from '../../server/record/flight-recorder.ts';
 import { RecordFiles } from '../../server/record/read-record.ts';
 import { sleep } from '../../system/sleep.ts';
 import { systemClock } from '../../system/system-clock.ts';
-import { StateletError } from '../../types/errors.ts';
 import { defaultRootDir, thisHost } from '../../config/config.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
 import { chosenActors } from './chosen-actors.ts';
-import { recordedEntries } from './recorded-entries.ts';
+import { nothingRecorded, recordedEntries } from './recorded-entries.ts';
 import { TimelineText } from './timeline-text.ts';
 
 export interface TimelineFlags extends FolderFlags, NamespaceFlags {
@@ -55,7 +54,7 @@ export async function timeline(
     await sleep(systemClock, POLL_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
   }
-  if (isEmpty) throw nothingOf(what, path, flags);
+  if (isEmpty) throw nothingRecorded(path, what, flags.since);
 }
 
 function textOf(text: TimelineText): (entry: RecordEntry) => string {
@@ -69,9 +68,4 @@ function jsonLine(entry: RecordEntry): string {
       : entry;
   const at = 'atMs' in facts ? { time: new Date(facts.atMs).toISOString() } : {};
   return `${JSON.stringify({ type, ...at, ...facts })}\n`;
-}
-
-function nothingOf(what: string, path: string, { since }: TimelineFlags): StateletError {
-  const when = since === undefined ? '' : ' of that time';
-  return new StateletError('NotFound', `${path} has nothing${when} about ${what}`);
 }

@@ -1,5 +1,7 @@
 /** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
 
+import { withoutStop } from './sentence.ts';
+
 /** Where a pod comes from: a manifest as a static pod, a manifest as an ordinary one, or the API server. */
 export type PodOrigin = 'static' | 'local' | 'api';
 
@@ -62,6 +64,18 @@ export interface Choice {
   readonly order: readonly string[];
 }
 
+/** In the answer as `-o json` prints it. */
+export interface WhyEnd {
+  readonly cause: EndCause;
+  /** RFC 3339: when it was told to end, and since when none of its containers runs. */
+  readonly toldAt?: string;
+  readonly endedAt?: string;
+  /** As the status of the pod and events have them. */
+  readonly reason?: string;
+  readonly message?: string;
+  readonly choice?: Choice;
+}
+
 export interface EndFacts {
   readonly cause: EndCause;
   readonly reason?: string;
@@ -80,7 +94,27 @@ export function causeText({ cause, reason = '', message = '', choice }: EndFacts
     return `preempted for ${preemptor}${missing === '' ? '' : `, which lacked ${missing}`}`;
   }
   if (reason === '') return TEXTS[cause];
-  return `${reason}${message === '' ? '' : `: ${message.replace(/[.\s]+$/u, '')}`}`;
+  return `${reason}${message === '' ? '' : `: ${withoutStop(message)}`}`;
+}
+
+/** In Unix milliseconds. */
+interface EndTimes {
+  readonly toldMs?: number | undefined;
+  readonly endedMs?: number | undefined;
+}
+
+export function shownEnd(
+  { cause, reason = '', message = '', choice }: EndFacts,
+  { toldMs, endedMs }: EndTimes,
+): WhyEnd {
+  return {
+    cause,
+    ...(toldMs !== undefined && { toldAt: new Date(toldMs).toISOString() }),
+    ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
+    ...(reason !== '' && { reason }),
+    ...(message !== '' && { message }),
+    ...(choice && { choice }),
+  };
 }
 
 /** A sentence without its full stop; undefined where no choice was made, or its figures are not known. */

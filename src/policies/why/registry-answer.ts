@@ -1,4 +1,5 @@
 /** What a registry answered, from the runtime's message about a pull that failed. */
+import { withoutStop } from './sentence.ts';
 
 const STATUS =
   /(?:status code(?: \[[^\]]*\])?|unexpected status(?: code)?(?: from \w+ request to \S+)?): (?<code>\d{3})(?: (?<words>[A-Z][\w' -]*))?/u;
@@ -7,7 +8,7 @@ const NOT_REACHED = /: dial tcp(?: \S+)?: (?<why>.+)$/u;
 
 /** `registry.example answered 403 (Forbidden)`; undefined for a message of another form. `image`: the reference that was pulled. */
 export function registryAnswer(message: string, image: string): string | undefined {
-  const text = message.replace(/[.\s]+$/u, '');
+  const text = withoutStop(message);
   const host = HOST.exec(text)?.groups?.host ?? hostOf(image);
   const { code, words = '' } = STATUS.exec(text)?.groups ?? {};
   if (code !== undefined) return `${host} answered ${code}${words === '' ? '' : ` (${words})`}`;

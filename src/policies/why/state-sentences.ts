@@ -191,6 +191,11 @@ export function stateSentence(chart: string, state: string): string | undefined 
   return CHARTS[chart]?.[state];
 }
 
+/** Of a state of a pod's chart, also where another version has that state and this one does not. */
+export function podSentence(state: string): string {
+  return stateSentence('pod', state) ?? `is in state ${state}`;
+}
+
 /** The states of a chart that have a sentence. */
 export function statesWithSentence(chart: string): readonly string[] {
   return Object.keys(CHARTS[chart] ?? {});

@@ -1,10 +1,19 @@
 /** What is still known of a pod that is not here any more: from the flight recorder, and from the events that are kept. */
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import { causeOfReason, causeText, type Choice, choiceText, type EndFacts, returnText } from './end-cause.ts';
+import {
+  causeOfReason,
+  causeText,
+  type Choice,
+  choiceText,
+  type EndFacts,
+  returnText,
+  shownEnd,
+} from './end-cause.ts';
 import type { RecordedEnd, RecordedLife } from './recorded-life.ts';
-import { stateSentence } from './state-sentences.ts';
+import { withoutStop } from './sentence.ts';
+import { podSentence } from './state-sentences.ts';
 import { atApiTime, atTime } from './times.ts';
-import type { Why, WhyEnd } from './why-pod.ts';
+import type { Why } from './why-pod.ts';
 
 export interface RecordedPod {
   readonly life: RecordedLife;
@@ -53,7 +62,7 @@ function fromRecord(facts: GoneFacts, recorded: RecordedPod): Why {
     subject: `${life.namespace}/${life.name}`,
     state: isGone ? 'Gone' : life.state,
     since: new Date(life.sinceMs).toISOString(),
-    ...(end && { end: shownEnd(end) }),
+    ...(end && { end: shownEnd(end, end) }),
     sentences: sentences.map((text) => `${text}.`),
   };
 }
@@ -94,24 +103,12 @@ function returns({ origin }: RecordedLife, { cause }: ToldEnd, isGone: boolean):
 /** The agent was killed, or the record has lost the end. */
 function unendedSentences(life: RecordedLife, isGone: boolean, nowMs: number): readonly string[] {
   const subject = `${life.namespace}/${life.name}`;
-  const sentence = stateSentence('pod', life.state) ?? `is in state ${life.state}`;
-  const last = `the last that is recorded of it, at ${atTime(life.sinceMs, nowMs)}: it ${sentence}`;
+  const last = `the last that is recorded of it, at ${atTime(life.sinceMs, nowMs)}: it ${podSentence(life.state)}`;
   if (isGone) return [`${subject} is not on this node any more; ${last}`, 'Its end is not recorded'];
   return [
     `${subject} had not been told to end; ${last}`,
     'Its containers may still run: the next agent goes on with them',
   ];
-}
-
-function shownEnd({ cause, toldMs, endedMs, reason, message, choice }: ToldEnd): WhyEnd {
-  return {
-    cause,
-    toldAt: new Date(toldMs).toISOString(),
-    ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
-    ...(reason !== '' && { reason }),
-    ...(message !== '' && { message }),
-    ...(choice && { choice }),
-  };
 }
 
 function fromEvents({ namespace, name, events, nowMs }: GoneFacts): Why | undefined {
@@ -120,7 +117,7 @@ function fromEvents({ namespace, name, events, nowMs }: GoneFacts): Why | undefi
   const cause = events.findLast(({ reason = '' }) => CAUSES.some((one) => reason.startsWith(one)));
   const told = [...new Set([...(cause ? [cause] : []), last])].map(
     ({ reason = '', message = '', lastTimestamp }) =>
-      `${reason} at ${atApiTime(lastTimestamp, nowMs)}: ${message.replace(/[.\s]+$/u, '')}`,
+      `${reason} at ${atApiTime(lastTimestamp, nowMs)}: ${withoutStop(message)}`,
   );
   return {
     subject: `${namespace}/${name}`,

@@ -10,12 +10,14 @@ import {
   causeText,
   type Choice,
   choiceText,
-  type EndCause,
   type EndFacts,
   type PodOrigin,
   returnText,
+  shownEnd,
+  type WhyEnd,
 } from './end-cause.ts';
-import { stateSentence } from './state-sentences.ts';
+import { withoutStop } from './sentence.ts';
+import { podSentence } from './state-sentences.ts';
 import { atTime } from './times.ts';
 
 export interface PodWhyFacts {
@@ -55,17 +57,6 @@ export interface Why {
   readonly sentences: readonly string[];
 }
 
-export interface WhyEnd {
-  readonly cause: EndCause;
-  /** RFC 3339: when it was told to end, and since when none of its containers runs. */
-  readonly toldAt?: string;
-  readonly endedAt?: string;
-  /** As the status of the pod and events have them. */
-  readonly reason?: string;
-  readonly message?: string;
-  readonly choice?: Choice;
-}
-
 export function whyPod(facts: PodWhyFacts): Why {
   const { pod, state, sinceMs, nextTryMs, nowMs } = facts;
   const { namespace, name } = pod.metadata;
@@ -94,16 +85,14 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
   const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
   if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), counted(facts)];
   const isStarting = facts.status === undefined || facts.status.phase === 'Pending';
-  return [said(facts, isStarting ? sentence(state) : 'runs as its spec says'), counted(facts)];
+  return [said(facts, isStarting ? podSentence(state) : 'runs as its spec says'), counted(facts)];
 }
 
 function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
   return `${metadata.namespace}/${metadata.name} ${withoutStop(text)}`;
 }
 
-const withoutStop = (text: string): string => text.replace(/[.\s]+$/u, '');
 const decapitalised = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
-const sentence = (state: string): string => stateSentence('pod', state) ?? `is in state ${state}`;
 
 /** `2 of 3 containers run, 1 is ready`. */
 function counted({ pod, status }: PodWhyFacts): string {
@@ -121,7 +110,7 @@ function counted({ pod, status }: PodWhyFacts): string {
 function endingSentences(facts: PodWhyFacts): readonly string[] {
   const { state, gracePeriodSeconds, sinceMs, nowMs } = facts;
   const end = endOf(facts);
-  const first = said(facts, `${sentence(state)}${end === undefined ? '' : `; ${causeText(end)}`}`);
+  const first = said(facts, `${podSentence(state)}${end === undefined ? '' : `; ${causeText(end)}`}`);
   if (gracePeriodSeconds === undefined) return [first, ...chosen(facts), counted(facts)];
   const until =
     sinceMs === undefined || state !== 'Terminating.Stopping'
@@ -134,7 +123,7 @@ function endedSentences(facts: PodWhyFacts): readonly string[] {
   const { state, sinceMs, nowMs, status, pod, isUnwanted } = facts;
   const endedMs = facts.endedMs ?? sinceMs;
   const when = endedMs === undefined ? '' : ` at ${atTime(endedMs, nowMs)}`;
-  const open = state === 'Terminated.Finished' ? undefined : sentence(state);
+  const open = state === 'Terminated.Finished' ? undefined : podSentence(state);
   const phase = status?.phase === undefined ? '' : `, phase ${status.phase}`;
   const end = endOf(facts);
   const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);
@@ -167,17 +156,7 @@ function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
   const { state, endedMs } = facts;
   const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
   const end = isEnd ? endOf(facts) : undefined;
-  if (end === undefined) return {};
-  const { cause, reason = '', message = '', choice } = end;
-  return {
-    end: {
-      cause,
-      ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
-      ...(reason !== '' && { reason }),
-      ...(message !== '' && { message }),
-      ...(choice && { choice }),
-    },
-  };
+  return end === undefined ? {} : { end: shownEnd(end, { endedMs }) };
 }
 
 function originOf(pod: Pod): PodOrigin {

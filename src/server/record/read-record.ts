@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { type RecordEntry, RecordReader, type WantsActor } from '../../policies/record/record-reader.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { segmentNames } from './segment-ring.ts';
+import { WholeLines } from './whole-lines.ts';
 
 const CHUNK_BYTES = 2 ** 20;
-const LINE_BREAK = 10;
-const NOTHING = Buffer.alloc(0);
 
 export interface RecordFilter {
   /** Transitions of other actors are left out. */
@@ -20,11 +19,9 @@ export class RecordFiles {
   readonly #path: string;
   readonly #reader: RecordReader;
   readonly #sinceMs: number;
-  /** The file that is being read, and how far it has been. */
+  /** The file that is being read, and its lines behind those that have been. */
   #file = '';
-  #offset = 0;
-  /** The beginning of a line whose end is not written yet. */
-  #rest: Buffer = NOTHING;
+  #lines = new WholeLines(CHUNK_BYTES);
 
   /** `path`: of a folder, or of one file. */
   constructor(path: string, { wants, sinceMs = 0 }: RecordFilter = {}) {
@@ -39,8 +36,7 @@ export class RecordFiles {
     for (const file of files.slice(Math.max(0, files.indexOf(this.#file)))) {
       if (file !== this.#file) {
         this.#file = file;
-        this.#offset = 0;
-        this.#rest = NOTHING;
+        this.#lines = new WholeLines(CHUNK_BYTES);
       }
       yield* this.#readFile(file);
     }
@@ -57,24 +53,14 @@ export class RecordFiles {
     if (file === undefined) return;
     try {
       if ((await file.stat()).mtimeMs < this.#sinceMs) return;
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-      for (;;) {
-        const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, this.#offset);
-        if (bytesRead === 0) return;
-        this.#offset += bytesRead;
-        yield* this.#lines(Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]));
+      for await (const text of this.#lines.read(file)) {
+        for (const line of text.split('\n')) {
+          const entry = this.#reader.read(line);
+          if (entry !== undefined) yield entry;
+        }
       }
     } finally {
       await file.close();
-    }
-  }
-
-  *#lines(bytes: Buffer): Generator<RecordEntry, undefined> {
-    const end = bytes.lastIndexOf(LINE_BREAK) + 1;
-    this.#rest = bytes.subarray(end);
-    for (const line of bytes.toString('utf8', 0, end).split('\n')) {
-      const entry = this.#reader.read(line);
-      if (entry !== undefined) yield entry;
     }
   }
 }

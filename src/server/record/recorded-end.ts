@@ -1,7 +1,7 @@
 /** What the flight recorder has of the end of a pod. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podOfActor } from '../../policies/record/actor-names.ts';
+import { podOfActor, servesPodOf } from '../../policies/record/actor-names.ts';
 import { choiceQuestion, recordedChoice } from '../../policies/why/recorded-choice.ts';
 import { recordedLife } from '../../policies/why/recorded-life.ts';
 import type { RecordedPod } from '../../policies/why/why-gone.ts';
@@ -13,20 +13,16 @@ import { segmentNames } from './segment-ring.ts';
 const OWN_MAX = 2_000;
 const OTHERS_MAX = 1_000;
 
-/**
- * Undefined where nothing is recorded of a pod of that name. `isShort`: a static pod is also found without the name of its node.
- * Rejects with the system's error where the record cannot be read.
- */
+/** Undefined where nothing is recorded of a pod of that name. Rejects with the system's error where the record cannot be read. */
 export async function recordedPod(
   folder: string,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  named: { readonly namespace: string; readonly name: string },
 ): Promise<RecordedPod | undefined> {
   const own = await recordedHistory(folder, {
     limit: OWN_MAX,
     wants: (actor, node) => {
       const pod = podOfActor(actor);
-      if (pod?.part !== '' || pod.namespace !== namespace) return false;
-      return pod.name === name || pod.name === `${name}-${node.toLowerCase()}`;
+      return servesPodOf(pod, named, node) && pod.part === '';
     },
   });
   const life = recordedLife(own);

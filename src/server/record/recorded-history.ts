@@ -6,6 +6,7 @@ import { RecordReader, type WantsActor } from '../../policies/record/record-read
 import { ifThere } from '../../system/system-errors.ts';
 import type { Transition } from '../../types/transition.ts';
 import { segmentNames } from './segment-ring.ts';
+import { WholeLines } from './whole-lines.ts';
 
 export interface HistoryOptions {
   /** Transitions of other actors are left out. */
@@ -22,7 +23,6 @@ export interface HistoryOptions {
 
 /** So much is read at a time: it takes the event loop some milliseconds. */
 const CHUNK_BYTES = 2 ** 16;
-const LINE_BREAK = 10;
 /** The beginnings of lines that tell whether a file has anything about an actor. */
 const NAMES_ACTOR = '{"actor":';
 const NAMES_NODE = '{"record":';
@@ -90,18 +90,10 @@ async function newestOf(
   return found;
 }
 
-/** Whole lines, some thousand at a time. Between them others have their turn. A last line that has no end is left out. */
+/** Some thousand at a time. Between them others have their turn. A last line that has no end is left out. */
 async function* linesOf(file: FileHandle): AsyncGenerator<string, undefined> {
-  let rest: Buffer = Buffer.alloc(0);
-  for (let offset = 0; ;) {
-    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, offset);
-    if (bytesRead === 0) return;
-    offset += bytesRead;
-    const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-    const end = bytes.lastIndexOf(LINE_BREAK) + 1;
-    rest = bytes.subarray(end);
-    yield bytes.toString('utf8', 0, end);
+  for await (const text of new WholeLines(CHUNK_BYTES).read(file)) {
+    yield text;
     await nextTurn();
   }
 }
