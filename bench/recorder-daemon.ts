@@ -1,7 +1,8 @@
 /**
  * What the flight recorder and an open page cost a real daemon: the CPU time that it takes for the life of a pod on the embedded runtime,
- * which starts a process for it and ends it. Three daemons in turns: one without a record, one with it, and one with it and an open
- * page. `npm run bench:recorder-daemon -- [--pods 10] [--rounds 10]`.
+ * which starts a process for it and ends it. Three daemons do the same at the same time, so that what else the machine does counts for
+ * all: one without a record, one with it, and one with it and an open page. They are started anew several times, since code is not
+ * compiled the same each time. `npm run bench:recorder-daemon -- [--pods 10] [--rounds 15] [--generations 3]`.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,9 +14,18 @@ import { readPage } from './support/page-reader.ts';
 import { pause } from './support/steady-lives.ts';
 
 const { values } = parseArgs({
-  options: { pods: { type: 'string', default: '10' }, rounds: { type: 'string', default: '10' } },
+  options: {
+    pods: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '15' },
+    generations: { type: 'string', default: '3' },
+  },
 });
-const [pods, rounds] = [Number(values.pods), Number(values.rounds)];
+const [pods, rounds, generations] = [values.pods, values.rounds, values.generations].map(Number) as [
+  number,
+  number,
+  number,
+];
+const WARM_UP_ROUNDS = 3;
 const POLL_MS = 50;
 /** Until what follows an end is done. */
 const SETTLE_MS = 500;
@@ -70,33 +80,43 @@ class Bed {
   }
 }
 
-const beds = {
-  without: new Bed('without', ['--flight-recorder-size', '0']),
-  recorder: new Bed('recorder', []),
-  both: new Bed('both', []),
-};
-type Name = keyof typeof beds;
-const names = Object.keys(beds) as Name[];
+const FLAGS = { without: ['--flight-recorder-size', '0'], recorder: [], both: [] };
+type Name = keyof typeof FLAGS;
+const names = Object.keys(FLAGS) as Name[];
 const costs: Record<Name, number[]> = { without: [], recorder: [], both: [] };
-for (const { daemon } of Object.values(beds)) await daemon.ready();
-await beds.both.openPage();
-for (let index = -1; index < rounds; index++) {
-  for (const name of index % 2 === 0 ? names : names.toReversed()) {
-    const cost = await beds[name].lives();
-    if (index >= 0) costs[name].push(cost);
+
+async function generation(index: number): Promise<void> {
+  const beds = names.map((name) => [name, new Bed(`${name}-${index}`, FLAGS[name])] as const);
+  for (const [name, bed] of beds) {
+    await bed.daemon.ready();
+    if (name === 'both') await bed.openPage();
   }
+  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+    const measured = await Promise.all(beds.map(([, bed]) => bed.lives()));
+    if (round >= 0) for (const [at, cost] of measured.entries()) costs[names[at] ?? 'both'].push(cost);
+  }
+  for (const [, { daemon }] of beds) await daemon.end();
 }
-const base = median(costs.without);
+
+for (let index = 0; index < generations; index++) await generation(index);
 process.stdout.write(
-  `CPU time of the daemon for a life, ${pods} pods at a time, ${rounds} rounds; medians\n`,
+  `CPU time of the daemon for a life, ${pods} pods at a time, ${generations} times ${rounds} rounds; means\n`,
 );
 for (const name of names) {
-  const own = median(costs[name]);
-  const pairs = median(costs[name].map((cost, index) => cost / (costs.without[index] ?? NaN) - 1));
+  const shares = costs[name].map((cost, index) => cost / (costs.without[index] ?? NaN) - 1);
   process.stdout.write(
-    `  ${name.padEnd(8)} ${own.toFixed(1)} ms: ${((own / base - 1) * 100).toFixed(1)} % more, of the pairs of rounds ${(pairs * 100).toFixed(1)} %; least ${Math.min(...costs[name]).toFixed(1)} ms\n`,
+    `  ${name.padEnd(8)} ${mean(costs[name]).toFixed(2)} ms: ${((mean(costs[name]) / mean(costs.without) - 1) * 100).toFixed(1)} % more; of the rounds ${(mean(shares) * 100).toFixed(1)} % (error of the mean ${(errorOfMean(shares) * 100).toFixed(1)}), median ${(median(shares) * 100).toFixed(1)} %\n`,
   );
 }
-for (const { daemon } of Object.values(beds)) await daemon.end();
 rmSync(folder, { recursive: true });
 process.exit(0);
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
+
+function errorOfMean(numbers: readonly number[]): number {
+  const middle = mean(numbers);
+  const squares = numbers.map((one) => (one - middle) ** 2);
+  return Math.sqrt(mean(squares) / (numbers.length - 1));
+}

@@ -1,7 +1,7 @@
 /** An agent as the node of a cluster: the kubelet, or the daemon, with the same settings. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { makeFolders, NODE_NAME, writeConfig } from '../../scripts/compare/agent.ts';
 import { BIN } from '../../test/support/built.ts';
 import { cpuSeconds, rssMiB } from './measures.ts';
@@ -46,17 +46,14 @@ export class ClusterAgentProcess {
     const node = ['--hostname-override', NODE_NAME, '--kubeconfig', kubeconfig, '--node-ip', nodeIP];
     this.#logFile = join(dir, 'log');
     const log = openSync(this.#logFile, 'a');
-    const stdio = ['ignore', log, log] as const;
-    this.#child =
-      kubelet === undefined
-        ? spawn(
-            process.execPath,
-            [BIN, 'run', '--healthz-port', '0', '--address', nodeIP, ...flags, ...node],
-            {
-              stdio: [...stdio],
-            },
-          )
-        : spawn(kubelet, [...flags, ...node], { stdio: [...stdio] });
+    const ownFlags = ['run', '--healthz-port', '0', '--address', nodeIP];
+    const [program, first] = kubelet === undefined ? [BIN, ownFlags] : [kubelet, []];
+    // Statelet runs on the Node that this bench runs on.
+    const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+    this.#child = spawn(program, [...first, ...flags, ...node], {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, PATH: path },
+    });
     closeSync(log);
   }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
@@ -57,6 +57,16 @@ describe('bin/statelet.js', () => {
         /^statelet: its packages are not installed: run "npm ci" \(.*a-package-that-is-not-there.*\)\n$/,
       ),
     });
+  });
+
+  test('gives V8 one thread beside that of the program: a node agent has other use for the cores', () => {
+    dist("console.log(process.execArgv.join(' '))");
+    const PATH = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+    const { stdout, stderr } = spawnSync(join(folder, 'bin', 'statelet.js'), {
+      encoding: 'utf8',
+      env: { PATH },
+    });
+    expect([stdout, stderr]).toEqual(['--v8-pool-size=1\n', '']);
   });
 
   test('hides no other error', () => {

@@ -54,7 +54,7 @@ function startArguments(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
     readonly scripts: { readonly start: string };
   };
-  return [...scripts.start.split(' ').slice(2), '--hostname-override', 'node1'];
+  return [...scripts.start.split(' ').slice(1), '--hostname-override', 'node1'];
 }
 
 function shownLines(lines: readonly string[]): readonly string[] {
