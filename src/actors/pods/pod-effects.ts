@@ -12,7 +12,7 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
-import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { isLocalPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
@@ -146,16 +146,12 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   return { type: 'CLEANUP_DONE' };
 }
 
-/**
- * The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. Of a pod of the API server
- * its status there has the time.
- */
+/** The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. */
 async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
   const { node, statusManager, clock } = deps;
+  const { uid } = pod.metadata;
   if (knowsStart(deps, pod)) return;
-  const now = rfc3339(clock.now());
-  const startTime = isManifestPod(pod) ? await node.startTime(pod.metadata.uid, now) : now;
-  statusManager.recallStart(pod, startTime);
+  statusManager.recallStart(pod, await node.startTime(uid, rfc3339(clock.now())));
 }
 
 /** Whether an earlier status of the pod, or that of the API server, has its start time. */
@@ -179,8 +175,7 @@ async function prepare(
   const { uid } = pod.metadata;
   try {
     // The disk may have been full when the start was to be recorded.
-    if (isManifestPod(pod))
-      await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
+    await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
     await node.prepare(pod, signal);
     return undefined;
   } catch (error) {

@@ -1,11 +1,10 @@
 /** When pods first started on this node. Kept on disk, so that a pod's age and deadline outlive the agent. */
-import { mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { draftOf, replaceFile } from '../../system/replace-file.ts';
-import { ifThere } from '../../system/system-errors.ts';
+import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
@@ -29,7 +28,7 @@ export class StartTimes {
   async of(uid: string, now: string): Promise<string> {
     let known = this.#known.get(uid);
     if (known === undefined) {
-      const recorded = await this.#read(uid);
+      const recorded = (await this.#isNew(uid)) ? undefined : await this.#read(uid);
       known = { startTime: recorded ?? now, saved: recorded !== undefined };
       this.#known.set(uid, known);
     }
@@ -41,24 +40,33 @@ export class StartTimes {
   async remove(uid: string): Promise<void> {
     this.#known.delete(uid);
     if (!(await this.#isRecorded(uid))) return;
-    const { podDir, record, unfinished } = this.#paths(uid);
-    await Promise.all([rm(record, { force: true }), rm(unfinished, { force: true })]);
+    const { podDir, record } = this.#paths(uid);
+    await rm(record, { force: true });
     await removeIfEmpty(podDir);
   }
 
-  /** UIDs of the pods that have a record, complete or not, or an empty folder: an agent that was killed had not begun the record. */
+  /** UIDs of the pods that have a record, or an empty folder: an agent that was killed had not begun the record. */
   async podsOnDisk(): Promise<readonly string[]> {
     const folders = ((await ifThere(readdir(this.#podsDir))) ?? []).filter((name) => !isLogFolder(name));
     const recorded = await Promise.all(folders.map((uid) => this.#isRecorded(uid)));
     return folders.filter((_, index) => recorded[index]);
   }
 
+  /** Makes the folder of the pod. One that was not there has no record: with a pod's start each call counts. */
+  async #isNew(uid: string): Promise<boolean> {
+    try {
+      await mkdir(this.#paths(uid).podDir, { mode: PRIVATE_FOLDER_MODE });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async #isRecorded(uid: string): Promise<boolean> {
     try {
-      const { podDir, record, unfinished } = this.#paths(uid);
+      const { podDir, record } = this.#paths(uid);
       const files = await readdir(podDir);
-      const own = [record, unfinished].map((file) => basename(file));
-      return files.length === 0 || files.some((file) => own.includes(file));
+      return files.length === 0 || files.includes(basename(record));
     } catch {
       return false;
     }
@@ -85,11 +93,17 @@ export class StartTimes {
     }
   }
 
+  /** Not by way of a draft: a record that the death of the machine has cut off cannot be read, and counts as none. */
   async #write({ podDir, record }: RecordPaths, startTime: string): Promise<void> {
-    await mkdir(podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const write = () => writeFile(record, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
     try {
-      await replaceFile(record, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
+      await write().catch(async (error: unknown) => {
+        if (errnoCode(error) !== 'ENOENT') throw error;
+        await mkdir(podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+        await write();
+      });
     } catch (error) {
+      await rm(record, { force: true }).catch(() => undefined);
       await removeIfEmpty(podDir);
       throw error;
     }
@@ -98,7 +112,7 @@ export class StartTimes {
   /** Throws for a UID that cannot be the name of a folder. */
   #paths(uid: string): RecordPaths {
     const { podDir, startTimeFile: record } = podPaths(this.#podsDir, uid);
-    return { podDir, record, unfinished: draftOf(record) };
+    return { podDir, record };
   }
 
   /** Warns once for all pods: a disk that refuses one record refuses all of them. */
@@ -118,7 +132,6 @@ function isLogFolder(name: string): boolean {
 interface RecordPaths {
   readonly podDir: string;
   readonly record: string;
-  readonly unfinished: string;
 }
 
 /** Other files in the folder stay, and the folder with them. */

@@ -80,12 +80,12 @@ test.each(['', 'yesterday', '2030-01-01'])(
 test('an unfinished record of a killed agent is replaced, or removed with the pod', async () => {
   for (const uid of ['u-1', 'u-2']) {
     mkdirSync(join(podsDir, uid));
-    writeFileSync(join(podsDir, uid, 'start-time.tmp'), '2030-0');
+    writeFileSync(record(uid), '2030-0');
   }
   const starts = agent();
   expect([...(await starts.podsOnDisk())].sort()).toEqual(['u-1', 'u-2']);
-  await starts.of('u-1', FIRST);
-  expect(readdirSync(join(podsDir, 'u-1'))).toEqual(['start-time']);
+  expect(await starts.of('u-1', FIRST)).toBe(FIRST);
+  expect(readFileSync(record('u-1'), 'utf8')).toBe(`${FIRST}\n`);
   await starts.remove('u-2');
   expect(readdirSync(podsDir)).toEqual(['u-1']);
 });
@@ -115,7 +115,7 @@ test('a record that cannot be written does not delay its pod, leads to one warni
   writeFileSync(join(podsDir, 'u-2'), 'in the way');
   expect(await starts.of('u-1', FIRST)).toBe(FIRST);
   expect(await starts.of('u-2', FIRST)).toBe(FIRST);
-  expect(warnings).toEqual([expect.stringMatching(/^Cannot record when pods started.*EEXIST/)]);
+  expect(warnings).toEqual([expect.stringMatching(/^Cannot record when pods started.*ENOTDIR/)]);
   rmSync(join(podsDir, 'u-1'));
   expect(await starts.of('u-1', LATER)).toBe(FIRST);
   expect(await agent().of('u-1', LATER)).toBe(FIRST);
