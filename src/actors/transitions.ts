@@ -58,7 +58,7 @@ export class TransitionFeed {
   /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
   subscribe(listener: TransitionListener): () => void {
     this.#listeners.add(listener);
-    this.#end ??= tapEvents(this.#root.system, (event) => this.#hear(event));
+    this.#end ??= tapEvents(this.#root.system, this.#hear);
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -68,7 +68,7 @@ export class TransitionFeed {
     };
   }
 
-  #hear(event: TappedEvent): void {
+  readonly #hear = (event: TappedEvent): void => {
     if (event.type === '@xstate.microstep') {
       if (event._transitions.length > 0) this.#step(event);
     } else if (event.type === '@xstate.snapshot') {
@@ -76,7 +76,7 @@ export class TransitionFeed {
     } else if (event.type === '@xstate.event' && event.sourceRef !== undefined) {
       if (event.event.type.startsWith(ERROR_OF_CHILD)) this.#fail(event.sourceRef, event.event);
     }
-  }
+  };
 
   #step({ actorRef, event, snapshot, _transitions: transitions }: Microstep): void {
     const after = snapshot as unknown as SeenSnapshot;

@@ -12,6 +12,9 @@ export interface PageListener {
   readonly transition?: (transition: Transition) => void;
 }
 
+/** More than there are pods on any node. */
+const UIDS_MAX = 10_000;
+
 export interface PageWatchOptions {
   readonly feed: NodeTransitions;
   readonly statusManager: Pick<StatusManager, 'news'>;
@@ -21,6 +24,8 @@ export interface PageWatchOptions {
 export class PageWatch {
   readonly #options: PageWatchOptions;
   readonly #listeners = new Set<PageListener>();
+  /** By the ids of actors: listeners look up the same text again and again, which is hashed once. */
+  readonly #uids = new Map<string, string>();
   #end: (() => void) | undefined;
 
   constructor(options: PageWatchOptions) {
@@ -44,8 +49,8 @@ export class PageWatch {
     const statuses = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
     const ends = [
       feed.subscribe((kind, actor, atMs, { event }) => {
-        if (kind.chart === 'pod') this.#podChanged(uidOfActor(actor));
-        if (isForgotten(event)) this.#podChanged(uidOfActor(event.actor.id));
+        if (kind.chart === 'pod') this.#podChanged(this.#uidOf(actor));
+        if (isForgotten(event)) this.#podChanged(this.#uidOf(event.actor.id));
         this.#tell(kind, actor, atMs);
       }),
       watchEvents(({ event: { involvedObject } }) => {
@@ -55,7 +60,17 @@ export class PageWatch {
     return () => {
       statuses.unsubscribe();
       for (const end of ends) end();
+      this.#uids.clear();
     };
+  }
+
+  #uidOf(actor: string): string {
+    const known = this.#uids.get(actor);
+    if (known !== undefined) return known;
+    if (this.#uids.size >= UIDS_MAX) this.#uids.clear();
+    const uid = uidOfActor(actor);
+    this.#uids.set(actor, uid);
+    return uid;
   }
 
   #tell(kind: TransitionKind, actor: string, atMs: number): void {

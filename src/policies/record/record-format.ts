@@ -35,8 +35,8 @@ interface KnownActor {
   readonly number: number;
   /** The state after its latest transition. */
   to: string;
-  /** Of its latest transition. It is not kept alive: it may hold a pod. */
-  event: WeakRef<object> | undefined;
+  /** Of its latest transition, until the lines are taken: it may hold a pod. Steps that follow from it come at once. */
+  event: object | undefined;
 }
 
 /** Writes the lines of one session at a time. Names are written once in a session. */
@@ -44,6 +44,8 @@ export class RecordWriter {
   readonly #facts: SessionFacts;
   readonly #data = new DataWriter((pod) => this.#podNumbers.get(pod) ?? this.#namePod(pod));
   readonly #actors = new Map<string, KnownActor>();
+  /** Those with an event. */
+  readonly #atEvents: KnownActor[] = [];
   /** The contexts that actors had after transitions of this session. */
   #contexts = new WeakSet();
   /** By what they say: equal kinds and pods may be several objects. */
@@ -70,6 +72,7 @@ export class RecordWriter {
   /** Drops what has not been taken. The line break before it ends a line that is torn. */
   begin(atMs: number): void {
     this.lose(this.#count);
+    this.#atEvents.length = 0;
     for (const names of [this.#actors, this.#kinds, this.#pods]) names.clear();
     this.#contexts = new WeakSet();
     this.#kindNumbers = new WeakMap();
@@ -85,10 +88,11 @@ export class RecordWriter {
     const kindNumber = this.#kindNumbers.get(kind) ?? this.#nameKind(kind);
     const actor = this.#actorBefore(kind, id, before);
     // An `always` step has the event of the step before it.
-    const follows = actor.event?.deref() === event;
+    const follows = actor.event === event;
     const data = follows ? FOLLOWS : this.#data.ofEvent(kind.chart, event);
     actor.to = kind.to;
-    if (!follows) actor.event = new WeakRef(event);
+    if (actor.event === undefined) this.#atEvents.push(actor);
+    actor.event = event;
     if (after.context !== before.context && isObject(after.context)) this.#contexts.add(after.context);
     this.#write(actor.number, kindNumber, atMs, data);
   }
@@ -130,6 +134,8 @@ export class RecordWriter {
   /** The lines since the last time, and how many transitions they hold. */
   take(): { readonly lines: string; readonly count: number } {
     const taken = { lines: this.#lines, count: this.#count };
+    for (const actor of this.#atEvents) actor.event = undefined;
+    this.#atEvents.length = 0;
     this.#lines = '';
     this.#count = 0;
     this.#atMs = undefined;
