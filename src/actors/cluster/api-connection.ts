@@ -7,6 +7,7 @@ import {
   connectionMachine,
 } from '../../machines/connection-machine.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
+import { clockProblem } from '../../policies/node-status/clock-difference.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 
@@ -31,6 +32,7 @@ export class ApiConnection implements ConnectionObserver {
   readonly #options: ApiConnectionOptions;
   readonly #actor: ActorRefFrom<typeof connectionMachine>;
   #isStopped = false;
+  #clockDiffers = false;
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -84,6 +86,16 @@ export class ApiConnection implements ConnectionObserver {
 
   failed(problem: string): void {
     this.#send({ type: 'FAILED', problem, now: this.#now });
+  }
+
+  /** Says once that the clocks differ, and once that they agree again. */
+  clockDifference(differenceMs: number): void {
+    const problem = clockProblem(differenceMs);
+    if ((problem !== undefined) === this.#clockDiffers || this.#isStopped) return;
+    this.#clockDiffers = problem !== undefined;
+    const { logger } = this.#options;
+    if (problem !== undefined) logger.warn({}, `API server: ${problem}`);
+    else logger.info({}, 'API server: its clock and that of this machine agree again');
   }
 
   get #now(): number {

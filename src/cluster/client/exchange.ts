@@ -1,4 +1,5 @@
 /** Requests and their answers, with time limits, and with the waits that the server asks for. */
+import { clockDifferenceMs } from '../../policies/node-status/clock-difference.ts';
 import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -138,11 +139,14 @@ export class Exchange {
 
   /** Until the head of the answer has come. */
   async #measured(request: HttpRequest, signal: AbortSignal): Promise<PooledAnswer> {
-    const { pool, measurements } = this.#options;
+    const { pool, measurements, observer, clock } = this.#options;
     const end = measurements?.apiRequest(request.method);
+    const askedMs = clock.now();
     try {
       const answer = await pool.request(request, signal);
       end?.(pool.host, answer.status);
+      const { date } = answer.headers;
+      observer.clockDifference?.(clockDifferenceMs({ askedMs, gotMs: clock.now(), date }));
       return answer;
     } catch (error) {
       end?.(pool.host);

@@ -90,6 +90,8 @@ export interface ConnectionObserver {
   unauthorized(problem: string): void;
   /** There was no answer. */
   failed(problem: string): void;
+  /** Of each answer: by how much the clock of this machine is ahead of the server's, in milliseconds; negative: behind. 0: not seen. */
+  clockDifference?(differenceMs: number): void;
 }
 
 /** What is needed to speak to a server. Secrets: never logged. */

@@ -48,6 +48,17 @@ describe('the connection to the API server', () => {
     ]);
   });
 
+  test('says once that the clocks differ, and once that they agree again', () => {
+    const { connection, lines } = open();
+    for (const difference of [0, 3_600_000, 3_601_000, 0, 0]) connection.clockDifference(difference);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^warn API server: the clock of this machine is 1h ahead of that of the API server/,
+      ),
+      'info API server: its clock and that of this machine agree again',
+    ]);
+  });
+
   test('tells who asks what it waits for, and since when', () => {
     const { connection, at } = open();
     expect(connection.current).toEqual({ state: 'Waiting', since: 0, problem: undefined });

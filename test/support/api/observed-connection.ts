@@ -3,6 +3,7 @@ import type { ConnectionObserver } from '../../../src/cluster/service/api-server
 /** Keeps what a client told of its requests. */
 export class ObservedConnection implements ConnectionObserver {
   readonly heard: string[] = [];
+  readonly clockDifferences: number[] = [];
 
   answered(): void {
     this.heard.push('answered');
@@ -14,5 +15,9 @@ export class ObservedConnection implements ConnectionObserver {
 
   failed(problem: string): void {
     this.heard.push(`failed: ${problem}`);
+  }
+
+  clockDifference(differenceMs: number): void {
+    this.clockDifferences.push(differenceMs);
   }
 }
