@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import type { Container, PersistentVolume, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
+import { mountsBelow } from '../../support/containerd/wipe.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -46,7 +47,8 @@ describeOnCluster(
     });
     afterEach(async () => {
       await cluster.clear();
-      expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain('kubernetes.io~local-volume');
+      const mounts = mountsBelow(cluster.bed.rootDir);
+      expect(mounts.filter((path) => path.includes('kubernetes.io~local-volume'))).toEqual([]);
       expect(readFileSync(join(disk, 'file'), 'utf8')).toBe('kept');
       await kubectl('delete', 'persistentvolumeclaims,persistentvolumes', '--all', '--wait=false');
     });
