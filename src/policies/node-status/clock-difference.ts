@@ -6,6 +6,8 @@ import { shortDuration } from '../formats/duration.ts';
 
 /** What people notice. Answers carry whole seconds, and clocks that nobody keeps are off by some seconds. */
 const SAID_FROM_MS = 60_000;
+/** What `Date` leaves out. */
+const SECOND_MS = 1000;
 
 export interface AnswerTimes {
   /** By the clock of this machine, in Unix milliseconds: when the request was sent, and when the head of its answer came. */
@@ -18,7 +20,7 @@ export interface AnswerTimes {
 /** By how much the clock of this machine is ahead of the server's at least; negative: behind. 0 where none shows. */
 export function clockDifferenceMs({ askedMs, gotMs, date }: AnswerTimes): number {
   const serverMs = typeof date === 'string' ? Date.parse(date) : NaN;
-  if (askedMs > serverMs) return Math.max(0, askedMs - serverMs - 1000);
+  if (askedMs > serverMs + SECOND_MS) return askedMs - serverMs;
   return gotMs < serverMs ? gotMs - serverMs : 0;
 }
 

@@ -8,7 +8,7 @@ test.each([
   ['the second of the answer is that of the server', '12:00:00.200', '12:00:00.900', 0],
   ['the server wrote it late in its second', '12:00:00.900', '12:00:01.100', 0],
   ['the answer was long under way, or this process stood still', '11:59:59', '12:09:00', 0],
-  ['this machine is an hour ahead', '13:00:01', '13:00:02', 3_600_000],
+  ['this machine is an hour ahead', '13:00:00', '13:00:02', 3_600_000],
   ['this machine is an hour behind', '10:59:59', '11:00:00', -3_600_000],
 ])('a difference is what no duration of the request explains: %s', (_, asked, got, expected) => {
   expect(clockDifferenceMs({ askedMs: at(asked), gotMs: at(got), date: SERVER })).toBe(expected);
