@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait-for.ts';
 describeOnCluster('a pod of the API server', (cluster) => {
   afterEach(() => cluster.clear());
 
-  test('becomes ready, shows its addresses, and is gone from the API server once nothing of it is left', async () => {
+  test('becomes ready, shows its addresses, and is gone from the API server once nothing of it runs; then from the runtime', async () => {
     await cluster.create('web', { containers: [cluster.server()] });
     const { status } = await cluster.podIsReady('web');
     const { nodeIp } = cluster.controlPlane;
@@ -20,7 +20,12 @@ describeOnCluster('a pod of the API server', (cluster) => {
     expect(status?.containerStatuses?.[0]).toMatchObject({ ready: true, started: true, restartCount: 0 });
     expect(await cluster.eventsOf('web')).toEqual(expect.arrayContaining(['Created', 'Started']));
     await cluster.controlPlane.kubectl('delete', 'pod', 'web', '--timeout=60s');
-    expect(await cluster.bed.containerd.leftovers()).toEqual([]);
+    const { runtime, containerd } = cluster.bed;
+    const states = [...(await runtime.listContainers()), ...(await runtime.listPodSandbox())].map(
+      ({ state }) => state,
+    );
+    expect(states.filter((state) => state === 'CONTAINER_RUNNING' || state === 'SANDBOX_READY')).toEqual([]);
+    await waitFor(async () => (await containerd.leftovers()).length === 0, { what: 'nothing to be left' });
   });
 
   test('a pod with a grace period is shown as terminating until its containers have ended', async () => {
