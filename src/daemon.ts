@@ -10,7 +10,7 @@ import { closeOwnParts, openOwnParts, type OwnParts, type OwnPartsDeps } from '.
 import { leavePodsRunning } from './open-node.ts';
 import type { ShutdownWatch } from './runtime/shutdown/shutdown-watch.ts';
 import { systemClock } from './system/system-clock.ts';
-import type { LivePod } from './types/served-pod.ts';
+import type { LivePods } from './types/served-pod.ts';
 
 export interface DaemonDeps extends OwnPartsDeps {
   /** Changes how much is logged, in the levels of klog. Without it the log stays as it is. */
@@ -24,8 +24,8 @@ export interface DaemonDeps extends OwnPartsDeps {
 export interface Daemon {
   /** Where `/healthz`, `/pods`, `/stats/summary` and `/eviction` are served, as `host:port`; undefined when they are not. */
   readonly address: string | undefined;
-  /** Resolves with what gives the pods as a person sees them who watches the node. */
-  livePods(): Promise<() => readonly LivePod[]>;
+  /** Resolves with the pods as a person sees them who watches the node. */
+  livePods(): Promise<LivePods>;
   /** Resolves when the agent cannot go on, with the reason. It still has to be stopped. */
   readonly failure: Promise<string>;
   /** Ends the pods first when configured so; resolves when nothing of the agent is left. */
@@ -80,10 +80,9 @@ class RunningDaemon implements Daemon {
   }
 
   /** Loaded only where people watch. */
-  async livePods(): Promise<() => readonly LivePod[]> {
+  async livePods(): Promise<LivePods> {
     const { livePods } = await import('./actors/live-pods.ts');
-    const sources = { agent: this.agent, clock: systemClock, events: () => this.#own.events.list() };
-    return () => livePods(sources);
+    return livePods({ agent: this.agent, clock: systemClock, events: () => this.#own.events.list() });
   }
 
   get failure(): Promise<string> {

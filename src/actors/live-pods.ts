@@ -1,12 +1,25 @@
 /** The pods as `statelet run --live` shows them. */
 import { podSummary } from '../policies/status/pod-table.ts';
 import type { CoreEvent } from '../types/kubernetes.ts';
-import type { LivePod, ServedPod } from '../types/served-pod.ts';
+import type { LivePod, LivePods, ServedPod } from '../types/served-pod.ts';
 import { servedPods } from './pods/served-pods.ts';
 import { whyOfEntry, type WhySources } from './why-facts.ts';
 
+export function livePods(sources: WhySources): LivePods {
+  const { statusManager } = sources.agent;
+  return {
+    list: () => listPods(sources),
+    onStatus: (listener) => {
+      statusManager.news.subscribe(({ uid }) => {
+        const status = statusManager.get(uid);
+        if (status !== undefined) listener(uid, status);
+      });
+    },
+  };
+}
+
 /** A pod that does not just run has with it what it does, as `statelet why` says it. */
-export function livePods(sources: WhySources): readonly LivePod[] {
+function listPods(sources: WhySources): readonly LivePod[] {
   const { supervisor, statusManager } = sources.agent;
   const events = Map.groupBy(sources.events(), ({ involvedObject: { uid = '' } }) => uid);
   return Array.from(servedPods(supervisor.registry, statusManager), (served) => {

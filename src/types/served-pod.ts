@@ -16,3 +16,10 @@ export interface LivePod extends ServedPod {
   /** What it does now, of a pod that does not just run: `waits for the image …; next try at …`. */
   readonly why?: string;
 }
+
+/** The pods of a node, for as long as people watch it. */
+export interface LivePods {
+  list(): readonly LivePod[];
+  /** Calls with each new status of a pod, by its UID: between two lists a pod may end and go. */
+  onStatus(listener: (uid: string, status: PodStatus) => void): void;
+}

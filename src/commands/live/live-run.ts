@@ -3,19 +3,16 @@ import { styleText } from 'node:util';
 import { levelOf, type Logger, textLogger } from '../../server/open-logger.ts';
 import { prettyStream } from '../../server/pretty.ts';
 import { beforeEnd } from '../../system/end-process.ts';
-import type { LivePod } from '../../types/served-pod.ts';
+import type { LivePod, LivePods } from '../../types/served-pod.ts';
 import { liveFrame } from './live-frame.ts';
 import { LiveScreen } from './live-screen.ts';
-
-/** While pods end, looks at them take at most a fifth of the time. */
-const LOOK_SHARE = 5;
 
 export interface LiveRun {
   readonly logger: Logger;
   /** The first lines of the screen. */
   readonly welcome: (text: string) => void;
-  /** `pods` is asked for each frame. */
-  show(pods: () => readonly LivePod[]): void;
+  /** `pods` are listed for each frame. */
+  show(pods: LivePods): void;
   /** The daemon stops, and its pods with it or without it. */
   stopping(endsPods: boolean): void;
   /** An actor has changed. */
@@ -24,14 +21,20 @@ export interface LiveRun {
   close(): void;
 }
 
-/** A pod that is gone stays in the table as it was seen last: it has ended. */
-function withEnded(pods: () => readonly LivePod[]): () => readonly LivePod[] {
+/** A pod that is gone stays in the table with its last status: it has ended. */
+function withEnded(pods: LivePods): () => readonly LivePod[] {
   const seen = new Map<string, LivePod>();
-  return () => {
-    const now = new Map(pods().map((one) => [one.pod.metadata.uid, one]));
+  const list = () => {
+    const now = new Map(pods.list().map((one) => [one.pod.metadata.uid, one]));
     for (const [uid, one] of now) seen.set(uid, one);
     return Array.from(seen, ([uid, one]) => now.get(uid) ?? ended(one));
   };
+  list();
+  pods.onStatus((uid, status) => {
+    const one = seen.get(uid);
+    if (one !== undefined) seen.set(uid, { ...one, status });
+  });
+  return list;
 }
 
 function ended({ pod, status }: LivePod): LivePod {
@@ -43,21 +46,13 @@ function ended({ pod, status }: LivePod): LivePod {
 export function startLiveRun(verbosity: number): LiveRun {
   const hasColours = process.env.NO_COLOR === undefined;
   let welcome: readonly string[] = ['Statelet starts'];
-  let pods: () => readonly LivePod[] = () => [];
+  let pods: LivePods | undefined;
+  let list: () => readonly LivePod[] = () => pods?.list() ?? [];
   let ifEmpty = 'No pods yet.';
-  let isEnding = false;
-  let nextLookAt = 0;
-  /** Between frames pods may end and go. */
-  const look = () => {
-    const began = performance.now();
-    if (began < nextLookAt) return;
-    pods();
-    nextLookAt = began + (performance.now() - began) * LOOK_SHARE;
-  };
   const screen = new LiveScreen({
     terminal: process.stdout,
     hasColours,
-    frame: (log, size) => liveFrame({ welcome, pods: pods(), ifEmpty, log, nowMs: Date.now() }, size),
+    frame: (log, size) => liveFrame({ welcome, pods: list(), ifEmpty, log, nowMs: Date.now() }, size),
   });
   const stopWaiting = beforeEnd(() => screen.close());
   return {
@@ -73,18 +68,14 @@ export function startLiveRun(verbosity: number): LiveRun {
     stopping: (endsPods) => {
       if (endsPods) {
         ifEmpty = 'All pods have ended.';
-        pods = withEnded(pods);
-        isEnding = true;
+        if (pods !== undefined) list = withEnded(pods);
         return;
       }
       // The daemon forgets its pods when it stops, but they go on.
-      const last = pods();
-      pods = () => last;
+      const last = list();
+      list = () => last;
     },
-    changed: () => {
-      if (isEnding) look();
-      screen.changed();
-    },
+    changed: () => screen.changed(),
     close: () => {
       screen.close();
       stopWaiting();
