@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { type ClusterBed, describeOnCluster } from '../../support/cluster-suite.ts';
+import { SERVING } from '../../support/cri-daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const STAY = 'trap "exit 0" TERM; sleep 100000 & wait';
@@ -50,7 +51,13 @@ describeOnCluster('the logs of a pod', { config }, (cluster) => {
   });
 
   test('are those of the instance before with --previous, and there are none before the first', async () => {
-    await cluster.create('again', { containers: [cluster.shell('echo run; sleep 1; exit 1')] });
+    // Only the first instance ends: of those that come after it, the files would go.
+    const script = `echo run; mkdir /once/ended 2>/dev/null && exit 1; ${SERVING}`;
+    const volumeMounts = [{ name: 'once', mountPath: '/once' }];
+    await cluster.create('again', {
+      volumes: [{ name: 'once', emptyDir: {} }],
+      containers: [cluster.shell(script, { volumeMounts })],
+    });
     await cluster.podIs(
       'restarted',
       'again',

@@ -194,7 +194,8 @@ export class ControlPlane {
   async #kubectl(args: readonly string[], input = ''): Promise<string> {
     const env = { PATH: process.env.PATH, HOME: this.dir, KUBECONFIG: this.adminKubeconfig };
     const running = run(program('kubectl'), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
-    running.child.stdin?.end(input);
+    // Most commands read no input, and may end before it is written: the exit code tells what went wrong.
+    running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
   }
 

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { SERVING } from '../../../support/cri-daemon.ts';
 import { NODE_NAME } from '../../../support/daemon.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
@@ -83,7 +84,13 @@ describeOnDaemon('the identity of a pod in the runtime', ({ bed, daemon }) => {
   });
 
   test('the next instance of a container has the next attempt, in its name, its annotation and its log', async () => {
-    bed.apply('again', { containers: [bed.shell('echo "one life"; sleep 0.1; exit 3')] });
+    // Only the first instance ends.
+    const script = `echo "one life"; mkdir /once/ended 2>/dev/null && exit 3; ${SERVING}`;
+    const volumeMounts = [{ name: 'once', mountPath: '/once' }];
+    bed.apply('again', {
+      volumes: [{ name: 'once', emptyDir: {} }],
+      containers: [bed.shell(script, { volumeMounts })],
+    });
     const pod = await daemon.until('again', 'restarted', ({ status }) => {
       const [one] = status?.containerStatuses ?? [];
       return one?.restartCount === 1;
