@@ -31,20 +31,44 @@ export function redact(value: unknown, depth = 0): unknown {
   return redactFields(value, depth + 1);
 }
 
-function redactFields(value: object, depth: number): object {
-  const fields = Object.entries(value).filter(([name]) => !APPLIED.test(name));
-  return Object.fromEntries(
-    fields.map(([name, field]: [string, unknown]) => [name, redactField(name, field, depth)]),
-  );
+/** What the name of a field says of its value. */
+type FieldKind = 'plain' | 'left out' | 'pairs' | 'command' | 'annotations' | 'secret';
+
+/** Names of fields come from few types, but those of a map may come from anywhere. */
+const KINDS_MAX = 5_000;
+const kinds = new Map<string, FieldKind>();
+
+function kindOf(name: string): FieldKind {
+  let kind = kinds.get(name);
+  if (kind !== undefined) return kind;
+  if (APPLIED.test(name)) kind = 'left out';
+  else if (hasSecretValues(name)) kind = 'pairs';
+  else if (isCommandField(name)) kind = 'command';
+  else if (name === 'annotations') kind = 'annotations';
+  else kind = isSecretField(name) ? 'secret' : 'plain';
+  if (kinds.size < KINDS_MAX) kinds.set(name, kind);
+  return kind;
 }
 
-function redactField(name: string, field: unknown, depth: number): unknown {
-  if (hasSecretValues(name)) return Array.isArray(field) ? field.map(redactPair) : REDACTED;
-  if (isCommandField(name) && Array.isArray(field)) return redactCommand(field, depth);
-  if (name === 'annotations' && typeof field === 'object' && field !== null)
+function redactFields(value: object, depth: number): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value) as [string, unknown][]) {
+    const kind = kindOf(name);
+    if (kind === 'left out') continue;
+    const redacted = kind === 'plain' ? redact(field, depth) : redactField(kind, field, depth);
+    if (name === '__proto__') Object.defineProperty(result, name, { value: redacted, enumerable: true });
+    else result[name] = redacted;
+  }
+  return result;
+}
+
+function redactField(kind: FieldKind, field: unknown, depth: number): unknown {
+  if (kind === 'pairs') return Array.isArray(field) ? field.map(redactPair) : REDACTED;
+  if (kind === 'command' && Array.isArray(field)) return redactCommand(field, depth);
+  if (kind === 'annotations' && typeof field === 'object' && field !== null)
     return redactAnnotations(field, depth);
-  const secret = isSecretField(name) && typeof field !== 'boolean' && field != null;
-  return secret ? redactWhole(field) : redact(field, depth);
+  const isSecret = kind === 'secret' && typeof field !== 'boolean' && field != null;
+  return isSecret ? redactWhole(field) : redact(field, depth);
 }
 
 /** Typed clients must still be able to read the result: in objects and lists only the texts are replaced. */
