@@ -1,122 +1,146 @@
 /**
- * What the flight recorder and an open page cost a real daemon: the CPU time that it takes for the life of a pod on the embedded runtime,
- * which starts a process for it and ends it. Three daemons do the same at the same time, so that what else the machine does counts for
- * all: one without a record, one with it, and one with it and an open page. They are started anew several times, since code is not
- * compiled the same each time. `npm run bench:recorder-daemon -- [--pods 10] [--rounds 15] [--generations 3]`.
+ * What the flight recorder and an open page cost a real daemon: their share of the CPU time of its thread while pods live and die on the
+ * embedded runtime, which starts a process for each and ends it. The daemon runs from its sources under V8's profiler, and each sample
+ * counts for the innermost part that is on the stack. So it does not matter how fast the machine is meanwhile, which matters more than
+ * what is measured where daemons with and without them are compared. What is loaded for the page, and the first rounds, do not count.
+ * The share of the whole process is smaller: the collector's and the file system's threads have next to nothing of either.
+ * `npm run bench:recorder-daemon -- [--pods 40] [--rounds 25]`.
  */
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Daemon } from '../test/support/daemon.ts';
-import { fineCpuMs, median } from './support/measures.ts';
+import { fineCpuMs } from './support/measures.ts';
 import { readPage } from './support/page-reader.ts';
 import { pause } from './support/steady-lives.ts';
 
 const { values } = parseArgs({
-  options: {
-    pods: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '15' },
-    generations: { type: 'string', default: '3' },
-  },
+  options: { pods: { type: 'string', default: '40' }, rounds: { type: 'string', default: '25' } },
 });
-const [pods, rounds, generations] = [values.pods, values.rounds, values.generations].map(Number) as [
-  number,
-  number,
-  number,
-];
+const [pods, rounds] = [Number(values.pods), Number(values.rounds)];
 const WARM_UP_ROUNDS = 3;
+const SAMPLE_MICROSECONDS = 250;
 const POLL_MS = 50;
 /** Until what follows an end is done. */
 const SETTLE_MS = 500;
-const PAGE = 'the page of this node';
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const PARTS = {
+  recorder: /\/src\/(?:server|policies)\/record\/|\/src\/actors\/(?:transitions|system-tap)\.ts$/u,
+  page: /\/src\/server\/ui\/|\/src\/actors\/page\/|\/src\/daemon\/(?:daemon|serve)-page\.ts$/u,
+};
 
 const folder = mkdtempSync(join(tmpdir(), 'statelet-bench-'));
-
-class Bed {
-  readonly daemon: Daemon;
-  readonly #manifests: string;
-  readonly #prepared: string;
-  readonly #marks: string;
-  readonly #podsDir: string;
-
-  constructor(name: string, flags: readonly string[]) {
-    const [root, ...folders] = ['root', 'manifests', 'prepared', 'marks'].map((part) =>
-      join(folder, name, part),
-    ) as [string, string, string, string];
-    for (const path of folders) mkdirSync(path, { recursive: true });
-    [this.#manifests, this.#prepared, this.#marks] = folders;
-    this.#podsDir = join(root, 'pods');
-    for (let index = 0; index < pods; index++) {
-      const command = ['sh', '-c', `touch ${this.#marks}/${index}; exec sleep 100000`];
-      const spec = { terminationGracePeriodSeconds: 5, containers: [{ name: 'main', command }] };
-      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${index}` }, spec };
-      writeFileSync(join(this.#prepared, `pod-${index}.json`), JSON.stringify(pod));
-    }
-    const fixed = ['--pod-manifest-path', this.#manifests, '--ui=127.0.0.1:0', '--exit-with-pods'];
-    this.daemon = new Daemon(root, [...fixed, ...flags], {});
-  }
-
-  async openPage(): Promise<void> {
-    const line = await this.daemon.logged(PAGE, ({ msg }) => msg.startsWith(PAGE));
-    await readPage(`${(line as { url?: string }).url ?? ''}ui/overview`);
-  }
-
-  /** The CPU time of the daemon for one life, in ms. */
-  async lives(): Promise<number> {
-    const before = fineCpuMs(this.daemon.pid);
-    this.#move(this.#prepared, this.#manifests);
-    while (readdirSync(this.#marks).length < pods) await pause(POLL_MS);
-    await pause(SETTLE_MS);
-    this.#move(this.#manifests, this.#prepared);
-    while (readdirSync(this.#podsDir).length > 0) await pause(POLL_MS);
-    await pause(SETTLE_MS);
-    for (const mark of readdirSync(this.#marks)) rmSync(join(this.#marks, mark));
-    return (fineCpuMs(this.daemon.pid) - before) / pods;
-  }
-
-  #move(from: string, to: string): void {
-    for (const name of readdirSync(from)) renameSync(join(from, name), join(to, name));
-  }
+const [root, manifests, prepared, marks, profiles] = [
+  'root',
+  'manifests',
+  'prepared',
+  'marks',
+  'profiles',
+].map((name) => join(folder, name)) as [string, string, string, string, string];
+for (const path of [manifests, prepared, marks]) mkdirSync(path);
+for (let index = 0; index < pods; index++) {
+  const command = ['sh', '-c', `touch ${marks}/${index}; exec sleep 100000`];
+  const spec = { terminationGracePeriodSeconds: 5, containers: [{ name: 'main', command }] };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `pod-${index}` }, spec };
+  writeFileSync(join(prepared, `pod-${index}.json`), JSON.stringify(pod));
 }
 
-const FLAGS = { without: ['--flight-recorder-size', '0'], recorder: [], both: [] };
-type Name = keyof typeof FLAGS;
-const names = Object.keys(FLAGS) as Name[];
-const costs: Record<Name, number[]> = { without: [], recorder: [], both: [] };
+const profiler = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLE_MICROSECONDS}`];
+const node = ['--v8-pool-size=1', '--disable-warning=ExperimentalWarning', ...profiler];
+const flags = ['run', '--root-dir', root, '--healthz-port', 'auto', '--exit-with-pods', '--ui=127.0.0.1:0'];
+const began = performance.now();
+const daemon = spawn(process.execPath, [...node, MAIN, ...flags, '--pod-manifest-path', manifests], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const ended = once(daemon, 'exit');
+const url = await new Promise<string>((resolve) => {
+  createInterface({ input: daemon.stdout }).on('line', (line) => {
+    const { url: said } = JSON.parse(line) as { url?: string };
+    if (said !== undefined) resolve(said);
+  });
+});
+await readPage(`${url}ui/overview`);
 
-async function generation(index: number): Promise<void> {
-  const beds = names.map((name) => [name, new Bed(`${name}-${index}`, FLAGS[name])] as const);
-  for (const [name, bed] of beds) {
-    await bed.daemon.ready();
-    if (name === 'both') await bed.openPage();
-  }
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    const measured = await Promise.all(beds.map(([, bed]) => bed.lives()));
-    if (round >= 0) for (const [at, cost] of measured.entries()) costs[names[at] ?? 'both'].push(cost);
-  }
-  for (const [, { daemon }] of beds) await daemon.end();
-}
-
-for (let index = 0; index < generations; index++) await generation(index);
-process.stdout.write(
-  `CPU time of the daemon for a life, ${pods} pods at a time, ${generations} times ${rounds} rounds; means\n`,
-);
-for (const name of names) {
-  const shares = costs[name].map((cost, index) => cost / (costs.without[index] ?? NaN) - 1);
-  process.stdout.write(
-    `  ${name.padEnd(8)} ${mean(costs[name]).toFixed(2)} ms: ${((mean(costs[name]) / mean(costs.without) - 1) * 100).toFixed(1)} % more; of the rounds ${(mean(shares) * 100).toFixed(1)} % (error of the mean ${(errorOfMean(shares) * 100).toFixed(1)}), median ${(median(shares) * 100).toFixed(1)} %\n`,
-  );
-}
+for (let round = 0; round < WARM_UP_ROUNDS; round++) await live();
+const warmUpMs = performance.now() - began;
+const before = fineCpuMs(daemon.pid ?? 0);
+for (let round = 0; round < rounds; round++) await live();
+const lifeMs = (fineCpuMs(daemon.pid ?? 0) - before) / (rounds * pods);
+daemon.kill('SIGTERM');
+await ended;
+report();
 rmSync(folder, { recursive: true });
 process.exit(0);
 
-function mean(numbers: readonly number[]): number {
-  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+async function live(): Promise<void> {
+  move(prepared, manifests);
+  while (readdirSync(marks).length < pods) await pause(POLL_MS);
+  await pause(SETTLE_MS);
+  move(manifests, prepared);
+  while (readdirSync(join(root, 'pods')).length > 0) await pause(POLL_MS);
+  await pause(SETTLE_MS);
+  for (const mark of readdirSync(marks)) rmSync(join(marks, mark));
 }
 
-function errorOfMean(numbers: readonly number[]): number {
-  const middle = mean(numbers);
-  const squares = numbers.map((one) => (one - middle) ** 2);
-  return Math.sqrt(mean(squares) / (numbers.length - 1));
+function move(from: string, to: string): void {
+  for (const name of readdirSync(from)) renameSync(join(from, name), join(to, name));
+}
+
+function report(): void {
+  const [file = ''] = readdirSync(profiles);
+  const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8')) as Profiler.Profile;
+  const { total, ...parts } = samplesOf(profile, warmUpMs);
+  const both = parts.recorder + parts.page;
+  const share = (samples: number) => `${((samples / total) * 100).toFixed(2)} %`;
+  process.stdout.write(
+    [
+      `${rounds} rounds of ${pods} pods; ${total} samples of the daemon's thread; with the profiler a life takes ${lifeMs.toFixed(1)} ms of CPU time`,
+      `  recorder ${share(parts.recorder)}`,
+      `  page     ${share(parts.page)}`,
+      `  both     ${share(both)}, give or take ${((Math.sqrt(both) / total) * 100).toFixed(2)}`,
+      '',
+    ].join('\n'),
+  );
+}
+
+/** Of samples in which the thread worked. */
+function samplesOf(
+  profile: Profiler.Profile,
+  skippedMs: number,
+): Record<keyof typeof PARTS | 'total', number> {
+  const { nodes, samples = [], timeDeltas = [], startTime } = profile;
+  const partOf = new Map<number, keyof typeof PARTS | undefined>();
+  const idle = new Set<number>();
+  // A node comes before its children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    if (callFrame.functionName === '(idle)') idle.add(id);
+    const own = (Object.keys(PARTS) as (keyof typeof PARTS)[]).find((part) =>
+      PARTS[part].test(callFrame.url),
+    );
+    if (own !== undefined) partOf.set(id, own);
+    for (const child of children) partOf.set(child, partOf.get(id));
+  }
+  const counts = { recorder: 0, page: 0, total: 0 };
+  let at = startTime;
+  for (const [index, id] of samples.entries()) {
+    at += timeDeltas[index] ?? 0;
+    if (at - startTime < skippedMs * 1000 || idle.has(id)) continue;
+    counts.total += 1;
+    const part = partOf.get(id);
+    if (part !== undefined) counts[part] += 1;
+  }
+  return counts;
 }

@@ -73,7 +73,9 @@ export class RecentEvents implements EventRecorder, NodeEventRecorder {
 
   /** The oldest first. `after`: only those that happened after that version. */
   list(after = 0): readonly CoreEvent[] {
-    return [...this.#kept.values()].filter(({ version }) => version > after).map(({ event }) => event);
+    const events: CoreEvent[] = [];
+    for (const { version, event } of this.#kept.values()) if (version > after) events.push(event);
+    return events;
   }
 
   /** Hears of each event from now on. Returns the function that ends this. */

@@ -50,9 +50,11 @@ export class PageFacts {
     return this.#sources.events().filter(({ involvedObject }) => involvedObject.uid === uid);
   }
 
-  /** By the UID of the object that they are about. */
-  eventsByUID(): ReadonlyMap<string | undefined, readonly CoreEvent[]> {
-    return Map.groupBy(this.#sources.events(), ({ involvedObject: { uid } }) => uid);
+  /** Those about these pods. */
+  eventsByUID(uids: readonly string[]): ReadonlyMap<string, readonly CoreEvent[]> {
+    const found = new Map<string, CoreEvent[]>(uids.map((uid) => [uid, []]));
+    for (const event of this.#sources.events()) found.get(event.involvedObject.uid ?? '')?.push(event);
+    return found;
   }
 
   #row(entry: PodEntry, why: Why | undefined): PodRow {

@@ -30,7 +30,7 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
     flush: () => {
       const uids = [...changed].slice(0, ROWS_MAX);
       for (const uid of uids) changed.delete(uid);
-      const events = facts.eventsByUID();
+      const events = facts.eventsByUID(uids);
       const rows = uids.map((uid) => facts.row(uid, events.get(uid) ?? []));
       const gone = uids.filter((_, index) => rows[index] === undefined);
       stream.send({ type: 'pods', rows: rows.filter((row) => row !== undefined), gone });
