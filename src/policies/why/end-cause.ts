@@ -70,6 +70,8 @@ export interface WhyEnd {
   /** RFC 3339: when it was told to end, and since when none of its containers runs. */
   readonly toldAt?: string;
   readonly endedAt?: string;
+  /** The final one. */
+  readonly phase?: string;
   /** As the status of the pod and events have them. */
   readonly reason?: string;
   readonly message?: string;
@@ -78,6 +80,7 @@ export interface WhyEnd {
 
 export interface EndFacts {
   readonly cause: EndCause;
+  readonly phase?: string;
   readonly reason?: string;
   readonly message?: string;
   readonly choice?: Choice | undefined;
@@ -104,13 +107,14 @@ interface EndTimes {
 }
 
 export function shownEnd(
-  { cause, reason = '', message = '', choice }: EndFacts,
+  { cause, phase = '', reason = '', message = '', choice }: EndFacts,
   { toldMs, endedMs }: EndTimes,
 ): WhyEnd {
   return {
     cause,
     ...(toldMs !== undefined && { toldAt: new Date(toldMs).toISOString() }),
     ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
+    ...(phase !== '' && { phase }),
     ...(reason !== '' && { reason }),
     ...(message !== '' && { message }),
     ...(choice && { choice }),

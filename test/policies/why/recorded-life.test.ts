@@ -27,6 +27,7 @@ const KILLED: Step = {
 };
 const STOPPED: Step = { event: 'STOP_DONE', from: 'Terminating.Stopping', to: 'Terminated.CleaningUp' };
 const FINISHED: Step = { event: 'CLEANUP_DONE', from: 'Terminated.CleaningUp', to: 'Terminated.Finished' };
+const LATE = { phase: 'Failed', reason: 'DeadlineExceeded', message: 'Pod was active too long' };
 const killFor = (reason: string, message: string): Step => ({
   ...KILLED,
   data: { options: { podStatus: { phase: 'Failed', reason, message } } },
@@ -52,6 +53,11 @@ describe('the last life of a pod in the record', () => {
       'its containers',
       { ...KILLED, event: 'SYNC_DONE', from: 'Syncing.Working', guard: 'hasRunToItsEnd' },
       { cause: 'Completed' },
+    ],
+    [
+      'its deadline',
+      { ...KILLED, event: 'SYNC_DONE', from: 'Syncing.Working', data: { status: LATE } },
+      { cause: 'DeadlineExceeded', ...LATE },
     ],
     [
       'a rejection',
@@ -116,6 +122,39 @@ describe('the last life of a pod in the record', () => {
     );
     expect(life).toMatchObject({ origin: 'local', end: { cause: 'Evicted', endedMs: T + 3000 } });
     expect(recordedLife(of(MANIFEST_UID, restored))).toMatchObject({ end: { cause: 'EndedBefore' } });
+  });
+
+  test('has the final phase of its clean-up, whoever ended it', () => {
+    const cleaned = { ...FINISHED, data: { status: LATE } };
+    const end = (told: Step) => recordedLife(of(UUID, FIRST, SETTLED, told, STOPPED, cleaned))?.end;
+    const { reason, message } = LATE;
+    const byItself = { ...KILLED, event: 'SYNC_DONE', data: { status: { phase: 'Running' } } };
+    expect(end(byItself)).toMatchObject({ cause: 'DeadlineExceeded', phase: 'Failed', reason, message });
+    // The deadline was over while the pod was ending: it is not why.
+    const deletion = podWith({ deletionTimestamp: '2030-01-01T10:28:02Z' });
+    expect(end({ ...KILLED, event: 'SyncPodUpdate', data: deletion })).toMatchObject({
+      ...{ cause: 'DeletedAtServer', phase: 'Failed', reason: '' },
+    });
+    expect(end(killFor('Evicted', 'low'))).toMatchObject({
+      cause: 'Evicted',
+      phase: 'Failed',
+      message: 'low',
+    });
+  });
+
+  test('of a pod that an agent finds ended has the reason that agent knows, where no earlier one saw the end', () => {
+    const restored = { ...FIRST, to: 'Terminated.CleaningUp', guard: 'hadRunToItsEnd' };
+    const cleaned = { ...FINISHED, data: { status: LATE } };
+    expect(recordedLife(of(MANIFEST_UID, restored, cleaned))?.end).toMatchObject({
+      ...{ cause: 'DeadlineExceeded', ...LATE },
+    });
+    const seen = { ...KILLED, event: 'SYNC_DONE', data: { status: { phase: 'Succeeded' } } };
+    const lives = of(MANIFEST_UID, FIRST, SETTLED, seen, STOPPED, restored, cleaned);
+    expect(recordedLife(lives)?.end).toMatchObject({
+      cause: 'Completed',
+      phase: 'Succeeded',
+      toldMs: T + 2000,
+    });
   });
 
   test('has no end while nothing told it to end, and none where nothing is recorded', () => {
