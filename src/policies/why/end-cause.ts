@@ -62,6 +62,8 @@ export interface Choice {
   readonly how: string;
   /** The candidates, `namespace/name`, in the order of the choice. */
   readonly order: readonly string[];
+  /** Candidates that were passed over, in no order, as far as they are recorded. */
+  readonly notChosen?: readonly string[];
 }
 
 /** In the answer as `-o json` prints it. */

@@ -240,6 +240,27 @@ describe('the choice in the record', () => {
     });
   });
 
+  test('names the candidates that were not chosen for a critical pod', () => {
+    const others = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        namespace: 'shop',
+        name: `p${index}`,
+        uid: `u${index}`,
+      }));
+    const chosen = (count: number) => {
+      const data = { decision: { ...decision, candidates: [candidate, ...others(count)] } };
+      return recordedChoice(told(killFor('Preempting', 'x')), [{ ...preempts, data }])?.choice;
+    };
+    expect(chosen(2)).toMatchObject({
+      how: expect.stringMatching(/distance 0\.5\); not chosen: shop\/p0, shop\/p1$/u),
+      order: ['shop/web'],
+      notChosen: ['shop/p0', 'shop/p1'],
+    });
+    // No more than ten are recorded.
+    expect(chosen(9)?.how).toContain('; not chosen, among others: shop/p0, ');
+    expect(chosen(0)).not.toHaveProperty('notChosen');
+  });
+
   test('leaves out figures that the record of another version does not have', () => {
     const data = { decision: { victims: [{ candidate }] } };
     expect(recordedChoice(told(killFor('Preempting', 'x')), [{ ...preempts, data }])?.choice).toEqual({
