@@ -2,6 +2,7 @@
 import type { Transition } from '../../types/transition.ts';
 import { podOfActor } from '../record/actor-names.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
+import { isTerminalPhase } from '../sync/pod-termination.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
 import { memberOf, textAt } from './record-members.ts';
 
@@ -23,7 +24,7 @@ export interface RecordedEnd {
   readonly toldMs: number;
   /** Since when none of its containers runs; undefined while some may. */
   readonly endedMs: number | undefined;
-  /** Of its last status that is recorded; empty where none is. */
+  /** Of its last status that is recorded; empty where none is, or where that is not final: a static pod can end with phase Running. */
   readonly phase: string;
   readonly reason: string;
   readonly message: string;
@@ -81,13 +82,14 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
     .slice(first)
     .map(statusOf)
     .findLast((one) => one !== undefined);
+  const phase = textAt(status, 'phase');
   // Of a pod that was told to end, the status may name a deadline that was over only later.
   const byStatus = BY_ITSELF.has(cause) ? reasonIn(status) : undefined;
   return {
     cause,
     toldMs: told.atMs,
     endedMs: life.find(({ to }) => to.startsWith('Terminated'))?.atMs,
-    phase: textAt(status, 'phase'),
+    phase: isTerminalPhase(phase) ? phase : '',
     ...(ending ?? byStatus ?? { reason: '', message: '' }),
   };
 }

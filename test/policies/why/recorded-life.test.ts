@@ -124,12 +124,14 @@ describe('the last life of a pod in the record', () => {
     expect(recordedLife(of(MANIFEST_UID, restored))).toMatchObject({ end: { cause: 'EndedBefore' } });
   });
 
-  test('has the final phase of its clean-up, whoever ended it', () => {
+  test('has the phase of its clean-up where that is final, whoever ended it', () => {
     const cleaned = { ...FINISHED, data: { status: LATE } };
     const end = (told: Step) => recordedLife(of(UUID, FIRST, SETTLED, told, STOPPED, cleaned))?.end;
     const { reason, message } = LATE;
     const byItself = { ...KILLED, event: 'SYNC_DONE', data: { status: { phase: 'Running' } } };
     expect(end(byItself)).toMatchObject({ cause: 'DeadlineExceeded', phase: 'Failed', reason, message });
+    const running = { ...FINISHED, data: { status: { phase: 'Running' } } };
+    expect(recordedLife(of(MANIFEST_UID, FIRST, KILLED, STOPPED, running))?.end).toMatchObject({ phase: '' });
     // The deadline was over while the pod was ending: it is not why.
     const deletion = podWith({ deletionTimestamp: '2030-01-01T10:28:02Z' });
     expect(end({ ...KILLED, event: 'SyncPodUpdate', data: deletion })).toMatchObject({
