@@ -6,6 +6,7 @@ import {
   type KillPodOptions,
   type PodStatusOverride,
 } from '../policies/sync/pod-termination.ts';
+import type { EndStatus } from '../policies/status/end-status.ts';
 import type { ResyncReason } from '../policies/sync/resync.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
@@ -61,12 +62,20 @@ export type PodEvent =
   | ({ readonly type: 'REJECTED'; readonly lack?: Rejection } & Rejection)
   /** There may be room now. */
   | { readonly type: 'ROOM_FREED' }
-  /** `again`: after the effect the runtime shows that there is more to do, apart from what has just failed. */
-  | { readonly type: 'SYNC_DONE'; readonly terminal: boolean; readonly again: boolean }
+  /**
+   * `again`: after the effect the runtime shows that there is more to do, apart from what has just failed. `status`: of a pod that has run
+   * to its end; the chart decides nothing by it, the flight recorder keeps it.
+   */
+  | {
+      readonly type: 'SYNC_DONE';
+      readonly terminal: boolean;
+      readonly again: boolean;
+      readonly status?: EndStatus;
+    }
   | { readonly type: 'SYNC_FAILED'; readonly reason: ResyncReason; readonly again: boolean }
   | { readonly type: 'STOP_DONE' }
   | { readonly type: 'STOP_FAILED' }
-  | { readonly type: 'CLEANUP_DONE' }
+  | { readonly type: 'CLEANUP_DONE'; readonly status?: EndStatus }
   | { readonly type: 'CLEANUP_FAILED' }
   | { readonly type: 'AT_REST' };
 

@@ -5,7 +5,7 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import type { RecordedSnapshot, RecordedTransition } from '../policies/record/record-entry.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { Transition } from '../types/transition.ts';
+import type { ActorSnapshot, Transition } from '../types/transition.ts';
 import { deedOf, type Difference, isSameDeed, type Obstacle } from './difference.ts';
 import { afterRecorded, snapshotOf, type Step, type Stepper } from './stepped-machine.ts';
 
@@ -29,6 +29,8 @@ export class ReplayedActor {
   /** The latest transition of the record. */
   #latest: Transition | undefined;
   #isCut = false;
+  /** It was put back: its context may not be the one that was recorded. */
+  #isGuessed = false;
   /** The latest event has been told to differ: what follows from it is not told again. */
   #hasDiffered = false;
 
@@ -38,8 +40,21 @@ export class ReplayedActor {
     if (machine === undefined) this.#obstacle = 'this version has no such chart';
   }
 
-  replay({ transition, before, isCut, follows }: RecordedTransition): Outcome {
-    const goesOn = before === undefined && (follows === true || this.#isNext(transition));
+  /** How it was after its latest transition; undefined where that is not known. */
+  snapshot(): RecordedSnapshot | undefined {
+    if (this.#snapshot === undefined) return undefined;
+    const { value: state, context } = this.#snapshot as ActorSnapshot;
+    return { state, context: context as RecordedSnapshot['context'], isCut: this.#isCut || this.#isGuessed };
+  }
+
+  /** Whether it is one more step of the latest event. */
+  goesOn({ transition, before, follows }: RecordedTransition): boolean {
+    return before === undefined && (follows === true || this.#isNext(transition));
+  }
+
+  replay(entry: RecordedTransition): Outcome {
+    const { transition, before, isCut } = entry;
+    const goesOn = this.goesOn(entry);
     const leftOver = goesOn ? [] : this.end();
     if (before) this.#start(before);
     else if (this.#latest !== undefined && this.#latest.to !== transition.from)
@@ -72,6 +87,7 @@ export class ReplayedActor {
   #start({ state, context, isCut }: RecordedSnapshot): void {
     this.#ahead = [];
     this.#isCut = isCut;
+    this.#isGuessed = false;
     if (this.#machine === undefined) return;
     this.#snapshot = snapshotOf(this.#machine, state, context);
     if (this.#snapshot === undefined) this.#obstacle = 'this version has no such state';
@@ -140,6 +156,7 @@ export class ReplayedActor {
   }
 
   #putBack(snapshot: AnyMachineSnapshot, transition: Transition): void {
+    this.#isGuessed = true;
     try {
       this.#snapshot = afterRecorded(snapshot, this.#event, transition);
     } catch {

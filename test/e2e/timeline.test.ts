@@ -79,7 +79,7 @@ test('a pod’s way to its start and to its end, read after kill -9 and by a dae
   const exported = join(bed.rootDir, 'web.record');
   const args = ['export', 'web', '--root-dir', bed.rootDir, '-o', exported];
   expect((await statelet('record', ...args)).stdout).toMatch(
-    /web\.record\n\d+ transitions, without values /u,
+    /web\.record\n\d+ transitions, \d+ of them of charts of the node that name the pod, without values /u,
   );
   expect(readFileSync(exported, 'utf8')).not.toContain(SECRET);
   expect((await statelet('replay', exported, 'web')).stdout).toMatch(

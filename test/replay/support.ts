@@ -9,6 +9,17 @@ import { Replay, type ReplayCounts } from '../../src/replay/replay.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';
 import type { TransitionListener } from '../../src/types/transition.ts';
+import type { SimulatedAgent } from '../support/simulated-agent.ts';
+
+/** What the flight recorder would write of the agent from now on. */
+export function recordOfAgent({ run, clock }: SimulatedAgent): () => string {
+  const writer = new RecordWriter(SESSION);
+  writer.begin(clock.now());
+  run.agent.transitions.subscribe((kind, ...step) => {
+    if (!isRoutine(kind)) writer.add(kind, ...step);
+  });
+  return () => writer.take().lines;
+}
 
 const SESSION = { program: '1.2.3', pid: 77, node: 'node-a' };
 

@@ -12,6 +12,7 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
+import { type EndStatus, endStatus } from '../../policies/status/end-status.ts';
 import { isLocalPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
@@ -81,7 +82,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = await pleg.current(pod.metadata, { signal });
-  if (report(deps, context, before).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+  if (report(deps, context, before).ended) return runToItsEnd(deps, context);
 
   const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
   if (network !== undefined) {
@@ -102,7 +103,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
 
   // The next decision is made from what the runtime says now, not from what it was asked to do.
   const after = await pleg.read(pod.metadata, { signal });
-  if (report(deps, context, after).ended) return { type: 'SYNC_DONE', terminal: true, again: false };
+  if (report(deps, context, after).ended) return runToItsEnd(deps, context);
   const next = decide(deps, pod, after);
   if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
   const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
@@ -143,7 +144,16 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   // From now on the API server may forget the pod.
   if (pod) statusManager.terminate(pod);
   if (pod && isLocalPod(pod)) await deps.endKept();
-  return { type: 'CLEANUP_DONE' };
+  return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
+}
+
+function runToItsEnd(deps: PodEffectsDeps, context: PodContext): PodEvent {
+  return { type: 'SYNC_DONE', terminal: true, again: false, ...endOf(deps, context) };
+}
+
+function endOf({ statusManager }: PodEffectsDeps, { uid }: PodContext): { readonly status?: EndStatus } {
+  const status = statusManager.get(uid);
+  return status === undefined ? {} : { status: endStatus(status) };
 }
 
 /** The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. */

@@ -7,6 +7,8 @@ export interface ChosenActors {
   /** `the node`, `a pod "web" in namespace default`. */
   readonly what: string;
   readonly wants: WantsActor;
+  /** Undefined for the node. */
+  readonly pod?: { readonly namespace: string; readonly name: string };
 }
 
 /** `node`: those of the node. */
@@ -14,9 +16,9 @@ export function chosenActors(text: string, flags: NamespaceFlags): ChosenActors 
   if (text === 'node') return { what: 'the node', wants: ofNode };
   const { namespace = 'default', name } = parsePodName(text, flags);
   const wants: WantsActor = (actor, node) => servesPodOf(podOfActor(actor), { namespace, name }, node);
-  return { what: `a pod "${name}" in namespace ${namespace}`, wants };
+  return { what: `a pod "${name}" in namespace ${namespace}`, wants, pod: { namespace, name } };
 }
 
 /** With those who decide about pods for the whole node. */
-const ofNode: WantsActor = (actor) =>
+export const ofNode: WantsActor = (actor) =>
   /^(?:preemption|pod-kill) /u.test(actor) || podOfActor(actor) === undefined;

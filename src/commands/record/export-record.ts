@@ -2,9 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defaultRootDir, thisHost } from '../../config/config.ts';
-import { podOfActor } from '../../policies/record/actor-names.ts';
-import type { RecordEntry } from '../../policies/record/record-entry.ts';
-import { RecordWriter } from '../../policies/record/record-format.ts';
+import type { WantsActor } from '../../policies/record/record-reader.ts';
 import { recordFolder } from '../../server/record/flight-recorder.ts';
 import { RecordFiles } from '../../server/record/read-record.ts';
 import { errnoCode } from '../../system/system-errors.ts';
@@ -12,7 +10,9 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
-import { chosenActors } from './chosen-actors.ts';
+import { chosenActors, ofNode } from './chosen-actors.ts';
+import { NamingTransitions } from './naming-transitions.ts';
+import { RecordCopy } from './record-copy.ts';
 import { nothingRecorded, recordedEntries } from './recorded-entries.ts';
 
 export interface ExportFlags extends FolderFlags, NamespaceFlags {
@@ -31,62 +31,22 @@ export async function exportRecord(
   write: (text: string) => void,
   now: () => number = Date.now,
 ): Promise<void> {
-  const { what, wants } = chosenActors(pod, flags);
+  const { what, wants, pod: named } = chosenActors(pod, flags);
   const folder = resolve(recordFolder(flags.rootDir ?? defaultRootDir(thisHost())));
   const sinceMs = flags.since === undefined ? 0 : now() - flags.since;
-  const copy = new RecordCopy(sinceMs);
-  for await (const entry of recordedEntries(new RecordFiles(folder, { wants, sinceMs }), folder))
-    copy.add(entry);
-  const { lines, transitions } = copy.end();
+  const copy = new RecordCopy(sinceMs, named && new NamingTransitions(named));
+  const read: WantsActor = (actor, node) => wants(actor, node) || ofNode(actor, node);
+  const files = new RecordFiles(folder, { wants: named === undefined ? wants : read, sinceMs });
+  for await (const entry of recordedEntries(files, folder)) copy.add(entry);
+  const { lines, transitions, ofOthers } = copy.end();
   if (transitions === 0) throw nothingRecorded(folder, what, flags.since);
-  const about = copy.podName ?? 'node';
+  const about = copy.podName ?? (named === undefined ? 'node' : `${named.namespace}/${named.name}`);
   const path = resolve(flags.output ?? `${about.replace('/', '_')}.record`);
   await writeNew(path, `${lines}${endLine(about, transitions)}`);
+  const others = ofOthers === 0 ? '' : `, ${ofOthers} of them of charts of the node that name the pod`;
   write(
-    `${path}\n${transitions} transitions, without values of variables and secrets: look at it before you give it away\n`,
+    `${path}\n${transitions} transitions${others}, without values of variables and secrets: look at it before you give it away\n`,
   );
-}
-
-/** The chosen transitions, session by session, with the names and pods that they need. */
-class RecordCopy {
-  readonly #sinceMs: number;
-  #writer: RecordWriter | undefined;
-  #lines = '';
-  #transitions = 0;
-  #latestMs = 0;
-  podName: string | undefined;
-
-  /** Sessions that end before are left out. */
-  constructor(sinceMs: number) {
-    this.#sinceMs = sinceMs;
-  }
-
-  add(entry: RecordEntry): void {
-    if (entry.type === 'began') {
-      this.#endSession();
-      const { program, pid, node } = entry;
-      this.#writer = new RecordWriter({ program, pid, node });
-      this.#writer.begin(entry.atMs);
-    }
-    if (entry.type === 'lost') this.#writer?.lose(entry.count);
-    if (entry.type !== 'transition') return;
-    this.#writer?.copy(entry);
-    this.#latestMs = entry.transition.atMs;
-    const pod = podOfActor(entry.transition.actor);
-    if (pod?.part === '') this.podName = `${pod.namespace}/${pod.name}`;
-  }
-
-  end(): { readonly lines: string; readonly transitions: number } {
-    this.#endSession();
-    return { lines: this.#lines, transitions: this.#transitions };
-  }
-
-  #endSession(): void {
-    const { lines = '', count = 0 } = this.#writer?.take() ?? {};
-    if (count === 0 || this.#latestMs < this.#sinceMs) return;
-    this.#lines += lines;
-    this.#transitions += count;
-  }
 }
 
 function endLine(about: string, transitions: number): string {

@@ -24,7 +24,7 @@ function addTimeline(root: Command): void {
     .addArgument(
       new Argument(
         '[POD]',
-        'POD, pod/POD or NAMESPACE/POD; without the name of the node, too; default: node',
+        'POD, pod/POD or NAMESPACE/POD; without the name of the node, too; default: node, or all of --file',
       ),
     )
     .addOption(rootDirFlag())

@@ -8,7 +8,7 @@ import { systemClock } from '../../system/system-clock.ts';
 import { defaultRootDir, thisHost } from '../../config/config.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
-import { chosenActors } from './chosen-actors.ts';
+import { type ChosenActors, chosenActors } from './chosen-actors.ts';
 import { nothingRecorded, recordedEntries } from './recorded-entries.ts';
 import { TimelineText } from './timeline-text.ts';
 
@@ -29,15 +29,18 @@ export interface TimelineOptions {
 }
 
 const POLL_MS = 200;
+/** A file that was exported has what was chosen then. */
+const ALL: ChosenActors = { what: 'any actor', wants: () => true };
 
-/** Without a pod, or for `node`: of the node. Rejects with `NotFound` where nothing is recorded of it. */
+/** Without a pod: of the node, or all that a file has; for `node`: of the node. Rejects with `NotFound` where nothing is recorded of it. */
 export async function timeline(
   pod: string | undefined,
   flags: TimelineFlags,
   { write, now = Date.now, signal = new AbortController().signal }: TimelineOptions,
 ): Promise<void> {
   const path = resolve(flags.file ?? recordFolder(flags.rootDir ?? defaultRootDir(thisHost())));
-  const { what, wants } = chosenActors(pod ?? 'node', flags);
+  const { what, wants } =
+    pod === undefined && flags.file !== undefined ? ALL : chosenActors(pod ?? 'node', flags);
   const sinceMs = flags.since === undefined ? 0 : now() - flags.since;
   const files = new RecordFiles(path, { wants, sinceMs: flags.file === undefined ? sinceMs : 0 });
   const shown = flags.output === 'json' ? jsonLine : textOf(new TimelineText());

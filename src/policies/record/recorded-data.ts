@@ -26,11 +26,10 @@ const UNREAD: Readonly<Record<string, ReadonlySet<string>>> = {
   ),
   evictionPlugins: new Set(['candidates', 'decided', 'ended']),
   lease: new Set(['lease']),
-  preemption: new Set(['candidates']),
 };
 /** A list of which no chart reads anything, and `statelet why` who the first ones are: only their names are written. */
-const NAMED_ONLY: Readonly<Record<string, string>> = { eviction: 'candidates' };
-const NAMED_MAX = 10;
+const NAMED_ONLY: Readonly<Record<string, string>> = { eviction: 'candidates', preemption: 'candidates' };
+export const NAMED_MAX = 10;
 const NONE: ReadonlySet<string> = new Set();
 const NO_FIELDS = '{}';
 

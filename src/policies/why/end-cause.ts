@@ -62,6 +62,8 @@ export interface Choice {
   readonly how: string;
   /** The candidates, `namespace/name`, in the order of the choice. */
   readonly order: readonly string[];
+  /** Candidates that were passed over, in no order, as far as they are recorded. */
+  readonly notChosen?: readonly string[];
 }
 
 /** In the answer as `-o json` prints it. */
@@ -70,6 +72,8 @@ export interface WhyEnd {
   /** RFC 3339: when it was told to end, and since when none of its containers runs. */
   readonly toldAt?: string;
   readonly endedAt?: string;
+  /** The final one. */
+  readonly phase?: string;
   /** As the status of the pod and events have them. */
   readonly reason?: string;
   readonly message?: string;
@@ -78,6 +82,7 @@ export interface WhyEnd {
 
 export interface EndFacts {
   readonly cause: EndCause;
+  readonly phase?: string;
   readonly reason?: string;
   readonly message?: string;
   readonly choice?: Choice | undefined;
@@ -104,13 +109,14 @@ interface EndTimes {
 }
 
 export function shownEnd(
-  { cause, reason = '', message = '', choice }: EndFacts,
+  { cause, phase = '', reason = '', message = '', choice }: EndFacts,
   { toldMs, endedMs }: EndTimes,
 ): WhyEnd {
   return {
     cause,
     ...(toldMs !== undefined && { toldAt: new Date(toldMs).toISOString() }),
     ...(endedMs !== undefined && { endedAt: new Date(endedMs).toISOString() }),
+    ...(phase !== '' && { phase }),
     ...(reason !== '' && { reason }),
     ...(message !== '' && { message }),
     ...(choice && { choice }),

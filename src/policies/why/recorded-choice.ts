@@ -3,6 +3,7 @@ import type { Transition } from '../../types/transition.ts';
 import { describeMissing, describeVictims } from '../preemption/preemption-message.ts';
 import type { PreemptionDecision } from '../preemption/victims.ts';
 import { podOfActor } from '../record/actor-names.ts';
+import { NAMED_MAX } from '../record/recorded-data.ts';
 import type { Choice, EndCause } from './end-cause.ts';
 import { listAt, memberOf, textAt } from './record-members.ts';
 import type { RecordedLife } from './recorded-life.ts';
@@ -66,6 +67,9 @@ function preemptionChoice(
   const victims = listAt(decision, 'victims').map((victim) => memberOf(victim, 'candidate'));
   if (!victims.some((candidate) => textAt(candidate, 'uid') === uid)) return undefined;
   const preemptor = podOfActor(actor);
+  const order = victims.map(nameOf);
+  const candidates = listAt(decision, 'candidates').map(nameOf);
+  const notChosen = candidates.filter((name) => !order.includes(name));
   return {
     cause: 'Preempted',
     choice: {
@@ -73,12 +77,21 @@ function preemptionChoice(
       ...(isWhole(decision)
         ? {
             missing: describeMissing(decision),
-            how: `missing ${describeMissing(decision)}; in this order: ${describeVictims(decision.victims)}`,
+            how:
+              `missing ${describeMissing(decision)}; in this order: ${describeVictims(decision.victims)}` +
+              notChosenText(notChosen, candidates.length >= NAMED_MAX),
           }
         : { how: '' }),
-      order: victims.map(nameOf),
+      order,
+      ...(notChosen.length > 0 && { notChosen }),
     },
   };
+}
+
+/** `mayBeMore`: only the first candidates are recorded. */
+function notChosenText(names: readonly string[], mayBeMore: boolean): string {
+  if (names.length === 0) return '';
+  return `; not chosen${mayBeMore ? ', among others' : ''}: ${names.join(', ')}`;
 }
 
 /** Whether the record has the figures: another version may have others. */

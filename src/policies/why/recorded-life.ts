@@ -2,6 +2,7 @@
 import type { Transition } from '../../types/transition.ts';
 import { podOfActor } from '../record/actor-names.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
+import { isTerminalPhase } from '../sync/pod-termination.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
 import { memberOf, textAt } from './record-members.ts';
 
@@ -23,6 +24,8 @@ export interface RecordedEnd {
   readonly toldMs: number;
   /** Since when none of its containers runs; undefined while some may. */
   readonly endedMs: number | undefined;
+  /** Of its last status that is recorded; empty where none is, or where that is not final: a static pod can end with phase Running. */
+  readonly phase: string;
   readonly reason: string;
   readonly message: string;
 }
@@ -42,9 +45,13 @@ export function recordedLife(transitions: readonly Transition[]): RecordedLife |
   const ends = lives.map(endOf);
   const own = ends.at(-1);
   const end = own?.cause === 'EndedBefore' ? (ends.findLast(isFirstHand) ?? own) : own;
+  const cause = end && (causeOfReason(end.reason) ?? end.cause);
   const since = newest.findLast(({ from, to }) => from !== to) ?? last;
   const origin = lives.map(originOf).findLast((one) => one !== undefined) ?? originByUID(uid);
-  return { namespace, name, uid, origin, state: last.to, sinceMs: since.atMs, end };
+  return {
+    ...{ namespace, name, uid, origin, state: last.to, sinceMs: since.atMs },
+    end: end && cause && { ...end, cause },
+  };
 }
 
 const isFirstHand = (end: RecordedEnd | undefined): boolean =>
@@ -68,15 +75,30 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   const kill = life
     .slice(first)
     .findLast((one) => one.actions.includes('recordTermination') && reasonOf(one));
-  const { reason = '', message = '' } = (kill && reasonOf(kill)) ?? {};
   const hasData = life.some(({ data }) => data !== undefined);
+  const ending = kill && reasonOf(kill);
+  const cause = causeOfReason(ending?.reason ?? '') ?? causeOf(told, hasData);
+  const status = life
+    .slice(first)
+    .map(statusOf)
+    .findLast((one) => one !== undefined);
+  const phase = textAt(status, 'phase');
+  // Of a pod that was told to end, the status may name a deadline that was over only later.
+  const byStatus = BY_ITSELF.has(cause) ? reasonIn(status) : undefined;
   return {
-    cause: causeOfReason(reason) ?? causeOf(told, hasData),
+    cause,
     toldMs: told.atMs,
     endedMs: life.find(({ to }) => to.startsWith('Terminated'))?.atMs,
-    reason,
-    message,
+    phase: isTerminalPhase(phase) ? phase : '',
+    ...(ending ?? byStatus ?? { reason: '', message: '' }),
   };
+}
+
+/** Nobody told such a pod to end: why it has ended is in its status alone. */
+const BY_ITSELF: ReadonlySet<EndCause> = new Set(['Completed', 'EndedBefore']);
+
+function statusOf({ event, data }: Transition): unknown {
+  return event === 'SYNC_DONE' || event === 'CLEANUP_DONE' ? memberOf(data, 'status') : undefined;
 }
 
 function endsIt({ from, to }: Transition): boolean {
@@ -90,7 +112,10 @@ interface Told {
 }
 
 function reasonOf({ event, data }: Transition): Told | undefined {
-  const said = event === 'REJECTED' ? data : memberOf(memberOf(data, 'options'), 'podStatus');
+  return reasonIn(event === 'REJECTED' ? data : memberOf(memberOf(data, 'options'), 'podStatus'));
+}
+
+function reasonIn(said: unknown): Told | undefined {
   const reason = textAt(said, 'reason');
   return reason === '' ? undefined : { reason, message: textAt(said, 'message') };
 }

@@ -84,7 +84,7 @@ function endSentences(life: RecordedLife, end: ToldEnd, isGone: boolean, nowMs: 
   const first =
     end.endedMs === undefined
       ? `${subject} was told to end at ${atTime(end.toldMs, nowMs)}: ${causeText(end)}`
-      : `${subject} ended at ${atTime(end.endedMs, nowMs)}: ${causeText(end)}`;
+      : `${subject} ended at ${atTime(end.endedMs, nowMs)}${phaseText(end)}: ${causeText(end)}`;
   const open = `It had not ended when the record ends: some of its containers may run, and the next agent ends them`;
   return [
     first,
@@ -92,6 +92,11 @@ function endSentences(life: RecordedLife, end: ToldEnd, isGone: boolean, nowMs: 
     ...(end.endedMs === undefined && !isGone ? [open] : []),
     returns(life, end, isGone),
   ];
+}
+
+/** As long as containers may run, the phase can still change. */
+function phaseText({ phase }: RecordedEnd): string {
+  return phase === '' ? '' : `, phase ${phase}`;
 }
 
 function returns({ origin }: RecordedLife, { cause }: ToldEnd, isGone: boolean): string {

@@ -2,7 +2,7 @@
 import type { Rejection } from '../admission/rejection.ts';
 import type { StartDelay } from '../admission/start-delay.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
-import type { PodStatusOverride } from '../sync/pod-termination.ts';
+import { isTerminalPhase, type PodStatusOverride } from '../sync/pod-termination.ts';
 import type { CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
 import {
@@ -141,8 +141,7 @@ function chosen({ choice }: PodWhyFacts): readonly string[] {
 function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyFacts): EndFacts | undefined {
   const told = rejection ?? override ?? { reason: status?.reason, message: status?.message };
   const { reason = '', message = '' } = told;
-  const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  const byItself = hasEnded ? 'Completed' : undefined;
+  const byItself = isTerminalPhase(status?.phase) ? 'Completed' : undefined;
   if (reason !== '') {
     const cause = rejection ? 'Rejected' : (causeOfReason(reason) ?? byItself ?? 'Killed');
     return { cause, reason, message, choice };
@@ -153,10 +152,11 @@ function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyF
 }
 
 function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
-  const { state, endedMs } = facts;
+  const { state, status, endedMs } = facts;
   const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
   const end = isEnd ? endOf(facts) : undefined;
-  return end === undefined ? {} : { end: shownEnd(end, { endedMs }) };
+  const phase = isTerminalPhase(status?.phase) ? status?.phase : undefined;
+  return end === undefined ? {} : { end: shownEnd({ ...end, ...(phase && { phase }) }, { endedMs }) };
 }
 
 function originOf(pod: Pod): PodOrigin {

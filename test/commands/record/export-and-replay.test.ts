@@ -28,16 +28,18 @@ async function simulated(): Promise<{ readonly folder: string; readonly record: 
   return { folder, record };
 }
 
+const actorsOf = (record: string) =>
+  Array.from(record.matchAll(/^\{"actor":\d+,"id":"([^"]+)"/gmu), ([, id = '']) => id);
+
 function busiestPod(record: string): { readonly namespace: string; readonly name: string } {
-  const ids = Array.from(record.matchAll(/^\{"actor":\d+,"id":"([^"]+)"/gmu), ([, id = '']) =>
-    podOfActor(id),
-  );
-  const pod = ids.find((one) => one?.part === '');
+  const pod = actorsOf(record)
+    .map(podOfActor)
+    .find((one) => one?.part === '');
   if (pod === undefined) throw new Error('the record has no pod');
   return pod;
 }
 
-test('of a pod and of the node, whole, with nothing of other pods, and never over another file', async () => {
+test('of a pod and of the node, whole, with no actor of other pods, and never over another file', async () => {
   const { folder, record } = await simulated();
   const { namespace, name } = busiestPod(record);
   const output = join(rootDir, 'web.record');
@@ -45,8 +47,8 @@ test('of a pod and of the node, whole, with nothing of other pods, and never ove
   expect(lines()[0]).toBe(output);
   const text = readFileSync(output, 'utf8');
   expect(statSync(output).mode & 0o777).toBe(0o600);
-  for (const [, id = ''] of text.matchAll(/^\{"actor":\d+,"id":"([^"]+)"/gmu))
-    expect(podOfActor(id)).toMatchObject({ namespace, name });
+  for (const id of actorsOf(text).filter((one) => !one.startsWith('preemption ')))
+    expect(podOfActor(id) ?? { namespace, name }).toMatchObject({ namespace, name });
   expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toMatchObject({ export: `${namespace}/${name}` });
   await expect(exportRecord(name, { rootDir, namespace, output }, write)).rejects.toMatchObject({
     kind: 'AlreadyExists',
@@ -55,6 +57,11 @@ test('of a pod and of the node, whole, with nothing of other pods, and never ove
   expect(readFileSync(output, 'utf8')).toBe(text);
 
   // The same transitions as in the whole record, with their data.
+  // The supervisor's are in the file, and shown with the pod's where no pod is named.
+  printed = '';
+  await timeline(undefined, { file: output }, { write });
+  expect(printed).toMatch(/ supervisor +CONFIG\.ADD /u);
+  expect(printed).toMatch(/ pod +SyncPodCreate /u);
   const timelineOf = async (flags: { rootDir?: string; file?: string }) => {
     printed = '';
     await timeline(`${namespace}/${name}`, { ...flags, output: 'json' }, { write });

@@ -225,9 +225,12 @@ function same(received: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(received, expected)) expect(received).toEqual(expected);
 }
 
-/** The compared part of an event: the type of an event from a source or a kill, and everything of other events. */
+/** The compared part of an event: the type of an event from a source or a kill, and of other events everything that the machine reads. */
 function essence(event: PodEvent): object {
-  return event.type.startsWith('SyncPod') ? { type: event.type } : event;
+  if (event.type.startsWith('SyncPod')) return { type: event.type };
+  if (!('status' in event)) return event;
+  const { status, ...read } = event;
+  return status === undefined ? event : read;
 }
 
 /** The compared part of a state. */

@@ -168,7 +168,7 @@ describe('what an event says', () => {
     expect(said({ uids }, 'shutdown')).toEqual({ uids });
   });
 
-  test('names the first candidates of an eviction, without their figures', () => {
+  test('names the first candidates of an eviction and of a preemption, without their figures', () => {
     const pods = Array.from({ length: 30 }, (_, index) => ({
       namespace: 'a',
       name: `p${index}`,
@@ -177,6 +177,10 @@ describe('what an event says', () => {
     const candidates = pods.map((pod) => ({ ...pod, usage: 7, priority: 0 }));
     expect(said({ choice: { ranking: { candidates, victim: candidates[0] } } }, 'eviction')).toEqual({
       choice: { ranking: { candidates: pods.slice(0, 10) } },
+    });
+    const victims = [{ candidate: candidates[0], distance: 1 }];
+    expect(said({ decision: { candidates, victims } }, 'preemption')).toEqual({
+      decision: { candidates: pods.slice(0, 10), victims },
     });
   });
 

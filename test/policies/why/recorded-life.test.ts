@@ -27,6 +27,7 @@ const KILLED: Step = {
 };
 const STOPPED: Step = { event: 'STOP_DONE', from: 'Terminating.Stopping', to: 'Terminated.CleaningUp' };
 const FINISHED: Step = { event: 'CLEANUP_DONE', from: 'Terminated.CleaningUp', to: 'Terminated.Finished' };
+const LATE = { phase: 'Failed', reason: 'DeadlineExceeded', message: 'Pod was active too long' };
 const killFor = (reason: string, message: string): Step => ({
   ...KILLED,
   data: { options: { podStatus: { phase: 'Failed', reason, message } } },
@@ -52,6 +53,11 @@ describe('the last life of a pod in the record', () => {
       'its containers',
       { ...KILLED, event: 'SYNC_DONE', from: 'Syncing.Working', guard: 'hasRunToItsEnd' },
       { cause: 'Completed' },
+    ],
+    [
+      'its deadline',
+      { ...KILLED, event: 'SYNC_DONE', from: 'Syncing.Working', data: { status: LATE } },
+      { cause: 'DeadlineExceeded', ...LATE },
     ],
     [
       'a rejection',
@@ -116,6 +122,41 @@ describe('the last life of a pod in the record', () => {
     );
     expect(life).toMatchObject({ origin: 'local', end: { cause: 'Evicted', endedMs: T + 3000 } });
     expect(recordedLife(of(MANIFEST_UID, restored))).toMatchObject({ end: { cause: 'EndedBefore' } });
+  });
+
+  test('has the phase of its clean-up where that is final, whoever ended it', () => {
+    const cleaned = { ...FINISHED, data: { status: LATE } };
+    const end = (told: Step) => recordedLife(of(UUID, FIRST, SETTLED, told, STOPPED, cleaned))?.end;
+    const { reason, message } = LATE;
+    const byItself = { ...KILLED, event: 'SYNC_DONE', data: { status: { phase: 'Running' } } };
+    expect(end(byItself)).toMatchObject({ cause: 'DeadlineExceeded', phase: 'Failed', reason, message });
+    const running = { ...FINISHED, data: { status: { phase: 'Running' } } };
+    expect(recordedLife(of(MANIFEST_UID, FIRST, KILLED, STOPPED, running))?.end).toMatchObject({ phase: '' });
+    // The deadline was over while the pod was ending: it is not why.
+    const deletion = podWith({ deletionTimestamp: '2030-01-01T10:28:02Z' });
+    expect(end({ ...KILLED, event: 'SyncPodUpdate', data: deletion })).toMatchObject({
+      ...{ cause: 'DeletedAtServer', phase: 'Failed', reason: '' },
+    });
+    expect(end(killFor('Evicted', 'low'))).toMatchObject({
+      cause: 'Evicted',
+      phase: 'Failed',
+      message: 'low',
+    });
+  });
+
+  test('of a pod that an agent finds ended has the reason that agent knows, where no earlier one saw the end', () => {
+    const restored = { ...FIRST, to: 'Terminated.CleaningUp', guard: 'hadRunToItsEnd' };
+    const cleaned = { ...FINISHED, data: { status: LATE } };
+    expect(recordedLife(of(MANIFEST_UID, restored, cleaned))?.end).toMatchObject({
+      ...{ cause: 'DeadlineExceeded', ...LATE },
+    });
+    const seen = { ...KILLED, event: 'SYNC_DONE', data: { status: { phase: 'Succeeded' } } };
+    const lives = of(MANIFEST_UID, FIRST, SETTLED, seen, STOPPED, restored, cleaned);
+    expect(recordedLife(lives)?.end).toMatchObject({
+      cause: 'Completed',
+      phase: 'Succeeded',
+      toldMs: T + 2000,
+    });
   });
 
   test('has no end while nothing told it to end, and none where nothing is recorded', () => {
@@ -199,6 +240,27 @@ describe('the choice in the record', () => {
         order: ['shop/web'],
       },
     });
+  });
+
+  test('names the candidates that were not chosen for a critical pod', () => {
+    const others = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        namespace: 'shop',
+        name: `p${index}`,
+        uid: `u${index}`,
+      }));
+    const chosen = (count: number) => {
+      const data = { decision: { ...decision, candidates: [candidate, ...others(count)] } };
+      return recordedChoice(told(killFor('Preempting', 'x')), [{ ...preempts, data }])?.choice;
+    };
+    expect(chosen(2)).toMatchObject({
+      how: expect.stringMatching(/distance 0\.5\); not chosen: shop\/p0, shop\/p1$/u),
+      order: ['shop/web'],
+      notChosen: ['shop/p0', 'shop/p1'],
+    });
+    // No more than ten are recorded.
+    expect(chosen(9)?.how).toContain('; not chosen, among others: shop/p0, ');
+    expect(chosen(0)).not.toHaveProperty('notChosen');
   });
 
   test('leaves out figures that the record of another version does not have', () => {

@@ -24,7 +24,10 @@ const LIFE: RecordedLife = {
   sinceMs: AT + 3000,
   end: undefined,
 };
-const END: RecordedEnd = { cause: 'Unwanted', toldMs: AT, endedMs: AT + 2000, reason: '', message: '' };
+const END: RecordedEnd = {
+  ...{ cause: 'Unwanted', toldMs: AT, endedMs: AT + 2000 },
+  ...{ phase: '', reason: '', message: '' },
+};
 
 function gone(
   end: Partial<RecordedEnd> | undefined,
@@ -90,6 +93,18 @@ describe('a pod that has gone', () => {
     expect(said(end, { origin: 'static' })).toBe(
       `shop/web ended at 10:00:02Z (4m ago): ${text}. It does not come back: its source does not have it any more.`,
     );
+  });
+
+  test('says its final phase, where that is recorded', () => {
+    const end = { cause: 'Completed', phase: 'Succeeded' } as const;
+    expect(gone(end)).toMatchObject({
+      end,
+      sentences: [
+        'shop/web ended at 10:00:02Z (4m ago), phase Succeeded: all its containers have ended.',
+        expect.anything(),
+      ],
+    });
+    expect(gone({})?.end).not.toHaveProperty('phase');
   });
 
   test('takes from an event what the record does not say, and nothing that contradicts it', () => {
