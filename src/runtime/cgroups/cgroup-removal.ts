@@ -17,10 +17,10 @@ export async function removeCgroups(folders: readonly string[], patienceMs = PAT
   const deadlineMs = performance.now() + patienceMs;
   let left = folders.filter((folder) => !removed(folder));
   for (let pauseMs = 1; left.length > 0; pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2)) {
-    if (performance.now() > deadlineMs) throw stillThere(left);
     killAll(left);
     await delay(pauseMs);
     left = left.filter((folder) => !removed(folder));
+    if (left.length > 0 && performance.now() > deadlineMs) throw stillThere(left);
   }
 }
 
