@@ -1,9 +1,9 @@
 /**
- * What the flight recorder and an open page cost a real daemon: their share of the CPU time of its thread while pods live and die on the
+ * What the flight recorder and an open page cost a real daemon: their share of its CPU time while pods live and die on the
  * embedded runtime, which starts a process for each and ends it. The daemon runs from its sources under V8's profiler, and each sample
- * counts for the innermost part that is on the stack. So it does not matter how fast the machine is meanwhile, which matters more than
- * what is measured where daemons with and without them are compared. What is loaded for the page, and the first rounds, do not count.
- * The share of the whole process is smaller: the collector's and the file system's threads have next to nothing of either.
+ * of its main thread counts for the innermost part that is on the stack. So it does not matter how fast the machine is meanwhile, which
+ * differs by more than what is measured. The other threads of the daemon, without the profiler's, count as its own work. What is loaded for the
+ * page, and the first rounds, do not count.
  * `npm run bench:recorder-daemon -- [--pods 40] [--rounds 25]`.
  */
 import {
@@ -36,6 +36,9 @@ const SAMPLE_MICROSECONDS = 250;
 const POLL_MS = 50;
 /** Until what follows an end is done. */
 const SETTLE_MS = 500;
+/** As Node names its threads. */
+const MAIN_THREAD = 'MainThread';
+const PROFILER_THREAD = 'v8:Prof';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PARTS = {
   recorder: /\/src\/(?:server|policies)\/record\/|\/src\/actors\/(?:transitions|system-tap)\.ts$/u,
@@ -76,14 +79,23 @@ await readPage(`${url}ui/overview`);
 
 for (let round = 0; round < WARM_UP_ROUNDS; round++) await live();
 const warmUpMs = performance.now() - began;
-const before = fineCpuMs(daemon.pid ?? 0);
+const before = cpuOf(daemon.pid ?? 0);
 for (let round = 0; round < rounds; round++) await live();
-const lifeMs = (fineCpuMs(daemon.pid ?? 0) - before) / (rounds * pods);
+const after = cpuOf(daemon.pid ?? 0);
+const cpu = { main: after.main - before.main, all: after.all - before.all };
 daemon.kill('SIGTERM');
 await ended;
 report();
 rmSync(folder, { recursive: true });
 process.exit(0);
+
+/** In ms, without the profiler's own thread. */
+function cpuOf(pid: number): { readonly main: number; readonly all: number } {
+  return {
+    main: fineCpuMs(pid, (thread) => thread === MAIN_THREAD),
+    all: fineCpuMs(pid, (thread) => !thread.startsWith(PROFILER_THREAD)),
+  };
+}
 
 async function live(): Promise<void> {
   move(prepared, manifests);
@@ -104,13 +116,19 @@ function report(): void {
   const profile = JSON.parse(readFileSync(join(profiles, file), 'utf8')) as Profiler.Profile;
   const { total, ...parts } = samplesOf(profile, warmUpMs);
   const both = parts.recorder + parts.page;
-  const share = (samples: number) => `${((samples / total) * 100).toFixed(2)} %`;
+  const ofProcess = cpu.main / cpu.all;
+  const line = (name: string, samples: number) => {
+    const [ofMain, ofAll] = [samples / total, (samples / total) * ofProcess].map((share) =>
+      `${(share * 100).toFixed(2)} %`.padStart(7),
+    );
+    return `  ${name.padEnd(8)} ${ofAll} of the daemon's CPU time, ${ofMain} of its main thread's`;
+  };
   process.stdout.write(
     [
-      `${rounds} rounds of ${pods} pods; ${total} samples of the daemon's thread; with the profiler a life takes ${lifeMs.toFixed(1)} ms of CPU time`,
-      `  recorder ${share(parts.recorder)}`,
-      `  page     ${share(parts.page)}`,
-      `  both     ${share(both)}, give or take ${((Math.sqrt(both) / total) * 100).toFixed(2)}`,
+      `${rounds} rounds of ${pods} pods; ${total} samples; under the profiler a life takes ${(cpu.all / (rounds * pods)).toFixed(1)} ms of CPU time`,
+      line('recorder', parts.recorder),
+      line('page', parts.page),
+      `${line('both', both)}; give or take ${((Math.sqrt(both) / total) * 100).toFixed(2)}`,
       '',
     ].join('\n'),
   );

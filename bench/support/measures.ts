@@ -9,11 +9,13 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** The same without the rounding to ticks, of the threads that there are. */
-export function fineCpuMs(pid: number): number {
-  const ns = readdirSync(`/proc/${pid}/task`).map((thread) =>
-    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0]),
+/** The same without the rounding to ticks, of the threads that there are. `isCounted`: by the thread's name. */
+export function fineCpuMs(pid: number, isCounted: (thread: string) => boolean = () => true): number {
+  const tasks = `/proc/${pid}/task`;
+  const counted = readdirSync(tasks).filter((id) =>
+    isCounted(readFileSync(`${tasks}/${id}/comm`, 'latin1').trim()),
   );
+  const ns = counted.map((id) => Number(readFileSync(`${tasks}/${id}/schedstat`, 'latin1').split(' ')[0]));
   return ns.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 

@@ -15,7 +15,7 @@ import { SegmentRing } from './segment-ring.ts';
 
 /** After a quiet time a transition is written so soon; what comes soon after it waits, as each write costs more than many transitions. */
 const SOON_MS = 10;
-const BATCH_MS = 200;
+const BATCH_MS = 300;
 const RETRY_MS = 10_000;
 const WAITING_MAX = 2 ** 20;
 

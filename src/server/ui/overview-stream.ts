@@ -6,8 +6,8 @@ import type { PageSource } from './page-source.ts';
 
 const PAUSE_MS = 250;
 /** After many rows the next ones wait longer: where all pods change all the time, the agent has other things to do. */
-const PAUSE_OF_ROW_MS = 20;
-const PAUSE_MAX_MS = 1_000;
+const PAUSE_OF_ROW_MS = 30;
+const PAUSE_MAX_MS = 1_500;
 /** So many rows are made at once: the agent has other things to do. */
 const ROWS_MAX = 250;
 const NEXT_ROWS_MS = 10;
