@@ -73,19 +73,6 @@ describe.each<BedProtocol>(['h2', 'https', 'http'])('over %s', (protocol) => {
     return { bed, requests, details, credentials, observer, ...clients };
   }
 
-  test('the time of each answer is held against the clock of this machine', async () => {
-    const date = new Date(Date.now() - 3_600_000).toUTCString();
-    const { main, observer } = await serve([
-      (_request, answer) => send(answer, 404, {}, { date }),
-      (_request, answer) => send(answer, 200, OBJECT),
-    ]);
-    await main.get(NODE).catch(() => undefined);
-    await main.get(NODE);
-    const [first = 0, ...others] = observer.clockDifferences;
-    expect(Math.round(first / 60_000)).toBe(60);
-    expect(others).toEqual([0]);
-  });
-
   test('requests go to the paths of the API server, and what they send says its kind', async () => {
     const { main, requests } = await serve([(_request, answer) => send(answer, 200, OBJECT)]);
     const lease = { resource: 'leases', namespace: 'kube-node-lease' } as const;
