@@ -119,7 +119,12 @@ export class News {
       case 'pod':
         this.sight.pod = news.pod;
         this.sight.sentences = news.sentences;
-        if (news.pod === null) return;
+        if (news.pod === null) {
+          const { last } = this.sight;
+          if (last !== undefined && news.events !== undefined)
+            this.sight.last = { ...last, events: news.events };
+          return;
+        }
         this.sight.last = news.pod;
         this.sight.runs = withRuns(this.sight.runs, news.pod);
         return;

@@ -5,6 +5,7 @@ import { type PageServer, startPageServer } from '../../src/server/ui/page-serve
 import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { Clock } from '../../src/types/clock.ts';
+import type { CoreEvent } from '../../src/types/kubernetes.ts';
 import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
 import type { Transition } from '../../src/types/transition.ts';
 
@@ -30,6 +31,7 @@ export class PageBed {
   /** How often a row was made. */
   made = 0;
   pod: PodView | undefined;
+  events: readonly CoreEvent[] = [];
   /** What the flight recorder has, of all actors. */
   recorded: readonly Transition[] = [];
   readonly #clock: Clock;
@@ -78,6 +80,7 @@ export class PageBed {
           this.made += 1;
           return rows.get(uid);
         },
+        eventsOf: (uid) => this.events.filter(({ involvedObject }) => involvedObject.uid === uid),
         eventsByUID: () => new Map(),
         pod: (_, name) => (this.pod?.row.name === name ? this.pod : undefined),
         sentences: (namespace, name) => [`Nothing is known of ${namespace}/${name}.`],

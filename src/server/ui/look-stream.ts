@@ -48,11 +48,13 @@ export function streamPod(
     hasPod: (changed) => changed === uid || facts.row(changed, [])?.name === name,
     now: () => {
       const pod = facts.pod(namespace, name) ?? null;
-      uid = pod?.row.uid;
+      uid = pod?.row.uid ?? uid;
       const sentences = pod?.sentences ?? facts.sentences(namespace, name);
+      // Its last events may have come between two messages.
+      const events = pod === null && uid !== undefined ? { events: facts.eventsOf(uid) } : {};
       return [
         { type: 'actors', actors: facts.actorOfPod(namespace, name) },
-        { type: 'pod', pod, sentences },
+        { type: 'pod', pod, sentences, ...events },
       ];
     },
   });

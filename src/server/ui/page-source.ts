@@ -11,6 +11,7 @@ export interface PageSource {
     now(): number;
     uids(): readonly string[];
     row(uid: string, events?: readonly CoreEvent[]): PodRow | undefined;
+    eventsOf(uid: string): readonly CoreEvent[];
     eventsByUID(uids: readonly string[]): ReadonlyMap<string, readonly CoreEvent[]>;
     pod(namespace: string, name: string): PodView | undefined;
     sentences(namespace: string, name: string): readonly string[];

@@ -167,7 +167,7 @@ describe('the pace of the stream of pods', () => {
     change(100);
     expect(await madeWithin(250)).toBe(100);
     change(1);
-    expect(await madeWithin(999)).toBe(0);
+    expect(await madeWithin(1_499)).toBe(0);
     expect(await madeWithin(1)).toBe(1);
     change(1);
     expect(await madeWithin(250)).toBe(1);
@@ -219,6 +219,19 @@ describe('the stream of a pod', () => {
     const seen = await stream('/ui/pod/default/web');
     const news = await seen.has('the past', ({ type }) => type === 'past');
     expect(news.type === 'past' && news.transitions.map(({ atMs }) => atMs)).toEqual([1, 4]);
+  });
+
+  test('has the last events of one that has gone between two messages', async () => {
+    const row = podRow('web');
+    const pod = { metadata: {}, spec: {} } as never;
+    bed.pod = { row, sentences: [], pod, status: undefined, events: [] };
+    const seen = await stream('/ui/pod/default/web');
+    await seen.has('the pod', ({ type }) => type === 'pod');
+    bed.events = [{ metadata: { name: 'e' }, reason: 'Killing', involvedObject: { uid: row.uid } }];
+    bed.pod = undefined;
+    for (const { podChanged } of bed.listeners) podChanged(row.uid);
+    const news = await seen.has('its end', (one) => one.type === 'pod' && one.pod === null);
+    expect(news).toMatchObject({ events: [{ reason: 'Killing' }] });
   });
 
   test('says what is known of one that is not here', async () => {
