@@ -78,10 +78,10 @@ export class DaemonServer {
 
   async #routesOfOwner(): Promise<readonly Route[]> {
     const { own, agent } = this.#options;
-    const { config, events, page } = own;
+    const { config, events, page, flightRecorder } = own;
     const { routesOfOwner } = await import('./serve-owner.ts');
-    const { rootDir } = config;
-    return [...routesOfOwner(agent, events, systemClock, rootDir), ...(await page.routes(agent, events))];
+    const record = { rootDir: config.rootDir, flightRecorder };
+    return [...routesOfOwner(agent, events, systemClock, record), ...(await page.routes(agent, events))];
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

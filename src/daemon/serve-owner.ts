@@ -4,15 +4,22 @@ import { type NamedPod, whyOfNode, whyOfPodWithRecord } from '../actors/why-fact
 import { servedPod } from '../actors/pods/served-pods.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
+import type { FlightRecorder } from '../server/record/flight-recorder.ts';
 import { ownerRoutes } from '../server/routes/owner-routes.ts';
 import type { Route } from '../server/routes/route.ts';
 import type { Clock } from '../types/clock.ts';
+
+interface OwnRecord {
+  readonly rootDir: string;
+  /** Undefined where it is off: an older record may be there. */
+  readonly flightRecorder: Pick<FlightRecorder, 'flush'> | undefined;
+}
 
 export function routesOfOwner(
   agent: NodeAgent,
   events: RecentEvents,
   clock: Clock,
-  rootDir: string,
+  { rootDir, flightRecorder }: OwnRecord,
 ): readonly Route[] {
   const { supervisor, statusManager } = agent;
   const { desired, registry, ends, ended } = supervisor;
@@ -22,6 +29,8 @@ export function routesOfOwner(
       import('../server/record/flight-recorder.ts'),
       import('../server/record/recorded-end.ts'),
     ]);
+    // The pod may have ended just now.
+    await flightRecorder?.flush();
     return recordedPod(recordFolder(rootDir), pod);
   };
   return ownerRoutes({

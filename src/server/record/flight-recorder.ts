@@ -66,6 +66,12 @@ export class FlightRecorder {
     this.#arm();
   };
 
+  /** Resolves when what was recorded before is written, unless the disk refuses it. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    if (!this.#isPaused && !this.#isClosed) await (this.#writing ?? this.#begin());
+  }
+
   /** Resolves when everything is written that can be. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -87,11 +93,16 @@ export class FlightRecorder {
     if (this.#isClosed || this.#timer.isArmed || this.#writing !== undefined) return;
     this.#timer.arm(this.#isPaused ? RETRY_MS : this.#delayMs(), () => {
       this.#isPaused = false;
-      this.#writing = this.#write().finally(() => {
-        this.#writing = undefined;
-        if (this.#writer.size > 0) this.#arm();
-      });
+      void this.#begin();
     });
+  }
+
+  #begin(): Promise<void> {
+    this.#timer.disarm();
+    return (this.#writing = this.#write().finally(() => {
+      this.#writing = undefined;
+      if (this.#writer.size > 0) this.#arm();
+    }));
   }
 
   #delayMs(): number {

@@ -80,6 +80,16 @@ describe('the flight recorder', () => {
     expect(statSync(join(folder(), '000001.jsonl')).mode & 0o777).toBe(0o600);
   });
 
+  test('writes at once what a reader asks for', async () => {
+    const own = recorder();
+    for (const name of ['one_default u', 'two_default v']) {
+      own.record(KIND, name, clock.now(), STEP);
+      await Promise.all([own.flush(), own.flush()]);
+      expect((await actors()).at(-1)).toBe(name);
+    }
+    await own.close();
+  });
+
   test('writes some milliseconds after a transition, without being asked', async () => {
     const own = recorder();
     own.record(KIND, 'web_default u', clock.now(), STEP);
