@@ -73,11 +73,12 @@ test('the table follows the pods and the size of the terminal, and stays readabl
   shown.type(CTRL_C);
   await until(() => shown.exitCode !== undefined, 'the end');
   expect(shown.exitCode).toBe(0);
+  // What was written last may come after the exit code.
+  await until(() => /INFO: stopped$/u.test(shown.screen.lines.at(-1) ?? ''), 'the last line');
   expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
   // How the pods have ended.
   expect(hasLine(shown.screen, /^(?:default +)?web +0\/1 +Error .*Terminated\.Finished$/u)).toBe(true);
   expect(hasLine(shown.screen, /^(?:default +)?web .*(?:Running|Terminating)/u)).toBe(false);
-  expect(shown.screen.lines.at(-1)).toMatch(/INFO: stopped$/u);
 });
 
 test('a daemon that is told to leave at once gives the terminal back', async () => {
@@ -86,17 +87,17 @@ test('a daemon that is told to leave at once gives the terminal back', async () 
   process.kill(daemonPid() ?? 0, 'SIGQUIT');
   await until(() => shown.exitCode !== undefined, 'the end');
   expect(shown.exitCode).toBe(131);
-  expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
+  await until(() => !shown.screen.isSecond && hasLine(shown.screen, /leaving at once/u), 'the last frame');
+  expect(shown.screen.hasCursor).toBe(true);
   expect(hasLine(shown.screen, RUNS)).toBe(true);
-  expect(hasLine(shown.screen, /leaving at once/u)).toBe(true);
 });
 
 test('a daemon that cannot start says why on the first screen', async () => {
   const shown = open(['--live', '--inspect', '192.0.2.1:1']);
   await until(() => shown.exitCode !== undefined, 'the end');
   expect(shown.exitCode).toBe(1);
+  await until(() => hasLine(shown.screen, /^statelet: cannot serve/u), 'the reason');
   expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
-  expect(hasLine(shown.screen, /^statelet: cannot serve/u)).toBe(true);
 });
 
 test('the shell gets its screen while the daemon is suspended', async () => {
