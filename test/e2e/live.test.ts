@@ -74,7 +74,7 @@ test('the table follows the pods and the size of the terminal, and stays readabl
   await until(() => shown.exitCode !== undefined, 'the end');
   expect(shown.exitCode).toBe(0);
   // What was written last may come after the exit code.
-  await until(() => /INFO: stopped$/u.test(shown.screen.lines.at(-1) ?? ''), 'the last line');
+  await until(() => (shown.screen.lines.at(-1) ?? '').endsWith('INFO: stopped'), 'the last line');
   expect(shown.screen).toMatchObject({ isSecond: false, hasCursor: true });
   // How the pods have ended.
   expect(hasLine(shown.screen, /^(?:default +)?web +0\/1 +Error .*Terminated\.Finished$/u)).toBe(true);
