@@ -1,13 +1,9 @@
-import { mkdir, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
-import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
-import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
-import type { ClaimedVolume } from '../../policies/volumes/claims/claimed-volume.ts';
 import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
 import { emptyDirFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
-import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
 import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
 import {
   hostPathOf,
@@ -15,27 +11,30 @@ import {
   usedVolumes,
   volumeKind,
   type Volume,
-  type VolumeMount,
 } from '../../policies/volumes/volume-source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
-import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
 import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
+import {
+  ContainerMounts,
+  type ContainerMountsRequest,
+  type TerminationMountRequest,
+} from './container-mounts.ts';
 import { removeLocalVolumes } from './claims/local-volume.ts';
 import { currentVersion } from './atomic-writer.ts';
 import { setUpFilesVolume } from './files-volume.ts';
 import { setUpHostPath } from './host-path.ts';
-import { shareMounts, unmountBelow } from './mounter.ts';
+import { unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
 import { readInVolume } from './safe-open.ts';
-import { bindSubPath, removeSubPaths } from './sub-path.ts';
+import { removeSubPaths } from './sub-path.ts';
 import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
 import { VolumeMeter } from './volume-meter.ts';
@@ -63,23 +62,6 @@ export interface VolumeManagerOptions {
   readonly measurements?: VolumeMeasurements;
 }
 
-export interface TerminationMountRequest {
-  readonly pod: Pod;
-  readonly container: Container | EphemeralContainer;
-  readonly attempt: number;
-}
-
-export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
-  /** The container's resolved environment. */
-  readonly env: ReadonlyMap<string, string>;
-  readonly addresses: PodAddresses;
-  readonly hostname: string;
-  /** The runtime's ids of images that are mounted as volumes, by the names of the volumes. */
-  readonly images?: ReadonlyMap<string, string>;
-  /** Whether the runtime can make a mount and all mounts below it read-only. Default: no. */
-  readonly supportsRecursiveReadOnly?: boolean;
-}
-
 /**
  * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. What is in memory only spares work:
  * files and mounts are looked up where this agent has not made them, so that it can continue the work of a killed one. Calls for one
@@ -89,12 +71,14 @@ export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #contents: VolumeContentsByKind;
   readonly #meter: VolumeMeter;
+  readonly #mounts: ContainerMounts;
   readonly #states = new VolumeStates<WrittenFiles>();
   #podsDir: string | undefined;
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
     this.#meter = new VolumeMeter(options.measurements);
+    this.#mounts = new ContainerMounts(options);
     this.#contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents]]);
   }
 
@@ -131,15 +115,7 @@ export class VolumeManager {
    * where a mount is not possible as the container asks for it.
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
-    const paths = await this.#pathsOf(request.pod.metadata.uid);
-    const mounts: Mount[] = [];
-    for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
-      mounts.push(await this.#volumeMount(request, paths, mount, index));
-    }
-    mounts.push(...(await hostsMount(request, paths, this.#options)));
-    if (messagePath(request) !== '')
-      await makeTerminationFolder(paths.terminationDir(request.container.name));
-    return mounts;
+    return this.#mounts.of(request, await this.#pathsOf(request.pod.metadata.uid));
   }
 
   /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
@@ -149,11 +125,7 @@ export class VolumeManager {
 
   /** Makes an empty file for the termination message of an instance that is about to be created. */
   async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
-    const containerPath = messagePath(request);
-    if (containerPath === '') return [];
-    const paths = await this.#pathsOf(request.pod.metadata.uid);
-    const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
-    return [fileMount(containerPath, file)];
+    return this.#mounts.termination(request, await this.#pathsOf(request.pod.metadata.uid));
   }
 
   /** A file of an emptyDir from which variables of a container are read. The pod must not learn of other files on the node. */
@@ -333,108 +305,10 @@ export class VolumeManager {
       signal,
     );
   }
-
-  async #volumeMount(
-    { pod, container, env, images, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
-    paths: PodPaths,
-    mount: VolumeMount,
-    index: number,
-  ): Promise<Mount> {
-    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
-    if (!volume) {
-      const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
-      throw new StateletError('InvalidArgument', message);
-    }
-    const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
-    const kind = claimed?.source.kind ?? volumeKind(volume);
-    const { subPath, ...plan } = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
-      container,
-      kind,
-      env,
-      supportsRecursiveReadOnly,
-    });
-    if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
-    const folder = claimed
-      ? claimedFolder(claimed, paths)
-      : kind === 'hostPath'
-        ? hostPathOf(volume)
-        : paths.volume(kind, volume.name);
-    // The node decides how a hostPath shares mounts; the agent does for the pod's own folders.
-    if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
-    if (subPath === undefined) return { ...plan, hostPath: folder };
-    const target = paths.subPath(volume.name, container.name, index);
-    await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
-    return { ...plan, hostPath: target };
-  }
-
-  /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */
-  async #bindSubPath(
-    pod: Pod,
-    container: string,
-    { name }: VolumeMount,
-    work: () => Promise<void>,
-  ): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
-      this.#options.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
-      throw new StateletError(errorKind(error), message, { cause: error });
-    }
-  }
-}
-
-/** Where a container finds the volume of a claim. */
-function claimedFolder({ name, source }: ClaimedVolume, paths: PodPaths): string {
-  return source.kind === 'local' ? paths.volume('local', name) : hostPathOf({ name, hostPath: source });
 }
 
 /** Whether files have been written into the volume, if not the latest. */
 async function hasFiles(volume: Volume, paths: PodPaths): Promise<boolean> {
   const kind = kindOfFiles(volume);
   return kind !== undefined && (await currentVersion(paths.volume(kind, volume.name))) !== undefined;
-}
-
-/** `imageRef`: the runtime's id of the image. The image is not labelled for SELinux, as other pods use it too. */
-function imageMount(
-  { metadata: { annotations } }: Pod,
-  { image }: Volume,
-  plan: Omit<Mount, 'hostPath'>,
-  subPath: readonly string[] = [],
-  imageRef: string,
-): Mount {
-  const userSpecifiedImage = image?.reference ?? '';
-  return {
-    ...plan,
-    hostPath: '',
-    selinuxRelabel: false,
-    image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
-    ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
-  };
-}
-
-async function hostsMount(
-  { pod, container, addresses: { podIPs }, hostname }: ContainerMountsRequest,
-  { hostsFile }: PodPaths,
-  { clusterDomain }: VolumeManagerOptions,
-): Promise<readonly Mount[]> {
-  if (!mountsEtcHosts(pod, container, podIPs)) return [];
-  const nodeHosts = pod.spec.hostNetwork ? await readFile(ETC_HOSTS_PATH, 'utf8') : undefined;
-  const facts = { podIPs, hostname, clusterDomain, ...(nodeHosts !== undefined && { nodeHosts }) };
-  await writeHostsFile(hostsFile, etcHosts(pod, facts));
-  return [fileMount(ETC_HOSTS_PATH, hostsFile)];
-}
-
-function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {
-  return container.terminationMessagePath ?? '/dev/termination-log';
-}
-
-function fileMount(containerPath: string, hostPath: string): Mount {
-  return {
-    containerPath,
-    hostPath,
-    readonly: false,
-    selinuxRelabel: true,
-    propagation: 'PROPAGATION_PRIVATE',
-  };
 }

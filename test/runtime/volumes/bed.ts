@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import { mountsBelow } from '../../../src/policies/volumes/mount-table.ts';
-import {
-  VolumeManager,
-  type ContainerMountsRequest,
-  type TerminationMountRequest,
-  type VolumeManagerOptions,
-} from '../../../src/runtime/volumes/volume-manager.ts';
+import type {
+  ContainerMountsRequest,
+  TerminationMountRequest,
+} from '../../../src/runtime/volumes/container-mounts.ts';
+import { VolumeManager, type VolumeManagerOptions } from '../../../src/runtime/volumes/volume-manager.ts';
 import type { Mount } from '../../../src/types/cri.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';

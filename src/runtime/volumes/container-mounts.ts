@@ -1,0 +1,173 @@
+/** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
+import { readFileSync } from 'node:fs';
+import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
+import type { ClaimedVolume } from '../../policies/volumes/claims/claimed-volume.ts';
+import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
+import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
+import {
+  hostPathOf,
+  volumeKind,
+  type Volume,
+  type VolumeMount,
+} from '../../policies/volumes/volume-source.ts';
+import type { Mount } from '../../types/cri.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
+import { podFields, type Logger } from '../../types/logger.ts';
+import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
+import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
+import { shareMounts } from './mounter.ts';
+import type { PodPaths } from './pod-paths.ts';
+import { bindSubPath } from './sub-path.ts';
+
+export interface TerminationMountRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+}
+
+export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
+  /** The container's resolved environment. */
+  readonly env: ReadonlyMap<string, string>;
+  readonly addresses: PodAddresses;
+  readonly hostname: string;
+  /** The runtime's ids of images that are mounted as volumes, by the names of the volumes. */
+  readonly images?: ReadonlyMap<string, string>;
+  /** Whether the runtime can make a mount and all mounts below it read-only. Default: no. */
+  readonly supportsRecursiveReadOnly?: boolean;
+}
+
+export interface ContainerMountsOptions {
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  readonly logger: Logger;
+  /** Without it, pods cannot have claims. */
+  readonly claims?: Pick<ClaimedVolumes, 'of'>;
+}
+
+export class ContainerMounts {
+  readonly #options: ContainerMountsOptions;
+
+  constructor(options: ContainerMountsOptions) {
+    this.#options = options;
+  }
+
+  /** Without that of the termination message, for which it makes the folder. The pod's volumes must have been set up. */
+  async of(request: ContainerMountsRequest, paths: PodPaths): Promise<readonly Mount[]> {
+    const mounts: Mount[] = [];
+    for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
+      mounts.push(await this.#volumeMount(request, paths, mount, index));
+    }
+    mounts.push(...(await this.#hostsMount(request, paths)));
+    if (messagePath(request) !== '')
+      await makeTerminationFolder(paths.terminationDir(request.container.name));
+    return mounts;
+  }
+
+  /** Makes an empty file for the termination message of an instance that is about to be created. */
+  async termination(request: TerminationMountRequest, paths: PodPaths): Promise<readonly Mount[]> {
+    const containerPath = messagePath(request);
+    if (containerPath === '') return [];
+    const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
+    return [fileMount(containerPath, file)];
+  }
+
+  async #volumeMount(
+    { pod, container, env, images, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
+    paths: PodPaths,
+    mount: VolumeMount,
+    index: number,
+  ): Promise<Mount> {
+    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+    if (!volume) {
+      const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
+      throw new StateletError('InvalidArgument', message);
+    }
+    const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
+    const kind = claimed?.source.kind ?? volumeKind(volume);
+    const { subPath, ...plan } = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
+      container,
+      kind,
+      env,
+      supportsRecursiveReadOnly,
+    });
+    if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
+    const folder = claimed
+      ? claimedFolder(claimed, paths)
+      : kind === 'hostPath'
+        ? hostPathOf(volume)
+        : paths.volume(kind, volume.name);
+    // The node decides how a hostPath shares mounts; the agent does for the pod's own folders.
+    if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
+    if (subPath === undefined) return { ...plan, hostPath: folder };
+    const target = paths.subPath(volume.name, container.name, index);
+    await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
+    return { ...plan, hostPath: target };
+  }
+
+  /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */
+  async #bindSubPath(
+    pod: Pod,
+    container: string,
+    { name }: VolumeMount,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
+      this.#options.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+
+  async #hostsMount(
+    { pod, container, addresses: { podIPs }, hostname }: ContainerMountsRequest,
+    { hostsFile }: PodPaths,
+  ): Promise<readonly Mount[]> {
+    if (!mountsEtcHosts(pod, container, podIPs)) return [];
+    // A small file that is always in memory: reading it by a thread, in four steps, costs ten times as much.
+    const nodeHosts = pod.spec.hostNetwork ? readFileSync(ETC_HOSTS_PATH, 'utf8') : undefined;
+    const { clusterDomain } = this.#options;
+    const facts = { podIPs, hostname, clusterDomain, ...(nodeHosts !== undefined && { nodeHosts }) };
+    await writeHostsFile(hostsFile, etcHosts(pod, facts));
+    return [fileMount(ETC_HOSTS_PATH, hostsFile)];
+  }
+}
+
+/** Where a container finds the volume of a claim. */
+function claimedFolder({ name, source }: ClaimedVolume, paths: PodPaths): string {
+  return source.kind === 'local' ? paths.volume('local', name) : hostPathOf({ name, hostPath: source });
+}
+
+/** `imageRef`: the runtime's id of the image. The image is not labelled for SELinux, as other pods use it too. */
+function imageMount(
+  { metadata: { annotations } }: Pod,
+  { image }: Volume,
+  plan: Omit<Mount, 'hostPath'>,
+  subPath: readonly string[] = [],
+  imageRef: string,
+): Mount {
+  const userSpecifiedImage = image?.reference ?? '';
+  return {
+    ...plan,
+    hostPath: '',
+    selinuxRelabel: false,
+    image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
+    ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
+  };
+}
+
+function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {
+  return container.terminationMessagePath ?? '/dev/termination-log';
+}
+
+function fileMount(containerPath: string, hostPath: string): Mount {
+  return {
+    containerPath,
+    hostPath,
+    readonly: false,
+    selinuxRelabel: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  };
+}
