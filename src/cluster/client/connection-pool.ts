@@ -37,6 +37,15 @@ interface Pooled {
   readonly connection: HttpConnection;
 }
 
+/** Read once, and not for each request. */
+interface ServerAddress {
+  readonly server: string;
+  /** With the port. */
+  readonly host: string;
+  /** Of the path of each request. */
+  readonly prefix: string;
+}
+
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #subscription: Subscription;
@@ -46,7 +55,7 @@ export class ConnectionPool {
   /** Aborts when there are other credentials. */
   #generation = new AbortController();
   readonly #closing = new AbortController();
-  #host = '';
+  #asked: ServerAddress = { server: '', host: '', prefix: '' };
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -60,7 +69,7 @@ export class ConnectionPool {
 
   /** The host and port of the server that was last asked; empty before the first request. */
   get host(): string {
-    return this.#host;
+    return this.#asked.host;
   }
 
   async request(request: HttpRequest, signal: AbortSignal): Promise<PooledAnswer> {
@@ -90,9 +99,8 @@ export class ConnectionPool {
     const details = await unlessAborted(this.#options.credentials.current(), signal);
     const connection = await this.#connection(details, signal);
     const headers = { ...request.headers, ...details.headers };
-    const { host, pathname } = serverUrl(details.server);
-    this.#host = host;
-    const path = pathname.replace(/\/$/u, '') + request.path;
+    if (this.#asked.server !== details.server) this.#asked = addressOf(details.server);
+    const path = this.#asked.prefix + request.path;
     return { ...(await connection.request({ ...request, path, headers }, signal)), superseded };
   }
 
@@ -153,6 +161,11 @@ export class ConnectionPool {
     for (const { connection } of this.#pooled.splice(0)) connection.retire();
     former.abort();
   }
+}
+
+function addressOf(server: string): ServerAddress {
+  const { host, pathname } = serverUrl(server);
+  return { server, host, prefix: pathname.replace(/\/$/u, '') };
 }
 
 /** Headers may differ: they are sent with each request. */

@@ -55,8 +55,8 @@ export class StartTimes {
   /** Makes the folder of the pod. One that was not there has no record: with a pod's start each call counts. */
   async #isNew(uid: string): Promise<boolean> {
     try {
-      await mkdir(this.#paths(uid).podDir, { mode: PRIVATE_FOLDER_MODE });
-      return true;
+      const made = await mkdir(this.#paths(uid).podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+      return made !== undefined;
     } catch {
       return false;
     }

@@ -1,7 +1,7 @@
 /** The files that the agent gives every container: `/etc/hosts` and the file for its termination message. */
 import { type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ifThere } from '../../system/system-errors.ts';
+import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
 const HOSTS_MODE = 0o644;
@@ -11,8 +11,12 @@ const INSTANCES_KEPT = 3;
 
 /** Writes the file in place, not by renaming: running containers have mounted this very file. */
 export async function writeHostsFile(file: string, content: string): Promise<void> {
-  const found = await ifThere(readFile(file, 'utf8'));
-  if (found !== content) await writeFile(file, content, { mode: HOSTS_MODE });
+  try {
+    await writeFile(file, content, { flag: 'wx', mode: HOSTS_MODE });
+  } catch (error) {
+    if (errnoCode(error) !== 'EEXIST') throw error;
+    if ((await readFile(file, 'utf8')) !== content) await writeFile(file, content);
+  }
 }
 
 export async function makeTerminationFolder(folder: string): Promise<void> {

@@ -36,9 +36,10 @@ export async function setOwnership(
  * is new, and so empty.
  */
 export async function makeVolumeFolder(folder: string, ownership: Ownership): Promise<boolean> {
-  if ((await ifThere(stat(folder))) !== undefined) return false;
+  // In a folder that was made just now there is nothing to look for: with a pod's start each call counts.
+  const isFirst = await makePluginFolder(folder);
+  if (!isFirst && (await ifThere(stat(folder))) !== undefined) return false;
   const draft = join(dirname(folder), `.${basename(folder)}`);
-  await makePluginFolder(folder);
   await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   await setOwnership(draft, volumeRootMode(ownership.fsGroup), ownership);
   await rename(draft, folder);
@@ -52,9 +53,12 @@ export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesy
   if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
 }
 
-/** Makes the folder in which the volume lies. Only the agent has access: the folders above it are closed to others. */
-async function makePluginFolder(volume: string): Promise<void> {
+/**
+ * Makes the folder in which the volume lies. Only the agent has access: the folders above it are closed to others. Resolves to whether
+ * it was not there.
+ */
+async function makePluginFolder(volume: string): Promise<boolean> {
   const folder = dirname(volume);
   await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  await mkdir(folder, { recursive: true, mode: PLUGIN_FOLDER_MODE });
+  return (await mkdir(folder, { recursive: true, mode: PLUGIN_FOLDER_MODE })) !== undefined;
 }

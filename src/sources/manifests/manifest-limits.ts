@@ -30,6 +30,14 @@ export function tooManyValues(): ManifestLimitError {
   return new ManifestLimitError(`has more than ${VALUES_MAX} values: split it into several files`);
 }
 
+/** An assignment would take `__proto__` for the prototype. */
+function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, ...OWN_MEMBER });
+  else object[name] = value;
+}
+
+const OWN_MEMBER = { enumerable: true, writable: true, configurable: true };
+
 /** Copies parsed manifests, and counts their values. */
 export class BoundedCopy {
   readonly #valuesMax: number;
@@ -44,9 +52,12 @@ export class BoundedCopy {
     this.#count(depth);
     if (Array.isArray(value)) return value.map((item) => this.withoutNulls(item, depth + 1));
     if (!isTree(value)) return value;
-    const copied = Object.entries(value).filter(([, member]) => member !== null);
-    for (const entry of copied) entry[1] = this.withoutNulls(entry[1], depth + 1);
-    return Object.fromEntries(copied);
+    const copied: Record<string, unknown> = {};
+    for (const name of Object.keys(value)) {
+      const member = value[name];
+      if (member !== null) setMember(copied, name, this.withoutNulls(member, depth + 1));
+    }
+    return copied;
   }
 
   #count(depth: number): void {
