@@ -62,7 +62,13 @@ for (let index = 0; index < pods; index++) {
 }
 
 const profiler = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLE_MICROSECONDS}`];
-const node = ['--v8-pool-size=1', '--disable-warning=ExperimentalWarning', ...profiler];
+// As in the first line of `bin/statelet.js`.
+const node = [
+  '--v8-pool-size=1',
+  '--min-semi-space-size=4',
+  '--disable-warning=ExperimentalWarning',
+  ...profiler,
+];
 const flags = ['run', '--root-dir', root, '--healthz-port', 'auto', '--exit-with-pods', '--ui=127.0.0.1:0'];
 const began = performance.now();
 const daemon = spawn(process.execPath, [...node, MAIN, ...flags, '--pod-manifest-path', manifests], {

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --v8-pool-size=1
+#!/usr/bin/env -S node --v8-pool-size=1 --min-semi-space-size=4
 // Any version of Node parses this file: it has no new syntax, no `require` and no static `import`.
 (function () {
   // Without a listener, SIGUSR1 opens Node's debugger, which every user of the machine can reach.

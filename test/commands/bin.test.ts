@@ -59,14 +59,14 @@ describe('bin/statelet.js', () => {
     });
   });
 
-  test('gives V8 one thread beside that of the program: a node agent has other use for the cores', () => {
+  test('gives V8 one thread beside that of the program, and new objects 4 MB: both cannot be set later', () => {
     dist("console.log(process.execArgv.join(' '))");
     const PATH = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
     const { stdout, stderr } = spawnSync(join(folder, 'bin', 'statelet.js'), {
       encoding: 'utf8',
       env: { PATH },
     });
-    expect([stdout, stderr]).toEqual(['--v8-pool-size=1\n', '']);
+    expect([stdout, stderr]).toEqual(['--v8-pool-size=1 --min-semi-space-size=4\n', '']);
   });
 
   test('hides no other error', () => {
