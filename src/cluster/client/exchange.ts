@@ -9,7 +9,7 @@ import { ApiError } from '../service/api-error.ts';
 import type { ConnectionObserver, Credentials, RequestOptions } from '../service/api-server.ts';
 import type { ConnectionPool, PooledAnswer } from './connection-pool.ts';
 import type { HttpRequest } from './http-request.ts';
-import { isSuccess, parseObject, readBody, refusal } from './read-answer.ts';
+import { isSuccess, parseObject, readBody, refusal, refusedAsHttp } from './read-answer.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
 const JSON_TYPE = 'application/json';
@@ -128,7 +128,10 @@ export class Exchange {
     for (let postponements = 0; ; postponements += 1) {
       const answer = await this.#measured(request, limit.signal);
       if (isSuccess(answer)) return answer;
-      const error = refusal(nameOf(call), answer, await readBody(answer));
+      const text = await readBody(answer);
+      const unheard = refusedAsHttp(answer, text);
+      if (unheard !== undefined) throw unheard;
+      const error = refusal(nameOf(call), answer, text);
       this.#report(error);
       const waitMs = postponedByMs(error);
       const isTooLate = waitMs === undefined || clock.now() + waitMs >= limit.endsAt;

@@ -97,6 +97,18 @@ export function refusal(what: string, { status, headers }: HttpAnswer, text: str
   return new ApiError(message, { status, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }
 
+/**
+ * The request did not come as far as the API server, which tells each refusal of its own as a `metav1.Status`: it was refused as HTTP,
+ * as plain HTTP is at a port for TLS.
+ */
+export function refusedAsHttp({ status }: HttpAnswer, text: string): StateletError | undefined {
+  if (status !== 400 || statusIn(text) !== undefined) return undefined;
+  const wanted = text.includes('to an HTTPS server')
+    ? ': the address of the API server should begin with https://'
+    : '';
+  return new StateletError('Unavailable', `the server answered 400: ${shortened(text)}${wanted}`);
+}
+
 /** The object of a watch event of type ERROR. */
 export function watchError(what: string, object: unknown): ApiError {
   const { code, reason, message, details } = (object ?? {}) as Status;

@@ -72,6 +72,18 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
     expect(new Set(observer.heard)).toEqual(new Set(['answered']));
   });
 
+  test('an address with http:// to a port for TLS is no connection, and the error says what would be right', async () => {
+    const details = controlPlane.details();
+    const { main, observer } = open({ ...details, server: details.server.replace(/^https:/u, 'http:') });
+    const problem =
+      /^GET \/api\/v1\/nodes\/node-1: the server answered 400: Client sent an HTTP request to an HTTPS server.*https:\/\/$/u;
+    await expect(main.get<Node>(ours())).rejects.toMatchObject({
+      kind: 'Unavailable',
+      message: expect.stringMatching(problem),
+    });
+    expect(observer.heard).toEqual([expect.stringMatching(/^failed: GET /u)]);
+  });
+
   test('deletes with a grace period, and only the object with the UID', async () => {
     await controlPlane.apply({ apiVersion: 'v1', kind: 'Pod', ...podOf('deleted') });
     const { main } = open();
