@@ -60,6 +60,12 @@ interface Answer {
   readonly answeredAt: number;
 }
 
+/** A version of a status that is being written. */
+interface Write {
+  readonly version: number;
+  readonly done: Promise<void>;
+}
+
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #actor: ActorRefFrom<typeof statusWriterMachine>;
@@ -69,7 +75,8 @@ export class StatusWriter {
   readonly #recent = new Map<string, Answer>();
   /** Pods whose status is to be written, in order: the UID at the API server by the UID on this node. */
   readonly #due = new Map<string, string>();
-  readonly #underWay = new Map<string, Promise<void>>();
+  /** By UID on this node. */
+  readonly #underWay = new Map<string, Write>();
   /** Of these, the pods that have come again meanwhile: what is being written is of their former life. */
   readonly #outlived = new Set<string>();
   /** By UID, why the server refused the status, and how often. */
@@ -120,7 +127,7 @@ export class StatusWriter {
     this.#compare.disarm();
     this.#retry.disarm();
     this.#heldBack.clear();
-    await Promise.all(this.#underWay.values());
+    await Promise.all(Array.from(this.#underWay.values(), ({ done }) => done));
     if (this.#options.parent === undefined) this.#actor.stop();
   }
 
@@ -196,8 +203,9 @@ export class StatusWriter {
       this.#forgetPod(apiUID);
       if (this.#underWay.has(uid)) this.#outlived.add(uid);
     }
-    const isRestKnown = version !== undefined && this.#written.get(apiUID) === version - 1;
-    if (canWait && isRestKnown) this.#heldBack.add(uid, version);
+    // The server has the rest, or is being told it: a write that fails is made again, with the newest version.
+    const told = [this.#written.get(apiUID), this.#underWay.get(uid)?.version];
+    if (canWait && version !== undefined && told.includes(version - 1)) this.#heldBack.add(uid, version);
     else this.wake();
   }
 
@@ -238,7 +246,8 @@ export class StatusWriter {
       if (this.#underWay.has(uid)) continue;
       this.#due.delete(uid);
       const entry = this.#options.statusManager.entry(uid);
-      if (entry !== undefined) this.#underWay.set(uid, this.#writeOf({ uid, apiUID, entry }));
+      if (entry === undefined) continue;
+      this.#underWay.set(uid, { version: entry.version, done: this.#writeOf({ uid, apiUID, entry }) });
     }
     if (this.#underWay.size === 0) this.#send({ type: 'ALL_WRITTEN' });
   }

@@ -137,6 +137,47 @@ describe('a new status', () => {
     });
   });
 
+  describe('of a sandbox that stands while the status before it is being written', () => {
+    const FIRST = { phase: 'Pending', message: 'first' };
+    const SANDBOX = { type: 'PodReadyToStartContainers', status: 'True' };
+    let pod: Pod;
+    let answer: (error?: Error) => void;
+
+    beforeEach(async () => {
+      pod = bound('web');
+      const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+      answer = (error) => (error === undefined ? resolve(undefined) : reject(error));
+      server.before = (request) => (request === 'patch web' ? promise : undefined);
+      manager.set(pod, FIRST);
+      await clock.advance(0);
+      manager.sandboxReady(pod);
+      await clock.advance(0);
+    });
+
+    test('waits for the status that follows', async () => {
+      answer();
+      await clock.advance(999);
+      expect(server.requests).toEqual(['get web', 'patch web']);
+      manager.set(pod, RUNNING);
+      await clock.advance(0);
+      expect(server.requests).toEqual(['get web', 'patch web', 'patch web']);
+    });
+
+    test('is written after a second if none follows', async () => {
+      answer();
+      await clock.advance(1_000);
+      expect(server.requests).toEqual(['get web', 'patch web', 'patch web']);
+      expect(server.statusOf('web')).toMatchObject({ ...FIRST, conditions: [SANDBOX] });
+    });
+
+    test('is written with it where the server did not take it', async () => {
+      answer(new StateletError('Unavailable', 'no answer'));
+      server.before = () => undefined;
+      await clock.advance(5_000);
+      expect(server.statusOf('web')).toMatchObject({ ...FIRST, conditions: [SANDBOX] });
+    });
+  });
+
   test('of a sandbox that stands does not hold up the status before it', async () => {
     const pod = bound('web');
     manager.set(pod, { phase: 'Pending', message: 'first' });
