@@ -11,14 +11,13 @@ import { spdyClient, upgrade, WebSocketClient } from '../../support/streaming-cl
 import { HeldRuntime, streamingApi } from '../../support/streaming-runtime.ts';
 
 const EXEC = '/exec/shop/web/app';
-const CREATION_MS = 200;
 
 let runtime: HeldRuntime;
 let server: RouteServer;
 
 beforeEach(async () => {
   runtime = new HeldRuntime();
-  server = await new RouteServer(streamingRoutes(streamingApi(runtime), CREATION_MS)).open();
+  server = await new RouteServer(streamingRoutes(streamingApi(runtime))).open();
 });
 
 afterEach(() => {
@@ -159,11 +158,13 @@ describe('exec over SPDY', () => {
   });
 
   test('gives the command up when the client does not open all streams in time', async () => {
-    const client = await spdyClient(at(`${EXEC}?input=1&output=1`));
+    const impatient = await new RouteServer(streamingRoutes(streamingApi(runtime), 200)).open();
+    const client = await spdyClient(`${impatient.url}${EXEC}?input=1&output=1`);
     client.open('error');
     const command = await runtime.command();
     await command.abandoned;
     await client.connection.closed;
+    impatient.close();
   });
 
   test('gives the command up when the client sends nonsense', async () => {
@@ -279,12 +280,12 @@ describe('exec over a WebSocket', () => {
 });
 
 describe('a connection without any traffic', () => {
-  const IDLE_MS = 100;
+  const IDLE_MS = 500;
   let timed: RouteServer;
 
   beforeEach(async () => {
     const api = { ...streamingApi(runtime), streamingIdleMs: IDLE_MS };
-    timed = await new RouteServer(streamingRoutes(api, CREATION_MS)).open();
+    timed = await new RouteServer(streamingRoutes(api)).open();
   });
   afterEach(() => timed.close());
 

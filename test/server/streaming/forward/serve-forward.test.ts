@@ -13,14 +13,12 @@ import {
 } from '../../../support/streaming-client.ts';
 import { HeldRuntime, streamingApi } from '../../../support/streaming-runtime.ts';
 
-const CREATION_MS = 200;
-
 let runtime: HeldRuntime;
 let server: RouteServer;
 
 beforeEach(async () => {
   runtime = new HeldRuntime();
-  server = await new RouteServer(streamingRoutes(streamingApi(runtime), CREATION_MS)).open();
+  server = await new RouteServer(streamingRoutes(streamingApi(runtime))).open();
 });
 
 afterEach(() => {
@@ -90,10 +88,12 @@ describe('port-forward', () => {
   });
 
   test('tells when the second stream does not come', async () => {
-    const client = await spdyClient(at('/portForward/shop/web'), 'portforward.k8s.io');
+    const impatient = await new RouteServer(streamingRoutes(streamingApi(runtime), 200)).open();
+    const client = await spdyClient(`${impatient.url}/portForward/shop/web`, 'portforward.k8s.io');
     const error = client.open('error', { port: '80', requestid: '7' });
     expect(await text(error)).toContain('timed out waiting for streams');
     client.close();
+    impatient.close();
   });
 
   test('closes its connections when the client disappears', async () => {
