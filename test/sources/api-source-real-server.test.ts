@@ -25,8 +25,6 @@ describeOnControlPlane('the source api with a real API server', (controlPlane) =
     const credentials = new FixedCredentials(controlPlane.details());
     const { main, close } = openApiClients(credentials, new ObservedConnection(), {
       userAgent: 'statelet/test',
-      pingAfterMs: 200,
-      pingTimeoutMs: 300,
     });
     opened.push({ close });
     return main;

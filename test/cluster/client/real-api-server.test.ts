@@ -1,6 +1,7 @@
 /** The client, with a real API server. What the API server answers to requests of a node is not ours to decide. */
 import { afterEach, expect, test } from '@jest/globals';
 import { firstValueFrom, type Observable, ReplaySubject, takeWhile, toArray } from 'rxjs';
+import type { PingOptions } from '../../../src/cluster/client/http2-connection.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ConnectionDetails, WatchEvent } from '../../../src/cluster/service/api-server.ts';
 import type { Lease, Node, Pod } from '../../../src/types/kubernetes.ts';
@@ -14,13 +15,12 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
     for (const clients of opened.splice(0)) clients.close();
   });
 
-  function open(details: ConnectionDetails = controlPlane.details()) {
+  function open(details: ConnectionDetails = controlPlane.details(), pings: Partial<PingOptions> = {}) {
     const credentials = new FixedCredentials(details);
     const observer = new ObservedConnection();
     const clients = openApiClients(credentials, observer, {
       userAgent: 'statelet/test',
-      pingAfterMs: 200,
-      pingTimeoutMs: 2000,
+      ...pings,
     });
     opened.push(clients);
     return { ...clients, credentials, observer };
@@ -155,7 +155,7 @@ describeOnControlPlane('the client of a real API server', (controlPlane) => {
   });
 
   test('notices a server that does not answer any more, and works again after it is back', async () => {
-    const { main, observer } = open();
+    const { main, observer } = open(controlPlane.details(), { pingAfterMs: 200, pingTimeoutMs: 2000 });
     const { metadata } = await main.list<Pod>({ resource: 'pods' }, ofNode());
     const watch = { ...ofNode(), ...metadata, timeoutSeconds: 300 };
     const events = begun(main.watch<Pod>({ resource: 'pods' }, watch)).pipe(toArray());

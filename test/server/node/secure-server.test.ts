@@ -39,7 +39,7 @@ describe('a client that is not known', () => {
   });
 
   test('that opens some is given time to tell who it is, and then loses the oldest too', async () => {
-    const strangers = { ...limits.strangers, socketsMax: 1, graceMs: 300, burstMax: 10 };
+    const strangers = { ...limits.strangers, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
     const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, strangers } });
     const sockets = await Promise.all([tls(), tls(), tls()]);
     expect(sockets.every((socket) => !socket.closed)).toBe(true);
