@@ -157,10 +157,11 @@ describeOnContainerd('images', ({ containerd, openBed, closeBeds }) => {
     bed.apply('next', { containers: [bed.server({ image: await registry.push('parallel:1') })] });
     await daemon.running('next');
 
-    const names = [1, 2, 3, 4, 5].map((number) => `burst-${number}`);
-    for (const name of names) {
-      bed.apply(name, { containers: [bed.server({ image: await registry.push(`${name}:1`) })] });
-    }
+    const names = Array.from({ length: 8 }, (_, index) => `burst-${index}`);
+    const images = new Map<string, string>();
+    for (const name of names) images.set(name, await registry.push(`${name}:1`));
+    // All at once: while the test makes an image, the daemon is granted another pull.
+    for (const [name, image] of images) bed.apply(name, { containers: [bed.server({ image })] });
     const { pod = '' } = await daemon.logged('a pull too many', ({ msg }) =>
       msg.includes('pull QPS exceeded'),
     );
