@@ -104,7 +104,7 @@ export function refusal(what: string, { status, headers }: HttpAnswer, text: str
 export function refusedAsHttp({ status }: HttpAnswer, text: string): StateletError | undefined {
   if (status !== 400 || statusIn(text) !== undefined) return undefined;
   const wanted = text.includes('to an HTTPS server')
-    ? ': the address of the API server should begin with https://'
+    ? ' Its address in the kubeconfig should begin with https://'
     : '';
   return new StateletError('Unavailable', `the server answered 400: ${shortened(text)}${wanted}`);
 }
