@@ -186,7 +186,8 @@ describeOnBed('a shortage', (bed) => {
     const evictionHard = { 'nodefs.available': '40%' };
     await start({
       rootDir,
-      settings: () => ({ thresholds: thresholds({ evictionHard }), pressureTransitionPeriodMs: 4000 }),
+      // Longer than a busy machine takes from one shortage to the next.
+      settings: () => ({ thresholds: thresholds({ evictionHard }), pressureTransitionPeriodMs: 15_000 }),
     });
     const ballast = join(disk, 'ballast');
     for (const name of ['once', 'again']) {
