@@ -162,7 +162,7 @@ export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<
     close: async () => {
       await clear();
       await runtime.close();
-      await rm(rootDir, { recursive: true, force: true });
+      await rm(rootDir, { recursive: true, force: true, maxRetries: 5 });
       await rm(PIPES, { recursive: true, force: true });
     },
   };

@@ -119,7 +119,8 @@ export async function startAgent(options: AgentOptions = {}) {
       await agent.shutDown(true);
       await agent.stop();
       await parts.stop();
-      await rm(rootDir, { recursive: true, force: true });
+      // The monitor ends a moment later.
+      await rm(rootDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

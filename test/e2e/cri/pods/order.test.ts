@@ -165,6 +165,8 @@ describeOnDaemon('the order of a pod’s containers', ({ bed, daemon }) => {
         ],
       });
       await daemon.running('hooked');
+      // A shell that has not said so yet would not hear that it is to end.
+      for (const name of ['exec', 'http', 'slept', 'tcp']) await wrote('hooked', `+${name}`);
       expect(lines('hooked')).toContain('exec started');
       expect(requests).toEqual(['GET /started']);
       const before = connections;
