@@ -8,6 +8,7 @@ import {
   redactText,
   redactUrls,
 } from '../policies/pod/secret-fields.ts';
+import { setMember } from '../system/set-member.ts';
 
 /** Deeper than any pod; a deeper value is probably a cycle. */
 const MAX_DEPTH = 24;
@@ -56,8 +57,7 @@ function redactFields(value: object, depth: number): Record<string, unknown> {
     const kind = kindOf(name);
     if (kind === 'left out') continue;
     const redacted = kind === 'plain' ? redact(field, depth) : redactField(kind, field, depth);
-    if (name === '__proto__') Object.defineProperty(result, name, { value: redacted, enumerable: true });
-    else result[name] = redacted;
+    setMember(result, name, redacted);
   }
   return result;
 }

@@ -40,9 +40,8 @@ export function sample(name: string, labels: string, value: number, timeMs?: num
 
 /** `a="1",b="2"`: by name, as the kubelet orders them. */
 export function labelText(labels: Labels): string {
-  const names = Object.keys(labels);
-  // Most counters have one label, or none.
-  return (names.length > 1 ? names.sort() : names)
+  return Object.keys(labels)
+    .sort()
     .map((name) => `${name}="${quoted(labels[name] ?? '')}"`)
     .join();
 }

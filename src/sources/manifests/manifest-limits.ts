@@ -2,6 +2,7 @@
  * How much a manifest may hold. A larger manifest is refused with an error that names the limit: whatever a source delivers,
  * it must not use up the memory of the node or block the agent.
  */
+import { setMember } from '../../system/set-member.ts';
 import { isTree } from '../rules/place.ts';
 
 /** The kubelet's own limit for a file. */
@@ -29,14 +30,6 @@ export function tooDeep(): ManifestLimitError {
 export function tooManyValues(): ManifestLimitError {
   return new ManifestLimitError(`has more than ${VALUES_MAX} values: split it into several files`);
 }
-
-/** An assignment would take `__proto__` for the prototype. */
-function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === '__proto__') Object.defineProperty(object, name, { value, ...OWN_MEMBER });
-  else object[name] = value;
-}
-
-const OWN_MEMBER = { enumerable: true, writable: true, configurable: true };
 
 /** Copies parsed manifests, and counts their values. */
 export class BoundedCopy {
