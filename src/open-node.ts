@@ -92,6 +92,7 @@ async function openParts(
       podLogsDir,
       hostIPs,
       allocatable: facts.allocatable,
+      clusterDomain: node.clusterDomain,
       objects,
       settings: node,
       ...(measurements && { measurements }),

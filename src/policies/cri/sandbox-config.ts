@@ -13,6 +13,8 @@ export interface SandboxFacts {
   readonly podLogsDir: string;
   /** Without it the runtime decides about DNS. */
   readonly dns?: NodeDNS;
+  /** The domain of pods with a subdomain ends in it. By default that of `dns`. */
+  readonly clusterDomain?: string;
   /** The pod's cgroup. */
   readonly cgroupParent?: string;
   /** Without them the configuration has no resources. */
@@ -26,12 +28,12 @@ export interface SandboxFacts {
 /** Throws a StateletError of kind InvalidArgument for a pod that can have no sandbox. */
 export function podSandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): PodSandboxConfig {
   const { name, namespace, uid, annotations } = pod.metadata;
-  const { dns } = facts;
+  const { dns, clusterDomain = dns?.clusterDomain ?? '' } = facts;
   const ports = portMappings(pod.spec);
   return {
     metadata: { name, namespace, uid, attempt },
     // On the node's network the pod has the node's host name. The runtime knows it and must not change it.
-    ...(!pod.spec.hostNetwork && { hostname: podHostname(pod, dns?.clusterDomain ?? '') }),
+    ...(!pod.spec.hostNetwork && { hostname: podHostname(pod, clusterDomain) }),
     logDirectory: `${facts.podLogsDir}/${podLogsFolder({ name, namespace, uid })}`,
     ...(dns && { dnsConfig: podDNS(pod, dns).config }),
     ...(ports.length > 0 && { portMappings: ports }),

@@ -15,21 +15,21 @@ export function podDomain({ metadata, spec }: Pod, clusterDomain: string): strin
 
 /**
  * The host name of a pod with its own network: `hostnameOverride`, else `hostname`, else the pod's name, shortened to one
- * label of a DNS name. With `setHostnameAsFQDN` it includes the domain. Throws a StateletError of kind InvalidArgument if that
- * is longer than Linux allows.
+ * label of a DNS name. With `setHostnameAsFQDN` it includes the domain. Throws a StateletError of kind InvalidArgument, with the
+ * kubelet's message, if that is longer than Linux allows.
  */
 export function podHostname(pod: Pod, clusterDomain: string): string {
   const { hostnameOverride, hostname, setHostnameAsFQDN } = pod.spec;
   // In the API, an empty text is the same as no text.
-  const name = [hostnameOverride, hostname].find(Boolean) ?? shortened(pod.metadata.name);
+  const name = shortened([hostnameOverride, hostname].find(Boolean) ?? pod.metadata.name);
   const domain = podDomain(pod, clusterDomain);
   if (domain === '' || setHostnameAsFQDN !== true) return name;
   const fqdn = `${name}.${domain}`;
   if (fqdn.length <= NODENAME_MAX_LENGTH) return fqdn;
   throw new StateletError(
     'InvalidArgument',
-    `setHostnameAsFQDN: the host name ${fqdn} is too long: ${NODENAME_MAX_LENGTH} characters is the most that Linux ` +
-      `takes, and it has ${fqdn.length}; give the pod a shorter hostname or subdomain`,
+    `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long ` +
+      `(${NODENAME_MAX_LENGTH} characters is the max, ${fqdn.length} characters requested)`,
   );
 }
 

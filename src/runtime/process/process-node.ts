@@ -42,6 +42,8 @@ export interface ProcessNodeSetup {
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
   readonly allocatable?: ResourceList;
+  /** The domain of pods with a subdomain ends in it. */
+  readonly clusterDomain?: string;
   /** Without it, variables cannot refer to objects of an API server, and there are none for services. */
   readonly objects?: ApiObjects | undefined;
   /** How long a call to the runtime may take. */
@@ -55,7 +57,7 @@ export interface ProcessNodeSetup {
 
 /** The embedded runtime. */
 export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, podLogsDir, hostIPs, allocatable, objects, settings, requestTimeoutMs, logger } = setup;
+  const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
   const warn = (message: string): void => logger.warn({}, message);
   const bare = createProcessRuntime({
     rootDir,
@@ -68,7 +70,7 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
   if (settings) return withUpkeep({ ...setup, settings, startTimes }, runtime);
   return {
     runtime,
-    node: processNode({ hostIPs, podLogsDir, allocatable, objects, startTimes }),
+    node: processNode({ ...setup, startTimes }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -78,7 +80,7 @@ function withUpkeep(
   setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
   runtime: RuntimeService,
 ): NodeParts {
-  const { hostIPs, podLogsDir, allocatable, objects, startTimes, recorder, logger } = setup;
+  const { recorder, logger } = setup;
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const parts = { runtime, logs };
@@ -86,7 +88,7 @@ function withUpkeep(
   let deleteDeadContainers = doNothing;
   return {
     runtime,
-    node: processNode({ hostIPs, podLogsDir, allocatable, objects, startTimes, logs }),
+    node: processNode({ ...setup, logs }),
     start: (view) => {
       ({ pods } = view);
       logs.start();
@@ -107,6 +109,7 @@ function withUpkeep(
 export interface ProcessPodNodeOptions {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
+  readonly clusterDomain?: string;
   /** Without it, a pod's start time is not kept over a restart of the agent. */
   readonly startTimes?: StartTimes;
   /** What `resourceFieldRef` gives for the limits of a container that has none. */
@@ -147,13 +150,14 @@ function processSubsystems(
 }
 
 function processPodDetails(
-  { podLogsDir, hostIPs, startTimes, allocatable = {}, objects }: ProcessPodNodeOptions,
+  { podLogsDir, clusterDomain = '', hostIPs, startTimes, allocatable = {}, objects }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): PodDetails {
   const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
-    sandbox: (pod, attempt) => promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir }) })),
+    sandbox: (pod, attempt) =>
+      promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
     container: async ({ pod, container, attempt, podStatus, image }) => {

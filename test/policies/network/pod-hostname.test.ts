@@ -35,6 +35,10 @@ describe('the host name', () => {
     ]);
   });
 
+  test('is cut as well where it comes from hostnameOverride, as the kubelet does', () => {
+    expect(podHostname(podWith({ hostnameOverride: `${'a'.repeat(62)}.b` }), '')).toBe('a'.repeat(62));
+  });
+
   test('includes the domain only with setHostnameAsFQDN', () => {
     const spec = { hostname: 'db-0', subdomain: 'db' };
     expect(podHostname(podWith(spec), 'cluster.local')).toBe('db-0');
@@ -42,11 +46,14 @@ describe('the host name', () => {
     expect(podHostname(whole, 'cluster.local')).toBe('db-0.db.default.svc.cluster.local');
   });
 
-  test('is refused if it is too long for Linux with its domain', () => {
+  test("is refused in the kubelet's words if it is too long for Linux with its domain", () => {
     const longest = 'a'.repeat(64 - '.db.default.svc.cluster.local'.length);
     const pod = (hostname: string) => podWith({ hostname, subdomain: 'db', setHostnameAsFQDN: true });
     expect(podHostname(pod(longest), 'cluster.local')).toHaveLength(64);
-    expect(() => podHostname(pod(`${longest}a`), 'cluster.local')).toThrow('it has 65');
+    expect(() => podHostname(pod(`${longest}a`), 'cluster.local')).toThrow(
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${longest}a.db.default.svc.cluster.local is ` +
+        'too long (64 characters is the max, 65 characters requested)',
+    );
   });
 });
 

@@ -69,6 +69,17 @@ describe('the node of the embedded runtime', () => {
     });
   });
 
+  test('gives a pod with setHostnameAsFQDN its name in the domain of the cluster, as far as Linux could store it', async () => {
+    const named = processNode({ hostIPs: [], podLogsDir, clusterDomain: 'cluster.test' });
+    const spec = { ...pod.spec, subdomain: 'shop', setHostnameAsFQDN: true };
+    const { config } = await named.sandbox({ ...pod, spec: { ...spec, hostname: 'a' } }, 0, true);
+    expect(config.hostname).toBe('a.shop.default.svc.cluster.test');
+    const tooLong = { ...pod, spec: { ...spec, hostname: 'a'.repeat(40) } };
+    await expect(named.sandbox(tooLong, 0, true)).rejects.toThrow(
+      '(64 characters is the max, 70 characters requested)',
+    );
+  });
+
   test('keeps the first start time of a pod until the pod is removed', async () => {
     expect(await node.startTime(uid, FIRST)).toBe(FIRST);
     expect(await node.startTime(uid, LATER)).toBe(FIRST);

@@ -50,6 +50,18 @@ describeOnDaemon('the sandbox of a pod', OPTIONS, ({ bed, daemon }) => {
     expect(hosts).toContain(`${ip}\tweb-0.shop.default.svc.cluster.test\tweb-0`);
   });
 
+  test("a hostname that is too long with its domain keeps the pod waiting, and the event has the kubelet's words", async () => {
+    const hostname = 'a'.repeat(40);
+    const named = { ...own, subdomain: 'shop', setHostnameAsFQDN: true, containers: [bed.server()] };
+    bed.apply('overlong', { ...named, hostname });
+    const { msg } = await daemon.event('overlong', 'FailedCreatePodSandBox');
+    expect(msg).toContain(
+      'Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, ' +
+        `FQDN ${hostname}.shop.default.svc.cluster.test is too long (64 characters is the max, 70 characters requested)`,
+    );
+    await daemon.inPhase('overlong', 'Pending');
+  });
+
   test('DNS comes from the cluster, the node or the pod itself, as its policy says', async () => {
     const none = {
       dnsPolicy: 'None',
