@@ -1,7 +1,7 @@
 /**
  * How soon pods of an API server are Ready and gone, as the API server shows it; how soon a new value of a ConfigMap is in their files;
  * what CPU time and memory the agent takes; and how much it asks of the API server when nothing happens. The kubelet (`KUBELET`, or
- * that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one control plane and one containerd.
+ * that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one control plane and one containerd; without a kubelet Statelet alone.
  * `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
  */
 import { execFileSync } from 'node:child_process';
@@ -14,6 +14,8 @@ import { makeCgroup } from '../test/support/containerd/cgroups.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
 import { mountsBelow } from '../test/support/containerd/wipe.ts';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
+import { noControlPlaneBecause } from '../test/support/control-plane.ts';
+import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
 import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
 import { median } from './support/measures.ts';
 
@@ -24,9 +26,14 @@ const { values } = parseArgs({
     'idle-seconds': { type: 'string', default: '60' },
   },
 });
-const assets = process.env.KUBEBUILDER_ASSETS;
-if (assets === undefined) throw new Error('KUBEBUILDER_ASSETS must name a folder with a control plane');
-const kubelet = process.env.KUBELET ?? join(assets, 'kubelet');
+const missing = noControlPlaneBecause();
+if (missing !== undefined) {
+  console.error(`bench:cluster needs a control plane, and ${missing}`);
+  process.exit(2);
+}
+const kubelet = findKubelet();
+if (kubelet === undefined) process.stderr.write(`Statelet is measured alone: ${NO_KUBELET}.\n`);
+const agents = kubelet === undefined ? (['statelet'] as const) : (['kubelet', 'statelet'] as const);
 
 const dir = mkdtempSync(join(tmpdir(), 'statelet-bench-cluster-'));
 const [controlPlane, containerd] = await Promise.all([
@@ -38,7 +45,7 @@ const bench = new ClusterBench({ controlPlane, containerd, dir });
 const figures: Record<'statelet' | 'kubelet', ClusterFigures[]> = { statelet: [], kubelet: [] };
 try {
   for (let run = 1; run <= Number(values.runs); run += 1) {
-    for (const name of ['kubelet', 'statelet'] as const) {
+    for (const name of agents) {
       const binary = name === 'kubelet' ? kubelet : undefined;
       const measured = await bench.measure(
         binary,
@@ -65,14 +72,10 @@ process.exit(0);
 function rows() {
   const row = (title: string, of: (figures: ClusterFigures) => number, digits = 0) => {
     const [ours, theirs] = (['statelet', 'kubelet'] as const).map((name) => median(figures[name].map(of)));
-    const shown = (value = NaN) => Number(value.toFixed(digits));
-    return {
-      [title]: {
-        statelet: shown(ours),
-        kubelet: shown(theirs),
-        ratio: Number(((ours ?? NaN) / (theirs ?? NaN)).toFixed(2)),
-      },
-    };
+    const shown = (value = NaN, places = digits) => Number(value.toFixed(places));
+    const ratio = shown((ours ?? NaN) / (theirs ?? NaN), 2);
+    const beside = kubelet !== undefined && { kubelet: shown(theirs), ratio };
+    return { [title]: { statelet: shown(ours), ...beside } };
   };
   return Object.assign(
     {},

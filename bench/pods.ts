@@ -1,13 +1,13 @@
 /**
  * How long pods take to start and to end under the daemon; how much CPU time and memory the daemon takes; and how soon a dead
  * container is restarted. For comparison, in the same run and on the same containerd: the bare CRI calls that the pods need,
- * and the kubelet, where `KUBELET` or `../shared/control-plane` has one.
+ * and the kubelet, where `KUBELET` is the path of one or `KUBEBUILDER_ASSETS` a folder with one.
  * `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--idle-seconds 30] [--bare] [--without-kubelet] [-o json]`.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { findKubelet, hasKubelet } from '../scripts/compare/kubelet.ts';
 import { type ContainerdBed, startContainerd } from '../test/support/containerd/containerd.ts';
+import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
 import { type Concurrency, PodsBench } from './support/pods-bench.ts';
 import {
   type AgentStart,
@@ -68,6 +68,7 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
     endsAtOnce: fastest(found, ({ endMs }) => endMs),
   };
   const [bare, daemon, kubelet]: [Times[], DaemonTimes[], AgentStart[]] = [[], [], []];
+  const withKubelet = kubeletBinary !== undefined;
   for (let run = 1; run <= runs; run++) {
     bare.push(await bench.timeBare(concurrency));
     progress(`run ${run}, bare`, bare.at(-1)!);
@@ -92,11 +93,13 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
 
 // This import fails without a build of the daemon. It is here so that it fails at once, not after minutes.
 if (!values.bare) await import('./support/daemon-pods.ts');
-const withKubelet = !values.bare && !values['without-kubelet'] && hasKubelet();
+const comparesWithKubelet = !values.bare && !values['without-kubelet'];
+const kubeletBinary = comparesWithKubelet ? findKubelet() : undefined;
+if (comparesWithKubelet && kubeletBinary === undefined)
+  process.stderr.write(`Statelet is compared with the bare CRI calls only: ${NO_KUBELET}.\n`);
 const bed = await startContainerd();
 try {
-  const kubelet = withKubelet ? findKubelet(bed.dir) : undefined;
-  const bench = await PodsBench.on(bed, pods, kubelet);
+  const bench = await PodsBench.on(bed, pods, kubeletBinary);
   const report = await measure(bed, bench).finally(() => bench.close());
   console.log(values.output === 'json' ? JSON.stringify(report, null, 2) : table(report));
 } finally {

@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compareAgents } from './compare/compare.ts';
-import { findKubelet, hasKubelet, NO_KUBELET } from './compare/kubelet.ts';
 import { readManifests } from './compare/manifests.ts';
 import { readMeant } from './compare/meant.ts';
 import { textReport } from './compare/report.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
+import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
 
 const USAGE = `Usage: npm run compare:kubelet -- [options]
 
 Gives the same static pods to the kubelet and to Statelet, one after the other on the same containerd, and compares what
-both did: requests of CRI, statuses, cgroups, files, logs, events. Needs root. The kubelet is $KUBELET, or comes from
-../shared/control-plane beside the project.
+both did: requests of CRI, statuses, cgroups, files, logs, events. Needs root. The kubelet is $KUBELET, or
+that of the folder $KUBEBUILDER_ASSETS (or else ~/.cache/kubebuilder-assets).
 
   --manifests DIR     a folder of manifests of Pods, instead of those that belong to the project
   --only NAME         only the manifests whose names contain NAME
@@ -74,11 +74,10 @@ const manifests = attempt(() => readManifests(values.manifests, values.only));
 if (manifests.length === 0) fail(`no manifest in ${values.manifests} has a name with "${values.only}"`);
 const meant = attempt(() => readMeant(values.meant));
 if (process.platform !== 'linux' || process.geteuid?.() !== 0) fail('needs Linux, and root');
-if (!attempt(hasKubelet)) fail(NO_KUBELET);
+const kubelet = attempt(findKubelet) ?? fail(NO_KUBELET);
 
 const bed = await startContainerd();
 try {
-  const kubelet = findKubelet(bed.dir) ?? '';
   const found = await compareAgents({
     bed,
     kubelet,

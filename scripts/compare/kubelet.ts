@@ -1,8 +1,7 @@
 /** The real kubelet as a child process, without an API server: it has only static pods. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import {
@@ -16,37 +15,7 @@ import {
   writeConfig,
 } from './agent.ts';
 
-/** A folder beside the project that has the kubelet in packed form. */
-const CONTROL_PLANE = fileURLToPath(new URL('../../../shared/control-plane', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
-
-/** The message if there is no kubelet. */
-export const NO_KUBELET =
-  'no kubelet: set KUBELET to the path of one, or have ../shared/control-plane beside the project';
-
-/** The path of the kubelet's binary: `$KUBELET`, or one that is unpacked into `dir`. Undefined if there is none. */
-export function findKubelet(dir: string): string | undefined {
-  const given = givenKubelet();
-  if (given !== undefined || !hasPackedKubelet()) return given;
-  const binary = join(dir, 'programs', 'kubelet');
-  mkdirSync(join(dir, 'programs'), { recursive: true });
-  execFileSync('zstd', ['-q', '-d', '-f', packed(), '-o', binary]);
-  chmodSync(binary, 0o755);
-  return binary;
-}
-
-/** Whether `findKubelet` will find one. Throws if `$KUBELET` is no file. */
-export const hasKubelet = (): boolean => givenKubelet() !== undefined || hasPackedKubelet();
-
-function givenKubelet(): string | undefined {
-  const given = process.env.KUBELET ?? '';
-  if (given === '') return undefined;
-  if (statSync(given, { throwIfNoEntry: false })?.isFile()) return given;
-  throw new Error(`KUBELET must be the path of a kubelet; there is no file ${given}`);
-}
-
-const packed = (): string => join(CONTROL_PLANE, 'bin', 'kubelet.zst');
-const hasPackedKubelet = (): boolean => existsSync(packed());
 
 /** Resolves when it serves `/pods`. */
 export async function startKubelet(binary: string, options: AgentOptions): Promise<Kubelet> {

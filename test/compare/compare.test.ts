@@ -1,19 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { compareAgents } from '../../scripts/compare/compare.ts';
-import { findKubelet, hasKubelet, NO_KUBELET } from '../../scripts/compare/kubelet.ts';
 import { readManifests } from '../../scripts/compare/manifests.ts';
 import { readMeant } from '../../scripts/compare/meant.ts';
 import type { ComparisonReport } from '../../scripts/compare/report.ts';
 import { type ContainerdBed, startContainerd } from '../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../support/containerd/suite.ts';
+import { findKubelet, NO_KUBELET } from '../support/kubernetes-programs.ts';
 
 const own = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-if (!hasKubelet()) {
+const kubelet = findKubelet();
+if (kubelet === undefined) {
   process.stderr.write(`\nSKIPPED, NOTHING PROVED: "the kubelet and Statelet" has ${NO_KUBELET}.\n`);
 }
-const declare = hasKubelet() ? describeWithContainerd : describe.skip;
+const declare = kubelet === undefined ? describe.skip : describeWithContainerd;
 
 declare('the kubelet and Statelet, on the same manifests', () => {
   let bed: ContainerdBed;
@@ -23,7 +24,7 @@ declare('the kubelet and Statelet, on the same manifests', () => {
     bed = await startContainerd();
     report = await compareAgents({
       bed,
-      kubelet: findKubelet(bed.dir) ?? '',
+      kubelet: kubelet ?? '',
       manifests: readManifests(own('manifests')),
       meant: readMeant(own('../../scripts/compare/meant.yaml')),
       idleSeconds: 0,

@@ -9,13 +9,14 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Agent, AgentOptions } from '../../../../scripts/compare/agent.ts';
-import { findKubelet, hasKubelet, NO_KUBELET, startKubelet } from '../../../../scripts/compare/kubelet.ts';
+import { startKubelet } from '../../../../scripts/compare/kubelet.ts';
 import { startStatelet } from '../../../../scripts/compare/statelet.ts';
 import { makeCgroup } from '../../../support/containerd/cgroups.ts';
 import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import { mountsBelow } from '../../../support/containerd/wipe.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { freePort } from '../../../support/free-port.ts';
+import { findKubelet, NO_KUBELET } from '../../../support/kubernetes-programs.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const CONFIG = {
@@ -82,9 +83,10 @@ const QUERIES = [
 ];
 const PATHS = ['OWN.log', 'OWN.log?unknown=1'];
 
-if (!hasKubelet())
+const kubelet = findKubelet();
+if (kubelet === undefined)
   process.stderr.write(`\nSKIPPED, NOTHING PROVED: queries of logs need a kubelet: ${NO_KUBELET}\n`);
-const testWithKubelet = hasKubelet() ? test : test.skip;
+const testWithKubelet = kubelet === undefined ? test.skip : test;
 
 describeOnContainerd('queries of system logs', ({ containerd }) => {
   let dir: string;
@@ -116,7 +118,7 @@ describeOnContainerd('queries of system logs', ({ containerd }) => {
   testWithKubelet('have the answers of the kubelet', async () => {
     const targets = [...QUERIES.map((query) => `?${query}`), ...PATHS].map((target) => `/logs/${target}`);
     // A process that is started without its own environment does not have that of the test.
-    const start = `#!/bin/sh\nPATH="${process.env.PATH}" exec "${findKubelet(dir)}" "$@"\n`;
+    const start = `#!/bin/sh\nPATH="${process.env.PATH}" exec "${kubelet ?? ''}" "$@"\n`;
     const binary = join(dir, 'start-kubelet');
     writeFileSync(binary, start, { mode: 0o755 });
     const kubelets = await answers(targets, 'kubelet', (options) => startKubelet(binary, options));

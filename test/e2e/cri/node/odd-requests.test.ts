@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Agent, AgentOptions } from '../../../../scripts/compare/agent.ts';
-import { findKubelet, hasKubelet, NO_KUBELET, startKubelet } from '../../../../scripts/compare/kubelet.ts';
+import { startKubelet } from '../../../../scripts/compare/kubelet.ts';
 import { startStatelet } from '../../../../scripts/compare/statelet.ts';
 import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
 import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import { mountsBelow } from '../../../support/containerd/wipe.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { freePort } from '../../../support/free-port.ts';
+import { findKubelet, NO_KUBELET } from '../../../support/kubernetes-programs.ts';
 import { answerOf, KNOWN_ODD_REQUESTS, oddRequest } from '../../../support/odd-requests.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { SERVE } from '../../../support/cri-daemon.ts';
@@ -24,9 +25,10 @@ const OPEN = {
   authorization: { mode: 'AlwaysAllow' },
 };
 
-if (!hasKubelet())
+const kubelet = findKubelet();
+if (kubelet === undefined)
   process.stderr.write(`\nSKIPPED, NOTHING PROVED: odd requests need a kubelet: ${NO_KUBELET}\n`);
-const testWithKubelet = hasKubelet() ? test : test.skip;
+const testWithKubelet = kubelet === undefined ? test.skip : test;
 
 describeOnContainerd('requests that no good client sends', ({ containerd, openBed }) => {
   const random = seededRandom(SEED);
@@ -35,8 +37,7 @@ describeOnContainerd('requests that no good client sends', ({ containerd, openBe
   testWithKubelet(`have the kubelet's answers (${REQUESTS} by chance, seed ${SEED})`, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'statelet-odd-requests-'));
     try {
-      const binary = findKubelet(dir) ?? '';
-      const kubelets = await answers(dir, 'kubelet', (options) => startKubelet(binary, options));
+      const kubelets = await answers(dir, 'kubelet', (options) => startKubelet(kubelet ?? '', options));
       const own = await answers(dir, 'statelet', startStatelet);
       const asked = requests.map((request, index) => ({ request, answer: kubelets[index] }));
       expect(requests.map((request, index) => ({ request, answer: own[index] }))).toEqual(asked);
