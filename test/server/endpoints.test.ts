@@ -19,6 +19,7 @@ import { writeAddress } from '../../src/server/address-file.ts';
 import { Endpoints, type EndpointsOptions } from '../../src/server/endpoints.ts';
 import { askDaemon } from '../../src/commands/daemon-request.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
+import { outputAsNobody } from '../support/as-nobody.ts';
 import { mountSmallDisk, testAsRoot } from '../support/as-root.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { warnings } from '../support/warnings.ts';
@@ -126,14 +127,8 @@ describe('the socket in the root folder', () => {
   testAsRoot('cannot be opened by another user', async () => {
     chmodSync(dir, 0o755);
     await open();
-    const asNobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const script = `require('net').connect(${JSON.stringify(socket())}).on('error', (e) => console.log(e.code)).on('connect', () => process.exit(9))`;
-    const found = spawn('setpriv', [...asNobody, 'node', '-e', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [said] = (await once(found.stdout, 'data')) as [Buffer];
-    expect(said.toString().trim()).toBe('EACCES');
-    await once(found, 'exit');
+    const script = `own.connect(${JSON.stringify(socket())}).on('error', (e) => console.log(e.code)).on('connect', () => process.exit(9))`;
+    expect(outputAsNobody('node:net', script)).toBe('EACCES\n');
   });
 });
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { outputAsNobody } from '../../support/as-nobody.ts';
 import { testPod } from '../../support/pods.ts';
 import { describeAsRoot, POD_IP, podWith, run, VolumeBed } from './bed.ts';
 
@@ -336,17 +336,11 @@ describeAsRoot('removing a pod with mounts', () => {
     chmodSync(bed.dir, 0o755);
     const module = new URL('../../../src/runtime/volumes/volume-manager.ts', import.meta.url).href;
     const script = `
-      const { VolumeManager } = await import(${JSON.stringify(module)});
-      process.setgroups([]); process.setgid(65534); process.setuid(65534);
       const logger = { warn: (_, message) => console.log(message) };
       const options = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '', clock: { now: Date.now, setTimeout, clearTimeout }, recorder: {}, logger };
       const pod = ${JSON.stringify(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }))};
-      await new VolumeManager(options).mountPod(pod, new AbortController().signal);`;
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    expect(output).toMatch(/^cannot give a volume to its owner: EPERM/);
+      await new own.VolumeManager(options).mountPod(pod, new AbortController().signal);`;
+    expect(outputAsNobody(module, script)).toMatch(/^cannot give a volume to its owner: EPERM/);
     expect(existsSync(join(folder, 'pods/u-1/volumes/kubernetes.io~empty-dir/v0'))).toBe(true);
   });
 });

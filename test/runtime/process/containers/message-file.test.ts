@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { terminationPath } from '../../../../src/runtime/process/containers/message-file.ts';
+import { outputAsNobody } from '../../../support/as-nobody.ts';
 import { testAsRoot } from '../../../support/as-root.ts';
 import { containerConfig } from '../../../support/runtime-configs.ts';
 
@@ -38,14 +38,11 @@ describe('the file of a termination message', () => {
 
   testAsRoot('is a private file for a path whose folder the user may not write to', () => {
     const script = `
-      const { terminationPath } = await import(${JSON.stringify(MODULE)});
       const annotations = { ${JSON.stringify(PATH)}: ${JSON.stringify(join(dir, 'message'))} };
-      console.log(terminationPath({ annotations }, ${JSON.stringify(PRIVATE)}));
+      console.log(own.terminationPath({ annotations }, ${JSON.stringify(PRIVATE)}));
     `;
     chmodSync(dir, 0o755);
-    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script];
-    const output = execFileSync(process.execPath, args, { uid: 65534, gid: 65534, encoding: 'utf8' });
-    expect(output).toBe(`${PRIVATE}\n`);
+    expect(outputAsNobody(MODULE, script)).toBe(`${PRIVATE}\n`);
     return Promise.resolve();
   });
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig, LinuxContainerSecurityContext } from '../../../../src/types/cri.ts';
+import { outputAsNobody } from '../../../support/as-nobody.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { containerConfig, podConfig, shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -122,16 +123,10 @@ describe('a container of the embedded runtime', () => {
 asRoot('a program is found although its user may not read other folders of the PATH, as with exec', () => {
   const closed = mkdtempSync(join(tmpdir(), 'statelet-closed-'));
   try {
-    const find = `
-      const { findProgram } = await import(${JSON.stringify(PRIVILEGES)});
-      console.log(findProgram('setpriv', process.argv[1], '/'));
-    `;
-    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', find];
-    const nobody = { uid: 65534, gid: 65534, encoding: 'utf8' } as const;
+    const find = `console.log(own.findProgram('setpriv', process.argv[1], '/'));`;
     const path = [closed, join(closed, 'bin'), '/usr/bin', '/bin'].join(':');
-    expect(execFileSync(process.execPath, [...args, path], nobody)).toMatch(/^(\/usr)?\/bin\/setpriv\n$/);
-    const missing = execFileSync(process.execPath, [...args, closed], nobody);
-    expect(missing).toBe('undefined\n');
+    expect(outputAsNobody(PRIVILEGES, find, path)).toMatch(/^(\/usr)?\/bin\/setpriv\n$/);
+    expect(outputAsNobody(PRIVILEGES, find, closed)).toBe('undefined\n');
   } finally {
     rmSync(closed, { recursive: true });
   }
