@@ -14,8 +14,7 @@ import { makeCgroup } from '../test/support/containerd/cgroups.ts';
 import { startContainerd } from '../test/support/containerd/containerd.ts';
 import { mountsBelow } from '../test/support/containerd/wipe.ts';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
-import { noControlPlaneBecause } from '../test/support/control-plane.ts';
-import { findKubelet, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
+import { findKubelet, noControlPlaneBecause, NO_KUBELET } from '../test/support/kubernetes-programs.ts';
 import { auditFlags, ClusterBench, type ClusterFigures } from './support/cluster-bench.ts';
 import { median } from './support/measures.ts';
 

@@ -4,9 +4,9 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { kubernetesAssets, kubernetesProgram } from '../test/support/kubernetes-programs.ts';
 import { type GoField, type GoType, GoTypes } from './go-types.ts';
 
 const FIELDS_FILE = fileURLToPath(new URL('../src/plugins/protocol/pod-fields.json', import.meta.url));
@@ -76,9 +76,9 @@ function tagOf({ tag }: GoField, key: string): string {
   return new RegExp(`(?:^| )${key}:"([^"]*)"`).exec(tag)?.[1] ?? '';
 }
 
-const assets = process.env.KUBEBUILDER_ASSETS;
-if (assets === undefined) throw new Error('KUBEBUILDER_ASSETS has to name the folder with kube-apiserver');
-const program = join(assets, 'kube-apiserver');
+if (kubernetesAssets() === undefined)
+  throw new Error('KUBEBUILDER_ASSETS has to name the folder with kube-apiserver');
+const program = kubernetesProgram('kube-apiserver');
 const [, release = ''] = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().split(' ');
 const types = new GoTypes(readFileSync(program));
 const contents = {

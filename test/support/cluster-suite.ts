@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Container, Node, Pod } from '../../src/types/kubernetes.ts';
 import { startContainerd } from './containerd/containerd.ts';
 import { describeWithContainerd } from './containerd/suite.ts';
-import { type ControlPlane, noControlPlaneBecause } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { noControlPlaneBecause } from './kubernetes-programs.ts';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane/control-plane.ts';
 import { CriDaemonBed, type CriDaemonOptions, SERVING } from './cri-daemon.ts';
 import { type Daemon, NODE_NAME } from './daemon.ts';
@@ -159,7 +160,7 @@ export function conditionOf(
   return status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** A suite in which all tests share one cluster with one node. Without KUBEBUILDER_ASSETS it is skipped, and stderr says so. */
+/** A suite in which all tests share one cluster with one node. Without the programs of a control plane it is skipped, and stderr says so. */
 export function describeOnCluster(
   name: string,
   ...args:

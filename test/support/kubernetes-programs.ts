@@ -1,5 +1,5 @@
 /** Programs of Kubernetes that tests, benches and comparisons run beside Statelet, where the machine has them. */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -10,6 +10,21 @@ export function kubernetesAssets(): string | undefined {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const cached = join(cache, 'kubebuilder-assets');
   return statSync(cached, { throwIfNoEntry: false })?.isDirectory() ? cached : undefined;
+}
+
+/** The path of one of these programs. */
+export const kubernetesProgram = (name: string): string => join(kubernetesAssets() ?? '', name);
+
+/** What every control plane needs. */
+const NEEDED = ['etcd', 'kube-apiserver', 'kubectl'];
+
+/** Why no control plane can run here; undefined if it can. */
+export function noControlPlaneBecause(): string | undefined {
+  const assets = kubernetesAssets();
+  if (assets === undefined) return 'KUBEBUILDER_ASSETS is not set';
+  const missing = NEEDED.filter((name) => !existsSync(join(assets, name)));
+  if (missing.length > 0) return `${assets} does not have ${missing.join(', ')}`;
+  return process.geteuid?.() === 0 ? undefined : 'this is not root';
 }
 
 /** The message if there is no kubelet. */

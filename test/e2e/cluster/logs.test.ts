@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { type ClusterBed, describeOnCluster } from '../../support/cluster-suite.ts';
+import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
 import { SERVING } from '../../support/cri-daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -103,7 +104,7 @@ describeOnCluster('the logs of a pod', { config }, (cluster) => {
 });
 
 function follow({ controlPlane }: ClusterBed, pod: string): ChildProcess & { stdout: NodeJS.ReadableStream } {
-  const kubectl = join(process.env.KUBEBUILDER_ASSETS ?? '', 'kubectl');
+  const kubectl = kubernetesProgram('kubectl');
   const args = ['--kubeconfig', controlPlane.adminKubeconfig, 'logs', '--follow', pod];
   return spawn(kubectl, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }

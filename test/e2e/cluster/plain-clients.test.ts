@@ -12,6 +12,7 @@ import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { DaemonBed, NODE_NAME } from '../../support/daemon.ts';
 import { freePort } from '../../support/free-port.ts';
+import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const SERVER = `
@@ -37,7 +38,7 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
   let bed: DaemonBed;
   let port: number;
   const children: ChildProcess[] = [];
-  const program = () => join(process.env.KUBEBUILDER_ASSETS ?? '', 'kubectl');
+  const program = () => kubernetesProgram('kubectl');
   let protocol: Readonly<Record<string, string>> = {};
   const env = () => ({
     PATH: process.env.PATH,

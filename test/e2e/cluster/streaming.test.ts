@@ -2,12 +2,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
+import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
 
 interface Ended {
   readonly code: number;
@@ -21,7 +21,7 @@ describeOnCluster('the streams of a node', (cluster) => {
     HOME: cluster.controlPlane.dir,
     KUBECONFIG: cluster.controlPlane.adminKubeconfig,
   });
-  const program = () => join(process.env.KUBEBUILDER_ASSETS ?? '', 'kubectl');
+  const program = () => kubernetesProgram('kubectl');
 
   function kubectl(args: readonly string[], input: string | Buffer = ''): Promise<Ended> {
     return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * A control plane for tests: etcd, kube-apiserver and what else of it is wanted, from the folder of programs in KUBEBUILDER_ASSETS. It
+ * A control plane for tests: etcd, kube-apiserver and what else of it is wanted, with the programs that this machine has. It
  * listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -21,6 +21,7 @@ import {
   schedulerFlags,
 } from './programs.ts';
 import { freePort } from '../free-port.ts';
+import { kubernetesProgram } from '../kubernetes-programs.ts';
 import { waitFor } from '../wait-for.ts';
 
 const run = promisify(execFile);
@@ -83,7 +84,7 @@ export class ControlPlane {
     this.nodeKubeconfig = this.#kubeconfigOf('node');
     this.#janitor = startJanitor(dir, nodeIp);
     const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>) =>
-      new Component({ command: program(name), args, dir, isReady });
+      new Component({ command: kubernetesProgram(name), args, dir, isReady });
     const answers = (port: number, path: string) => () => isOk(`https://127.0.0.1:${port}${path}`);
     this.etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.etcd = component('etcd', etcdFlags(places), () => isListening(ports.etcd));
@@ -193,7 +194,7 @@ export class ControlPlane {
 
   async #kubectl(args: readonly string[], input = ''): Promise<string> {
     const env = { PATH: process.env.PATH, HOME: this.dir, KUBECONFIG: this.adminKubeconfig };
-    const running = run(program('kubectl'), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
+    const running = run(kubernetesProgram('kubectl'), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
     // Most commands read no input, and may end before it is written: the exit code tells what went wrong.
     running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
@@ -238,10 +239,6 @@ export class ControlPlane {
 
 function nodeCertificate(name: string, nodeName: string) {
   return { name, subject: `/O=system:nodes/CN=system:node:${nodeName}`, usage: 'clientAuth' } as const;
-}
-
-function program(name: string): string {
-  return join(process.env.KUBEBUILDER_ASSETS ?? '', name);
 }
 
 export async function createPlaces(): Promise<Places> {
