@@ -1,7 +1,8 @@
 /** Locks of the kernel on a file: the lock is released when its process ends, however it ends. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, constants, fchmodSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, ftruncateSync, readSync, writeSync } from 'node:fs';
 import { StateletError } from '../types/errors.ts';
+import { openPlainFile } from './plain-file.ts';
 import { errnoCode } from './system-errors.ts';
 
 export interface FileLock {
@@ -21,7 +22,8 @@ const IS_HELD = 1;
 const PID_LENGTH = 10;
 
 /**
- * Locks the file without waiting; creates it if it does not exist. Throws the system's error when the file cannot be opened.
+ * Locks the file without waiting; creates it if it does not exist. Throws the system's error when the file cannot be opened, and a
+ * StateletError of kind FailedPrecondition when something else than a file stands there.
  *
  * Node has no flock(2), so the program flock(1) locks the descriptor that it inherits. The lock belongs to the open file, and
  * stays with this process after flock(1) has ended. Programs that this process starts later do not inherit the descriptor.
@@ -44,16 +46,16 @@ export function lockFile(path: string): FileLock | HeldLock {
 
 /** Only its owner may open the file, because every process that can open it could lock it. */
 function open(path: string): number {
-  const { O_RDWR, O_RDONLY, O_CREAT, O_NOFOLLOW } = constants;
+  const { O_RDWR, O_RDONLY, O_CREAT } = constants;
   try {
-    const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+    const fd = openPlainFile(path, O_RDWR | O_CREAT);
     fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
     // A file on a read-only file system can still be locked.
     if (errnoCode(error) !== 'EROFS') throw error;
     try {
-      return openSync(path, O_RDONLY | O_NOFOLLOW);
+      return openPlainFile(path, O_RDONLY);
     } catch {
       throw error;
     }
@@ -94,7 +96,9 @@ function forgetPid(fd: number): void {
 }
 
 function readPid(fd: number): number | undefined {
-  const pid = /^(\d{1,10})\s/.exec(readFileSync(fd, 'utf8'))?.[1];
+  const bytes = Buffer.alloc(PID_LENGTH + 1);
+  const text = bytes.toString('latin1', 0, readSync(fd, bytes, 0, bytes.length, 0));
+  const pid = /^(\d{1,10})\s/.exec(text)?.[1];
   return pid === undefined ? undefined : Number(pid);
 }
 

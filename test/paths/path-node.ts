@@ -137,7 +137,7 @@ export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<
   const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
   await mkdir(PIPES);
   const podLogsDir = join(rootDir, 'pods');
-  const recorder = { nodeEvent: () => undefined };
+  const recorder = { event: () => undefined, nodeEvent: () => undefined };
   const open = () => openProcessNode({ rootDir, podLogsDir, hostIPs: HOST_IPS, recorder, logger: SILENT });
   const { runtime } = open();
   const clear = async () => {

@@ -321,7 +321,7 @@ export class DaemonBed {
 
   /** What remains of pods after all of them have ended. */
   leftBehind(): Promise<readonly string[]> {
-    const records = ['sandboxes', 'containers'].flatMap((kind) =>
+    const records = ['sandboxes', 'begun', 'containers'].flatMap((kind) =>
       readdirSync(join(this.rootDir, 'runtime', kind)),
     );
     const folders = ['pods', 'scratch'].flatMap((name) => readdirSync(join(this.rootDir, name)));

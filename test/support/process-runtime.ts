@@ -17,7 +17,7 @@ export interface ProcessRuntimeBed {
   readonly rootDir: string;
   readonly runtime: RuntimeService;
   /** Another client of the same monitor. `cleanup` closes it as well. */
-  connect(options?: Pick<ProcessRuntimeOptions, 'requestTimeoutMs'>): RuntimeService;
+  connect(options?: Pick<ProcessRuntimeOptions, 'requestTimeoutMs' | 'onFinding'>): RuntimeService;
   cleanup(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function isRunning(pid: number): boolean {
 
 /** Resolves when the process is gone. */
 export async function kill9(pid: number): Promise<void> {
-  process.kill(pid, 'SIGKILL');
+  sendSignal(pid, 'SIGKILL');
   await waitFor(() => !isRunning(pid), { what: `the end of process ${pid}` });
 }
 

@@ -2,6 +2,9 @@ import { join, resolve } from 'node:path';
 
 export type StreamName = 'stdin' | 'stdout' | 'stderr';
 
+/** What the ids of sandboxes and containers look like. */
+export const RECORD_ID = /^[0-9a-f]{64}$/;
+
 /**
  * The files of the embedded runtime below the root directory.
  *
@@ -9,7 +12,8 @@ export type StreamName = 'stdin' | 'stdout' | 'stderr';
  * runtime/                         0700, the monitor's own
  *   monitor.sock  monitor.lock  monitor.log
  *   sandboxes/<id>.json
- *   containers/<id>/               state.json and the named pipes stdin, stdout, stderr
+ *   begun/<id>.json                how the record of the sandbox began
+ *   containers/<id>/               state.json, how that began (begun.json), and the named pipes stdin, stdout, stderr
  *   streams/<id>/                  the named pipes of a command or an attached client, until both ends are open
  * scratch/<sandbox id>/            can be reached by containers that run as another user
  *   work/                          HOME and default working directory of the pod's containers
@@ -20,6 +24,7 @@ export function runtimeLayout(root: string) {
   const rootDir = resolve(root);
   const runtimeDir = join(rootDir, 'runtime');
   const sandboxesDir = join(runtimeDir, 'sandboxes');
+  const copiesDir = join(runtimeDir, 'begun');
   const containersDir = join(runtimeDir, 'containers');
   const streamsDir = join(runtimeDir, 'streams');
   const scratchDir = join(rootDir, 'scratch');
@@ -27,13 +32,17 @@ export function runtimeLayout(root: string) {
     rootDir,
     runtimeDir,
     sandboxesDir,
+    copiesDir,
     containersDir,
     scratchDir,
     streamsDir,
     monitorLog: join(runtimeDir, 'monitor.log'),
     sandboxFile: (id: string) => join(sandboxesDir, `${id}.json`),
+    sandboxCopy: (id: string) => join(copiesDir, `${id}.json`),
+    sandboxOfFile: (name: string) => /^([0-9a-f]{64})\.json$/.exec(name)?.[1],
     containerDir: (id: string) => join(containersDir, id),
     containerFile: (id: string) => join(containersDir, id, 'state.json'),
+    containerCopy: (id: string) => join(containersDir, id, 'begun.json'),
     pipe: (id: string, stream: StreamName) => join(containersDir, id, stream),
     streamPipe: (id: string, stream: StreamName) => join(streamsDir, id, stream),
     podScratch: (sandboxId: string) => join(scratchDir, sandboxId),

@@ -6,7 +6,7 @@ import type { ResourceList } from '../../policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
 import { commandResolver } from '../node/node-addresses.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
-import type { NodeEventRecorder } from '../../types/event-recorder.ts';
+import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeMeasurements } from '../../types/measurements.ts';
 import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
@@ -27,6 +27,7 @@ import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promise-of.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { StartTimes } from '../pods/start-times.ts';
+import type { Finding } from './monitor/findings.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
 /**
@@ -34,6 +35,9 @@ import { createProcessRuntime } from './process-runtime.ts';
  * on the loopback address alone; a process that listens on all addresses answers there as well.
  */
 const LOOPBACK = '127.0.0.1';
+
+/** The reason of an event. The kubelet has none for it: its runtime keeps the records. */
+const DAMAGED_RECORD = 'DamagedRecord';
 
 const doNothing = (): Promise<void> => Promise.resolve();
 
@@ -51,7 +55,7 @@ export interface ProcessNodeSetup {
   /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
   readonly measurements?: NodeMeasurements;
-  readonly recorder: NodeEventRecorder;
+  readonly recorder: NodeEventRecorder & EventRecorder;
   readonly logger: Logger;
 }
 
@@ -64,6 +68,7 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
     hostIPs,
     logger: { warn },
     requestTimeoutMs,
+    onFinding: (finding) => tellFinding(setup, finding),
   });
   const runtime = measuredRuntime(bare, setup.measurements);
   const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
@@ -74,6 +79,19 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
     start: () => undefined,
     stop: () => runtime.close(),
   };
+}
+
+/** The log has what events say, too. */
+function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, container }: Finding): void {
+  if (pod === undefined) logger.warn({}, message);
+  else
+    recorder.event(
+      pod,
+      'Warning',
+      DAMAGED_RECORD,
+      message,
+      container === undefined ? undefined : { container },
+    );
 }
 
 function withUpkeep(

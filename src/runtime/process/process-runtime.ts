@@ -3,6 +3,7 @@ import type { ContainerConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { runtimeLayout } from './layout.ts';
+import type { Finding } from './monitor/findings.ts';
 import { MonitorClient } from './monitor/monitor-client.ts';
 import { processStreaming } from './process-streaming.ts';
 import { asksForPrivileges } from './containers/privileges.ts';
@@ -22,6 +23,8 @@ export interface ProcessRuntimeOptions {
   /** The addresses of this node, and so of its pods; the primary one first. */
   readonly hostIPs?: readonly string[];
   readonly logger?: { warn(message: string): void };
+  /** Called with each thing that a monitor has found damaged at its start. */
+  readonly onFinding?: (finding: Finding) => void;
 }
 
 /** The default of the kubelet's runtimeRequestTimeout. */
@@ -39,12 +42,12 @@ const REQUEST_TIMEOUT_MS = 120_000;
  *   with a timeout, that much on top of the timeout; none for execSync without a timeout.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeService {
-  const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, hostIPs = [], logger } = options;
+  const { rootDir, requestTimeoutMs = REQUEST_TIMEOUT_MS, hostIPs = [], logger, onFinding } = options;
   const [ip, ...additionalIps] = hostIPs;
   const network = ip !== undefined && { network: { ip, additionalIps } };
   const warn = (message: string) => logger?.warn(message);
   const layout = runtimeLayout(rootDir);
-  const client = new MonitorClient(layout, { requestTimeoutMs, warn });
+  const client = new MonitorClient(layout, { requestTimeoutMs, warn, ...(onFinding && { onFinding }) });
   const longer = (seconds: number) => seconds * 1000 + requestTimeoutMs;
   return {
     version: () =>

@@ -16,7 +16,8 @@ import { containerStreams, validateContainer } from './container-spec.ts';
 import { makePipes, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { OomKills } from './oom-kills.ts';
-import { RecordStore } from '../monitor/records.ts';
+import type { Finding } from '../monitor/findings.ts';
+import { RecordStore } from '../monitor/record-store.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { recover } from '../monitor/recovery.ts';
 import { Sweeper } from './sweeper.ts';
@@ -34,12 +35,17 @@ export class Engine {
   readonly #host: ContainerHost;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, Container>();
+  #findings: readonly Finding[];
   #ending = false;
+  /** Resolves when nothing runs any more of containers that could not be taken over. Nothing may be started before. */
+  readonly lostEnded: Promise<void>;
 
   constructor(
     layout: RuntimeLayout,
     log: (message: string) => void,
     onEvent: (event: ContainerEvent) => void,
+    /** What was found damaged before. */
+    found: readonly Finding[] = [],
   ) {
     this.#layout = layout;
     this.#store = new RecordStore(layout);
@@ -51,7 +57,10 @@ export class Engine {
       log,
       emit: (type, record) => this.#emit(onEvent, type, record),
     };
-    const { sandboxes, containers } = recover(this.#host);
+    const { sandboxes, containers, findings, ended } = recover(this.#host);
+    this.#findings = [...found, ...findings];
+    for (const { message } of this.#findings) log(message);
+    this.lostEnded = ended;
     for (const record of sandboxes) {
       this.#sandboxes.set(record.id, { record, stopping: record.state !== 'SANDBOX_READY' });
     }
@@ -95,9 +104,10 @@ export class Engine {
     const record: SandboxRecord = { id: newId(), config, createdAt: Number(nowNs()), state: 'SANDBOX_READY' };
     try {
       this.#makeScratch(record.id);
-      this.#store.saveSandbox(record);
+      this.#store.addSandbox(record);
     } catch (error) {
       rmSync(this.#layout.podScratch(record.id), { recursive: true, force: true });
+      this.#store.removeSandbox(record.id);
       throw error;
     }
     this.#sandboxes.set(record.id, { record, stopping: false });
@@ -159,6 +169,13 @@ export class Engine {
     this.#host.emit('CONTAINER_DELETED_EVENT', container.record);
   }
 
+  /** What was found damaged at the start. Each finding is given once. */
+  takeFindings(): readonly Finding[] {
+    const findings = this.#findings;
+    this.#findings = [];
+    return findings;
+  }
+
   /** Ends all containers. Nothing is started from now on. */
   async shutDown(timeoutSeconds: number): Promise<void> {
     this.#ending = true;
@@ -211,7 +228,7 @@ export class Engine {
       state: 'CONTAINER_CREATED',
       startedAt: 0,
     };
-    this.#store.saveContainer(record);
+    this.#store.addContainer(record);
     this.#containers.set(id, new Container(this.#host, sandbox, record));
     this.#host.emit('CONTAINER_CREATED_EVENT', record);
   }

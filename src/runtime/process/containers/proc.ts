@@ -63,9 +63,18 @@ export function processTable(): ProcessStat[] {
 
 /** The container that a process belongs to, by its environment; undefined if it cannot be read. */
 export function containerOf(pid: number): string | undefined {
-  const entries = readProc(`${pid}/environ`)?.split('\0') ?? [];
+  return containerIn(environOf(pid));
+}
+
+/** The environment that the process was started with, as the kernel has it; undefined if it cannot be read. */
+export function environOf(pid: number): string | undefined {
+  return readProc(`${pid}/environ`);
+}
+
+export function containerIn(environ = ''): string | undefined {
   const prefix = `${CONTAINER_ID_VARIABLE}=`;
-  return entries.find((entry) => entry.startsWith(prefix))?.slice(prefix.length);
+  const entry = environ.split('\0').find((text) => text.startsWith(prefix));
+  return entry?.slice(prefix.length);
 }
 
 /** The memory of a process in RAM, including pages that it shares with others. */

@@ -49,6 +49,7 @@ export function engineHandlers(engine: Engine, streams: StreamDesk): Handlers {
     runStreams: ([id], signal) => streams.run(id, signal),
     resizeTerminal: ([id, size]) => streams.resize(id, size),
     endInput: ([id]) => streams.endInput(id),
+    takeFindings: () => [...engine.takeFindings()],
     ping: () => undefined,
   };
 }

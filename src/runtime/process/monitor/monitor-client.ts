@@ -6,6 +6,7 @@ import { systemClock } from '../../../system/system-clock.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../../types/cri.ts';
 import { canceled, Connection, HELLO_TIMEOUT_MS } from './connection.ts';
 import type { RuntimeLayout } from '../layout.ts';
+import type { Finding } from './findings.ts';
 import type { Feature, MethodName, Params, Result } from './protocol.ts';
 import { connectSocket } from './monitor-socket.ts';
 import { makeRuntimeDir, spawnMonitor } from './spawn-monitor.ts';
@@ -38,6 +39,8 @@ export interface MonitorClientOptions {
   /** The time limit of a call that does not set its own. */
   readonly requestTimeoutMs: number;
   readonly warn: (message: string) => void;
+  /** Called with each thing that a monitor has found damaged at its start. */
+  readonly onFinding?: (finding: Finding) => void;
 }
 
 interface MonitorCallOptions {
@@ -145,6 +148,7 @@ export class MonitorClient {
           throw error;
         });
         void connection.closed.then(onClose);
+        void this.#takeFindings(connection);
         return connection;
       } catch (error) {
         // It hangs: another monitor could not take the folder over.
@@ -156,6 +160,15 @@ export class MonitorClient {
         await spawnMonitor(this.#layout);
       }
     }
+  }
+
+  /** If the connection ends meanwhile, findings of that monitor are lost: its log has them. */
+  async #takeFindings(connection: Connection): Promise<void> {
+    const { onFinding } = this.#options;
+    const { features = [] } = await connection.hello;
+    if (onFinding === undefined || !features.includes('findings' satisfies Feature)) return;
+    const findings = await connection.call('takeFindings', []).catch(() => []);
+    for (const finding of findings) onFinding(finding);
   }
 
   #forget(connection: Promise<Connection>): void {

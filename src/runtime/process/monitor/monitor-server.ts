@@ -40,7 +40,7 @@ export class MonitorServer {
   /** Only for the holder of the folder's lock: a socket file that exists is left from a monitor that has ended. */
   async listen(): Promise<void> {
     const path = socketPath(this.#dirFd);
-    rmSync(path, { force: true });
+    rmSync(path, { recursive: true, force: true });
     fchmodSync(this.#dirFd, 0o700);
     const server = createServer((socket) => this.#accept(socket));
     server.maxConnections = CONNECTIONS_MAX;

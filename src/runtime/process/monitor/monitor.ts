@@ -12,19 +12,23 @@
  * It imports only Node and small modules, because it stays in memory as long as any pod.
  */
 import { closeSync, writeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess } from '../../../system/end-process.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { Engine } from '../containers/engine.ts';
 import { engineHandlers } from './handlers.ts';
 import { closeInheritedDescriptors } from '../containers/inherited-descriptors.ts';
-import { runtimeLayout } from '../layout.ts';
+import { type RuntimeLayout, runtimeLayout } from '../layout.ts';
 import { StreamDesk } from '../streams/stream-desk.ts';
+import { type Finding, lockReplaced } from './findings.ts';
 import { becomeMonitor } from './monitor-lock.ts';
 import { MonitorServer } from './monitor-server.ts';
 
 const TICK_MS = 1000;
 /** The default of a pod's terminationGracePeriodSeconds. */
 const SHUTDOWN_GRACE_SECONDS = 30;
+/** How long the monitor waits for the end of processes that it has killed at its start. */
+const LOST_END_MS = 5_000;
 
 function log(message: string): void {
   try {
@@ -53,15 +57,17 @@ async function main(rootDir: string, readyFd: number): Promise<void> {
   for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'])
     process.on(signal, () => log(`${signal} is ignored`));
   const layout = runtimeLayout(rootDir);
-  if (await becomeMonitor(layout.runtimeDir)) await serve(rootDir);
+  const lock = await becomeMonitor(layout.runtimeDir);
+  if (lock.isMonitor) await serve(layout, lock.problem === undefined ? [] : [lockReplaced(lock.problem)]);
   reportReady(readyFd);
 }
 
-async function serve(rootDir: string): Promise<void> {
-  const layout = runtimeLayout(rootDir);
+async function serve(layout: RuntimeLayout, findings: readonly Finding[]): Promise<void> {
   // If the monitor ended at its own mistakes, the exit codes of its containers would be lost.
   process.on('uncaughtException', (error) => log(`unexpected: ${error.stack ?? errorMessage(error)}`));
-  const engine = new Engine(layout, log, (event) => server.broadcast(event));
+  const engine = new Engine(layout, log, (event) => server.broadcast(event), findings);
+  // A process that cannot be killed must not keep the other pods waiting.
+  await Promise.race([engine.lostEnded, delay(LOST_END_MS)]);
   const streams = new StreamDesk(layout, (id) => engine.container(id));
   const server = new MonitorServer(layout.runtimeDir, engineHandlers(engine, streams));
   await server.listen();

@@ -12,6 +12,7 @@ import type {
   PodSandboxFilter,
   PodSandboxStatus,
 } from '../../../types/cri.ts';
+import type { Finding } from './findings.ts';
 import type { StreamSelection, TerminalSize } from '../../service/streaming-runtime.ts';
 
 /**
@@ -42,6 +43,8 @@ export interface MonitorMethods {
   resizeTerminal: Method<[streamsId: string, size: TerminalSize]>;
   /** The client has closed its end of the standard input. */
   endInput: Method<[streamsId: string]>;
+  /** What this monitor found damaged at its start, and nobody has been told yet. */
+  takeFindings: Method<[], Finding[]>;
   ping: Method<[]>;
 }
 
@@ -78,7 +81,7 @@ export interface OpenedStreams {
 }
 
 /** What an older monitor would accept without doing it, or does not know. */
-export const FEATURES = ['privileges', 'streams'] as const;
+export const FEATURES = ['privileges', 'streams', 'findings'] as const;
 export type Feature = (typeof FEATURES)[number];
 
 export interface Hello {

@@ -1,15 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+/** The records of the monitor, and whether what a file says has the form of one. */
 import type {
   ContainerConfig,
   ContainerStateName,
   PodSandboxConfig,
   PodSandboxState,
 } from '../../../types/cri.ts';
-import { fileOfDraft, removeDraft, replaceFileSync } from '../../../system/replace-file.ts';
-import { bootId } from '../containers/proc.ts';
 import type { ProcessIdentity } from '../containers/proc.ts';
-import type { RuntimeLayout } from '../layout.ts';
 
 export interface SandboxRecord {
   readonly id: string;
@@ -40,79 +36,105 @@ export interface ContainerRecord {
   exit?: Exit;
 }
 
-/** A record on disk, and whether it was written since the machine has booted. */
-interface Stored<T> {
-  readonly record: T;
-  readonly sameBoot: boolean;
+const SANDBOX_STATES: ReadonlySet<unknown> = new Set<PodSandboxState>(['SANDBOX_READY', 'SANDBOX_NOTREADY']);
+const CONTAINER_STATES: ReadonlySet<unknown> = new Set<ContainerStateName>([
+  'CONTAINER_CREATED',
+  'CONTAINER_RUNNING',
+  'CONTAINER_EXITED',
+]);
+
+/** The part of a record that never changes; without the rest it is not known what has become of the thing. */
+export type Beginning<T extends SandboxRecord | ContainerRecord> = Omit<
+  T,
+  'state' | 'startedAt' | 'process' | 'exit'
+>;
+
+/** `id`: by the name of the file. */
+export function isSandboxBeginning(value: unknown, id: string): value is Beginning<SandboxRecord> {
+  const { config, createdAt, ...record } = fieldsOf(value);
+  const { metadata, labels, annotations, logDirectory, hostname } = fieldsOf(config);
+  return (
+    record.id === id &&
+    isNumber(createdAt) &&
+    isPodMetadata(metadata) &&
+    [labels, annotations].every(isTexts) &&
+    isText(logDirectory) &&
+    isOptional(hostname, isText)
+  );
 }
 
-/**
- * The monitor's state on disk, from which the next monitor goes on if this one is killed. A new version of a file is
- * written beside it and then renamed, so that no kill leaves half a file. Nothing is synced to the disk: after a
- * crash of the machine no process is left anyway, and a file that cannot be read is left out.
- */
-export class RecordStore {
-  readonly #layout: RuntimeLayout;
-  readonly #bootId = bootId();
+export function isWholeSandbox(value: Beginning<SandboxRecord>): value is SandboxRecord {
+  return SANDBOX_STATES.has(fieldsOf(value).state);
+}
 
-  constructor(layout: RuntimeLayout) {
-    this.#layout = layout;
-    mkdirSync(layout.sandboxesDir, { recursive: true, mode: 0o700 });
-    mkdirSync(layout.containersDir, { recursive: true, mode: 0o700 });
-    // Containers may run as other users: they may pass through this folder, but not list it.
-    mkdirSync(layout.scratchDir, { recursive: true, mode: 0o711 });
-    this.#removeDrafts();
-  }
+/** `id`: by the name of the folder. */
+export function isContainerBeginning(value: unknown, id: string): value is Beginning<ContainerRecord> {
+  const { config, createdAt, podSandboxId, ...record } = fieldsOf(value);
+  return record.id === id && isText(podSandboxId) && isNumber(createdAt) && isContainerConfig(config);
+}
 
-  saveSandbox(record: SandboxRecord): void {
-    this.#write(this.#layout.sandboxFile(record.id), record);
-  }
+export function isWholeContainer(value: Beginning<ContainerRecord>): value is ContainerRecord {
+  const { state, startedAt, process, exit } = fieldsOf(value);
+  const hasRun = state === 'CONTAINER_RUNNING' || state === 'CONTAINER_EXITED';
+  return (
+    CONTAINER_STATES.has(state) &&
+    isNumber(startedAt) &&
+    isOptional(process, isIdentity) &&
+    isOptional(exit, isExit) &&
+    // What runs has a process; what has ended has an exit.
+    (!hasRun || process !== undefined || exit !== undefined) &&
+    (state !== 'CONTAINER_EXITED' || exit !== undefined)
+  );
+}
 
-  saveContainer(record: ContainerRecord): void {
-    this.#write(this.#layout.containerFile(record.id), record);
-  }
+function isContainerConfig(value: unknown): boolean {
+  const { metadata, image, command, args, envs, labels, annotations, logPath } = fieldsOf(value);
+  const { name, attempt } = fieldsOf(metadata);
+  return (
+    isText(name) &&
+    isNumber(attempt) &&
+    isText(fieldsOf(image).image) &&
+    [command, args].every((words) => isListOf(words, isText)) &&
+    isListOf(envs, isVariable) &&
+    [labels, annotations].every(isTexts) &&
+    isText(logPath)
+  );
+}
 
-  removeSandbox(id: string): void {
-    rmSync(this.#layout.sandboxFile(id), { force: true });
-  }
+function isPodMetadata(value: unknown): boolean {
+  const { name, namespace, uid, attempt } = fieldsOf(value);
+  return [name, namespace, uid].every(isText) && isNumber(attempt);
+}
 
-  removeContainer(id: string): void {
-    // The file first: a folder without it is not a container.
-    rmSync(this.#layout.containerFile(id), { force: true });
-    rmSync(this.#layout.containerDir(id), { recursive: true, force: true });
-  }
+function isVariable(value: unknown): boolean {
+  const { key, value: text } = fieldsOf(value);
+  return isText(key) && isText(text);
+}
 
-  /** Unreadable files are reported and left out. */
-  sandboxes(onUnreadable: (file: string) => void): Stored<SandboxRecord>[] {
-    const names = readdirSync(this.#layout.sandboxesDir).filter((name) => name.endsWith('.json'));
-    const files = names.map((name) => this.#layout.sandboxFile(name.slice(0, -'.json'.length)));
-    return files.flatMap((file) => this.#read(file, onUnreadable) as Stored<SandboxRecord>[]);
-  }
+function isIdentity(value: unknown): boolean {
+  const { pid, startTicks } = fieldsOf(value);
+  return Number.isSafeInteger(pid) && Number(pid) > 1 && isNumber(startTicks);
+}
 
-  containers(onUnreadable: (file: string) => void): Stored<ContainerRecord>[] {
-    const files = readdirSync(this.#layout.containersDir).map((id) => this.#layout.containerFile(id));
-    return files.flatMap((file) => this.#read(file, onUnreadable) as Stored<ContainerRecord>[]);
-  }
+function isExit(value: unknown): boolean {
+  const { exitCode, reason, finishedAt, message } = fieldsOf(value);
+  return Number.isSafeInteger(exitCode) && isNumber(finishedAt) && [reason, message].every(isText);
+}
 
-  /** Half-written files of a monitor that was killed. */
-  #removeDrafts(): void {
-    const { sandboxesDir, containersDir, containerFile } = this.#layout;
-    const drafts = readdirSync(sandboxesDir).map((name) => fileOfDraft(name));
-    for (const name of drafts) if (name !== undefined) removeDraft(join(sandboxesDir, name));
-    for (const id of readdirSync(containersDir)) removeDraft(containerFile(id));
-  }
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+const isOptional = (value: unknown, is: (value: unknown) => boolean): boolean =>
+  value === undefined || is(value);
+const isListOf = (value: unknown, is: (value: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(is);
 
-  #write(file: string, record: SandboxRecord | ContainerRecord): void {
-    replaceFileSync(file, JSON.stringify({ bootId: this.#bootId, record }), 0o600);
-  }
+function isTexts(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isText)
+  );
+}
 
-  #read(file: string, onUnreadable: (file: string) => void): Stored<unknown>[] {
-    try {
-      const stored = JSON.parse(readFileSync(file, 'utf8')) as { bootId: string; record: unknown };
-      return [{ record: stored.record, sameBoot: stored.bootId === this.#bootId }];
-    } catch {
-      onUnreadable(file);
-      return [];
-    }
-  }
+/** Undefined fields for what is no object. */
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

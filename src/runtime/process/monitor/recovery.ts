@@ -1,66 +1,272 @@
 import { readdirSync, rmSync } from 'node:fs';
+import { errorMessage } from '../../../types/errors.ts';
+import { podOfLabels } from '../../../policies/cri/cri-labels.ts';
 import { Container } from '../containers/container.ts';
 import type { ContainerHost } from '../containers/container.ts';
-import { containerOf, processTable } from '../containers/proc.ts';
 import type { ProcessIdentity } from '../containers/proc.ts';
-import type { SandboxRecord } from './records.ts';
+import { RECORD_ID } from '../layout.ts';
+import { type ContainerProcesses, findContainerProcesses } from './container-processes.ts';
+import { type Finding, foundContainer, foundSandbox, lostContainer, lostSandbox } from './findings.ts';
+import type { BegunEntry, Entry } from './record-store.ts';
+import type { ContainerRecord, SandboxRecord } from './records.ts';
+
+export interface Recovered {
+  readonly sandboxes: readonly SandboxRecord[];
+  readonly containers: readonly Container[];
+  readonly findings: readonly Finding[];
+  /** Resolves when nothing runs any more of containers that could not be taken over. */
+  readonly ended: Promise<void>;
+}
 
 /**
  * Takes over what an earlier monitor has left: its records, and the containers that still run; for those that have
- * ended meanwhile, their end is recorded. After a reboot no container runs, and no sandbox is ready.
+ * ended meanwhile, their end is recorded. After a reboot no container runs, and no sandbox is ready. Of a record that cannot be
+ * used the copy serves, and the container's process is found by its environment. Without a copy the container's processes are
+ * killed: it must not run beside the instance that its pod starts in its place.
  */
-export function recover(host: ContainerHost): { sandboxes: SandboxRecord[]; containers: Container[] } {
-  const { store, log } = host;
-  const onUnreadable = (file: string): void => log(`${file} cannot be read and is left out`);
-  const sandboxes = store.sandboxes(onUnreadable).map(({ record, sameBoot }) => {
-    if (!sameBoot) record.state = 'SANDBOX_NOTREADY';
-    return record;
-  });
-  const byId = new Map(sandboxes.map((record) => [record.id, record]));
-  const containers = store.containers(onUnreadable).flatMap(({ record, sameBoot }) => {
-    const sandbox = byId.get(record.podSandboxId);
-    if (!sandbox) return [];
-    const container = new Container(host, sandbox, record);
-    if (record.state === 'CONTAINER_RUNNING') container.resume(sameBoot);
-    return [container];
-  });
-  adoptUnrecorded(containers);
-  removeRemnants(host, new Set(byId.keys()), new Set(containers.map(({ record }) => record.id)));
-  return { sandboxes, containers };
+export function recover(host: ContainerHost): Recovered {
+  return new Recovery(host).recovered();
 }
 
-/** The monitor may have been killed between the start of a container and the record of it. */
-function adoptUnrecorded(containers: readonly Container[]): void {
-  const created = containers.filter(({ record }) => record.state === 'CONTAINER_CREATED');
-  if (created.length === 0) return;
-  const leaders = processTable().filter((stat) => stat.sessionId === stat.pid);
-  const byContainer = new Map<string | undefined, ProcessIdentity>();
-  for (const stat of leaders) byContainer.set(containerOf(stat.pid), stat);
-  for (const container of created) {
-    const identity = byContainer.get(container.record.id);
-    if (identity) container.adopt({ pid: identity.pid, startTicks: identity.startTicks });
+class Recovery {
+  readonly #host: ContainerHost;
+  readonly #sandboxes = new Map<string, SandboxRecord>();
+  readonly #containers = new Map<string, Container>();
+  readonly #findings: Finding[] = [];
+  readonly #entries: readonly Entry<ContainerRecord>[];
+  readonly #processes: ReadonlyMap<string, ContainerProcesses>;
+  /** Containers whose processes are being killed. */
+  readonly #ending = new Set<string>();
+  readonly #ends: Promise<void>[] = [];
+
+  constructor(host: ContainerHost) {
+    this.#host = host;
+    this.#entries = host.store.containers();
+    const sandboxes = host.store.sandboxes();
+    this.#processes = this.#findProcesses(sandboxes);
+    for (const entry of sandboxes) this.#addSandbox(entry);
   }
-}
 
-/** Removes folders without a record: their sandbox or container was only half created, or half removed. */
-function removeRemnants(
-  { layout, log }: ContainerHost,
-  sandboxes: Set<string>,
-  containers: Set<string>,
-): void {
-  const remnants = [
-    ...unknownIds(layout.containersDir, containers).map((id) => layout.containerDir(id)),
-    ...unknownIds(layout.scratchDir, sandboxes).map((id) => layout.podScratch(id)),
-  ];
-  for (const path of remnants) {
+  recovered(): Recovered {
+    for (const entry of this.#entries) this.#addContainer(entry);
+    this.#endStrangers();
+    const ended = Promise.all(this.#ends).then(() => undefined);
+    this.#removeRemnants();
+    return {
+      sandboxes: [...this.#sandboxes.values()],
+      containers: [...this.#containers.values()],
+      findings: this.#findings,
+      ended,
+    };
+  }
+
+  /** The table of all processes is read only where something may run, or a record does not say enough. */
+  #findProcesses(sandboxes: readonly Entry<SandboxRecord>[]): ReadonlyMap<string, ContainerProcesses> {
+    const { layout } = this.#host;
+    const known = new Set(this.#entries.map(idOf));
+    const wanted = new Set(this.#entries.filter(needsProcess).map(idOf));
+    const ended = new Set(sandboxes.filter(hasEnded).map(idOf));
+    const mayRun = idsBut(layout.scratchDir, (id) => ended.has(id)).length > 0;
+    if (wanted.size === 0 && !mayRun) return new Map();
+    return findContainerProcesses(
+      layout,
+      (id) => wanted.has(id),
+      (id) => known.has(id),
+    );
+  }
+
+  #addSandbox(entry: Entry<SandboxRecord>): void {
+    const id = idOf(entry);
+    if (entry.kind === 'whole') {
+      const { record, sameBoot } = entry;
+      this.#sandboxes.set(id, sameBoot ? record : { ...record, state: 'SANDBOX_NOTREADY' });
+      if (sameBoot) this.#keep(() => this.#host.store.copySandbox(record));
+      return;
+    }
+    const container = this.#containerIn(id);
+    // A sandbox that was half made has no container, and one that is half removed has none any more.
+    if (entry.isMissing && container === undefined) {
+      this.#host.store.removeSandbox(id);
+      return;
+    }
+    const restored = entry.kind === 'begun' ? restoredSandbox(entry) : undefined;
+    const sandbox = restored ?? (container && sandboxOf(container));
+    this.#findings.push(
+      restored ? foundSandbox(restored, entry.problem) : lostSandbox(id, sandbox, entry.problem),
+    );
+    if (sandbox) this.#keep(() => this.#restoreSandbox(sandbox));
+    else this.#host.store.removeSandbox(id);
+  }
+
+  #restoreSandbox(sandbox: SandboxRecord): void {
+    this.#sandboxes.set(sandbox.id, sandbox);
+    this.#host.store.restoreSandbox(sandbox);
+  }
+
+  #containerIn(sandboxId: string): BegunEntry<ContainerRecord>['record'] | undefined {
+    return this.#entries
+      .map((entry) => (entry.kind === 'lost' ? undefined : entry.record))
+      .find((record) => record?.podSandboxId === sandboxId);
+  }
+
+  #addContainer(entry: Entry<ContainerRecord>): void {
+    const processes = this.#processes.get(idOf(entry));
+    // A folder without a record, whose container was half made or half removed.
+    if (entry.kind !== 'whole' && entry.isMissing && processes === undefined) return;
+    if (entry.kind === 'lost') {
+      this.#end(entry.id, processes, entry.problem);
+      return;
+    }
+    const { record } = entry;
+    const sandbox = this.#sandboxes.get(record.podSandboxId) ?? this.#madeUp(record);
+    if (entry.kind === 'whole') this.#takeOver(entry, sandbox, processes);
+    else this.#restore(entry, sandbox, processes);
+  }
+
+  /** There is a container, so there was a sandbox. */
+  #madeUp(record: BegunEntry<ContainerRecord>['record']): SandboxRecord {
+    const sandbox = sandboxOf(record);
+    const { sandboxFile } = this.#host.layout;
+    this.#findings.push(lostSandbox(sandbox.id, sandbox, `${sandboxFile(sandbox.id)} is missing`));
+    this.#keep(() => this.#restoreSandbox(sandbox));
+    return sandbox;
+  }
+
+  #takeOver(
+    { record, sameBoot }: Extract<Entry<ContainerRecord>, { kind: 'whole' }>,
+    sandbox: SandboxRecord,
+    processes: ContainerProcesses | undefined,
+  ): void {
+    const container = this.#add(sandbox, record);
+    // A copy of an earlier boot would say that the container can still run.
+    if (sameBoot) this.#keep(() => this.#host.store.copyContainer(record));
+    if (record.state === 'CONTAINER_RUNNING') container.resume(sameBoot);
+    // The monitor may have been killed between the start of a container and the record of it.
+    if (record.state === 'CONTAINER_CREATED' && processes?.main) container.adopt(identityOf(processes.main));
+  }
+
+  #restore(
+    { record: beginning, sameBoot, problem }: BegunEntry<ContainerRecord>,
+    sandbox: SandboxRecord,
+    processes: ContainerProcesses | undefined,
+  ): void {
+    const main = sameBoot ? processes?.main : undefined;
+    this.#findings.push(foundContainer(beginning, sandbox, problem, main?.pid));
+    const created: ContainerRecord = { ...begun(beginning), state: 'CONTAINER_CREATED', startedAt: 0 };
+    this.#keep(() => this.#host.store.restoreContainer(created));
+    if (main) {
+      this.#add(sandbox, created).adopt(identityOf(main));
+      return;
+    }
+    // Whether it has run is not known: it must not run a second time, so its end counts as seen.
+    const ran: ContainerRecord = { ...created, state: 'CONTAINER_RUNNING', startedAt: created.createdAt };
+    this.#add(sandbox, ran).resume(sameBoot);
+  }
+
+  #add(sandbox: SandboxRecord, record: ContainerRecord): Container {
+    const container = new Container(this.#host, sandbox, record);
+    this.#containers.set(record.id, container);
+    return container;
+  }
+
+  /** Processes of containers that have neither a record nor a folder. */
+  #endStrangers(): void {
+    const known = new Set(this.#entries.map(idOf));
+    for (const [id, processes] of this.#processes) {
+      if (!known.has(id)) this.#end(id, processes, 'it has none');
+    }
+  }
+
+  #end(id: string, processes: ContainerProcesses | undefined, problem: string): void {
+    const { all = [], main, sandboxId = '' } = processes ?? {};
+    const pids = all.map(({ pid }) => pid);
+    this.#findings.push(lostContainer(id, this.#sandboxes.get(sandboxId), problem, pids));
+    const remains = {
+      containerId: id,
+      sinceTicks: all[0]?.startTicks ?? 0,
+      ...(main && { sessionId: main.pid }),
+    };
+    if (pids.length === 0) return;
+    // The folder stays until then: by it the next monitor would know what is to be ended.
+    this.#ending.add(id);
+    const end = this.#host.sweeper.clear(remains);
+    this.#ends.push(end.then(() => this.#remove(this.#host.layout.containerDir(id))));
+  }
+
+  /** If the disk is full, the next monitor finds the same damage. */
+  #keep(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#host.log(`a record could not be restored: ${errorMessage(error)}`);
+    }
+  }
+
+  /** Removes folders without a record: their sandbox or container was only half created, or half removed, or is lost. */
+  #removeRemnants(): void {
+    const { layout } = this.#host;
+    const isInUse = (id: string) => this.#containers.has(id) || this.#ending.has(id);
+    const remnants = [
+      ...idsBut(layout.containersDir, isInUse).map((id) => layout.containerDir(id)),
+      ...idsBut(layout.scratchDir, (id) => this.#sandboxes.has(id)).map((id) => layout.podScratch(id)),
+    ];
+    for (const path of remnants) this.#remove(path);
+  }
+
+  #remove(path: string): void {
     try {
       rmSync(path, { recursive: true, force: true });
     } catch (error) {
-      log(`${path} could not be removed: ${String(error)}`);
+      this.#host.log(`${path} could not be removed: ${String(error)}`);
     }
   }
 }
 
-function unknownIds(dir: string, known: Set<string>): string[] {
-  return readdirSync(dir).filter((name) => /^[0-9a-f]{64}$/.test(name) && !known.has(name));
+const idOf = (entry: Entry<SandboxRecord | ContainerRecord>): string =>
+  entry.kind === 'whole' ? entry.record.id : entry.id;
+
+const identityOf = ({ pid, startTicks }: ProcessIdentity): ProcessIdentity => ({ pid, startTicks });
+
+function hasEnded(entry: Entry<SandboxRecord>): boolean {
+  return entry.kind === 'whole' && (!entry.sameBoot || entry.record.state === 'SANDBOX_NOTREADY');
+}
+
+function needsProcess(entry: Entry<ContainerRecord>): boolean {
+  return entry.kind !== 'whole' || entry.record.state === 'CONTAINER_CREATED';
+}
+
+function restoredSandbox({ record, sameBoot }: BegunEntry<SandboxRecord>): SandboxRecord {
+  const { id, config, createdAt } = record;
+  return { id, config, createdAt, state: sameBoot ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY' };
+}
+
+function begun({ id, podSandboxId, config, createdAt }: BegunEntry<ContainerRecord>['record']) {
+  return { id, podSandboxId, config, createdAt };
+}
+
+/**
+ * The sandbox of a container whose record is lost, as far as the container shows it. It is not ready: the agent ends what runs in it
+ * as the pod's spec says, and makes a new one. Its containers have no log.
+ */
+function sandboxOf({
+  podSandboxId,
+  config,
+  createdAt,
+}: BegunEntry<ContainerRecord>['record']): SandboxRecord {
+  const pod = podOfLabels(config.labels);
+  return {
+    id: podSandboxId,
+    config: {
+      metadata: { ...pod, attempt: 0 },
+      labels: config.labels,
+      annotations: {},
+      logDirectory: '',
+    },
+    createdAt,
+    state: 'SANDBOX_NOTREADY',
+  };
+}
+
+function idsBut(dir: string, isKnown: (id: string) => boolean): string[] {
+  return readdirSync(dir).filter((name) => RECORD_ID.test(name) && !isKnown(name));
 }

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, constants, mkdirSync, renameSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { openPlainFile, readPlainFile } from '../../../system/plain-file.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { DEFAULT_PATH } from '../containers/launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
@@ -74,7 +75,8 @@ function openLog(path: string): number | undefined {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > MAX_LOG_BYTES) renameSync(path, `${path}.1`);
-    return openSync(path, 'a', 0o600);
+    const { O_WRONLY, O_APPEND, O_CREAT } = constants;
+    return openPlainFile(path, O_WRONLY | O_APPEND | O_CREAT);
   } catch {
     return undefined;
   }
@@ -82,7 +84,11 @@ function openLog(path: string): number | undefined {
 
 function lastLines(log: string): string {
   try {
-    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-3).join(' | ');
+    return readPlainFile(log, 2 * MAX_LOG_BYTES)
+      .trimEnd()
+      .split('\n')
+      .slice(-3)
+      .join(' | ');
   } catch (error) {
     return errorMessage(error);
   }

@@ -55,7 +55,8 @@ export function toContainerStatus(record: ContainerRecord, sandbox: SandboxRecor
 
 /** Undefined if the container has no log. */
 export function logFilePath({ config }: ContainerRecord, sandbox: SandboxRecord): string | undefined {
-  return config.logPath === '' ? undefined : join(sandbox.config.logDirectory, config.logPath);
+  const { logDirectory } = sandbox.config;
+  return config.logPath === '' || logDirectory === '' ? undefined : join(logDirectory, config.logPath);
 }
 
 export function matchesSandbox(record: SandboxRecord, filter: PodSandboxFilter): boolean {

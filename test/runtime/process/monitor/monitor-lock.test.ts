@@ -14,7 +14,7 @@ const MODULE = new URL('../../../../src/runtime/process/monitor/monitor-lock.ts'
 /** Says whether it has become the monitor, and stays. */
 const CANDIDATE = `
   const { becomeMonitor } = await import(${JSON.stringify(MODULE)});
-  console.log(await becomeMonitor(process.argv[1]));
+  console.log((await becomeMonitor(process.argv[1])).isMonitor);
   setInterval(() => undefined, 1000);
 `;
 
@@ -60,14 +60,14 @@ describe('a process becomes the monitor of a folder', () => {
 
   test('not if another monitor answers there', async () => {
     await listen();
-    expect(await becomeMonitor(dir)).toBe(false);
+    expect(await becomeMonitor(dir)).toEqual({ isMonitor: false });
   });
 
   test('not before the process that holds the lock answers or ends: here it answers', async () => {
     expect(await candidate().isMonitor).toBe(true);
     const second = becomeMonitor(dir);
     await listen();
-    expect(await second).toBe(false);
+    expect(await second).toEqual({ isMonitor: false });
   });
 
   test('not before the process that holds the lock answers or ends: here it is killed', async () => {

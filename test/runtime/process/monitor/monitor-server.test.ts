@@ -17,7 +17,7 @@ const HELLO = {
   hello: 'statelet-monitor',
   protocol: 1,
   pid: process.pid,
-  features: ['privileges', 'streams'],
+  features: ['privileges', 'streams', 'findings'],
 };
 const EVENT = { containerId: 'a', containerEventType: 'CONTAINER_STARTED_EVENT' } as ContainerEvent;
 

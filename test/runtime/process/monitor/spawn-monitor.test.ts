@@ -95,12 +95,12 @@ describe('a monitor', () => {
   });
 
   test('that ends at its start is an error with the last lines of its log', async () => {
-    // It cannot be locked.
-    mkdirSync(join(layout.runtimeDir, 'monitor.lock'));
+    // The folder of this name cannot be made.
+    writeFileSync(layout.sandboxesDir, '');
     await expect(spawnMonitor(layout)).rejects.toMatchObject({
       kind: 'Unavailable',
       message: expect.stringMatching(/could not be started \(see .*monitor.log\): it ended at once: .* at /s),
     });
-    expect(readFileSync(layout.monitorLog, 'utf8')).toContain('cannot start: Error: EISDIR');
+    expect(readFileSync(layout.monitorLog, 'utf8')).toContain('cannot start: Error: EEXIST');
   });
 });

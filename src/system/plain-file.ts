@@ -1,0 +1,67 @@
+/** Files of this user in folders where something else may stand by now: a link, a pipe, a folder. */
+import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { StateletError } from '../types/errors.ts';
+import { errnoCode } from './system-errors.ts';
+
+/** Linux' O_PATH opens a place in the tree, not its content. */
+const O_PATH = 0o10_000_000;
+const OWNER_ONLY = 0o600;
+
+/**
+ * Opens a plain file. No link is followed, and a pipe does not block. Throws the system's error, or a StateletError of kind
+ * FailedPrecondition for what is not a file. A file whose mode shuts out its own owner gets the mode 0600.
+ */
+export function openPlainFile(path: string, flags: number, mode = OWNER_ONLY): number {
+  const open = () => openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
+  const fd = orLetIn(path, open);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw new StateletError('FailedPrecondition', `${path} is not a file`);
+}
+
+/** The whole text of a plain file, as `openPlainFile` opens it. Throws also where the file is larger than `bytesMax`. */
+export function readPlainFile(path: string, bytesMax: number): string {
+  const fd = openPlainFile(path, constants.O_RDONLY);
+  try {
+    const { size } = fstatSync(fd);
+    if (size > bytesMax) {
+      throw new StateletError('FailedPrecondition', `${path} is larger than ${bytesMax} bytes`);
+    }
+    const bytes = Buffer.alloc(size);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < size; length += read) {
+      read = readSync(fd, bytes, length, size - length, length);
+    }
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function orLetIn(path: string, open: () => number): number {
+  try {
+    return open();
+  } catch (error) {
+    if (errnoCode(error) !== 'EACCES' || !letOwnerIn(path)) throw error;
+    return open();
+  }
+}
+
+/** By way of an open place: a link that is put there meanwhile is not followed. */
+function letOwnerIn(path: string): boolean {
+  let place: number | undefined;
+  try {
+    place = openSync(path, O_PATH | constants.O_NOFOLLOW);
+    if (!isOwnFile(fstatSync(place))) return false;
+    chmodSync(`/proc/self/fd/${place}`, OWNER_ONLY);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (place !== undefined) closeSync(place);
+  }
+}
+
+function isOwnFile(stats: Stats): boolean {
+  return stats.isFile() && stats.uid === process.getuid?.();
+}
