@@ -234,12 +234,13 @@ export class Supervisor {
       removal,
       isKnown,
       isInRuntime: (uid) => pleg.runtimeHolds(uid) !== 'nothing',
+      logger,
     });
     const create = (pod: Pod) => {
       delivery.create(pod);
       retirement.retireIfDue(pod.metadata.uid);
     };
-    const retirement = new PodRetirement({ registry, desired, removal, orphans, ends, create, logger });
+    const retirement = new PodRetirement({ registry, desired, removal, ends, create, logger });
     const shared = { registry, desired, ended, pleg, delivery, retirement, create };
     const exit = new ExitWithPods({ ...shared, clock, onAllGone: () => send({ type: 'ALL_PODS_GONE' }) });
     const askForTurn = () => send({ type: 'HOUSEKEEPING' });

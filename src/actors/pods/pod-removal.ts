@@ -34,9 +34,14 @@ export class PodRemoval {
     });
   }
 
-  /** Removes from the node the remains of a pod that the runtime does not have. Resolves and rejects as `remove` does. */
+  /**
+   * Removes from the node the remains of an unknown pod, unless the runtime says that it has the pod: then housekeeping ends the pod
+   * first. Resolves and rejects as `remove` does.
+   */
   async removeFromNode(pod: PodReference): Promise<boolean> {
-    return this.#alone(pod, () => this.#node.remove(pod));
+    return this.#alone(pod, async () => {
+      if (await this.#pleg.isAbsent(pod)) await this.#node.remove(pod);
+    });
   }
 
   async #alone({ uid }: PodReference, work: () => Promise<void>): Promise<boolean> {

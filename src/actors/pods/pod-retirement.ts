@@ -3,7 +3,6 @@ import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { DesiredPods } from './desired-pods.ts';
-import type { OrphanRemoval } from './orphan-removal.ts';
 import type { PodEnds } from './pod-ends.ts';
 import type { PodRegistry } from './pod-registry.ts';
 import type { PodRemoval } from './pod-removal.ts';
@@ -12,7 +11,6 @@ export interface PodRetirementOptions {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
   readonly removal: PodRemoval;
-  readonly orphans: OrphanRemoval;
   readonly ends: PodEnds;
   /** The pod is wanted again. */
   readonly create: (pod: Pod) => void;
@@ -63,13 +61,12 @@ export class PodRetirement {
 
   /** Resolves to false where it failed, or is under way already. */
   async removeFromRuntime(pod: PodReference): Promise<boolean> {
-    const { removal, orphans, logger } = this.#options;
+    const { removal, logger } = this.#options;
     try {
       return await removal.remove(pod);
     } catch (error) {
       const message = `Cannot remove what is left of the pod, will be tried again: ${errorMessage(error)}`;
       logger.warn(podFields(pod), message);
-      orphans.beginLater();
       return false;
     }
   }

@@ -24,6 +24,22 @@ export async function removeCgroups(folders: readonly string[], patienceMs = PAT
   }
 }
 
+/**
+ * Kills the processes in these cgroups and below. No event reports their end, so it looks again and again. Rejects as Internal when one
+ * does not end.
+ */
+export async function endProcessesIn(folders: readonly string[], patienceMs = PATIENCE_MS): Promise<void> {
+  const deadlineMs = performance.now() + patienceMs;
+  const occupied = () => folders.filter((folder) => pidsIn(folder).length > 0);
+  let left = occupied();
+  for (let pauseMs = 1; left.length > 0; pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2)) {
+    if (performance.now() > deadlineMs) throw stillRunning(left);
+    killAll(left);
+    await delay(pauseMs);
+    left = occupied();
+  }
+}
+
 /** Whether the folder is gone. */
 function removed(folder: string): boolean {
   return tryRemove(folder) || (subfoldersOf(folder).every(removed) && tryRemove(folder));
@@ -93,7 +109,15 @@ function kill(pid: number): void {
 }
 
 function stillThere(folders: readonly string[]): StateletError {
-  const pids = [...new Set(folders.flatMap(pidsIn))].join(', ') || 'none that can be seen';
-  const message = `${folders.join(', ')} cannot be removed: there are processes in it that do not end (${pids})`;
+  const message = `${folders.join(', ')} cannot be removed: there are processes in it that do not end (${pidsText(folders)})`;
   return new StateletError('Internal', message);
+}
+
+function stillRunning(folders: readonly string[]): StateletError {
+  const message = `there are processes in ${folders.join(', ')} that do not end (${pidsText(folders)})`;
+  return new StateletError('Internal', message);
+}
+
+function pidsText(folders: readonly string[]): string {
+  return [...new Set(folders.flatMap(pidsIn))].join(', ') || 'none that can be seen';
 }

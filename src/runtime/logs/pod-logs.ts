@@ -16,13 +16,17 @@ export class PodLogs {
   }
 
   /**
-   * The pods that have logs. A folder counts where its UID is `recorded`, or where its content is that of a pod's logs. Others are
-   * left out.
+   * The pods that have logs, without those that are known. A folder counts where its UID is `recorded`, or where its content is that
+   * of a pod's logs. Others are left out.
    */
-  async pods(recorded: ReadonlySet<string> = new Set()): Promise<readonly PodReference[]> {
+  async pods(
+    isKnown: (uid: string) => boolean,
+    recorded: ReadonlySet<string>,
+  ): Promise<readonly PodReference[]> {
     const entries = (await ifThere(readdir(this.#dir, { withFileTypes: true }))) ?? [];
     const folders = entries.filter((entry) => entry.isDirectory());
-    const pods = folders.map(({ name }) => podOfLogsFolder(name)).filter((pod) => pod !== undefined);
+    const named = folders.map(({ name }) => podOfLogsFolder(name)).filter((pod) => pod !== undefined);
+    const pods = named.filter(({ uid }) => !isKnown(uid));
     const isOurs = async (pod: PodReference) =>
       recorded.has(pod.uid) || (await holdsPodLogs(join(this.#dir, podLogsFolder(pod)), pod));
     const areOurs = await Promise.all(pods.map(isOurs));

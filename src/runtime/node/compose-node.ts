@@ -1,5 +1,5 @@
 import type { PodReference } from '../../types/event-recorder.ts';
-import type { PodDetails, PodNode, PodSubsystem } from './pod-node.ts';
+import type { PodDetails, PodNode, PodSearch, PodSubsystem } from './pod-node.ts';
 
 /**
  * The node that these subsystems make up. The order of the list is the order in which a pod is prepared; what is set up later may
@@ -25,7 +25,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
       inTurn(reversed, (subsystem) =>
         subsystem.remove ? subsystem.remove(pod) : subsystem.release?.(pod.uid),
       ),
-    podsOnDisk: () => podsOnDisk(subsystems),
+    podsOnDisk: (search) => podsOnDisk(subsystems, search),
     forgetImage: (image) => subsystems.forEach((subsystem) => subsystem.forgetImage?.(image)),
     collectGarbage: () => subsystems.forEach((subsystem) => subsystem.collectGarbage?.()),
     startTime: (uid, now) => details.startTime(uid, now),
@@ -56,10 +56,14 @@ async function inTurn(
 }
 
 /** One reference for each UID: one with a name goes before one without. */
-async function podsOnDisk(subsystems: readonly PodSubsystem[]): Promise<readonly PodReference[]> {
+async function podsOnDisk(
+  subsystems: readonly PodSubsystem[],
+  search: PodSearch,
+): Promise<readonly PodReference[]> {
   const pods = new Map<string, PodReference>();
   for (const subsystem of subsystems) {
-    for (const pod of (await subsystem.podsOnDisk?.(new Set(pods.keys()))) ?? []) {
+    for (const pod of (await subsystem.podsOnDisk?.(search, new Set(pods.keys()))) ?? []) {
+      if (search.isKnown(pod.uid)) continue;
       if (pod.name !== '' || !pods.has(pod.uid)) pods.set(pod.uid, pod);
     }
   }

@@ -25,9 +25,10 @@ export function criNode(options: CriNodeOptions): PodNode {
 }
 
 /**
- * In the order in which a pod is prepared; it is released and removed in the reverse order. Logs go first: that helps on a full
- * disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted.
- * The folder that has their record goes when all else is gone.
+ * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
+ * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
+ * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
+ * when all else is gone.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
   const { allowedUnsafeSysctls, appArmor, images } = options;
@@ -49,6 +50,7 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     { name: 'DNS', remove: ({ uid }) => promiseOf(() => options.dns.forget(uid)) },
     logLinks(options),
     logs(options),
+    processes(options),
   ];
 }
 
@@ -69,8 +71,13 @@ function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
     name: 'cgroups',
     prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
     release: (uid) => cgroups.release(uid),
-    podsOnDisk: async () => (await cgroups.podsOnDisk()).map(podOfUID),
+    podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),
   };
+}
+
+/** Of a pod that the runtime does not have. They end before its volumes are unmounted, which they may be using. */
+function processes({ cgroups }: CriNodeOptions): PodSubsystem {
+  return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
 }
 
 function volumes({ volumes }: CriNodeOptions): PodSubsystem {
@@ -102,6 +109,7 @@ function logs({ podLogsDir, podLogs, logs }: CriNodeOptions): PodSubsystem {
     removing: (pod, { name, restartCount }) =>
       logs.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
     remove: (pod) => podLogs.remove(pod),
-    podsOnDisk: (recorded) => podLogs.pods(recorded),
+    podsOnDisk: async ({ isThorough, isKnown }, recorded) =>
+      isThorough ? podLogs.pods(isKnown, recorded) : [],
   };
 }

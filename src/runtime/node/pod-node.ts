@@ -66,6 +66,14 @@ export interface PodRejection {
   readonly message: string;
 }
 
+/** Which pods a search for what is on the node finds. */
+export interface PodSearch {
+  /** Pods that are left out. */
+  readonly isKnown: (uid: string) => boolean;
+  /** Whether to look everywhere. Otherwise only where it takes a moment: a search that is made every two seconds. */
+  readonly isThorough: boolean;
+}
+
 /**
  * One part of the node: what it does at each step of a pod's life. All hooks may be left out. `composeNode` makes a `PodNode` of a
  * list of them, and says in which order they are called.
@@ -89,7 +97,7 @@ export interface PodSubsystem {
   /** The pod is being forgotten: nothing of it may be left. Without this hook `release` is called. */
   remove?(pod: PodReference): Promise<void>;
   /** The pods of which this part has something. `recorded`: the UIDs that parts before it in the list have named. */
-  podsOnDisk?(recorded: ReadonlySet<string>): Promise<readonly PodReference[]>;
+  podsOnDisk?(search: PodSearch, recorded: ReadonlySet<string>): Promise<readonly PodReference[]>;
   collectGarbage?(): void;
 }
 
@@ -120,7 +128,7 @@ export interface PodDetails {
 /** What a node puts around the containers of its pods, beside the runtime itself: the hooks of all its subsystems, and the details. */
 export interface PodNode extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk'>> {
   /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
-  podsOnDisk(): Promise<readonly PodReference[]>;
+  podsOnDisk(search: PodSearch): Promise<readonly PodReference[]>;
 }
 
 /** What background work needs to know of the pods. */

@@ -134,6 +134,11 @@ export class Pleg {
     return record.status;
   }
 
+  /** Whether the runtime holds nothing of a pod that no effect holds. Asks it: the last status may be old. */
+  async isAbsent(pod: PodReference): Promise<boolean> {
+    return isEmpty(await readPod(this.#options.runtime, pod, this.#options.clock.now()));
+  }
+
   /**
    * The status with which an effect may begin: the last one if no hint came since, else a fresh read. A pod that the last
    * relist did not find needs no read: only the agent brings pods to the runtime.

@@ -45,9 +45,13 @@ export class StartTimes {
     await removeIfEmpty(podDir);
   }
 
-  /** UIDs of the pods that have a record, or an empty folder: an agent that was killed had not begun the record. */
-  async podsOnDisk(): Promise<readonly string[]> {
-    const folders = ((await ifThere(readdir(this.#podsDir))) ?? []).filter((name) => !isLogFolder(name));
+  /**
+   * UIDs of the pods that have a record, or an empty folder: an agent that was killed had not begun the record. Without those that are
+   * known.
+   */
+  async podsOnDisk(isKnown: (uid: string) => boolean): Promise<readonly string[]> {
+    const names = (await ifThere(readdir(this.#podsDir))) ?? [];
+    const folders = names.filter((name) => !isLogFolder(name) && !isKnown(name));
     const recorded = await Promise.all(folders.map((uid) => this.#isRecorded(uid)));
     return folders.filter((_, index) => recorded[index]);
   }

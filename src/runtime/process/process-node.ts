@@ -155,14 +155,15 @@ function processSubsystems(
     {
       name: 'start times',
       remove: async ({ uid }) => startTimes?.remove(uid),
-      podsOnDisk: async () => ((await startTimes?.podsOnDisk()) ?? []).map(podOfUID),
+      podsOnDisk: async ({ isKnown }) => ((await startTimes?.podsOnDisk(isKnown)) ?? []).map(podOfUID),
     },
     {
       name: 'logs',
       removing: async (pod, { name, restartCount }) =>
         logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
       remove: (pod) => podLogs.remove(pod),
-      podsOnDisk: (recorded) => podLogs.pods(recorded),
+      podsOnDisk: async ({ isThorough, isKnown }, recorded) =>
+        isThorough ? podLogs.pods(isKnown, recorded) : [],
     },
   ];
 }

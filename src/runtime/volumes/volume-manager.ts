@@ -190,7 +190,9 @@ export class VolumeManager {
 
   /** UIDs of the pods that have a folder here. */
   async podsOnDisk(): Promise<readonly string[]> {
-    return (await ifThere(readdir(join(this.#options.rootDir, 'pods')))) ?? [];
+    const podsDir = join(this.#options.rootDir, 'pods');
+    const entries = (await ifThere(readdir(podsDir, { withFileTypes: true }))) ?? [];
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
   /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */

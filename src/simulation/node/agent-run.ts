@@ -29,6 +29,7 @@ import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';
 import { PodEndJudge } from '../judges/pod-end-judge.ts';
 import { stateName } from '../judges/pod-states.ts';
+import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
 import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
@@ -81,6 +82,7 @@ export interface AgentRunOptions {
   readonly listen?: ((ordinal: number) => TransitionListener) | undefined;
   /** A pod's actor has reached its last state. */
   readonly onFinished: (uid: string) => void;
+  readonly remains: Pick<RemainsJudge, 'removes'>;
   /** Whether the pod is an ordinary one of a manifest, and an earlier agent was told to end it, or had a reason to. */
   readonly hadReasonToEnd: (uid: string) => boolean;
 }
@@ -302,7 +304,7 @@ export class AgentRun {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults } = this.#options;
+    const { disk, random, faults, remains } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -314,6 +316,7 @@ export class AgentRun {
       objects: this.#cluster.objects,
       onMount: (uid) => this.#isAlive && this.lifecycle.volumesMounted(uid),
       onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
+      onRemove: (uid) => this.#isAlive && remains.removes(uid),
       isAlive: () => this.#isAlive,
     });
     return {

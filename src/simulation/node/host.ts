@@ -16,6 +16,7 @@ import { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
 import { ContentJudge } from '../judges/contents/content-judge.ts';
+import { RemainsJudge } from '../judges/remains-judge.ts';
 import { TaintJudge } from '../judges/plugins/taint-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
 import type { HostPlugins } from '../plugins/agent-plugins.ts';
@@ -33,6 +34,8 @@ import { SimulatedSources } from './simulated-sources.ts';
 
 /** The API server may become reachable up to this much later than an agent starts. */
 const MAX_API_DELAY_MS = 30_000;
+
+const HOUSEKEEPING_MS = 2_000;
 
 /** Containers find the API server by it. */
 const API_SERVICE = {
@@ -75,6 +78,7 @@ export class Host {
   readonly #resources: SimulatedResources | undefined;
   readonly #plugins: HostPlugins | undefined;
   readonly #changes: NodeChanges;
+  readonly #remains: RemainsJudge;
   #faults: ReadonlySet<Fault>;
   /** Eviction plugins want nothing any more. */
   #isQuiet = false;
@@ -99,7 +103,9 @@ export class Host {
     this.#resources = this.#buildResources();
     this.#plugins = this.#buildPlugins();
     this.#changes = this.#buildChanges();
+    this.#remains = this.#buildRemainsJudge();
     this.#startAgent();
+    this.#judgeRemains();
   }
 
   get node(): number {
@@ -160,7 +166,10 @@ export class Host {
         violated: (uid, what) => this.#violated({ invariant: 'contents', node, uid, what }),
       }),
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
-      onCall: (call) => this.#changes.callBegan(call),
+      onCall: (call) => {
+        this.#changes.callBegan(call);
+        this.#remains.asked(call.uid);
+      },
       onChange: () => this.#resources?.changed(),
       onViolation: (violation) => this.#violated(violation),
     });
@@ -174,9 +183,11 @@ export class Host {
       sources: this.sources,
       api: this.api,
       pods: this.#pods,
+      disk: this.disk,
       agent: {
         kill: (uid, kill) => this.#kill(uid, kill),
         delete: (uid, graceSeconds) => void this.#agentRun?.delete(uid, graceSeconds),
+        knows: (uid) => this.#agentRun?.agent.supervisor.registry.get(uid) !== undefined,
         crash: (downMs) => this.#crashAgent(downMs),
         restart: (downMs) => this.#restartAgent(downMs),
       },
@@ -184,6 +195,28 @@ export class Host {
       marks: plugins && ((uid) => podMarks(uid, random)),
       tell: (what, name) => this.tell(what, { name }),
     });
+  }
+
+  #buildRemainsJudge(): RemainsJudge {
+    const { runtime, sources, disk } = this;
+    const supervisor = () => this.#agentRun?.agent.supervisor;
+    return new RemainsJudge(
+      {
+        onDisk: () => disk.keys(),
+        isInUse: (uid) =>
+          runtime.uids().includes(uid) || sources.pods.some(({ metadata }) => metadata.uid === uid),
+        isAskedAbout: (uid) => runtime.inFlight(uid).length > 0,
+        isAtWork: () => supervisor()?.synced === true && supervisor()?.runtimeProblem === undefined,
+        snapshot: (uid) => supervisor()?.registry.get(uid)?.actor.getSnapshot(),
+        isDesired: (uid) => supervisor()?.desired.has(uid) === true,
+      },
+      (uid, what) => this.#violated({ invariant: 'remains', node: this.node, uid, what }),
+    );
+  }
+
+  #judgeRemains(): void {
+    this.#remains.housekeeping();
+    this.#options.clock.setTimeout(() => this.#judgeRemains(), HOUSEKEEPING_MS);
   }
 
   #buildApi(): SimulatedApiServer {
@@ -312,6 +345,7 @@ export class Host {
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),
+      remains: this.#remains,
       hadReasonToEnd: (uid) => this.hadReasonToEnd(uid),
       onViolation: (violation) => this.#violated(violation),
     });

@@ -9,6 +9,7 @@ import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Fault } from '../plan/fault-kinds.ts';
 import type { Change, Kill } from '../plan/plan.ts';
 import type { CreatedPods } from './created-pods.ts';
+import { folderOf, type SimulatedDisk } from './simulated-disk.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
@@ -18,6 +19,8 @@ export interface ChangedAgent {
   kill(uid: string, kill: Kill): void;
   /** As a person on the node does it. */
   delete(uid: string, graceSeconds?: number): void;
+  /** Whether it has an actor for the pod. */
+  knows(uid: string): boolean;
   crash(downMs: number): void;
   restart(downMs: number): void;
 }
@@ -28,6 +31,7 @@ export interface NodeChangesOptions {
   readonly sources: SimulatedSources;
   readonly api: SimulatedApiServer;
   readonly pods: CreatedPods;
+  readonly disk: SimulatedDisk;
   readonly agent: ChangedAgent;
   /** Annotations and labels of a new pod. */
   readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
@@ -162,6 +166,9 @@ export class NodeChanges {
       case 'cordon':
         this.#cordon(change.unschedulable);
         break;
+      case 'leave remains':
+        this.#leaveRemains(name === '' ? `uid-lost-${String(number)}` : this.#goneUID(name), change.mounted);
+        break;
       default:
         this.#applyToContents(number, change);
     }
@@ -195,6 +202,23 @@ export class NodeChanges {
     if (api.store.get('nodes', target) === undefined) return;
     const labels = { 'example.com/cordoned': String(unschedulable) };
     api.operations.patch(target, { metadata: { labels }, spec: { unschedulable } });
+  }
+
+  #leaveRemains(uid: string | undefined, mounted: boolean): void {
+    const { disk, clock } = this.#options;
+    if (uid === undefined) return;
+    const folder = folderOf(disk, uid);
+    folder.mounted = mounted;
+    folder.mountedAt = clock.now();
+  }
+
+  /** Of the last pod of that name, if nothing of it is left. */
+  #goneUID(name: string): string | undefined {
+    const { sources, runtime, disk, agent } = this.#options;
+    const uid = sources.lastUID(name);
+    if (uid === undefined || agent.knows(uid) || disk.has(uid) || runtime.uids().includes(uid))
+      return undefined;
+    return sources.pods.some(({ metadata }) => metadata.uid === uid) ? undefined : uid;
   }
 
   #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {

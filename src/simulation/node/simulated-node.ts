@@ -14,6 +14,8 @@ import { simulatedVolumes, type SimulatedVolumesOptions, stepOf } from './simula
 
 export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
+  /** The pod's folder is removed. */
+  readonly onRemove?: (uid: string) => void;
 }
 
 /** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
@@ -25,13 +27,14 @@ export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   );
 }
 
-function podFolders({ disk }: Pick<SimulatedNodeOptions, 'disk'>): PodSubsystem {
+function podFolders({ disk, onRemove }: Pick<SimulatedNodeOptions, 'disk' | 'onRemove'>): PodSubsystem {
   return {
     name: 'pod folders',
     created: ({ uid }, _containerId, { metadata }) => {
       folderOf(disk, uid).instances.set(metadata.name, metadata.attempt + 1);
     },
     remove: ({ uid }) => {
+      onRemove?.(uid);
       disk.delete(uid);
       return Promise.resolve();
     },

@@ -64,6 +64,11 @@ export class SimulatedSources {
     return this.#api.store.list('pods') as readonly unknown[] as readonly Pod[];
   }
 
+  /** That of the last pod of that name, also of one that is gone. */
+  lastUID(name: string): string | undefined {
+    return this.#last.get(name)?.pod.metadata.uid;
+  }
+
   mirrorPod(name: string): Pod | undefined {
     return this.#stored(name, 'mirror');
   }

@@ -5,6 +5,7 @@ import type { PodSpec } from '../../types/kubernetes.ts';
 import { type ClusterChange, clusterChanges } from './cluster-changes.ts';
 import { type ContentChange, contentChanges } from './content-changes.ts';
 import { type HandDeletion, handDeletions } from './hand-deletions.ts';
+import { type LeftRemains, leftRemains } from './left-remains.ts';
 import { withContents, withoutContents } from './pod-contents.ts';
 import { podSpec } from './pod-specs.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
@@ -23,6 +24,7 @@ export type Change =
   | ClusterChange
   | ContentChange
   | HandDeletion
+  | LeftRemains
   | { readonly kind: 'create'; readonly source: 'file' | 'api' | 'local'; readonly spec: PodSpec }
   /** Creates the last pod of the name again, with its UID. */
   | { readonly kind: 'create again' }
@@ -105,8 +107,8 @@ function enqueue(queue: TinyQueue<Ahead>, slot: number, later: Operations): void
 }
 
 /**
- * The operations of each name on each node, those of each node's cluster and its objects, those of a person on each node, and those of
- * pods that no API server knows. All of them draw from one sequence of random numbers, one after the other. So all operations are drawn
+ * The operations of each name on each node, those of each node's cluster and its objects, those of a person on each node, those of
+ * pods that no API server knows, and what is left of pods on each node. All of them draw from one sequence of random numbers, one after the other. So all operations are drawn
  * once here, to find where the numbers of the next one begin.
  */
 function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
@@ -133,7 +135,12 @@ function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
   const ofLocalPods = Array.from({ length: nodes }, (_, index) =>
     localNames(pods).map((name) => operationsOf({ node: index + 1, name }, random, hours, ofLocalPod)),
   );
-  return [...ofPods, ...ofClusters, ...ofHands, ...ofContents, ...ofLocalPods.flat()];
+  const ofRemains = Array.from({ length: nodes }, (_, index) => {
+    const ofNode = random.fork();
+    lengthOf(leftRemains(random, { pods, hours }));
+    return onNode(index + 1, leftRemains(ofNode, { pods, hours }));
+  });
+  return [...ofPods, ...ofClusters, ...ofHands, ...ofContents, ...ofLocalPods.flat(), ...ofRemains];
 }
 
 /** Takes as many numbers as the operations will. */

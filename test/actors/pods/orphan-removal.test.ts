@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
 import { OrphanRemoval } from '../../../src/actors/pods/orphan-removal.ts';
 import { PodRemoval } from '../../../src/actors/pods/pod-removal.ts';
@@ -6,18 +7,23 @@ import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts
 import { newFolder } from '../../../src/simulation/node/simulated-disk.ts';
 import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
+import type { PodNode, PodSearch } from '../../../src/runtime/node/pod-node.ts';
 import { Pleg } from '../../../src/runtime/pleg/pleg.ts';
 import { PodRuntime } from '../../../src/runtime/pods/pod-runtime.ts';
 import { StartGate } from '../../../src/runtime/pods/start-gate.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { testPod } from '../../support/pods.ts';
+import { recordingLogger } from '../../support/recording-logger.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
-const RETRY_DELAY_MS = 60_000;
+const HOUSEKEEPING_MS = 2_000;
+const MINUTE_MS = 60_000;
 
 /** A node with files of these pods on its disk. */
 function bed(...uids: string[]) {
   const clock = new VirtualClock();
-  const runtime = new SimulatedRuntime({ clock, random: () => 0.5 }).connect();
+  const simulated = new SimulatedRuntime({ clock, random: () => 0.5 });
+  const runtime = simulated.connect();
   const disk = new Map(uids.map((uid) => [uid, { ...newFolder(), mounted: true }]));
   const faults = { ...NO_NODE_FAULTS };
   const node = simulatedNode({ runtime, disk, clock, random: () => 0.5, faults: () => faults });
@@ -33,61 +39,151 @@ function bed(...uids: string[]) {
     deadInstancesKept: 1,
   });
   const removal = new PodRemoval(pleg, podRuntime, node);
+  const known = new Set(['known']);
   const inRuntime = new Set<string>();
-  const isInRuntime = (uid: string) => inRuntime.has(uid);
-  const orphans = new OrphanRemoval({ node, clock, removal, isKnown: (uid) => uid === 'known', isInRuntime });
-  return { clock, disk, faults, removal, orphans, inRuntime };
+  const searches: boolean[] = [];
+  const { logger, lines } = recordingLogger();
+  const searched: Pick<PodNode, 'podsOnDisk'> = {
+    podsOnDisk: (search: PodSearch) => {
+      searches.push(search.isThorough);
+      return node.podsOnDisk(search);
+    },
+  };
+  const orphans = new OrphanRemoval({
+    node: searched,
+    clock,
+    removal,
+    isKnown: (uid) => known.has(uid),
+    isInRuntime: (uid) => inRuntime.has(uid),
+    logger,
+  });
+  const housekeeping = async () => {
+    orphans.turn();
+    await clock.advance(HOUSEKEEPING_MS);
+  };
+  return {
+    clock,
+    runtime,
+    simulated,
+    disk,
+    faults,
+    removal,
+    orphans,
+    known,
+    inRuntime,
+    searches,
+    warnings: () => lines.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    housekeeping,
+  };
 }
 
-test('the files of unknown pods are removed; those of known pods stay', async () => {
-  const { disk, orphans } = bed('known', 'gone', 'lost');
-  orphans.turn();
-  await settled();
-  expect([...disk.keys()]).toEqual(['known', 'gone', 'lost']);
-  orphans.begin();
-  orphans.turn();
-  await settled();
-  expect([...disk.keys()]).toEqual(['known']);
+const left = ({ disk }: ReturnType<typeof bed>) => [...disk.keys()];
+
+test('what unknown pods have on the node is removed once all sources were seen; that of known pods stays', async () => {
+  const node = bed('known', 'gone', 'lost');
+  await node.housekeeping();
+  expect(left(node)).toEqual(['known', 'gone', 'lost']);
+  node.orphans.begin();
+  await node.housekeeping();
+  expect(left(node)).toEqual(['known']);
 });
 
-test('the files of a pod that the runtime loses before housekeeping removes it are removed after a minute', async () => {
-  const { clock, disk, orphans, inRuntime } = bed('gone');
-  inRuntime.add('gone');
-  orphans.begin();
-  orphans.turn();
-  await settled();
-  expect([...disk.keys()]).toEqual(['gone']);
-  inRuntime.delete('gone');
-  await clock.advance(RETRY_DELAY_MS);
-  orphans.turn();
-  await settled();
-  expect(disk.size).toBe(0);
+test('what appears later of an unknown pod is removed by the next housekeeping', async () => {
+  const node = bed('known');
+  node.orphans.begin();
+  await node.housekeeping();
+  for (const uid of ['later', 'much later']) {
+    node.disk.set(uid, newFolder());
+    await node.housekeeping();
+    expect(left(node)).toEqual(['known']);
+  }
 });
 
-test('a removal that fails is tried again after a minute, and not sooner', async () => {
-  const { clock, disk, faults, orphans } = bed('gone');
-  faults.release = 1;
-  orphans.begin();
-  orphans.turn();
+test('a pod that is forgotten while its files stay is an orphan from then on', async () => {
+  const node = bed('known');
+  node.orphans.begin();
+  await node.housekeeping();
+  node.known.delete('known');
+  await node.housekeeping();
+  expect(left(node)).toEqual([]);
+});
+
+test('a search is thorough once a minute, and where a short one has found an orphan', async () => {
+  const node = bed();
+  node.orphans.begin();
+  for (let turn = 0; turn <= MINUTE_MS / HOUSEKEEPING_MS; turn++) await node.housekeeping();
+  expect(node.searches.filter((isThorough) => isThorough)).toHaveLength(2);
+  expect([node.searches[0], node.searches.at(-1)]).toEqual([true, true]);
+  node.disk.set('later', newFolder());
+  await node.housekeeping();
+  expect(node.searches.slice(-2)).toEqual([false, true]);
+});
+
+test('a pod that the runtime has is left to housekeeping, also where only the runtime itself knows it yet', async () => {
+  const node = bed('listed', 'just made');
+  node.inRuntime.add('listed');
+  const pod = testPod({ uid: 'just made' });
+  const made = node.runtime.runPodSandbox(podSandboxConfig(pod, 0, { podLogsDir: '/var/log/pods' }));
+  await node.clock.advance(MINUTE_MS);
+  node.orphans.begin();
+  await node.housekeeping();
+  expect(left(node)).toEqual(['listed', 'just made']);
+  node.inRuntime.clear();
+  const removed = node.runtime.removePodSandbox(await made);
+  await node.clock.advance(MINUTE_MS);
+  await removed;
+  await node.housekeeping();
+  expect(left(node)).toEqual([]);
+});
+
+test('nothing is removed while the runtime does not answer', async () => {
+  const node = bed('gone');
+  node.simulated.goDown();
+  node.orphans.begin();
+  await node.housekeeping();
+  expect(left(node)).toEqual(['gone']);
+  node.simulated.comeUp();
+  await node.clock.advance(MINUTE_MS);
+  await node.housekeeping();
+  expect(left(node)).toEqual([]);
+});
+
+test('a removal that fails is logged once, and tried again after a minute, and not sooner', async () => {
+  const node = bed('gone');
+  node.faults.release = 1;
+  node.orphans.begin();
+  await node.housekeeping();
+  expect(node.warnings()).toEqual([
+    'Cannot remove what is left of an orphaned pod, will be tried again: the volume is busy',
+  ]);
+  await node.clock.advance(MINUTE_MS - HOUSEKEEPING_MS);
+  await node.housekeeping();
+  expect(node.warnings()).toHaveLength(1);
+  node.faults.release = 0;
+  await node.clock.advance(MINUTE_MS - HOUSEKEEPING_MS - 1);
+  node.orphans.turn();
   await settled();
-  faults.release = 0;
-  await clock.advance(RETRY_DELAY_MS - 1);
-  orphans.turn();
+  expect(left(node)).toEqual(['gone']);
+  await node.clock.advance(1);
+  await node.housekeeping();
+  expect(left(node)).toEqual([]);
+});
+
+test('an orphan that a source brings back before its removal begins is not touched', async () => {
+  const node = bed('gone');
+  node.orphans.begin();
+  node.orphans.turn();
+  node.known.add('gone');
   await settled();
-  expect([...disk.keys()]).toEqual(['gone']);
-  await clock.advance(1);
-  orphans.turn();
-  await settled();
-  expect(disk.size).toBe(0);
+  expect(left(node)).toEqual(['gone']);
 });
 
 test('while files of a pod are being removed, the removal is known: the pod must not start before its end', async () => {
-  const { disk, removal, orphans } = bed('gone');
-  const removed = removal.removeFromNode({ uid: 'gone', name: '', namespace: '' });
-  expect([removal.underWay('gone') !== undefined, disk.size]).toEqual([true, 1]);
-  orphans.begin();
-  orphans.turn();
+  const node = bed('gone');
+  const removed = node.removal.removeFromNode({ uid: 'gone', name: '', namespace: '' });
+  expect([node.removal.underWay('gone') !== undefined, node.disk.size]).toEqual([true, 1]);
+  node.orphans.begin();
+  await node.housekeeping();
   expect(await removed).toBe(true);
-  await settled();
-  expect([removal.underWay('gone'), disk.size]).toEqual([undefined, 0]);
+  expect([node.removal.underWay('gone'), node.disk.size]).toEqual([undefined, 0]);
 });

@@ -137,10 +137,32 @@ afterAll(() => {
       writeFileSync(join(container, 'below/cgroup.procs'), String(second.pid));
     }
     const cgroups = await open();
-    expect(await cgroups.podsOnDisk()).toEqual(['b']);
+    expect(await cgroups.podsOnDisk(true)).toEqual(['b']);
     await cgroups.removePod('b');
     await Promise.all([first.ended, second.ended]);
-    expect(await cgroups.podsOnDisk()).toEqual([]);
+    expect(await cgroups.podsOnDisk(true)).toEqual([]);
+  });
+
+  test('the processes of a pod are ended, and its cgroup stays', async () => {
+    const cgroups = await open();
+    await cgroups.ensurePod(podOf('b', { cpu: '1' }));
+    const [first, second] = [sleeper(), sleeper()];
+    const container = file('pids', 'kubepods/burstable/podb/container');
+    mkdirSync(container);
+    writeFileSync(join(container, 'cgroup.procs'), String(first.pid));
+    writeFileSync(file('memory', 'kubepods/burstable/podb/cgroup.procs'), String(second.pid));
+    await cgroups.endProcesses('b');
+    await Promise.all([first.ended, second.ended]);
+    expect(await cgroups.podsOnDisk(true)).toEqual(['b']);
+    await cgroups.endProcesses('unknown');
+  });
+
+  test('short searches, one for each hierarchy, find a pod that is in one of them alone', async () => {
+    const cgroups = await open();
+    mkdirSync(file('pids', 'kubepods/besteffort/podlost'), { recursive: true });
+    const found: string[] = [];
+    for (const _ of hierarchies) found.push(...(await cgroups.podsOnDisk(false)));
+    expect(found).toEqual(['lost']);
   });
 
   test('cgroups that a runtime made in hierarchies without controllers are removed as well', async () => {
@@ -156,7 +178,7 @@ afterAll(() => {
     const cgroups = await open();
     await cgroups.ensurePod(podOf('b', { cpu: '1' }));
     rmdirSync(file('memory', 'kubepods/burstable/podb'));
-    expect(await cgroups.podsOnDisk()).toEqual(['b']);
+    expect(await cgroups.podsOnDisk(true)).toEqual(['b']);
     await cgroups.ensurePod(podOf('b', { cpu: '1' }));
     expect(existsSync(file('memory', 'kubepods/burstable/podb'))).toBe(true);
   });

@@ -138,11 +138,11 @@ describe('on cgroup v2', () => {
     const before = await opened();
     for (const pod of [guaranteed, burstable, bestEffort]) await before.ensurePod(pod);
     const cgroups = await opened();
-    expect([...(await cgroups.podsOnDisk())].sort()).toEqual(['b', 'e', 'g']);
+    expect([...(await cgroups.podsOnDisk(true))].sort()).toEqual(['b', 'e', 'g']);
     mkdirSync(plain.path('v2/kubepods/burstable/podb/container/below'), { recursive: true });
     for (const path of ['podg', 'burstable/podb', 'besteffort/pode']) plain.dropFiles('v2/kubepods', path);
     for (const uid of ['b', 'e', 'g', 'unknown']) await cgroups.removePod(uid);
-    expect(await cgroups.podsOnDisk()).toEqual([]);
+    expect(await cgroups.podsOnDisk(true)).toEqual([]);
     expect(existsSync(plain.path('v2/kubepods/burstable'))).toBe(true);
   });
 
@@ -229,7 +229,7 @@ test('without cgroupsPerQOS no controller is required and no cgroup is created',
   await cgroups.ensurePod(burstable);
   await cgroups.updateQoS([burstable]);
   await cgroups.removePod('b');
-  expect(await cgroups.podsOnDisk()).toEqual([]);
+  expect(await cgroups.podsOnDisk(true)).toEqual([]);
   expect(cgroups.version).toBeUndefined();
   expect(cgroups.parentOf(burstable)).toBe('');
   expect((await open({ cgroupsPerQOS: false, cgroupRoot: '/mine/' })).parentOf(burstable)).toBe('/mine');

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PodLogs } from '../../../src/runtime/logs/pod-logs.ts';
+import { ALL_PODS } from '../../support/pod-search.ts';
 
 const WEB = { name: 'web', namespace: 'default', uid: 'uid-web' };
 let dir: string;
@@ -20,7 +21,8 @@ function write(folder: string, file: string, content = ''): void {
 }
 
 const LINE = '2026-01-01T00:00:00.123456789Z stdout F said\n';
-const uidsFound = async () => (await logs.pods()).map(({ uid }) => uid);
+const pods = (recorded: readonly string[] = []) => logs.pods(ALL_PODS.isKnown, new Set(recorded));
+const uidsFound = async () => (await pods()).map(({ uid }) => uid);
 
 test('tell how many instances of a container there have been', () => {
   expect(logs.pastInstances(WEB, 'main')).toBe(0);
@@ -32,8 +34,7 @@ test('name their pod, and are removed with it; other folders stay', async () => 
   for (const folder of ['default_web_uid-web', 'default_old_uid-old', 'lost+found']) {
     write(`${folder}/main`, '0.log', LINE);
   }
-  const uids = (await logs.pods()).map(({ uid }) => uid);
-  expect(uids.toSorted()).toEqual(['uid-old', 'uid-web']);
+  expect((await uidsFound()).toSorted()).toEqual(['uid-old', 'uid-web']);
   await logs.remove(WEB);
   expect(readdirSync(dir).sort()).toEqual(['default_old_uid-old', 'lost+found']);
 });
@@ -41,7 +42,7 @@ test('name their pod, and are removed with it; other folders stay', async () => 
 test('that do not exist can be removed', async () => {
   rmSync(dir, { recursive: true });
   await logs.remove(WEB);
-  expect(await logs.pods()).toEqual([]);
+  expect(await pods()).toEqual([]);
   mkdirSync(dir);
 });
 
@@ -65,9 +66,15 @@ describe('of pods that are not known are found', () => {
   test('by a UID that is on record, whatever is in the folder', async () => {
     write('default_own_my-uid/main', '0.log');
     mkdirSync(join(dir, 'default_bare_my-other-uid'));
-    const found = await logs.pods(new Set(['my-uid', 'my-other-uid']));
+    const found = await pods(['my-uid', 'my-other-uid']);
     expect(found.map(({ name }) => name).toSorted()).toEqual(['bare', 'own']);
     expect(await uidsFound()).toEqual([]);
+  });
+
+  test('without looking into the logs of those that are known', async () => {
+    for (const uid of [UUID, HASH]) write(`default_web_${uid}/main`, '0.log', LINE);
+    const found = await logs.pods((uid) => uid === HASH, new Set());
+    expect(found.map(({ uid }) => uid)).toEqual([UUID]);
   });
 
   test.each([
@@ -89,7 +96,7 @@ describe('of pods that are not known are found', () => {
     symlinkSync(join(elsewhere, 'main'), join(dir, `default_link_${UUID}`));
     mkdirSync(join(dir, `default_holder_${UUID}`));
     symlinkSync(join(elsewhere, 'main'), join(dir, `default_holder_${UUID}`, 'main'));
-    const found = await logs.pods();
+    const found = await pods();
     rmSync(elsewhere, { recursive: true });
     expect(found.map(({ name }) => name)).toEqual([]);
   });

@@ -7,6 +7,7 @@ import {
   PrepareError,
 } from '../../../src/runtime/node/pod-node.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { ALL_PODS } from '../../support/pod-search.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 
 const POD: Pod = {
@@ -137,7 +138,7 @@ test('a pod is on the disk once, by its name where a subsystem knows it', async 
   const recordedBefore: string[][] = [];
   const names: PodSubsystem = {
     name: 'logs',
-    podsOnDisk: (recorded) => {
+    podsOnDisk: (_search, recorded) => {
       recordedBefore.push([...recorded]);
       return Promise.resolve([POD.metadata, { uid: 'uid-old', name: 'old', namespace: 'default' }]);
     },
@@ -146,14 +147,30 @@ test('a pod is on the disk once, by its name where a subsystem knows it', async 
     name: 'cgroups',
     podsOnDisk: () => Promise.resolve(['uid-web', 'uid-nameless'].map(podOfUID)),
   };
-  const pods = await composeNode([uids, names], DETAILS).podsOnDisk();
+  const pods = await composeNode([uids, names], DETAILS).podsOnDisk(ALL_PODS);
   expect(pods).toEqual([
     POD.metadata,
     podOfUID('uid-nameless'),
     { uid: 'uid-old', name: 'old', namespace: 'default' },
   ]);
   expect(recordedBefore).toEqual([['uid-web', 'uid-nameless']]);
-  expect(await composeNode([names, uids], DETAILS).podsOnDisk()).toContain(POD.metadata);
+  expect(await composeNode([names, uids], DETAILS).podsOnDisk(ALL_PODS)).toContain(POD.metadata);
+});
+
+test('a search leaves out the pods that are known, and each subsystem hears how thorough it is', async () => {
+  const searches: boolean[] = [];
+  const folders: PodSubsystem = {
+    name: 'folders',
+    podsOnDisk: ({ isThorough }) => {
+      searches.push(isThorough);
+      return Promise.resolve(['uid-web', 'uid-lost'].map(podOfUID));
+    },
+  };
+  const node = composeNode([folders], DETAILS);
+  const isKnown = (uid: string) => uid === 'uid-web';
+  for (const isThorough of [true, false])
+    expect(await node.podsOnDisk({ isKnown, isThorough })).toEqual([podOfUID('uid-lost')]);
+  expect(searches).toEqual([true, false]);
 });
 
 test('every subsystem is told of a created container, of an image that is gone and of the time to tidy up', () => {

@@ -60,11 +60,11 @@ test('a pod has its cgroup before its volumes, and gives them back in the revers
   expect(calls).toEqual([...PREPARED, ...RELEASED]);
 });
 
-test('of a pod that is removed its logs go first, its folder and its start time last', async () => {
+test('of a pod that is removed its processes end first, then its logs go; its folder and its start time go last', async () => {
   const { node, calls } = bed();
   await node.remove(POD.metadata);
   expect(calls).toEqual([
-    ...['podLogs.remove', 'logLinks.removeOf', 'dns.forget'],
+    ...['cgroups.endProcesses', 'podLogs.remove', 'logLinks.removeOf', 'dns.forget'],
     ...RELEASED,
     ...['volumes.unmountPod', 'startTimes.remove'],
   ]);
@@ -88,7 +88,16 @@ test('without its cgroup a pod gets no volumes', async () => {
 test('while a volume is busy the pod keeps its cgroup, its ids and its folder; its logs are gone', async () => {
   const { node, calls } = bed(new Set(['volumes.releaseVolumes']));
   await expect(node.remove(POD.metadata)).rejects.toThrow('busy');
-  expect(calls).toEqual(['podLogs.remove', 'logLinks.removeOf', 'dns.forget', 'volumes.releaseVolumes']);
+  expect(calls).toEqual([
+    ...['cgroups.endProcesses', 'podLogs.remove', 'logLinks.removeOf', 'dns.forget'],
+    'volumes.releaseVolumes',
+  ]);
+});
+
+test('while processes of a pod that is removed do not end, nothing of it is removed', async () => {
+  const { node, calls } = bed(new Set(['cgroups.endProcesses']));
+  await expect(node.remove(POD.metadata)).rejects.toThrow('busy');
+  expect(calls).toEqual(['cgroups.endProcesses']);
 });
 
 test('while processes are in its cgroup no other pod gets the ids of its user namespace', async () => {

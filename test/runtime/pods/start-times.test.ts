@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { StartTimes } from '../../../src/runtime/pods/start-times.ts';
+import { ALL_PODS } from '../../support/pod-search.ts';
 
 const FIRST = '2030-01-01T00:00:00Z';
 const LATER = '2030-01-01T01:00:00Z';
@@ -83,7 +84,7 @@ test('an unfinished record of a killed agent is replaced, or removed with the po
     writeFileSync(record(uid), '2030-0');
   }
   const starts = agent();
-  expect([...(await starts.podsOnDisk())].sort()).toEqual(['u-1', 'u-2']);
+  expect([...(await starts.podsOnDisk(ALL_PODS.isKnown))].sort()).toEqual(['u-1', 'u-2']);
   expect(await starts.of('u-1', FIRST)).toBe(FIRST);
   expect(readFileSync(record('u-1'), 'utf8')).toBe(`${FIRST}\n`);
   await starts.remove('u-2');
@@ -94,7 +95,7 @@ test('the empty folder of an agent that was killed before it began the record is
   mkdirSync(join(podsDir, 'u-1'));
   mkdirSync(join(podsDir, 'default_web_u-2'));
   const starts = agent();
-  expect(await starts.podsOnDisk()).toEqual(['u-1']);
+  expect(await starts.podsOnDisk(ALL_PODS.isKnown)).toEqual(['u-1']);
   await starts.remove('u-1');
   expect(readdirSync(podsDir)).toEqual(['default_web_u-2']);
 });
@@ -102,11 +103,14 @@ test('the empty folder of an agent that was killed before it began the record is
 test('podsOnDisk lists the folders with a record, and no other folder', async () => {
   const starts = agent();
   expect(
-    await new StartTimes({ podsDir: join(podsDir, 'none'), logger: { warn: () => undefined } }).podsOnDisk(),
+    await new StartTimes({ podsDir: join(podsDir, 'none'), logger: { warn: () => undefined } }).podsOnDisk(
+      ALL_PODS.isKnown,
+    ),
   ).toEqual([]);
   await starts.of('u-1', FIRST);
   mkdirSync(join(podsDir, 'default_web_u-2', 'main'), { recursive: true });
-  expect(await starts.podsOnDisk()).toEqual(['u-1']);
+  expect(await starts.podsOnDisk(ALL_PODS.isKnown)).toEqual(['u-1']);
+  expect(await starts.podsOnDisk((uid) => uid === 'u-1')).toEqual([]);
 });
 
 test('a record that cannot be written does not delay its pod, leads to one warning, and is tried again', async () => {

@@ -6,6 +6,7 @@ import { StartTimes } from '../../../src/runtime/pods/start-times.ts';
 import { processNode } from '../../../src/runtime/process/process-node.ts';
 import type { ApiObjects } from '../../../src/types/api-objects.ts';
 import type { PodNode } from '../../../src/runtime/node/pod-node.ts';
+import { ALL_PODS } from '../../support/pod-search.ts';
 import { testPod } from '../../support/pods.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
@@ -95,16 +96,16 @@ describe('the node of the embedded runtime', () => {
 
   test('knows the pods on disk, by their start time or their logs', async () => {
     await node.startTime(uid, FIRST);
-    expect(await node.podsOnDisk()).toEqual([{ uid, name: '', namespace: '' }]);
+    expect(await node.podsOnDisk(ALL_PODS)).toEqual([{ uid, name: '', namespace: '' }]);
     writeLog(`default_web_${uid}`);
-    expect(await node.podsOnDisk()).toEqual([reference]);
+    expect(await node.podsOnDisk(ALL_PODS)).toEqual([reference]);
   });
 
   test('without records of start times has the present time, and no pods on disk', async () => {
     const forgetful = processNode({ hostIPs: [], podLogsDir });
     expect(await forgetful.startTime(uid, FIRST)).toBe(FIRST);
     expect(await forgetful.startTime(uid, LATER)).toBe(LATER);
-    expect(await forgetful.podsOnDisk()).toEqual([]);
+    expect(await forgetful.podsOnDisk(ALL_PODS)).toEqual([]);
   });
 
   test('tells when the objects are needed that a pod refers to, and when no longer', async () => {

@@ -206,6 +206,8 @@ describeAsRoot("releasing a pod's volumes", () => {
 test('podsOnDisk lists the pods with a folder, and no pods if there is no such folder', async () => {
   expect(await bed.manager.podsOnDisk()).toEqual([]);
   for (const uid of ['a', 'b']) await bed.mount(testPod({ uid }));
+  writeFileSync(join(bed.rootDir, 'pods/file'), '');
+  symlinkSync(bed.rootDir, join(bed.rootDir, 'pods/link'));
   expect([...(await bed.manager.podsOnDisk())].sort()).toEqual(['a', 'b']);
 });
 

@@ -4,6 +4,7 @@ import { NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
 import { SimulatedApiServer } from '../../../src/simulation/api/simulated-api-server.ts';
 import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';
 import { NodeChanges } from '../../../src/simulation/node/node-changes.ts';
+import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.ts';
 import { SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
 import { ALL_FAULTS, type Fault } from '../../../src/simulation/plan/fault-kinds.ts';
 import type { Change } from '../../../src/simulation/plan/plan.ts';
@@ -22,6 +23,7 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
     random: () => 0.5,
     faults: () => NO_API_FAULTS,
   });
+  const [disk, known]: [SimulatedDisk, Set<string>] = [new Map(), new Set()];
   const [sources, pods, told] = [new SimulatedSources(api), new CreatedPods(), [] as string[]];
   const changes = new NodeChanges({
     clock,
@@ -29,16 +31,18 @@ function bed(faults: readonly Fault[] = ALL_FAULTS) {
     sources,
     api,
     pods,
+    disk,
     agent: {
       kill: (uid, { graceSeconds }) => void told.push(`kill ${uid} in ${String(graceSeconds)} s`),
       delete: (uid, graceSeconds) => void told.push(`delete ${uid} in ${String(graceSeconds)} s`),
       crash: (downMs) => void told.push(`crash for ${String(downMs)} ms`),
       restart: (downMs) => void told.push(`restart for ${String(downMs)} ms`),
+      knows: (uid) => known.has(uid),
     },
     faults: () => new Set(faults),
     tell: (what, name) => void told.push(`${name}: ${what}`),
   });
-  return { clock, simulated, runtime, api, sources, pods, told, changes };
+  return { clock, simulated, runtime, api, sources, pods, disk, known, told, changes };
 }
 
 describe('changes to the sources', () => {
@@ -201,5 +205,31 @@ describe('a change that waits for a call', () => {
     changes.callBegan(START);
     await clock.advance(0);
     expect(sources.get('web')).toBeDefined();
+  });
+});
+
+describe('what is left of pods', () => {
+  const LEAVE = { kind: 'leave remains', mounted: true } as const;
+
+  test('is of a pod that never was, or of the last pod of a name once that is gone', () => {
+    const { changes, disk } = bed();
+    changes.apply(1, '', LEAVE);
+    expect([...disk.keys()]).toEqual(['uid-lost-1']);
+    expect(disk.get('uid-lost-1')?.mounted).toBe(true);
+    changes.apply(2, 'web', CREATE);
+    changes.apply(3, 'web', LEAVE);
+    expect(disk.size).toBe(1);
+    changes.apply(4, 'web', { kind: 'remove' });
+    changes.apply(5, 'web', LEAVE);
+    expect([...disk.keys()]).toEqual(['uid-lost-1', 'uid-2']);
+  });
+
+  test('is not of a pod that the agent still knows', () => {
+    const { changes, disk, known } = bed();
+    changes.apply(1, 'web', CREATE);
+    changes.apply(2, 'web', { kind: 'remove' });
+    known.add('uid-1');
+    changes.apply(3, 'web', LEAVE);
+    expect(disk.size).toBe(0);
   });
 });

@@ -5,6 +5,7 @@ import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.
 import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { ALL_PODS } from '../../support/pod-search.ts';
 
 const POD: Pod = {
   metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
@@ -36,7 +37,7 @@ test('a pod is mounted once, and its folder outlives the release of its volumes'
   await node.release('uid-web');
   expect(released).toEqual(['uid-web']);
   expect(disk.get('uid-web')).toMatchObject({ mounted: false });
-  expect(await node.podsOnDisk()).toEqual([{ uid: 'uid-web', name: '', namespace: '' }]);
+  expect(await node.podsOnDisk(ALL_PODS)).toEqual([{ uid: 'uid-web', name: '', namespace: '' }]);
 });
 
 test('a mount that fails says so as on a real node', async () => {

@@ -72,6 +72,7 @@ test('the plan has every kind of change', () => {
     'flap',
     'forget versions',
     'kill',
+    'leave remains',
     'relabel',
     'remove',
     'restart agent',

@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { findCgroupMounts } from '../../../../src/policies/cgroups/cgroup-mounts.ts';
@@ -46,17 +48,7 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     await whenExited(bed.runtime, empty.id);
     await bed.runtime.removeContainer(empty.id);
     await bed.runtime.stopPodSandbox(empty.sandboxId);
-    const { hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
-    const groups = hierarchies.map(({ mountPoint }) =>
-      join(mountPoint, containerd.cgroupRoot, 'kubepods/besteffort/poduid-of-gone'),
-    );
-    for (const group of groups) mkdirSync(group, { recursive: true });
-    const logs = join(bed.podLogsDir, 'lost_gone_uid-of-gone');
-    mkdirSync(join(logs, 'main'), { recursive: true });
-    writeFileSync(join(logs, 'main/0.log'), '2026-01-01T00:00:00.123456789Z stdout F said\n');
-    const folder = join(bed.rootDir, 'pods/uid-of-gone');
-    mkdirSync(join(folder, 'volumes/kubernetes.io~empty-dir/data'), { recursive: true });
-    writeFileSync(join(folder, 'volumes/kubernetes.io~empty-dir/data/file'), '');
+    const { groups, folder } = remains('gone');
     // Not the sandbox of a pod, as it has no pod UID.
     const foreign = {
       metadata: { name: 'foreign', namespace: 'lost', uid: 'foreign', attempt: 0 },
@@ -86,6 +78,65 @@ describeOnContainerd('garbage', ({ containerd, openBed }) => {
     const left = () => [...groups, folder, ...lostLogs()].filter((path) => existsSync(path));
     await waitFor(() => left().length === 0, { what: 'the rest of the orphans to be gone' });
     await bed.runtime.removePodSandbox(sandboxId);
+  });
+
+  /**
+   * What the node has of a pod that the runtime does not have. `occupy` is given the pod's volume, and returns a process that uses it: the
+   * process is in one of the pod's cgroups before an agent can see that cgroup empty.
+   */
+  function remains(name: string, occupy: (volume: string) => number | undefined = () => undefined) {
+    const uid = `uid-of-${name}`;
+    const drafted = join(bed.rootDir, uid);
+    const volume = join(drafted, 'volumes/kubernetes.io~empty-dir/data');
+    mkdirSync(volume, { recursive: true });
+    writeFileSync(join(volume, 'file'), '');
+    const pid = occupy(volume);
+    const { hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
+    const groups = hierarchies.map(({ mountPoint, controllers }) => {
+      const group = join(mountPoint, containerd.cgroupRoot, `kubepods/besteffort/pod${uid}`);
+      mkdirSync(group, { recursive: true });
+      if (pid !== undefined && controllers.includes('pids'))
+        writeFileSync(join(group, 'cgroup.procs'), String(pid));
+      return group;
+    });
+    const logs = join(bed.podLogsDir, `lost_${name}_${uid}`);
+    mkdirSync(join(logs, 'main'), { recursive: true });
+    writeFileSync(join(logs, 'main/0.log'), '2026-01-01T00:00:00.123456789Z stdout F said\n');
+    const folder = join(bed.rootDir, `pods/${uid}`);
+    mkdirSync(join(bed.rootDir, 'pods'), { recursive: true });
+    renameSync(drafted, folder);
+    return { groups, folder, logs };
+  }
+
+  test('what appears later of a pod that nobody knows goes as well, and nothing of a pod that runs', async () => {
+    createBed();
+    bed.apply('wanted', {
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [bed.server({ volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+    });
+    daemon = await bed.start();
+    const wanted = await daemon.running('wanted');
+    await bed.exec(wanted, ['touch', '/data/file']);
+
+    let end: Promise<unknown> | undefined;
+    const { groups, folder, logs } = remains('late', (volume) => {
+      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', volume]);
+      const child = spawn('sleep', ['1000'], { cwd: volume, stdio: 'ignore' });
+      end = once(child, 'exit');
+      return child.pid;
+    });
+    expect(await end).toEqual([null, 'SIGKILL']);
+    await waitFor(() => [...groups, folder, logs].every((path) => !existsSync(path)), {
+      what: 'what is left of the pod to be gone',
+    });
+
+    const alone = remains('without-folder');
+    rmSync(alone.folder, { recursive: true });
+    await waitFor(() => [...alone.groups, alone.logs].every((path) => !existsSync(path)), {
+      what: 'cgroups and logs without a folder to be gone',
+    });
+    expect(bed.idOf(await daemon.running('wanted'))).toBe(bed.idOf(wanted));
+    expect(await bed.exec(wanted, ['ls', '/data'])).toBe('file\n');
   });
 
   const lostLogs = () =>
