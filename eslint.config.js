@@ -119,6 +119,32 @@ const arrows = Object.entries(HOUSE).map(([room, { rooms, packages }]) => {
   };
 });
 
+/** What writes to the terminal past src/system/terminal.ts, which keeps characters that act on a terminal out of it. */
+const oneOutput = {
+  create(context) {
+    const message = 'All output goes through src/system/terminal.ts.';
+    const isAllowed = ({ parent, ...identifier }) =>
+      identifier.name === 'process' &&
+      parent.type === 'MemberExpression' &&
+      parent.object.range === identifier.range &&
+      !parent.computed &&
+      !['stdout', 'stderr'].includes(parent.property.name);
+    return {
+      'Program:exit'() {
+        const { through, set } = context.sourceCode.scopeManager.globalScope;
+        const names = ['process', 'console'];
+        const uses = [...through, ...names.flatMap((name) => set.get(name)?.references ?? [])];
+        for (const { identifier, isValueReference } of uses)
+          if (isValueReference && names.includes(identifier.name) && !isAllowed(identifier))
+            context.report({ node: identifier, message });
+      },
+      'ImportDeclaration[source.value=/^(node:)?(process|console)$/]'(node) {
+        context.report({ node, message });
+      },
+    };
+  },
+};
+
 export default tseslint.config(
   { ignores: ['dist/**', 'coverage/**', 'node_modules/**', '.statelet/**', 'src/generated/**'] },
   js.configs.recommended,
@@ -152,6 +178,12 @@ export default tseslint.config(
     },
   },
   ...arrows,
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/system/terminal.ts', 'src/ui/**'],
+    plugins: { statelet: { rules: { 'one-output': oneOutput } } },
+    rules: { 'statelet/one-output': 'error' },
+  },
   {
     // Under a virtual clock and a seed, a run repeats itself only where nothing comes from elsewhere.
     files: ['src/runtime/simulated/**/*.ts'],

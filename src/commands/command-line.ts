@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
 import { endAfterOutput, endProcess } from '../system/end-process.ts';
+import { onOutputClosed, print, printError, printStyled } from '../system/terminal.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
@@ -22,9 +23,7 @@ const EXIT_USAGE = 2;
 /** Runs the command in `argv` and resolves with the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that closes the pipe (`| head`) is no failure.
-  process.stdout.on('error', () => endProcess(0));
-  // The terminal was closed.
-  process.stderr.on('error', () => undefined);
+  onOutputClosed(() => endProcess(0));
   try {
     await program().parseAsync(withPlainBooleans(argv));
     return 0;
@@ -39,7 +38,7 @@ function exitCode(error: unknown): number {
   // An error that is not a StateletError is a defect: its stack says where.
   const text =
     error instanceof StateletError || !(error instanceof Error) ? errorMessage(error) : error.stack;
-  process.stderr.write(`statelet: ${text ?? errorMessage(error)}\n`);
+  printError(`statelet: ${text ?? errorMessage(error)}\n`);
   return error instanceof StateletError && error.kind === 'InvalidArgument' ? EXIT_USAGE : EXIT_FAILURE;
 }
 
@@ -51,7 +50,11 @@ function program(): Command {
     .helpCommand('help [COMMAND]', 'show the help of a command')
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title) })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /u, 'statelet: ')) })
+    .configureOutput({
+      writeOut: printStyled,
+      writeErr: printError,
+      outputError: (text, write) => write(text.replace(/^error: /u, 'statelet: ')),
+    })
     .addHelpText('after', HELP_TAIL);
   addRun(root);
   addRunOnce(root);
@@ -112,7 +115,7 @@ function addPods(root: Command): void {
     .addHelpText('after', PODS_EXAMPLES)
     .action(async (flags: PodsFlags) => {
       const { pods } = await import('./pods.ts');
-      process.stdout.write(await pods(flags));
+      print(await pods(flags));
     });
 }
 
@@ -131,7 +134,7 @@ function addExplainEviction(root: Command): void {
     .showHelpAfterError('"statelet explain-eviction --help" lists its flags.')
     .action(async (flags: ExplainEvictionFlags) => {
       const { explainEviction } = await import('./explain-eviction.ts');
-      process.stdout.write(await explainEviction(flags));
+      print(await explainEviction(flags));
     });
   addEvictionFlags(command);
 }
@@ -164,11 +167,11 @@ function addCharts(root: Command): void {
       if (open !== undefined) {
         const { openCharts } = await import('./charts/charts-file.ts');
         const path = await openCharts(open === true ? CHARTS_FILE : open, name);
-        process.stdout.write(`${path}\n`);
+        print(`${path}\n`);
         return;
       }
       const { charts } = await import('./charts.ts');
-      process.stdout.write(charts(name, format));
+      print(charts(name, format));
     });
 }
 
@@ -199,7 +202,7 @@ function addSimulate(root: Command): void {
     .addHelpText('after', simulateHelp)
     .action(async (flags: SimulateFlags) => {
       const { simulate } = await import('./simulate.ts');
-      await simulate(flags, (text) => process.stdout.write(text));
+      await simulate(flags, print);
     });
 }
 

@@ -10,6 +10,7 @@ import type {
   WantedPod,
 } from '../policies/eviction-plugins/plugins-explanation.ts';
 import { humanDuration } from '../policies/formats/duration.ts';
+import { oneLine } from '../policies/formats/terminal-text.ts';
 import { formatTable } from './table.ts';
 
 const VERDICTS: Readonly<Record<PodVerdict, string>> = {
@@ -20,14 +21,14 @@ const VERDICTS: Readonly<Record<PodVerdict, string>> = {
   Notified: 'is told',
 };
 
-/** Sections, each of which ends with a line break. Texts of plugins are shown without control characters, which could move the cursor. */
+/** Sections, each of which ends with a line break. */
 export function pluginSections(explanation: PluginsExplanation, nowMs: number): readonly string[] {
   const { plugins, decidedMs, conditions, candidates, ended, queue, kills } = explanation;
   const ago = (ms: number) => humanDuration(nowMs - ms);
   return [
     heading(explanation, ago),
     ...(plugins.length > 0
-      ? [formatTable([PLUGINS, ...plugins.map((plugin) => pluginRow(plugin, ago).map(oneLine))])]
+      ? [formatTable([PLUGINS, ...plugins.map((plugin) => pluginRow(plugin, ago))])]
       : []),
     ...answers(plugins, ago),
     ...section(
@@ -55,8 +56,6 @@ export function pluginSections(explanation: PluginsExplanation, nowMs: number): 
     ),
   ];
 }
-
-const oneLine = (text: string) => text.replace(/\p{Cc}+/gu, ' ');
 
 type Ago = (ms: number) => string;
 
@@ -147,7 +146,5 @@ function section(
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): readonly string[] {
-  return rows.length === 0
-    ? []
-    : [`${title}\n${formatTable([head, ...rows.map((row) => row.map(oneLine))])}`];
+  return rows.length === 0 ? [] : [`${title}\n${formatTable([head, ...rows])}`];
 }

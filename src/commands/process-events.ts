@@ -48,13 +48,6 @@ function hangUp(
   return [0, 1, 2].some((fd) => isatty(fd)) ? resolve : ignore;
 }
 
-/** The process goes on when its output is closed. */
-export function outliveOutput(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.removeAllListeners('error').on('error', () => undefined);
-  }
-}
-
 /** An uncaught error is a defect: the state in memory may be wrong, so the process ends; its pods keep running. */
 export function reportDefects(logger: Logger): void {
   process.on('uncaughtException', (err) => {

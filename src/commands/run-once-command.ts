@@ -4,9 +4,10 @@ import { createLogger } from '../server/open-logger.ts';
 import type { RunFlags } from '../config/config.ts';
 import { isGood } from '../run-once/pod-result.ts';
 import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
+import { onOutputClosed, print, printError } from '../system/terminal.ts';
 import { StateletError } from '../types/errors.ts';
 import { adviceOnSources, configure } from './configure.ts';
-import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { RUN_ONCE_DEFAULTS } from './run-flags.ts';
 import { podText, resultJson, resultLine, resultTable } from './run-once-report.ts';
 
@@ -19,7 +20,8 @@ export interface RunOnceFlags extends RunFlags {
 /** Resolves with the exit code. Rejects when no pod could be started as configured. */
 export async function runOnce(flags: RunOnceFlags): Promise<number> {
   tightenUmask();
-  outliveOutput();
+  // The process goes on when its output is closed.
+  onOutputClosed(() => undefined);
   const { config, warnings } = await configure(flags);
   const advice = adviceOnSources(config);
   if (advice !== undefined) throw new StateletError('InvalidArgument', advice);
@@ -50,12 +52,8 @@ export async function runOnce(flags: RunOnceFlags): Promise<number> {
   }
   const complaints = complaintsOf(report);
   if (complaints.length === 0) return 0;
-  process.stderr.write(`statelet: ${complaints.join('; ')}\n`);
+  printError(`statelet: ${complaints.join('; ')}\n`);
   return 1;
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
 }
 
 function leftText({ pods }: RunOnceReport): string {

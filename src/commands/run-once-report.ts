@@ -1,4 +1,5 @@
 /** The output of `statelet run-once`: a line for each pod when its outcome is known, then a table; or one JSON document. */
+import { oneLine } from '../policies/formats/terminal-text.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod/pod-kinds.ts';
 import { podSummary } from '../policies/status/pod-table.ts';
 import type { PodOutcome, PodResult } from '../run-once/pod-result.ts';
@@ -12,7 +13,7 @@ export function podText({ metadata }: Pod): string {
 
 /** `default/web-node1: Failed: ContainersFailed: …`. */
 export function resultLine(pod: Pod, { result, reason, message }: PodOutcome): string {
-  return [podText(pod), result, reason, message].filter((part) => part !== undefined).join(': ');
+  return oneLine([podText(pod), result, reason, message].filter((part) => part !== undefined).join(': '));
 }
 
 export function resultTable({ pods }: RunOnceReport): string {

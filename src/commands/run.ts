@@ -8,13 +8,15 @@ import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
-import { outliveOutput, reportDefects, stopRequest, tightenUmask } from './process-events.ts';
+import { isTerminal, onOutputClosed } from '../system/terminal.ts';
+import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { setV8Flags } from './v8-flags.ts';
 
 export async function run(flags: RunFlags): Promise<void> {
   setV8Flags();
   tightenUmask();
-  outliveOutput();
+  // The process goes on when its output is closed.
+  onOutputClosed(() => undefined);
   const { config, warnings } = await configure(flags);
   const live = await startLive(config);
   const logger = live?.logger ?? (await createLogger(config.logging));
@@ -93,7 +95,7 @@ function stateLogOf(logger: Logger, forPeople: boolean): DaemonDeps['stateLog'] 
 
 /** Only on a terminal that can be drawn on, and not where JSON is asked for. */
 async function startLive({ live, logging }: StateletConfig): Promise<LiveRun | undefined> {
-  if (!live || !process.stdout.isTTY || process.env.TERM === 'dumb' || logging.format === 'json')
+  if (!live || !isTerminal('stdout') || process.env.TERM === 'dumb' || logging.format === 'json')
     return undefined;
   const { startLiveRun } = await import('./live/live-run.ts');
   return startLiveRun(logging.verbosity);

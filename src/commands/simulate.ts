@@ -10,6 +10,7 @@ import {
   type SimulationOptions,
   type SimulationResult,
 } from '../simulation/simulation.ts';
+import { bareStreams } from '../system/terminal.ts';
 import { StateletError } from '../types/errors.ts';
 import { formatOperations, parseOperations } from './operation-list.ts';
 import { Progress } from './progress.ts';
@@ -42,7 +43,7 @@ export async function simulate(
   flags: SimulateFlags,
   print: Print,
   run = runSimulation,
-  progress = new Progress(process.stderr),
+  progress = new Progress(bareStreams.stderr),
 ): Promise<void> {
   const first = options(flags);
   const runs = wholeNumber('--runs', flags.runs, 1);

@@ -1,5 +1,6 @@
 /** A plugin at its socket: two services, the registration with the agent and the questions. */
 import { join, resolve } from 'node:path';
+import { printError } from '../system/terminal.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { EvictionPluginDefinition, EvictionPluginOptions, RunningEvictionPlugin } from './plugin-api.ts';
 import { PluginCalls } from './plugin-calls.ts';
@@ -79,7 +80,7 @@ function told(log: (line: string) => void, line: string): void {
 }
 
 function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  printError(`${line}\n`);
 }
 
 /** A second signal ends the process at once, as without a handler. Returns the function that removes the handlers. */

@@ -1,6 +1,8 @@
 /** Opens the logger. Lines are JSON or text, and are written synchronously, so that none is lost at exit. */
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
+import { printable } from '../policies/formats/terminal-text.ts';
+import { descriptorOf, isTerminal, type OutputName } from '../system/terminal.ts';
 
 export type { Logger } from 'pino';
 
@@ -14,31 +16,33 @@ export interface LoggerOptions {
 }
 
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
-  const { fd, isTTY: isTerminal } = streamOf(options);
+  const name = outputOf(options);
   const level = levelOf(options.verbosity);
-  if (!isForPeople(options)) return jsonLogger(level, output(fd));
+  if (!isForPeople(options)) return jsonLogger(level, output(name));
   // Loaded only for text.
   const { prettyStream } = await import('./pretty.ts');
-  return textLogger(level, prettyStream(output(fd), isTerminal && process.env.NO_COLOR === undefined));
+  const hasColours = isTerminal(name) && process.env.NO_COLOR === undefined;
+  return textLogger(level, prettyStream(output(name), hasColours));
 }
 
 /** Whether the lines are text. */
 export function isForPeople(options: LoggerOptions): boolean {
   const { format } = options;
-  return format === 'text' || (format === 'auto' && streamOf(options).isTTY);
+  return format === 'text' || (format === 'auto' && isTerminal(outputOf(options)));
 }
 
-const streamOf = ({ toStderr }: LoggerOptions) => (toStderr ? process.stderr : process.stdout);
+const outputOf = ({ toStderr }: LoggerOptions): OutputName => (toStderr ? 'stderr' : 'stdout');
 
 export function levelOf(verbosity: number): Level {
   if (verbosity >= 6) return 'trace';
   return verbosity >= 4 ? 'debug' : 'info';
 }
 
-/** Levels are names, and times are in RFC 3339, as log collectors expect. */
+/** Levels are names, and times are in RFC 3339, as log collectors expect. A line may end in a terminal. */
 export function jsonLogger(level: Level, destination: DestinationStream): Logger {
   const formatters = { level: (label: string) => ({ level: label }) };
-  return pino({ level, base: undefined, formatters, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const options = { level, base: undefined, formatters, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, { write: (line) => destination.write(printable(line)) });
 }
 
 export function textLogger(level: Level, destination: DestinationStream): Logger {
@@ -49,8 +53,9 @@ export function textLogger(level: Level, destination: DestinationStream): Logger
 const UNWRITTEN_MAX_LENGTH = 1024 * 1024;
 
 /** A closed pipe or a full disk must neither end the daemon nor fill its memory. */
-function output(fd: number): DestinationStream {
-  const destination = pino.destination({ dest: fd, sync: true, maxLength: UNWRITTEN_MAX_LENGTH });
+function output(name: OutputName): DestinationStream {
+  const options = { dest: descriptorOf(name), sync: true, maxLength: UNWRITTEN_MAX_LENGTH };
+  const destination = pino.destination(options);
   destination.on('error', () => undefined);
   return destination;
 }

@@ -2,7 +2,7 @@
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { PrettyOptions } from 'pino-pretty';
-import { printable } from '../policies/formats/terminal-text.ts';
+import { oneLine, printable, printableStyled } from '../policies/formats/terminal-text.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 type Dim = (text: string) => string;
@@ -13,7 +13,7 @@ const FATAL = 60;
 
 export function prettyStream(destination: DestinationStream, colorize: boolean): DestinationStream {
   const prettify = prettyFactory({ ...OPTIONS, colorize });
-  return { write: (line) => destination.write(prettify(line)) };
+  return { write: (line) => destination.write(printableStyled(prettify(line))) };
 }
 
 const OPTIONS: PrettyOptions = {
@@ -25,14 +25,14 @@ const OPTIONS: PrettyOptions = {
 };
 
 function formatLine(line: Line, message: string, dim: Dim): string {
-  const pod = typeof line.pod === 'string' ? `${line.pod}: ` : '';
+  const pod = typeof line.pod === 'string' ? oneLine(`${line.pod}: `) : '';
   const text = [pod + printable(message).replaceAll('\n', '\n    '), errorText(line.err)].filter(
     (part) => part !== '',
   );
   const fields = Object.entries(line).filter(([key, value]) => !PLACED.has(key) && value !== undefined);
   const shown = [
     text.join(': '),
-    ...fields.map(([key, value]) => dim(`${key}=${printable(valueText(value))}`)),
+    ...fields.map(([key, value]) => dim(oneLine(`${key}=${valueText(value)}`))),
   ];
   return [shown.join(' '), ...defect(line)].join('\n');
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { outputWritten } from './terminal.ts';
 
 const SHELL = '/bin/sh';
 
@@ -34,11 +35,6 @@ export function endProcess(code: number): never {
 
 /** Ends this process when its output is written, or its reader is gone. */
 export async function endAfterOutput(code: number): Promise<never> {
-  await Promise.all([process.stdout, process.stderr].map(written));
+  await outputWritten();
   return endProcess(code);
-}
-
-/** A write that fails counts as well: the output has no reader any more. */
-function written(stream: NodeJS.WritableStream): Promise<void> {
-  return new Promise((resolve) => void stream.write('', () => resolve()));
 }

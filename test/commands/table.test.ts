@@ -15,3 +15,14 @@ test('each column is as wide as its widest cell; no line ends with spaces', () =
 test('a table without rows is empty', () => {
   expect(formatTable([])).toBe('');
 });
+
+test('a cell that others fill stays one cell in one line, and is counted as it is shown', () => {
+  const rows = [
+    ['NAME', 'NOTE'],
+    ['a\u001b[2J', 'one\ntwo'],
+    ['日本', 'b\u202e'],
+  ];
+  expect(formatTable(rows)).toBe(
+    ['NAME         NOTE', String.raw`a\u001b[2J   one two`, String.raw`日本         b\u202e`, ''].join('\n'),
+  );
+});

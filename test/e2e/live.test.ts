@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { BIN } from '../support/built.ts';
+import { ACTING, HOSTILE, MARK, SAYING } from '../support/hostile-text.ts';
 import { isRunning } from '../support/process-runtime.ts';
 import { type Screen, TestTerminal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -130,4 +131,22 @@ test.each([
   const shown = open(args, env);
   await until(() => line.test(shown.screen.lines.join('\n')), 'a log line');
   expect(shown.output).not.toContain('\u001b[?1049h');
+});
+
+test('names and texts of others act on no terminal', async () => {
+  writeFileSync(join(dir, 'pods', 'wrong.json'), JSON.stringify({ kind: HOSTILE, [HOSTILE]: HOSTILE }));
+  const readinessProbe = { exec: { command: ['sh', '-c', `${SAYING}; exit 1`] }, periodSeconds: 1 };
+  const containers = [shell('exec sleep 1000', { readinessProbe })];
+  writeFileSync(join(dir, 'pods', 'unready.json'), manifest('unready', { containers }));
+  const shown = open();
+  await until(() => hasLine(shown.screen, RUNS), 'the pod in the table');
+  shown.resize(1000, 30);
+  await until(() => hasLine(shown.screen, /unready.*PWNED/u), 'what the probe says');
+  await until(() => hasLine(shown.screen, /wrong\.json.*PWNED/u), 'the wrong manifest');
+  // eslint-disable-next-line no-control-regex -- what the screen is drawn with
+  const texts = shown.output.replaceAll(/\u001b\[\??[\d;]*[A-Za-z]|\r/gu, '');
+  expect(texts).not.toMatch(ACTING);
+  expect(texts).toContain(MARK);
+  shown.type(CTRL_C);
+  await until(() => shown.exitCode !== undefined, 'the end');
 });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { jsonLogger, levelOf } from '../../src/server/open-logger.ts';
+import { ACTING, HOSTILE } from '../support/hostile-text.ts';
 
 function collect() {
   const lines: string[] = [];
@@ -20,6 +21,13 @@ test('a line of JSON has its level by name, its time in RFC 3339, and every fiel
     msg: 'container started',
   });
   expect(new Date(line.time).toISOString()).toBe(line.time);
+});
+
+test('a line of JSON acts on no terminal, and says the same', () => {
+  const { lines, destination } = collect();
+  jsonLogger('info', destination).info({ pod: HOSTILE, err: new Error(HOSTILE) }, HOSTILE);
+  expect(lines.join('')).not.toMatch(ACTING);
+  expect(JSON.parse(lines.join(''))).toMatchObject({ pod: HOSTILE, msg: HOSTILE, err: { message: HOSTILE } });
 });
 
 test.each([

@@ -69,6 +69,8 @@ export class Daemon {
   /** Resolves when all its output has been read. */
   readonly ended: Promise<Ending>;
   ending: Ending | undefined;
+  /** The lines of the log as they were written. */
+  stdout = '';
   stderr = '';
   readonly #child: ChildProcess;
   readonly #news = new EventEmitter();
@@ -84,6 +86,7 @@ export class Daemon {
     this.#child = child;
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     createInterface({ input: child.stdout }).on('line', (line) => {
+      this.stdout += `${line}\n`;
       this.log.push(JSON.parse(line) as LogLine);
       this.#news.emit('news');
     });

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { machines } from '../../machines/index.ts';
 import { PAGE_FOLDER } from '../../server/ui/page-files.ts';
+import { isTerminal } from '../../system/terminal.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';
 import { machineOf } from './machine-of.ts';
@@ -23,7 +24,7 @@ export async function openCharts(file: string, name: string | undefined): Promis
       { cause: error },
     );
   });
-  if (process.stdout.isTTY)
+  if (isTerminal('stdout'))
     await openInBrowser(`${pathToFileURL(path).href}${name === undefined ? '' : `#${name}`}`);
   return path;
 }

@@ -1,6 +1,7 @@
 /** The commands for the pods of a running daemon, by the names and flags that kubectl has for them. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { endAfterOutput } from '../../system/end-process.ts';
+import { print, printError } from '../../system/terminal.ts';
 import { endpoint, rootDirFlag } from '../run-flags.ts';
 import { COMPLETE, type Shell, SHELLS } from './shells.ts';
 import type { DeleteFlags } from './delete.ts';
@@ -24,8 +25,6 @@ export function addClientCommands(root: Command): void {
   addLogs(root);
   addCompletion(root);
 }
-
-const print = (text: string): void => void process.stdout.write(text);
 
 function clientCommand(root: Command, name: string): Command {
   return root
@@ -80,7 +79,7 @@ function addPage(root: Command): void {
       const { servePage } = await import('./forwarded-page.ts');
       await servePage(flags, {
         line: (text) => print(`${text}\n`),
-        problem: (text) => void process.stderr.write(`statelet: ${text}\n`),
+        problem: (text) => printError(`statelet: ${text}\n`),
       });
     });
 }
@@ -174,7 +173,7 @@ function addPortForward(root: Command): void {
       const { portForward } = await import('./port-forward.ts');
       await portForward(pod, ports, flags, {
         line: (text) => print(`${text}\n`),
-        problem: (text) => void process.stderr.write(`statelet: ${text}\n`),
+        problem: (text) => printError(`statelet: ${text}\n`),
       });
     });
 }

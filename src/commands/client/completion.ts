@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { podsOf } from './chosen-pod.ts';
 import { type Candidate, completions } from './complete.ts';
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import { withDaemon } from './daemon-connection.ts';
 import { COMPLETE, type Shell } from './shells.ts';
 
@@ -22,7 +23,7 @@ export async function completionLines(root: Command, words: readonly string[]): 
 }
 
 function lineOf({ value, description }: Candidate): string {
-  return `${value}\t${description.replaceAll(/\s+/gu, ' ')}\n`;
+  return `${oneLine(value)}\t${oneLine(description)}\n`;
 }
 
 const BASH = `# bash completion for statelet: source <(statelet completion bash)

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { humanDuration } from '../../policies/formats/duration.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import { formatTable } from '../table.ts';
+import { columnWidths, tableLines } from '../table.ts';
 import type { NamespaceFlags } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 
@@ -117,17 +117,12 @@ class EventTable {
 
   rows(events: readonly CoreEvent[]): string {
     const rows = events.map((event) => this.#row(event));
-    if (this.#widths !== undefined) return rows.map((row) => this.#padded(row)).join('');
+    if (this.#widths !== undefined) return tableLines(rows, this.#widths);
     const withNamespace = this.#flags.namespace === undefined;
     const header = withNamespace ? ['NAMESPACE', ...COLUMNS] : COLUMNS;
     const all = this.#flags.headers === false ? rows : [header, ...rows];
-    this.#widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-    return formatTable(all);
-  }
-
-  #padded(row: readonly string[]): string {
-    const cells = row.map((cell, column) => cell.padEnd(this.#widths?.[column] ?? 0));
-    return `${cells.join('   ').trimEnd()}\n`;
+    this.#widths = columnWidths(all);
+    return tableLines(all, this.#widths);
   }
 
   #row({ metadata, involvedObject, type, reason, message, ...times }: CoreEvent): readonly string[] {

@@ -1,5 +1,7 @@
 /** `statelet exec` and `statelet attach`. */
 import { finished } from 'node:stream/promises';
+import { printable } from '../../policies/formats/terminal-text.ts';
+import { bareStreams } from '../../system/terminal.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { chosenContainer, chosenPod, type NamespaceFlags } from './chosen-pod.ts';
@@ -27,7 +29,7 @@ export async function execInPod(
   name: string,
   command: readonly string[],
   flags: ExecFlags,
-  own: OwnStreams = process,
+  own: OwnStreams = bareStreams,
 ): Promise<number> {
   if (command.length === 0)
     throw new StateletError('InvalidArgument', 'exec: you must name a command: statelet exec POD -- COMMAND');
@@ -52,7 +54,7 @@ export async function execInPod(
 export async function attachToPod(
   name: string,
   flags: ExecFlags,
-  own: OwnStreams = process,
+  own: OwnStreams = bareStreams,
 ): Promise<number> {
   const tell = teller(flags, own);
   return withDaemon(flags, async (daemon) => {
@@ -104,7 +106,7 @@ function ownTerminal(own: OwnStreams, use: TerminalUse, tell: (line: string) => 
 
 function teller({ quiet }: ExecFlags, { stderr }: OwnStreams): (line: string) => void {
   return (line) => {
-    if (quiet !== true) stderr.write(`${line}\n`);
+    if (quiet !== true) stderr.write(`${printable(line)}\n`);
   };
 }
 

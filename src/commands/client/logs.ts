@@ -4,7 +4,9 @@ import { Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseDuration } from '../../policies/formats/duration.ts';
 import { parseGoTime } from '../../policies/formats/go-time.ts';
+import { oneLine, printable } from '../../policies/formats/terminal-text.ts';
 import { errnoCode } from '../../system/system-errors.ts';
+import { bareStreams } from '../../system/terminal.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { chosenContainer, chosenPod, type NamespaceFlags } from './chosen-pod.ts';
@@ -39,10 +41,10 @@ const MAX_LOG_REQUESTS = 5;
 export async function logs(
   name: string,
   flags: LogsFlags,
-  { stdout, stderr }: LogsOutput = process,
+  { stdout, stderr }: LogsOutput = bareStreams,
 ): Promise<void> {
   const query = queryOf(flags);
-  const tell = (line: string): void => void stderr.write(`${line}\n`);
+  const tell = (line: string): void => void stderr.write(`${printable(line)}\n`);
   await withDaemon(flags, async (daemon) => {
     const pod = await chosenPod(daemon, name, flags);
     const containers = containersOf(pod, flags, tell);
@@ -118,7 +120,7 @@ interface PrintedLog {
 }
 
 function linesOf({ metadata }: Pod, container: string, { prefix = false }: LogsFlags): WholeLines {
-  return new WholeLines(prefix ? `[pod/${metadata.name}/${container}] ` : '');
+  return new WholeLines(prefix ? oneLine(`[pod/${metadata.name}/${container}] `) : '');
 }
 
 async function printLog(log: PrintedLog): Promise<void> {

@@ -1,4 +1,5 @@
 /** `statelet why`: what a pod, or the node, does now, what it waits for and until when. */
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import { errorKind } from '../../types/errors.ts';
 import { chosenPod, type NamespaceFlags, parsePodName } from './chosen-pod.ts';
@@ -15,7 +16,7 @@ export async function why(pod: string | undefined, flags: WhyFlags): Promise<str
     ofPod === undefined ? daemon.json<Why>('/why') : whyPod(daemon, ofPod, flags),
   ).catch((error: unknown) => withoutDaemon(ofPod, flags, error));
   if (flags.output === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
-  return `${answer.sentences.join('\n')}\n`;
+  return `${answer.sentences.map(oneLine).join('\n')}\n`;
 }
 
 /** What the record of a daemon that does not run has of a pod. Rejects with `error` where it has nothing. */

@@ -1,5 +1,12 @@
 /** What `statelet run --live` shows: the welcome, a table of the pods, and the latest log lines, cut to the size of the terminal. */
-import { cutText, padText, printable, textWidth, wrapText } from '../../policies/formats/terminal-text.ts';
+import {
+  cutText,
+  oneLine,
+  padText,
+  printableStyled,
+  textWidth,
+  wrapText,
+} from '../../policies/formats/terminal-text.ts';
 import type { LivePod } from '../../types/served-pod.ts';
 import { byName, POD_COLUMNS, podRow } from '../pod-row.ts';
 
@@ -40,7 +47,9 @@ export function liveFrame(facts: LiveFacts, size: LiveSize): readonly string[] {
   const logMin = Math.min(facts.log.length, Math.max(LOG_ROWS_MIN, Math.floor(room / 3)), room);
   const table = tableLines(facts, size, room - logMin);
   const log = latest(facts.log, room - table.length);
-  return [...top, ...table, ...gap, ...log].slice(0, rows).map((line) => cutText(line, columns));
+  return [...top, ...table, ...gap, ...log]
+    .slice(0, rows)
+    .map((line) => cutText(printableStyled(line), columns));
 }
 
 interface Shown {
@@ -71,9 +80,9 @@ function shownPod({ pod, status, state, why }: LivePod, nowMs: number, columns: 
   const current = status === undefined ? pod : { ...pod, status };
   const nameWidth = Math.max(NAME_WIDTH_MIN, Math.floor(columns * NAME_SHARE));
   const cells = podRow({ pod: current, state, waitsFor: undefined }, nowMs).map((cell, column) =>
-    cutText(plain(cell), column < 2 ? nameWidth : columns),
+    cutText(oneLine(cell), column < 2 ? nameWidth : columns),
   );
-  const lines = why === undefined ? [] : wrapText(plain(why), columns - WHY_INDENT.length);
+  const lines = why === undefined ? [] : wrapText(oneLine(why), columns - WHY_INDENT.length);
   return { cells, why: lines, colour: colourOf(cells, lines.length > 0) };
 }
 
@@ -125,11 +134,6 @@ type Colour = keyof typeof CODES;
 function coloured(text: string, colour: Colour): string {
   const [on, off] = CODES[colour];
   return `\u001b[${on}m${text}\u001b[${off}m`;
-}
-
-/** In one line. */
-function plain(text: string): string {
-  return printable(text).replaceAll('\n', ' ');
 }
 
 function latest(lines: readonly string[], count: number): readonly string[] {

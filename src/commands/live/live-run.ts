@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { levelOf, type Logger, textLogger } from '../../server/open-logger.ts';
 import { prettyStream } from '../../server/pretty.ts';
 import { beforeEnd } from '../../system/end-process.ts';
+import { bareStreams } from '../../system/terminal.ts';
 import type { LivePod, LivePods } from '../../types/served-pod.ts';
 import { liveFrame } from './live-frame.ts';
 import { LiveScreen } from './live-screen.ts';
@@ -50,7 +51,7 @@ export function startLiveRun(verbosity: number): LiveRun {
   let list: () => readonly LivePod[] = () => pods?.list() ?? [];
   let ifEmpty = 'No pods yet.';
   const screen = new LiveScreen({
-    terminal: process.stdout,
+    terminal: bareStreams.stdout,
     hasColours,
     frame: (log, size) => liveFrame({ welcome, pods: list(), ifEmpty, log, nowMs: Date.now() }, size),
   });

@@ -1,4 +1,5 @@
 /** What a replay has found, for people: each difference once, however often it comes. */
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import type { Deed, Difference } from '../../replay/difference.ts';
 import type { ReplayCounts } from '../../replay/replay.ts';
 
@@ -35,8 +36,9 @@ function textOf({ first, actors, count }: Found): string {
     `  ${event} in ${from}`,
     `  recorded  ${acted}`,
     `  now       ${acts ?? 'nothing'}`,
-    '',
-  ].join('\n');
+  ]
+    .map((line) => `${oneLine(line)}\n`)
+    .join('');
 }
 
 function deedText({ from, to, guard, actions }: Deed): string {

@@ -1,12 +1,11 @@
 /** The commands that read the flight recorder. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../policies/formats/duration.ts';
+import { print } from '../../system/terminal.ts';
 import { rootDirFlag } from '../run-flags.ts';
 import type { ExportFlags } from './export-record.ts';
 import type { ReplayFlags } from './replay-record.ts';
 import type { TimelineFlags } from './timeline.ts';
-
-const write = (text: string): void => void process.stdout.write(text);
 
 export function addRecordCommands(root: Command): void {
   addTimeline(root);
@@ -40,7 +39,7 @@ function addTimeline(root: Command): void {
     .showHelpAfterError('"statelet timeline --help" lists its flags.')
     .action(async (pod: string | undefined, flags: TimelineFlags) => {
       const { timeline } = await import('./timeline.ts');
-      await timeline(pod, flags, { write });
+      await timeline(pod, flags, { write: print });
     });
 }
 
@@ -62,7 +61,7 @@ function addReplay(root: Command): void {
     .addHelpText('after', REPLAY_EXAMPLES)
     .action(async (file: string, pod: string | undefined, flags: ReplayFlags) => {
       const { replayRecord } = await import('./replay-record.ts');
-      await replayRecord(file, pod, flags, write);
+      await replayRecord(file, pod, flags, print);
     });
 }
 
@@ -82,7 +81,7 @@ function addExport(record: Command): void {
     .showHelpAfterError('"statelet record export --help" lists its flags.')
     .action(async (pod: string, flags: ExportFlags) => {
       const { exportRecord } = await import('./export-record.ts');
-      await exportRecord(pod, flags, write);
+      await exportRecord(pod, flags, print);
     });
 }
 

@@ -1,4 +1,5 @@
 /** A line for each entry of the flight recorder, in the notation of the charts: `event: from → to [guard] / actions`. */
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import { podOfActor } from '../../policies/record/actor-names.ts';
 import type { RecordEntry } from '../../policies/record/record-reader.ts';
 import type { Transition } from '../../types/transition.ts';
@@ -15,13 +16,19 @@ export class TimelineText {
     switch (entry.type) {
       case 'began':
         this.#before = [
-          `${timeOf(entry.atMs)}  --- statelet ${entry.program} records, process ${entry.pid}, node ${entry.node}\n`,
+          line(
+            `${timeOf(entry.atMs)}  --- statelet ${entry.program} records, process ${entry.pid}, node ${entry.node}`,
+          ),
         ];
         return '';
       case 'lost':
-        return `${timeOf(entry.atMs)}  --- ${entry.count} transitions before this are missing: the disk was full or too slow\n`;
+        return line(
+          `${timeOf(entry.atMs)}  --- ${entry.count} transitions before this are missing: the disk was full or too slow`,
+        );
       case 'unknown':
-        return `--- the record of a newer Statelet follows (format ${entry.version}), which this one cannot read\n`;
+        return line(
+          `--- the record of a newer Statelet follows (format ${entry.version}), which this one cannot read`,
+        );
       case 'transition':
         return this.#transition(entry.transition);
     }
@@ -31,7 +38,7 @@ export class TimelineText {
     const pod = podOfActor(actor);
     if (pod !== undefined && pod.uid !== this.#uid) {
       this.#uid = pod.uid;
-      this.#before.push(`${timeOf(atMs)}  --- pod ${pod.namespace}/${pod.name}, UID ${pod.uid}\n`);
+      this.#before.push(line(`${timeOf(atMs)}  --- pod ${pod.namespace}/${pod.name}, UID ${pod.uid}`));
     }
     const before = this.#before.join('');
     this.#before = [];
@@ -40,8 +47,13 @@ export class TimelineText {
     const done = actions.length === 0 ? '' : ` / ${actions.join(', ')}`;
     const who = pod === undefined || chart === 'pod' ? nodeActor(chart, actor) : `${chart} ${pod.part}`;
     const columns = [timeOf(atMs), who.padEnd(CHART_WIDTH), event.padEnd(EVENT_WIDTH), way];
-    return `${before}${columns.join('  ')}${decided}${done}\n`;
+    return before + line(columns.join('  ') + decided + done);
   }
+}
+
+/** A record may be a file of others: nothing in it makes a second line. */
+function line(text: string): string {
+  return `${oneLine(text)}\n`;
 }
 
 /** `plugin` has several actors, `eviction` one. */

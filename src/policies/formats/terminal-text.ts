@@ -1,9 +1,21 @@
-/** Text for the cells of a terminal: its width, and text that is cut to a width. Colours (SGR sequences) take no room. */
+/** Text for a terminal: what may not stand in it, its width, and text that is cut to a width. Colours (SGR sequences) take no room. */
 
 // eslint-disable-next-line no-control-regex -- colours begin with ESC
-const PIECES = /\u001b\[[\d;]*m|./gsu;
-// eslint-disable-next-line no-control-regex -- control characters are what it finds
-const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/gu;
+const COLOUR = /\u001b\[[\d;]*m/;
+const PIECES = new RegExp(`${COLOUR.source}|.`, 'gsu');
+/**
+ * Characters that are not seen but act: control characters, those that turn the direction of text, separators of lines and
+ * paragraphs, halves of characters, and fillers without a glyph.
+ */
+const ACTING = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`;
+/** Of these, line breaks and tabs, accents and forms of the character before, and Arabic signs around a number, which are seen. */
+const HARMLESS = String.raw`[\n\t\p{M}\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]`;
+/** They stand between letters of a script that joins them, and in pictures that are made of several. Elsewhere they only hide. */
+const JOINING = [
+  String.raw`(?<=(?![\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}])[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])`,
+  String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
+].join('|');
+const UNSEEN = new RegExp(`(?!${HARMLESS}|${JOINING})${ACTING}`, 'gu');
 /** East Asian characters and pictures take two cells. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
@@ -13,9 +25,38 @@ const ESCAPE = '\u001b';
 const RESET = '\u001b[0m';
 const ELLIPSIS = '…';
 
-/** Without control characters, which could move the cursor or change colours; line breaks stay. */
+/**
+ * Characters that act on a terminal are shown as JSON writes them (`\u001b`), so that JSON stays the same JSON. Line breaks and tabs
+ * stay, and so does whatever people write with.
+ */
 export function printable(text: string): string {
-  return text.replace(CONTROL, ' ');
+  return text.replaceAll('\r\n', '\n').replace(UNSEEN, escaped);
+}
+
+/** The same for text with colours of our own, which stay. Texts of others in it have to be `printable` already. */
+export function printableStyled(text: string): string {
+  const colours = text.match(new RegExp(COLOUR, 'gu')) ?? [];
+  return text
+    .split(COLOUR)
+    .map((part, index) => printable(part) + (colours[index] ?? ''))
+    .join('');
+}
+
+/** In one line: a name or a message of others must not look like several. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/[\n\t]+/gu, ' ');
+}
+
+export function isPrintable(text: string): boolean {
+  return text.search(UNSEEN) < 0;
+}
+
+/** Each half of a character by itself. */
+function escaped(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** How many cells of a terminal the text takes. */
