@@ -9,13 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { type RunningEvictionPlugin, startEvictionPlugin } from 'statelet/eviction-plugin';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import {
-  type CommandResult,
-  type Daemon,
-  DaemonBed,
-  startStatelet,
-  statelet,
-} from '../support/daemon.ts';
+import { type CommandResult, type Daemon, DaemonBed, startStatelet, statelet } from '../support/daemon.ts';
 import { ACTING, HOSTILE, MARK, SAYING } from '../support/hostile-text.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
