@@ -148,7 +148,7 @@ export class NodeAgent {
 
   /** Why the agent is not healthy, if so. */
   health(): string | undefined {
-    return this.#node.problem();
+    return this.#node.problem() ?? this.#options.sourceProblem?.();
   }
 
   nodeFacts(): NodeFacts {

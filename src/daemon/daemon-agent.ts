@@ -8,6 +8,7 @@ import { evictionThresholds } from '../config/load-eviction-settings.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { nodeAgentOptions } from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
+import type { PodSource } from '../policies/sync/pod-updates.ts';
 import { inBatches } from '../sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from '../sources/pod-config.ts';
 import { problemText } from '../sources/source.ts';
@@ -29,10 +30,12 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
     ...podSources(config, { keepsLastGood: true }),
     ...(cluster && { api: cluster.pods }),
   };
+  const blocked = new Map<PodSource, string>();
   const agent: NodeAgent = new NodeAgent({
     ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
     sources: Object.keys(sources),
-    configuration: configuration(sources, { recorder, logger }),
+    configuration: configuration(sources, { blocked, recorder, logger }),
+    sourceProblem: () => blocked.values().next().value,
     endedPods,
     ...(inspect && { inspect }),
     ...(counted && { measurements: counted }),
@@ -60,18 +63,24 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
 }
 
 interface SourceSurroundings {
+  /** Gets what a source waits at, by source, and loses it when it goes on. */
+  readonly blocked: Map<PodSource, string>;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
 }
 
 function configuration(
   sources: PodSources,
-  { recorder, logger }: SourceSurroundings,
+  { blocked, recorder, logger }: SourceSurroundings,
 ): Observable<SupervisorEvent> {
   return podConfig(sources, {
     now: () => systemClock.now(),
     recorder,
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+    onBlocked: (source, problems) => {
+      if (problems.length === 0) blocked.delete(source);
+      else blocked.set(source, problems.map(problemText).join('; '));
+    },
   }).pipe(inBatches(), map(channelEvent));
 }
 

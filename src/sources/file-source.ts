@@ -1,8 +1,10 @@
 /** The pods of a manifest file or of a folder of manifests. The path is watched, and also read at intervals. */
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
   concat,
+  concatMap,
   defer,
   distinctUntilChanged,
   filter,
@@ -12,15 +14,20 @@ import {
   type Observable,
 } from 'rxjs';
 import { podFullName } from '../policies/pod/pod-kinds.ts';
+import { PatientCalls } from './patient-calls.ts';
+import { systemClock } from '../system/system-clock.ts';
+import { ifThere } from '../system/system-errors.ts';
+import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import {
+  hangs,
   NOTHING_READ,
   readManifests,
   type Reading,
   type ReadingOptions,
 } from './manifests/manifest-files.ts';
-import { watchPath, type PathWatch } from './path-watch.ts';
+import { noWatch, watchPath, type PathWatch } from './path-watch.ts';
 import type { ManifestSource, SourceProblem, SourceUpdate } from './source.ts';
 
 export interface FileSourceOptions {
@@ -35,9 +42,12 @@ export interface FileSourceOptions {
   readonly quietMs?: number;
   /** Has pods for manifests that are broken when the agent starts. */
   readonly lastGood?: LastGoodManifests;
+  /** How long a call of the file system may take. A file on a disk that is only slow is read next time. */
+  readonly deadlineMs?: number;
 }
 
 const QUIET_MS = 100;
+const DEADLINE_MS = 5_000;
 
 /**
  * Emits the whole source after the first reading and after each change. A manifest that is broken or unreadable keeps the
@@ -48,14 +58,15 @@ export function fileSource(options: FileSourceOptions): Observable<SourceUpdate>
   return defer(() => {
     const stop = new AbortController();
     const follower = new FolderFollower(options, stop.signal);
-    const round = defer(() => {
-      const watch = watchPath(follower.path);
-      const { quietMs = QUIET_MS } = options;
-      const change = watch.next(quietMs, options.checkFrequencyMs);
-      return concat(follower.read(watch, quietMs), change.pipe(ignoreElements())).pipe(
-        finalize(() => watch.close()),
-      );
-    });
+    const { quietMs = QUIET_MS, checkFrequencyMs } = options;
+    const round = defer(() => follower.watch()).pipe(
+      concatMap((watch) => {
+        const change = watch.next(quietMs, checkFrequencyMs);
+        return concat(follower.read(watch, quietMs), change.pipe(ignoreElements())).pipe(
+          finalize(() => watch.close()),
+        );
+      }),
+    );
     return round.pipe(
       repeat(),
       filter((update) => update !== undefined),
@@ -73,9 +84,22 @@ class FolderFollower {
   #holders: ReadonlyMap<string, string> = new Map();
   #wasUnstable = false;
 
-  constructor({ path, nodeName, source = 'file', lastGood }: FileSourceOptions, signal: AbortSignal) {
+  constructor(options: FileSourceOptions, signal: AbortSignal) {
+    const { path, nodeName, source = 'file', lastGood, deadlineMs = DEADLINE_MS } = options;
     this.path = resolve(path);
-    this.#options = { source, nodeName, signal, ...(lastGood && { lastGood }) };
+    const calls = new PatientCalls(systemClock, deadlineMs);
+    this.#options = { source, nodeName, signal, calls, ...(lastGood && { lastGood }) };
+  }
+
+  /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */
+  async watch(): Promise<PathWatch> {
+    try {
+      await this.#options.calls.call(this.path, () => ifThere(stat(this.path)));
+    } catch (error) {
+      if (hangs(error)) return noWatch(errorMessage(error));
+    }
+    if (this.#options.signal?.aborted) return noWatch('the source has ended');
+    return watchPath(this.path);
   }
 
   /**

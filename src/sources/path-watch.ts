@@ -50,5 +50,12 @@ export function watchPath(path: string): PathWatch {
   return watched;
 }
 
+/** For a path that cannot be watched: only time passes. */
+export function noWatch(failure: string): PathWatch {
+  const nothing = () => undefined;
+  const next = (_quietMs: number, mostMs: number) => timer(mostMs).pipe(map(nothing));
+  return { changed: false, failure, next, noteWriting: nothing, close: nothing };
+}
+
 /** Files that are moved together are read together. */
 const AT_ONCE_MS = 10;

@@ -34,6 +34,8 @@ export interface PodConfigOptions {
   readonly now: () => number;
   /** Called once for each problem, and again when it comes back. */
   readonly onProblem: (problem: SourceProblem) => void;
+  /** Called with each state of a source: what of it a reader would wait at for ever. */
+  readonly onBlocked?: (source: PodSource, problems: readonly SourceProblem[]) => void;
   /** Gets an event about each pod that is left out because another pod of its source has its name. */
   readonly recorder?: EventRecorder;
 }
@@ -53,7 +55,7 @@ export function podConfig(sources: PodSources, options: PodConfigOptions): Obser
 
 function sourceFollower(
   source: PodSource,
-  { now, onProblem, recorder }: PodConfigOptions,
+  { now, onProblem, onBlocked, recorder }: PodConfigOptions,
 ): (update: SourceUpdate) => PodConfigEvent[] {
   let known: KnownPods = new Map();
   let isSeen = false;
@@ -62,6 +64,10 @@ function sourceFollower(
     const keyed = new Map(problems.map((problem) => [problemText(problem), problem]));
     for (const [key, problem] of keyed) if (!reported.has(key)) onProblem(problem);
     reported = new Set(keyed.keys());
+    onBlocked?.(
+      source,
+      problems.filter(({ blocks }) => blocks),
+    );
   };
   return ({ pods, restored, problems }) => {
     if (!pods) {

@@ -17,6 +17,8 @@ export interface ManifestProblem {
   /** `spec.containers[0].image`; left out when the problem is not about one field. */
   readonly field?: string;
   readonly message: string;
+  /** A reader would wait there for ever: `/healthz` tells it as well as the log. */
+  readonly blocks?: boolean;
 }
 
 export interface SourceProblem extends ManifestProblem {

@@ -1,10 +1,12 @@
 /** The sources of manifests, and the running pods when a source fails or has invalid manifests. */
+import { execFileSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createSocket, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '../../src/types/kubernetes.ts';
+import { mountHungDisk, testAsRoot } from '../support/as-root.ts';
 import { type Daemon, DaemonBed, isRunning, mainProcesses } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Journal, manifest, replaceFile, shell } from './manifests.ts';
@@ -145,6 +147,67 @@ describe('files', () => {
       socket.close();
     }
   });
+
+  testAsRoot('a path that would block its reader is named, and the other manifests go on', async () => {
+    const hung = mountHungDisk(bed.dir);
+    try {
+      execFileSync('mkfifo', [file('a-pipe.yaml')]);
+      symlinkSync('/proc/kmsg', file('b-log.yaml'));
+      symlinkSync(join(hung.path, 'pod.yaml'), file('c-hung.yaml'));
+      writeFileSync(file('web.yaml'), manifest('web'));
+      daemon = await bed.start();
+      const web = await daemon.running('web');
+      await daemon.warning(`${file('a-pipe.yaml')}: is neither a file nor a folder`);
+      await daemon.warning(`${file('b-log.yaml')}: has no end`);
+      await daemon.warning(`${file('c-hung.yaml')}: cannot be read: its file system does not answer`);
+      const health = await daemon.fetch('/healthz');
+      expect([health.status, await health.text()]).toEqual([
+        500,
+        expect.stringMatching(/a-pipe\.yaml: .*b-log\.yaml: .*c-hung\.yaml: /),
+      ]);
+      writeFileSync(file('late.yaml'), manifest('late'));
+      await daemon.running('late');
+      for (const name of ['a-pipe.yaml', 'b-log.yaml', 'c-hung.yaml']) rmSync(file(name));
+      await waitFor(async () => (await daemon.fetch('/healthz')).ok, { what: 'a healthy daemon' });
+      await expectUndisturbed(web);
+      // The call that hangs is still under way.
+      expect(await daemon.end()).toBe(0);
+    } finally {
+      hung.unmount();
+    }
+  });
+
+  testAsRoot(
+    'a folder that hangs keeps the pods of its last reading, and is read again when it answers',
+    async () => {
+      const [link, hung] = [join(bed.dir, 'link'), mountHungDisk(bed.dir)];
+      let web: Pod;
+      try {
+        writeFileSync(file('web.yaml'), manifest('web'));
+        symlinkSync(bed.manifestDir, link);
+        daemon = await bed.run([
+          '--pod-manifest-path',
+          link,
+          '--exit-with-pods',
+          '--file-check-frequency',
+          '1s',
+        ]);
+        web = await daemon.running('web');
+        turn(link, join(hung.path, 'pods'));
+        await daemon.warning(
+          `${link}: cannot be read, its pods stay as they are: its file system does not answer`,
+        );
+        expect((await daemon.fetch('/healthz')).status).toBe(500);
+        await expectUndisturbed(web);
+      } finally {
+        hung.unmount();
+      }
+      turn(link, bed.manifestDir);
+      writeFileSync(file('late.yaml'), manifest('late'));
+      await daemon.running('late');
+      await expectUndisturbed(web);
+    },
+  );
 
   test('a manifest that becomes unreadable keeps its pod', async () => {
     writeFileSync(file('web.yaml'), manifest('web'));

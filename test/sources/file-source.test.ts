@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { fileSource } from '../../src/sources/file-source.ts';
+import { readManifestContent } from '../../src/sources/manifests/manifest-content.ts';
 import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
+import { testAsRoot } from '../support/as-root.ts';
 import { Collector, manifest, put, temporaryFolder } from './support.ts';
 
 /** Longer than any test: changes are seen only by watching. */
@@ -213,6 +216,54 @@ describe('a broken manifest', () => {
       'FOLDER/c.yaml: is larger than 10 MiB',
     ]);
     await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe('what would block a reader', () => {
+  test('a pipe, also in place of a manifest, keeps the pod and is named', async () => {
+    await write('a.yaml', manifest('a'));
+    await write('z.yaml', manifest('z'));
+    const updates = follow();
+    const good = await updates.next();
+    execFileSync('mkfifo', [at('.pipe')]);
+    await rename(at('.pipe'), at('a.yaml'));
+    const update = await updates.next();
+    expect(uids(update)).toEqual(uids(good));
+    expect(update.problems).toEqual([
+      { source: 'file', file: at('a.yaml'), message: 'is neither a file nor a folder', blocks: true },
+    ]);
+  });
+
+  test('a pipe that is put there after the file was looked at is not opened for good', async () => {
+    await write('a.yaml', manifest('a'));
+    await unlink(at('a.yaml'));
+    execFileSync('mkfifo', [at('a.yaml')]);
+    await expect(readManifestContent(at('a.yaml'))).rejects.toMatchObject({
+      message: 'is neither a file nor a folder',
+      blocks: true,
+    });
+  });
+
+  testAsRoot('the log of the kernel has no end, and is named', async () => {
+    await write('a.yaml', manifest('a'));
+    await symlink('/proc/kmsg', at('b.yaml'));
+    const update = await follow().next();
+    expect(names(update)).toEqual(['a']);
+    expect(texts(update)).toEqual([
+      'FOLDER/b.yaml: has no end: its reader would wait for what is written next',
+    ]);
+  });
+
+  test('a file of the kernel, whose size is 0, is read to its end', async () => {
+    expect((await readManifestContent('/proc/self/status')).toString()).toMatch(/^Name:/);
+    await expect(readManifestContent('/proc/self/mem')).rejects.toThrow();
+  });
+
+  test('of what a file system shows, no more than 10 MiB is read', async () => {
+    await writeFile(at('.large'), Buffer.alloc(10 * 1024 * 1024, '#'));
+    expect(await readManifestContent(at('.large'))).toHaveLength(10 * 1024 * 1024);
+    await appendFile(at('.large'), '#');
+    await expect(readManifestContent(at('.large'))).rejects.toThrow('is larger than 10 MiB');
   });
 });
 

@@ -84,3 +84,28 @@ function writeUntilFull(fd: number, size: number): void {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
 }
+
+/** A file system that never answers, as one of a server that is away. */
+export interface HungDisk {
+  readonly path: string;
+  /** Whoever waits there gets an error. */
+  unmount(): void;
+}
+
+/** The kernel asks for each file through an open `/dev/fuse`, and nothing answers there. */
+export function mountHungDisk(folder: string): HungDisk {
+  const path = join(folder, 'hung');
+  mkdirSync(path);
+  const device = openSync('/dev/fuse', 'r+');
+  const options = 'fd=3,rootmode=40000,user_id=0,group_id=0';
+  execFileSync('mount', ['-i', '-t', 'fuse', '-o', options, 'hung', path], {
+    stdio: ['ignore', 'ignore', 'inherit', device],
+  });
+  return {
+    path,
+    unmount: () => {
+      closeSync(device);
+      execFileSync('umount', ['--lazy', path]);
+    },
+  };
+}

@@ -22,6 +22,8 @@ export interface NodeAgentOptions {
   readonly sources: readonly string[];
   /** The events of the sources. Subscribed to once the runtime has listed its pods. */
   readonly configuration: Observable<SupervisorEvent>;
+  /** What of a source a reader would wait at for ever: the agent is not healthy then. */
+  readonly sourceProblem?: () => string | undefined;
   /** UIDs of pods whose objects at the API server have changed. */
   readonly objectChanges?: Observable<string>;
   readonly clock: Clock;

@@ -1,12 +1,14 @@
 /** Reads a file or a folder of manifests; files that have not changed since the last reading are not read again. */
 import { createHash } from 'node:crypto';
-import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { PatientCalls } from '../patient-calls.ts';
 import { isAbsence } from '../../system/system-errors.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { fileVersion } from './file-version.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
+import { notAFile, readManifestContent, tooLarge, UnreadManifestError } from './manifest-content.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
 import { readManifestPods } from './manifest-pods.ts';
 import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
@@ -33,6 +35,8 @@ export interface ReadingOptions {
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly readContent?: (file: string) => Promise<Buffer>;
+  /** For every call of the file system: one path that hangs must not keep the others from being read. */
+  readonly calls: PatientCalls;
 }
 
 export interface Reading {
@@ -59,7 +63,7 @@ export async function readManifests(
 ): Promise<Reading> {
   try {
     const files = new Map<string, ManifestFile>();
-    for (const file of await manifestPaths(path)) {
+    for (const file of await options.calls.call(path, () => manifestPaths(path))) {
       const manifest = await readManifestFile(file, before.files.get(file), options);
       if (manifest) files.set(file, await withLastGood(file, manifest, before, options));
     }
@@ -69,7 +73,7 @@ export async function readManifests(
   } catch (error) {
     options.signal?.throwIfAborted();
     const problem = (message: string): readonly SourceProblem[] => [
-      { source: options.source, file: path, message },
+      { source: options.source, file: path, message, ...(hangs(error) && { blocks: true }) },
     ];
     if (isAbsence(error))
       return {
@@ -105,28 +109,35 @@ async function readManifestFile(
   before: ManifestFile | undefined,
   options: ReadingOptions,
 ): Promise<ManifestFile | undefined> {
-  const failed = (message: string, pods = before?.pods ?? []): ManifestFile => ({
-    pods,
-    problems: [{ message }],
-    writtenAt: 0,
-  });
-  const { now = Date.now, readContent = readFile } = options;
+  const { calls, now = Date.now, readContent = readManifestContent } = options;
   try {
     const statAt = now();
-    const stats = await stat(file, { bigint: true });
+    const stats = await calls.call(file, () => stat(file, { bigint: true }));
     if (stats.isDirectory()) return undefined;
-    if (!stats.isFile()) return failed('is neither a file nor a folder', []);
-    if (stats.size > MANIFEST_BYTES_MAX) return failed('is larger than 10 MiB');
+    if (!stats.isFile()) throw notAFile();
+    if (stats.size > MANIFEST_BYTES_MAX) throw tooLarge();
     const version = fileVersion(stats, statAt);
     if (before && isReadAlready(file, version, before, options)) return before;
-    const read = await parsed(await readContent(file), file, before, options);
+    const read = await parsed(await calls.call(file, () => readContent(file)), file, before, options);
     return { ...read, writtenAt: Number(stats.mtimeMs), version };
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (!isAbsence(error)) return failed(`cannot be read: ${errorMessage(error)}`);
-    return (await isLink(file)) ? failed('is a link to nothing', []) : undefined;
+    if (!isAbsence(error)) return { pods: before?.pods ?? [], problems: [unread(error)], writtenAt: 0 };
+    if (!(await isLink(file))) return undefined;
+    return { pods: [], problems: [{ message: 'is a link to nothing' }], writtenAt: 0 };
   }
 }
+
+function unread(error: unknown): ManifestProblem {
+  const isOfContent = error instanceof UnreadManifestError;
+  const blocks = isOfContent ? error.blocks : hangs(error);
+  const message = isOfContent ? error.message : `cannot be read: ${errorMessage(error)}`;
+  return { message, ...(blocks && { blocks }) };
+}
+
+/** Whether a file system does not answer. */
+export const hangs = (error: unknown): boolean =>
+  error instanceof StateletError && error.kind === 'DeadlineExceeded';
 
 /** A manifest whose last good version could not be written is read again, so that the write is tried again. */
 function isReadAlready(

@@ -8,6 +8,8 @@ import {
   type Reading,
   type ReadingOptions,
 } from '../../../src/sources/manifests/manifest-files.ts';
+import { PatientCalls } from '../../../src/sources/patient-calls.ts';
+import { systemClock } from '../../../src/system/system-clock.ts';
 import { manifest, put, temporaryFolder } from '../support.ts';
 
 /** Longer than the time for which a file counts as just written. */
@@ -38,6 +40,7 @@ function read(before: Reading, options: Partial<ReadingOptions> = {}): Promise<R
     nodeName: 'node',
     now: () => Date.now() + LATER_MS,
     readContent,
+    calls: new PatientCalls(systemClock, LATER_MS),
     ...options,
   });
 }
