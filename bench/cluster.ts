@@ -36,7 +36,7 @@ const agents = kubelet === undefined ? (['statelet'] as const) : (['kubelet', 's
 
 const dir = mkdtempSync(join(tmpdir(), 'statelet-bench-cluster-'));
 const [controlPlane, containerd] = await Promise.all([
-  startControlPlane({ nodeName: NODE_NAME, apiServerFlags: auditFlags(dir) }),
+  startControlPlane({ programs: 'real', nodeName: NODE_NAME, apiServerFlags: auditFlags(dir) }),
   startContainerd(),
 ]);
 makeCgroup(containerd.cgroupRoot);

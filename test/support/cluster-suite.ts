@@ -1,18 +1,16 @@
-/** Suites of tests with a daemon that is a node of a real cluster: control plane, containerd and daemon of their own. */
+/** Suites of tests with a daemon that is a node of a cluster: control plane, containerd and daemon of their own. */
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Container, Node, Pod } from '../../src/types/kubernetes.ts';
 import { startContainerd } from './containerd/containerd.ts';
 import { describeWithContainerd } from './containerd/suite.ts';
-import type { ControlPlane } from './control-plane.ts';
-import { noControlPlaneBecause } from './kubernetes-programs.ts';
-import { type ControlPlaneOptions, startControlPlane } from './control-plane/control-plane.ts';
+import { type ControlPlane, startOne, type SuiteOptions, whySkipped } from './control-plane.ts';
 import { CriDaemonBed, type CriDaemonOptions, SERVING } from './cri-daemon.ts';
 import { type Daemon, NODE_NAME } from './daemon.ts';
 import { later } from './later.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface ClusterOptions extends CriDaemonOptions {
-  readonly controlPlane?: Omit<ControlPlaneOptions, 'nodeName'>;
+  readonly controlPlane?: Omit<SuiteOptions, 'nodeName'>;
   /** More flags of the daemon. */
   readonly flags?: readonly string[];
 }
@@ -160,14 +158,14 @@ export function conditionOf(
   return status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** A suite in which all tests share one cluster with one node. Without the programs of a control plane it is skipped, and stderr says so. */
+/** A suite in which all tests share one cluster with one node. Where none can run it is skipped, and stderr says so. */
 export function describeOnCluster(
   name: string,
   ...args:
     [suite: (cluster: ClusterBed) => void] | [options: ClusterOptions, suite: (cluster: ClusterBed) => void]
 ): void {
   const [options, suite] = args.length === 1 ? [{}, args[0]] : args;
-  const reason = noControlPlaneBecause();
+  const reason = whySkipped(options.controlPlane);
   if (reason !== undefined) {
     process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" needs a control plane, and ${reason}.\n`);
     describe.skip(name, () => suite(later<ClusterBed>('the cluster', () => undefined)));
@@ -178,7 +176,7 @@ export function describeOnCluster(
     let cluster: ClusterBed | undefined;
     beforeAll(async () => {
       const [controlPlane, containerd] = await Promise.all([
-        startControlPlane({ ...controlPlaneOptions, nodeName: NODE_NAME }),
+        startOne({ ...controlPlaneOptions, nodeName: NODE_NAME }),
         startContainerd(),
       ]);
       cluster = new ClusterBed(controlPlane, new CriDaemonBed(containerd, daemonOptions), flags);

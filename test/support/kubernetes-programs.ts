@@ -1,7 +1,7 @@
 /** Programs of Kubernetes that tests, benches and comparisons run beside Statelet, where the machine has them. */
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 
 /** The folder of a control plane's programs: `$KUBEBUILDER_ASSETS`, or the one in the user's cache. Undefined if there is none. */
 export function kubernetesAssets(): string | undefined {
@@ -12,18 +12,39 @@ export function kubernetesAssets(): string | undefined {
   return statSync(cached, { throwIfNoEntry: false })?.isDirectory() ? cached : undefined;
 }
 
-/** The path of one of these programs. */
-export const kubernetesProgram = (name: string): string => join(kubernetesAssets() ?? '', name);
+/** The path of one of these programs: in that folder, or else in the PATH. */
+export function kubernetesProgram(name: string): string {
+  const own = join(kubernetesAssets() ?? '', name);
+  return isFile(own) ? own : (onPath(name) ?? own);
+}
 
-/** What every control plane needs. */
+/** `double`: the API server of this project's tests, which runs on any machine. `real`: the programs of Kubernetes. */
+export type ProgramsKind = 'double' | 'real';
+
+/** On which control plane suites run: `$CONTROL_PLANE`, or else the double. */
+export function controlPlaneKind(): ProgramsKind {
+  const kind = process.env.CONTROL_PLANE ?? '';
+  if (kind === '' || kind === 'double') return 'double';
+  if (kind === 'real') return 'real';
+  throw new Error(`CONTROL_PLANE=${kind}: must be double or real`);
+}
+
+/** That of the machine; beside real programs, the one that came with them. `$KUBECTL` names another. */
+export function kubectlProgram(kind: ProgramsKind = controlPlaneKind()): string {
+  const named = process.env.KUBECTL ?? '';
+  if (named !== '') return named;
+  return (kind === 'real' ? undefined : onPath('kubectl')) ?? kubernetesProgram('kubectl');
+}
+
+/** What every real control plane needs. */
 const NEEDED = ['etcd', 'kube-apiserver', 'kubectl'];
 
-/** Why no control plane can run here; undefined if it can. */
+/** Why no real control plane can run here; undefined if it can. */
 export function noControlPlaneBecause(): string | undefined {
+  const missing = NEEDED.filter((name) => !existsSync(kubernetesProgram(name)));
   const assets = kubernetesAssets();
-  if (assets === undefined) return 'KUBEBUILDER_ASSETS is not set';
-  const missing = NEEDED.filter((name) => !existsSync(join(assets, name)));
-  if (missing.length > 0) return `${assets} does not have ${missing.join(', ')}`;
+  if (missing.length > 0 && assets === undefined) return 'KUBEBUILDER_ASSETS is not set';
+  if (missing.length > 0) return `${assets ?? ''} does not have ${missing.join(', ')}`;
   return process.geteuid?.() === 0 ? undefined : 'this is not root';
 }
 
@@ -41,3 +62,8 @@ export function findKubelet(): string | undefined {
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+function onPath(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, name)).find(isFile);
+}

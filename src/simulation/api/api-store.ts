@@ -15,9 +15,9 @@ export interface StoredObject extends ApiObject {
 /** Who has changed an object: a client's number, or undefined for the cluster's controllers and users. */
 export type Author = number | undefined;
 
-export interface StoredChange {
+export interface StoredChange<Resource extends string = ApiResource> {
   readonly version: number;
-  readonly resource: ApiResource;
+  readonly resource: Resource;
   readonly author: Author;
   /** Undefined for a new object. */
   readonly before: StoredObject | undefined;
@@ -33,14 +33,15 @@ const KEPT_EVENTS = 200;
 /** About as many changes as a watch cache keeps. */
 const KEPT_CHANGES = 1_000;
 
-export class ApiStore {
+/** `Resource`: the names of the kinds of objects. A server for tests stores more kinds than a node asks for. */
+export class ApiStore<Resource extends string = ApiResource> {
   /** Of every change, right after it. */
-  readonly changes = new Subject<StoredChange>();
-  readonly #objects = new Map<ApiResource, Map<string, StoredObject>>();
+  readonly changes = new Subject<StoredChange<Resource>>();
+  readonly #objects = new Map<Resource, Map<string, StoredObject>>();
   /** By the key of an object, how many of that key there have been. */
   readonly #incarnations = new Map<string, number>();
   /** Their versions have no gaps. */
-  #log: StoredChange[] = [];
+  #log: StoredChange<Resource>[] = [];
   #version = 1;
   /** Changes up to this version are forgotten. */
   #compacted = 1;
@@ -54,18 +55,18 @@ export class ApiStore {
   }
 
   get(
-    resource: ApiResource,
+    resource: Resource,
     { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
   ): StoredObject | undefined {
     return this.#objects.get(resource)?.get(keyOf(namespace, name));
   }
 
-  list(resource: ApiResource): readonly StoredObject[] {
+  list(resource: Resource): readonly StoredObject[] {
     return [...(this.#objects.get(resource)?.values() ?? [])];
   }
 
   /** The objects as they were at that version, which must not be forgotten. */
-  listAt(resource: ApiResource, version: number): readonly StoredObject[] {
+  listAt(resource: Resource, version: number): readonly StoredObject[] {
     const objects = new Map(this.#objects.get(resource));
     for (const change of this.changesSince(version).toReversed()) {
       if (change.resource !== resource) continue;
@@ -77,12 +78,12 @@ export class ApiStore {
   }
 
   /** Those after that version, which must not be forgotten. */
-  changesSince(version: number): readonly StoredChange[] {
+  changesSince(version: number): readonly StoredChange<Resource>[] {
     return this.#log.slice(Math.max(0, version - this.#compacted));
   }
 
   /** Stores a new object. `uid`: instead of one of the server's. */
-  add(resource: ApiResource, object: NewObject, author: Author, uid?: string): StoredObject {
+  add(resource: Resource, object: NewObject, author: Author, uid?: string): StoredObject {
     const { name, namespace } = object.metadata;
     const key = `${resource}/${keyOf(namespace, name)}`;
     const incarnation = (this.#incarnations.get(key) ?? 0) + 1;
@@ -97,17 +98,17 @@ export class ApiStore {
   }
 
   #forgetOldEvents(): void {
-    const events = this.#objects.get('events');
+    const events = this.#objects.get('events' as Resource);
     const [oldest] = events?.keys() ?? [];
     if (events !== undefined && oldest !== undefined && events.size > KEPT_EVENTS) events.delete(oldest);
   }
 
   /** Stores another version of an object. */
-  replace(resource: ApiResource, before: StoredObject, after: StoredObject, author: Author): StoredObject {
+  replace(resource: Resource, before: StoredObject, after: StoredObject, author: Author): StoredObject {
     return this.#put(resource, before, after, author);
   }
 
-  remove(resource: ApiResource, object: StoredObject, author: Author): void {
+  remove(resource: Resource, object: StoredObject, author: Author): void {
     const version = this.#version + 1;
     // The last state of an object has the version of its removal.
     const metadata = { ...object.metadata, resourceVersion: String(version) };
@@ -123,7 +124,7 @@ export class ApiStore {
   }
 
   #put(
-    resource: ApiResource,
+    resource: Resource,
     before: StoredObject | undefined,
     after: StoredObject,
     author: Author,

@@ -10,9 +10,34 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
   'status.hostIPs': 'ip',
   'status.podIPs': 'ip',
   'status.resourceClaimStatuses': 'name',
+  'spec.volumes': 'name',
+  'spec.containers': 'name',
+  'spec.initContainers': 'name',
+  'spec.ephemeralContainers': 'name',
+  'spec.imagePullSecrets': 'name',
+  'spec.hostAliases': 'ip',
+  'spec.topologySpreadConstraints': 'topologyKey',
+  'spec.schedulingGates': 'name',
+  'spec.resourceClaims': 'name',
+  'spec.ports': 'port',
+  secrets: 'name',
+  imagePullSecrets: 'name',
 };
+/** Lists in each container. */
+const CONTAINER_KEYS: Readonly<Record<string, string>> = {
+  ports: 'containerPort',
+  env: 'name',
+  volumeMounts: 'mountPath',
+  volumeDevices: 'devicePath',
+};
+const IN_CONTAINER = /^spec\.(?:containers|initContainers|ephemeralContainers)\.(\w+)$/;
+/** What makes pods has the spec of a pod in a template. */
+const TEMPLATE = /^spec\.(?:jobTemplate\.spec\.)?template\./;
+/** Lists of texts that are merged. */
+const MERGED_TEXTS: ReadonlySet<string> = new Set(['metadata.finalizers', 'spec.podCIDRs']);
 
 const ORDER = '$setElementOrder/';
+const DROP = '$deleteFromPrimitiveList/';
 const RETAIN = '$retainKeys';
 const DIRECTIVE = '$patch';
 
@@ -23,24 +48,46 @@ export function applyMergePatch(original: JsonObject, patch: JsonObject, path = 
   for (const key of keysOf(patch)) {
     const value = patch[key];
     const before = merged.get(key);
+    const orders = { order: patch[ORDER + key], dropped: patch[DROP + key] };
     if (value === null) merged.delete(key);
-    else merged.set(key, mergedMember(before, value, patch[ORDER + key], join(path, key)));
+    else merged.set(key, mergedMember(before, value, orders, join(path, key)));
   }
   return Object.fromEntries(merged);
 }
 
-function mergedMember(before: unknown, value: unknown, order: unknown, path: string): unknown {
-  const mergeKey = MERGE_KEYS[path];
+/** What a patch says of a list beside its items. */
+interface ListOrders {
+  readonly order: unknown;
+  readonly dropped: unknown;
+}
+
+function mergedMember(before: unknown, value: unknown, orders: ListOrders, path: string): unknown {
+  const { order, dropped } = orders;
+  const mergeKey = mergeKeyOf(path.replace(TEMPLATE, ''));
   if (mergeKey !== undefined && (isList(value) || isList(order))) {
-    return mergedList(listOf(before), listOf(value), isList(order) ? order : undefined, mergeKey);
+    return mergedList(listOf(before), listOf(value), isList(order) ? order : undefined, { mergeKey, path });
   }
+  if (MERGED_TEXTS.has(path) && (isList(value) || isList(dropped)))
+    return mergedTexts(before, value, dropped);
   if (isObject(value)) return applyMergePatch(isObject(before) ? before : {}, value, path);
   return value === undefined ? before : value;
 }
 
+function mergeKeyOf(path: string): string | undefined {
+  return MERGE_KEYS[path] ?? CONTAINER_KEYS[IN_CONTAINER.exec(path)?.[1] ?? ''];
+}
+
+function mergedTexts(before: unknown, value: unknown, dropped: unknown): readonly unknown[] {
+  const all = new Set([...(isList(before) ? before : []), ...(isList(value) ? value : [])]);
+  for (const text of isList(dropped) ? dropped : []) all.delete(text);
+  return [...all];
+}
+
 /** Directives name members, too: an order of a list may come without any change of its items. */
 function keysOf(patch: JsonObject): ReadonlySet<string> {
-  const keys = Object.keys(patch).map((key) => (key.startsWith(ORDER) ? key.slice(ORDER.length) : key));
+  const keys = Object.keys(patch).map(
+    (key) => /^\$(?:setElementOrder|deleteFromPrimitiveList)\/(.*)$/.exec(key)?.[1] ?? key,
+  );
   return new Set(keys.filter((key) => !key.startsWith('$')));
 }
 
@@ -53,7 +100,7 @@ function mergedList(
   before: readonly JsonObject[],
   changes: readonly JsonObject[],
   order: readonly unknown[] | undefined,
-  mergeKey: string,
+  { mergeKey, path }: { readonly mergeKey: string; readonly path: string },
 ): readonly JsonObject[] {
   const values = changes.filter((item) => item[DIRECTIVE] === undefined);
   if (changes.some((item) => item[DIRECTIVE] === 'replace')) return values.map(plain);
@@ -63,7 +110,7 @@ function mergedList(
   const merged = before.filter((item) => !dropped.has(item[mergeKey]));
   for (const value of values) {
     const index = merged.findIndex((item) => item[mergeKey] === value[mergeKey]);
-    const item = applyMergePatch(merged[index] ?? {}, value);
+    const item = applyMergePatch(merged[index] ?? {}, value, path);
     if (index >= 0) merged[index] = item;
     else merged.push(item);
   }

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { type ClusterBed, describeOnCluster } from '../../support/cluster-suite.ts';
-import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
 import { SERVING } from '../../support/cri-daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 
 const STAY = 'trap "exit 0" TERM; sleep 100000 & wait';
 const LINES = 6000;
@@ -104,7 +104,7 @@ describeOnCluster('the logs of a pod', { config }, (cluster) => {
 });
 
 function follow({ controlPlane }: ClusterBed, pod: string): ChildProcess & { stdout: NodeJS.ReadableStream } {
-  const kubectl = kubernetesProgram('kubectl');
+  const kubectl = kubectlProgram();
   const args = ['--kubeconfig', controlPlane.adminKubeconfig, 'logs', '--follow', pod];
   return spawn(kubectl, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }

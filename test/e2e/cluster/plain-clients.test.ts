@@ -12,8 +12,8 @@ import type { Summary } from '../../../src/types/stats.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { DaemonBed, NODE_NAME } from '../../support/daemon.ts';
 import { freePort } from '../../support/free-port.ts';
-import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 
 const SERVER = `
   const { createServer } = require('node:http');
@@ -38,7 +38,7 @@ describeOnControlPlane('kubectl at plain processes', { nodeName: NODE_NAME }, (c
   let bed: DaemonBed;
   let port: number;
   const children: ChildProcess[] = [];
-  const program = () => kubernetesProgram('kubectl');
+  const program = () => kubectlProgram();
   let protocol: Readonly<Record<string, string>> = {};
   const env = () => ({
     PATH: process.env.PATH,

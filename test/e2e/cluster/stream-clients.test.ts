@@ -12,14 +12,14 @@ import { promisify } from 'node:util';
 import { Attach, Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
-import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
+import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 
 const PORT = 8080;
 const REQUEST = 'GET /none HTTP/1.0\r\n\r\n';
 
 describeOnCluster('clients of a node', (cluster) => {
   let dir: string;
-  const kubectl = () => kubernetesProgram('kubectl');
+  const kubectl = () => kubectlProgram();
   const env = () => ({
     PATH: process.env.PATH,
     HOME: dir,

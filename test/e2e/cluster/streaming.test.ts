@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
-import { kubernetesProgram } from '../../support/kubernetes-programs.ts';
+import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 
 interface Ended {
   readonly code: number;
@@ -21,7 +21,7 @@ describeOnCluster('the streams of a node', (cluster) => {
     HOME: cluster.controlPlane.dir,
     KUBECONFIG: cluster.controlPlane.adminKubeconfig,
   });
-  const program = () => kubernetesProgram('kubectl');
+  const program = () => kubectlProgram();
 
   function kubectl(args: readonly string[], input: string | Buffer = ''): Promise<Ended> {
     return new Promise((resolve) => {

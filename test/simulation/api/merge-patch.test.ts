@@ -10,15 +10,15 @@ function patched(conditions: readonly JsonObject[], status: JsonObject): unknown
 
 test('members are merged, null removes one, and other lists are replaced', () => {
   const original = {
-    metadata: { labels: { a: '1', b: '2' }, finalizers: ['x'] },
+    metadata: { labels: { a: '1', b: '2' }, args: ['x'] },
     status: { phase: 'Pending' },
   };
   const patch = {
-    metadata: { labels: { b: null, c: '3' }, finalizers: ['y'] },
+    metadata: { labels: { b: null, c: '3' }, args: ['y'] },
     status: { phase: 'Running' },
   };
   expect(applyMergePatch(original, patch)).toEqual({
-    metadata: { labels: { a: '1', c: '3' }, finalizers: ['y'] },
+    metadata: { labels: { a: '1', c: '3' }, args: ['y'] },
     status: { phase: 'Running' },
   });
 });
@@ -76,4 +76,28 @@ test('an object is replaced or emptied where the patch says so', () => {
     a: { c: 3 },
   });
   expect(applyMergePatch({ a: { b: 1 } }, { a: { $patch: 'delete' } })).toEqual({ a: {} });
+});
+
+test('finalizers are merged, and one is removed by name', () => {
+  const original = { metadata: { finalizers: ['x', 'y'] } };
+  expect(applyMergePatch(original, { metadata: { finalizers: ['z'] } })).toEqual({
+    metadata: { finalizers: ['x', 'y', 'z'] },
+  });
+  const dropped = { metadata: { '$deleteFromPrimitiveList/finalizers': ['x'] } };
+  expect(applyMergePatch(original, dropped)).toEqual({ metadata: { finalizers: ['y'] } });
+});
+
+test.each([
+  ['a pod', (spec: JsonObject) => ({ spec })],
+  ['a template of pods', (spec: JsonObject) => ({ spec: { template: { spec } } })],
+])('containers and their variables of %s are merged by name', (_, of) => {
+  const variable = (name: string, value: string) => ({ name, value });
+  const container = (name: string, env: readonly JsonObject[]) => ({ name, env });
+  const original = of({
+    containers: [container('a', [variable('X', '1'), variable('Y', '2')]), container('b', [])],
+  });
+  const patch = of({ containers: [container('a', [variable('Y', '3')])] });
+  expect(applyMergePatch(original, patch)).toEqual(
+    of({ containers: [container('a', [variable('X', '1'), variable('Y', '3')]), container('b', [])] }),
+  );
 });

@@ -246,6 +246,7 @@ export class ApiFaultProxy {
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'host',
+  'keep-alive',
   'content-length',
   'transfer-encoding',
 ]);

@@ -38,6 +38,11 @@ export async function installLogind(): Promise<void> {
   if (missing.length > 0) await install([...new Set(missing.map(([, name]) => name))]);
 }
 
+/** Any version of it works with the double of the API server. */
+export async function installKubectl(): Promise<void> {
+  await install(['kubernetes-client']);
+}
+
 /** Installs what is missing. Returns the folder of the CNI plugins. */
 export async function installPackages(): Promise<string> {
   const missing = missingPackages();

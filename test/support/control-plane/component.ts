@@ -9,12 +9,16 @@ import { waitFor } from '../wait-for.ts';
 const SHOWN_LOG_CHARACTERS = 4000;
 
 export interface ComponentOptions {
+  /** Default: that of the program. */
+  readonly name?: string;
   /** Path of the program. */
   readonly command: string;
   readonly args: readonly string[];
   /** The log and the process id are kept here. */
   readonly dir: string;
   readonly isReady: () => boolean | Promise<boolean>;
+  /** Between two questions whether it is ready. Default 100. */
+  readonly pauseMs?: number;
 }
 
 export class Component {
@@ -24,7 +28,7 @@ export class Component {
 
   constructor(options: ComponentOptions) {
     this.#options = options;
-    this.name = basename(options.command);
+    this.name = options.name ?? basename(options.command);
   }
 
   get pid(): number | undefined {
@@ -39,7 +43,7 @@ export class Component {
   /** Resolves when the program is ready. */
   async start(): Promise<void> {
     if (this.pid !== undefined) return;
-    const { command, args, dir, isReady } = this.#options;
+    const { command, args, dir, isReady, pauseMs = 100 } = this.#options;
     const log = openSync(this.#logFile, 'a');
     // Without the variables of a proxy: all connections are on loopback.
     const env = { PATH: process.env.PATH, HOME: dir };
@@ -53,7 +57,7 @@ export class Component {
     });
     ended.catch(() => undefined);
     if (child.pid !== undefined) writeFileSync(join(dir, `${this.name}.pid`), String(child.pid));
-    await Promise.race([waitFor(isReady, { what: `${this.name} to be ready`, pauseMs: 100 }), ended]);
+    await Promise.race([waitFor(isReady, { what: `${this.name} to be ready`, pauseMs }), ended]);
   }
 
   /** Default: killed, as in a crash. Connections to it break. */

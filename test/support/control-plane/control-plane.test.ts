@@ -39,9 +39,9 @@ describeOnControlPlane('a control plane of a test', (controlPlane) => {
     const module = fileURLToPath(new URL('./control-plane.ts', import.meta.url));
     const script = `
       const { ControlPlane, createPlaces } = await import(${JSON.stringify(module)});
-      const controlPlane = new ControlPlane(await createPlaces(), {});
-      await controlPlane.etcd.start();
-      console.log(controlPlane.dir, controlPlane.etcd.pid);
+      const controlPlane = new ControlPlane(await createPlaces(), { programs: ${JSON.stringify(controlPlane.programs)} });
+      await controlPlane.start();
+      console.log(controlPlane.dir, controlPlane.apiServer.pid);
       setInterval(() => undefined, 1000);`;
     const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
     const dying = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -52,7 +52,7 @@ describeOnControlPlane('a control plane of a test', (controlPlane) => {
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     dying.kill('SIGKILL');
     await waitFor(() => !existsSync(dir), { what: 'the janitor to remove the folder' });
-    await waitFor(() => !existsSync(`/proc/${pid}`), { what: 'etcd to end' });
+    await waitFor(() => !existsSync(`/proc/${pid}`), { what: 'the API server to end' });
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A control plane for tests: etcd, kube-apiserver and what else of it is wanted, with the programs that this machine has. It
- * listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
+ * A control plane for tests: the double of this project (`test/support/api-server`), or the real etcd, kube-apiserver and what else of it
+ * is wanted. It listens on free ports on loopback and keeps everything in a temporary folder. Others may run beside it.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,6 +9,7 @@ import { get, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
 import { type CertificateFiles, CertificateAuthority } from './certificates.ts';
@@ -20,14 +21,18 @@ import {
   type Places,
   schedulerFlags,
 } from './programs.ts';
+import type { DoubleOptions } from '../api-server/context.ts';
 import { freePort } from '../free-port.ts';
-import { kubernetesProgram } from '../kubernetes-programs.ts';
+import { kubectlProgram, kubernetesProgram, type ProgramsKind } from '../kubernetes-programs.ts';
 import { waitFor } from '../wait-for.ts';
 
 const run = promisify(execFile);
+const DOUBLE = fileURLToPath(new URL('../api-server/main.ts', import.meta.url));
 const KUBECTL_OUTPUT_MAX = 64 * 1024 * 1024;
 
 export interface ControlPlaneOptions {
+  /** Default `double`. */
+  readonly programs?: ProgramsKind;
   /** Whose credentials `nodeKubeconfig` has. Default `node-1`. */
   readonly nodeName?: string;
   /**
@@ -38,9 +43,11 @@ export interface ControlPlaneOptions {
   /** `--max-requests-inflight=10`. */
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
+  /** More of the double. */
+  readonly double?: Partial<DoubleOptions>;
 }
 
-/** Resolves when all its programs are ready: after about ten seconds. */
+/** Resolves when all its programs are ready: after half a second, and with real programs after about ten. */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const controlPlane = new ControlPlane(await createPlaces(), options);
   try {
@@ -64,9 +71,11 @@ export class ControlPlane {
   readonly adminKubeconfig: string;
   /** Of `system:node:NODE` in `system:nodes`. */
   readonly nodeKubeconfig: string;
-  readonly etcd: Component;
-  /** For a test that writes what the API server reads. */
+  /** The double keeps its objects itself. */
+  readonly etcd: Component | undefined;
+  /** For a test that writes what a real API server reads. */
   readonly etcdUrl: string;
+  readonly programs: ProgramsKind;
   readonly apiServer: Component;
   readonly #others: readonly Component[];
   readonly #hasControllerManager: boolean;
@@ -83,28 +92,35 @@ export class ControlPlane {
     this.adminKubeconfig = this.#kubeconfigOf('admin');
     this.nodeKubeconfig = this.#kubeconfigOf('node');
     this.#janitor = startJanitor(dir, nodeIp);
-    const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>) =>
-      new Component({ command: kubernetesProgram(name), args, dir, isReady });
-    const answers = (port: number, path: string) => () => isOk(`https://127.0.0.1:${port}${path}`);
+    this.programs = options.programs ?? 'double';
     this.etcdUrl = `http://127.0.0.1:${ports.etcd}`;
-    this.etcd = component('etcd', etcdFlags(places), () => isListening(ports.etcd));
     this.#hasControllerManager = more.includes('kube-controller-manager');
-    const flags = [...apiServerFlags(places, this.#hasControllerManager), ...(options.apiServerFlags ?? [])];
-    this.apiServer = component('kube-apiserver', flags, answers(ports.apiServer, '/readyz'));
-    const controllerManager = controllerManagerFlags(places, this.#kubeconfigOf('controller-manager'));
-    const rest = {
-      'kube-controller-manager': {
-        flags: [...controllerManager, ...(options.controllerManagerFlags ?? [])],
-        port: ports.controllerManager,
-      },
-      'kube-scheduler': {
-        flags: schedulerFlags(places, this.#kubeconfigOf('scheduler')),
-        port: ports.scheduler,
-      },
+    const components =
+      this.programs === 'double'
+        ? this.#double(places, options)
+        : realComponents(places, options, (name) => this.#kubeconfigOf(name));
+    this.etcd = components.etcd;
+    this.apiServer = components.apiServer;
+    this.#others = components.others;
+  }
+
+  #double(places: Places, { with: more = [], double = {} }: ControlPlaneOptions): Components {
+    const { dir, ports } = places;
+    const config = join(dir, 'double.json');
+    const options: DoubleOptions = {
+      dir,
+      port: ports.apiServer,
+      controllers: this.#hasControllerManager,
+      serviceAccounts: this.#hasControllerManager,
+      scheduler: more.includes('kube-scheduler'),
+      ...double,
     };
-    this.#others = more.map((name) =>
-      component(name, rest[name].flags, answers(rest[name].port, '/healthz')),
-    );
+    writeFileSync(config, JSON.stringify(options));
+    const args = ['--disable-warning=ExperimentalWarning', DOUBLE, config];
+    const isReady = () => isOk(`${this.server}/readyz`);
+    const command = process.execPath;
+    const apiServer = new Component({ name: 'api-server-double', command, args, dir, isReady, pauseMs: 20 });
+    return { etcd: undefined, apiServer, others: [] };
   }
 
   /** Flags of an agent whose server the API server reaches: each control plane has an address of its own for its node. */
@@ -116,7 +132,7 @@ export class ControlPlane {
 
   async start(): Promise<void> {
     await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
-    await this.etcd.start();
+    await this.etcd?.start();
     await this.apiServer.start();
     await Promise.all(this.#others.map((other) => other.start()));
     if (!this.#hasControllerManager) return;
@@ -127,7 +143,7 @@ export class ControlPlane {
 
   /** Ends all programs, and removes the folder. */
   async stop(): Promise<void> {
-    for (const program of [...this.#others, this.apiServer, this.etcd]) await program.stop();
+    for (const program of [...this.#others, this.apiServer, this.etcd]) await program?.stop();
     await run('ip', ['address', 'delete', `${this.nodeIp}/32`, 'dev', 'lo']).catch(() => undefined);
     rmSync(this.dir, { recursive: true, force: true });
     this.#janitor.stdin?.end('nothing to do\n');
@@ -194,7 +210,7 @@ export class ControlPlane {
 
   async #kubectl(args: readonly string[], input = ''): Promise<string> {
     const env = { PATH: process.env.PATH, HOME: this.dir, KUBECONFIG: this.adminKubeconfig };
-    const running = run(kubernetesProgram('kubectl'), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
+    const running = run(kubectlProgram(this.programs), [...args], { env, maxBuffer: KUBECTL_OUTPUT_MAX });
     // Most commands read no input, and may end before it is written: the exit code tells what went wrong.
     running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
@@ -212,8 +228,10 @@ export class ControlPlane {
     const nodeNames = `DNS:${nodeName},DNS:localhost,IP:${nodeIp},IP:127.0.0.1`;
     const subjects = {
       admin: '/O=system:masters/CN=admin',
-      'controller-manager': '/CN=system:kube-controller-manager',
-      scheduler: '/CN=system:kube-scheduler',
+      ...(this.programs === 'real' && {
+        'controller-manager': '/CN=system:kube-controller-manager',
+        scheduler: '/CN=system:kube-scheduler',
+      }),
       'apiserver-kubelet-client': '/O=system:masters/CN=kube-apiserver-kubelet-client',
       'service-accounts': '/CN=service-accounts',
     };
@@ -232,13 +250,46 @@ export class ControlPlane {
       }),
       ...Object.entries(subjects).map(([name, subject]) => ca.issue({ name, subject, usage: 'clientAuth' })),
     ]);
-    for (const name of ['admin', 'node', 'controller-manager', 'scheduler'])
-      this.writeKubeconfig(name, ca.filesOf(name));
+    for (const name of ['node', ...Object.keys(subjects)]) this.writeKubeconfig(name, ca.filesOf(name));
   }
 }
 
 function nodeCertificate(name: string, nodeName: string) {
   return { name, subject: `/O=system:nodes/CN=system:node:${nodeName}`, usage: 'clientAuth' } as const;
+}
+
+interface Components {
+  readonly etcd: Component | undefined;
+  readonly apiServer: Component;
+  readonly others: readonly Component[];
+}
+
+function realComponents(
+  places: Places,
+  { with: more = [], ...options }: ControlPlaneOptions,
+  kubeconfigOf: (name: string) => string,
+): Components {
+  const { dir, ports } = places;
+  const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>) =>
+    new Component({ command: kubernetesProgram(name), args, dir, isReady });
+  const answers = (port: number, path: string) => () => isOk(`https://127.0.0.1:${port}${path}`);
+  const flags = [
+    ...apiServerFlags(places, more.includes('kube-controller-manager')),
+    ...(options.apiServerFlags ?? []),
+  ];
+  const controllerManager = controllerManagerFlags(places, kubeconfigOf('controller-manager'));
+  const rest = {
+    'kube-controller-manager': {
+      flags: [...controllerManager, ...(options.controllerManagerFlags ?? [])],
+      port: ports.controllerManager,
+    },
+    'kube-scheduler': { flags: schedulerFlags(places, kubeconfigOf('scheduler')), port: ports.scheduler },
+  };
+  return {
+    etcd: component('etcd', etcdFlags(places), () => isListening(ports.etcd)),
+    apiServer: component('kube-apiserver', flags, answers(ports.apiServer, '/readyz')),
+    others: more.map((name) => component(name, rest[name].flags, answers(rest[name].port, '/healthz'))),
+  };
 }
 
 export async function createPlaces(): Promise<Places> {

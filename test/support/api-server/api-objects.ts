@@ -1,0 +1,280 @@
+/** What the double does with its objects: reads, creates, changes and deletes them, by the rules of a real API server. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
+import { without } from '../../../src/policies/formats/members.ts';
+import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import type { NewObject, StoredObject } from '../../../src/simulation/api/api-store.ts';
+import { deletedPod, newPod } from '../../../src/simulation/api/served-pod-rules.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { admitPod, taintNewNode } from './admission.ts';
+import type { AnyObject, Draft, Store, User } from './context.ts';
+import { restrictChange, restrictCreation, restrictDeletion } from './node-restriction.ts';
+import { setDefaults } from './object-defaults.ts';
+import { changedObject } from './object-rules.ts';
+import { nameCause } from './names.ts';
+import { apiVersionOf, type ServedType, storeKey, typeOf } from './served-types.ts';
+import { alreadyExists, conflict, forbidden, invalid, modified, notFound } from './status-error.ts';
+
+export interface ObjectsOptions {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly serviceAccounts: boolean;
+}
+
+export interface Target {
+  readonly type: ServedType;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+export interface WriteOptions {
+  readonly user: User;
+  readonly dryRun?: boolean;
+  readonly subresource?: string;
+}
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: string;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_LENGTH = 5;
+/** Kinds whose generation tells how often the spec was changed. */
+const GENERATED = new Set([
+  'Deployment',
+  'DaemonSet',
+  'ReplicaSet',
+  'StatefulSet',
+  'Job',
+  'CronJob',
+  'PodDisruptionBudget',
+]);
+const SYSTEM_NAMESPACES = new Set(['default', 'kube-system', 'kube-public']);
+
+export class ApiObjects {
+  readonly options: ObjectsOptions;
+  readonly store: Store;
+
+  constructor(options: ObjectsOptions) {
+    this.options = options;
+    this.store = options.store;
+  }
+
+  find({ type, namespace, name }: Target): AnyObject | undefined {
+    return this.store.get(storeKey(type), { name, namespace });
+  }
+
+  get(target: Target): AnyObject {
+    const found = this.find(target);
+    if (found === undefined) throw notFound(target);
+    return found;
+  }
+
+  create({ type, namespace }: Omit<Target, 'name'>, sent: Draft, options: WriteOptions): AnyObject {
+    const { user, dryRun = false } = options;
+    const { store } = this;
+    const made: Draft = {
+      ...without(sent, ['apiVersion', 'kind']),
+      metadata: this.#newMetadata(type, namespace, sent.metadata as Draft),
+    };
+    const target = { type, namespace, name: String(made.metadata.name) };
+    const cause = nameCause(type, target.name);
+    if (cause !== undefined) throw invalid(target, [cause]);
+    if (namespace !== undefined) this.#checkNamespace(namespace, target);
+    const isPod = type.plural === 'pods';
+    if (isPod && (made.spec?.containers ?? []).length === 0)
+      throw invalid(target, [
+        { field: 'spec.containers', message: 'Required value', reason: 'FieldValueRequired' },
+      ]);
+    setDefaults(storeKey(type), made, { user, clusterIP: () => this.#freeClusterIP() });
+    if (type.plural === 'nodes') taintNewNode(made);
+    if (isPod) admitPod(made, { store, serviceAccounts: this.options.serviceAccounts, randomSuffix });
+    restrictCreation(user, target, made, store);
+    const stored = isPod ? newPod(made as unknown as Pod) : made;
+    if (this.find(target) !== undefined) throw alreadyExists(target);
+    const uid = randomUUID();
+    if (dryRun) return { ...stored, metadata: { ...stored.metadata, uid } };
+    return store.add(storeKey(type), stored as unknown as NewObject, undefined, uid);
+  }
+
+  /** Replaces the object by what was sent. */
+  update(target: Target, sent: Draft, options: WriteOptions): AnyObject {
+    const before = this.get(target);
+    const { resourceVersion, uid } = (sent.metadata ?? {}) as Draft;
+    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, String(uid), before);
+    if (
+      resourceVersion !== undefined &&
+      resourceVersion !== '' &&
+      resourceVersion !== before.metadata.resourceVersion
+    )
+      throw modified(target);
+    return this.change(target, before, sent, options);
+  }
+
+  /** Stores what a change of the object has made. Nothing is stored if nothing has changed. */
+  change(
+    target: Target,
+    before: AnyObject,
+    sent: Draft,
+    { user, dryRun = false, subresource = '' }: WriteOptions,
+  ): AnyObject {
+    const { type } = target;
+    const fields = without(sent, ['apiVersion', 'kind']);
+    const metadata = { ...(sent.metadata as Draft), ...fixedMetadata(before) };
+    const after = changedObject({
+      type,
+      subresource,
+      before,
+      sent: { ...fields, metadata } as unknown as AnyObject,
+    });
+    restrictChange(user, target, { before, after, subresource }, this.store);
+    if (equalJson(before, after)) return before;
+    if (dryRun) return after;
+    const key = storeKey(type);
+    if (isFinallyDeleted(after)) {
+      this.store.remove(key, before, undefined);
+      return after;
+    }
+    return this.store.replace(key, before, after, undefined);
+  }
+
+  /** Returns what is left of the object, or undefined if it is gone. */
+  delete(
+    target: Target,
+    deletion: DeleteOptions,
+    { user, dryRun = false }: WriteOptions,
+  ): AnyObject | undefined {
+    const { type } = target;
+    const before = this.get(target);
+    restrictDeletion(user, target, before, this.store);
+    const { uid, resourceVersion } = deletion.preconditions ?? {};
+    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before);
+    if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion)
+      throw conflict(
+        target,
+        `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${before.metadata.resourceVersion}). The object might have been modified`,
+      );
+    if (type.plural === 'namespaces' && SYSTEM_NAMESPACES.has(target.name))
+      throw forbidden(type, target.name, 'this namespace may not be deleted');
+    const left = this.#leftBy(before, target, deletion);
+    if (dryRun) return left;
+    if (left === undefined) {
+      this.store.remove(storeKey(type), before, undefined);
+      return undefined;
+    }
+    return equalJson(left, before) ? before : this.store.replace(storeKey(type), before, left, undefined);
+  }
+
+  #leftBy(before: AnyObject, { type }: Target, deletion: DeleteOptions): AnyObject | undefined {
+    const now = this.options.now();
+    const { gracePeriodSeconds: graceSeconds, propagationPolicy } = deletion;
+    const left =
+      type.plural === 'pods' ? deletedPod(before as unknown as Pod, { graceSeconds, now }) : undefined;
+    if (left !== undefined) return left as unknown as AnyObject;
+    const { deletionTimestamp = rfc3339(now), finalizers = [] } = before.metadata;
+    const orphaning = { Foreground: 'foregroundDeletion', Orphan: 'orphan' }[propagationPolicy ?? ''];
+    const all =
+      orphaning === undefined || finalizers.includes(orphaning) ? finalizers : [...finalizers, orphaning];
+    if (type.plural === 'namespaces') {
+      const metadata = { ...before.metadata, deletionTimestamp };
+      return { ...before, metadata, status: { ...before.status, phase: 'Terminating' } };
+    }
+    if (all.length === 0) return undefined;
+    const metadata = {
+      ...before.metadata,
+      finalizers: all,
+      deletionTimestamp,
+      deletionGracePeriodSeconds: 0,
+    };
+    return { ...before, metadata };
+  }
+
+  #newMetadata(type: ServedType, namespace: string | undefined, sent: Draft = {}): Draft {
+    const { generateName, ...rest } = sent;
+    const name = sent.name ?? (generateName === undefined ? '' : `${String(generateName)}${randomSuffix()}`);
+    for (const field of [
+      'uid',
+      'resourceVersion',
+      'deletionTimestamp',
+      'deletionGracePeriodSeconds',
+      'selfLink',
+    ])
+      Reflect.deleteProperty(rest, field);
+    return {
+      ...rest,
+      ...(generateName !== undefined && { generateName }),
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(GENERATED.has(type.kind) && { generation: 1 }),
+      creationTimestamp: rfc3339(this.options.now()),
+    };
+  }
+
+  #checkNamespace(namespace: string, { type, name }: Target): void {
+    const namespaces = typeOf('namespaces');
+    const found = this.store.get('namespaces', { name: namespace }) as AnyObject | undefined;
+    if (found === undefined) throw notFound({ type: namespaces, name: namespace });
+    if (found.metadata.deletionTimestamp !== undefined)
+      throw forbidden(
+        type,
+        name,
+        `unable to create new content in namespace ${namespace} because it is being terminated`,
+      );
+  }
+
+  #freeClusterIP(): string {
+    const used = new Set(
+      (this.store.list('services') as AnyObject[]).map(({ spec }) => spec.clusterIP as string),
+    );
+    for (let last = 10; ; last += 1) {
+      const address = `10.96.${Math.floor(last / 250)}.${1 + (last % 250)}`;
+      if (!used.has(address)) return address;
+    }
+  }
+}
+
+/** As `generateName` and the server's own names have it. */
+function randomSuffix(): string {
+  return Array.from({ length: SUFFIX_LENGTH }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(
+    '',
+  );
+}
+
+function otherUID(target: Target, wanted: string, { metadata }: StoredObject) {
+  const why = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${metadata.uid}`;
+  return conflict(target, why);
+}
+
+/** What no change of an object changes. */
+function fixedMetadata({ metadata }: AnyObject): Draft {
+  const kept: Draft = {};
+  const fields = [
+    'name',
+    'namespace',
+    'uid',
+    'resourceVersion',
+    'creationTimestamp',
+    'generateName',
+    'generation',
+  ].concat(['deletionTimestamp', 'deletionGracePeriodSeconds']);
+  for (const field of fields) {
+    const value = (metadata as Draft)[field];
+    if (value !== undefined) kept[field] = value;
+  }
+  return kept;
+}
+
+/** It was deleted before, and the last finalizer is gone now. */
+function isFinallyDeleted({ metadata, spec }: AnyObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
+  const isNamespace = metadata.namespace === undefined && Array.isArray(spec?.finalizers);
+  const waits = isNamespace ? (spec.finalizers as string[]).length > 0 : deletionGracePeriodSeconds > 0;
+  return deletionTimestamp !== undefined && !waits && finalizers.length === 0;
+}
+
+/** As it is served: an object says of which kind it is. */
+export function served(object: object, type: ServedType): object {
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
+}

@@ -1,0 +1,157 @@
+/** The node authorizer: what a node may do follows from the pods that are bound to it. */
+import type { ApiResource, Subresource } from '../../../src/cluster/service/api-resources.ts';
+import { type ApiVerb, NodeRights } from '../../../src/simulation/api/node-rights.ts';
+import { referenceKey, referencesOf } from '../../../src/simulation/api/pod-references.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { AnyObject, Store } from './context.ts';
+import { allows, type Attributes, type PolicyRule, READ, rule } from './policy-rule.ts';
+
+/** What every node may do with objects of these kinds, whatever its pods are. */
+const NODE_RULES: readonly PolicyRule[] = [
+  rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
+  rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews', 'localsubjectaccessreviews'),
+  rule(READ, '', 'services'),
+  rule(['create', 'update', 'patch'], '', 'events'),
+  rule(['create', 'update', 'patch'], 'events.k8s.io', 'events'),
+  rule(['get'], '', 'endpoints'),
+  rule(['create', ...READ], 'certificates.k8s.io', 'certificatesigningrequests'),
+  rule(READ, 'certificates.k8s.io', 'clustertrustbundles'),
+  rule(READ, 'node.k8s.io', 'runtimeclasses'),
+  rule(READ, 'storage.k8s.io', 'csidrivers'),
+  rule(['get'], 'storage.k8s.io', 'volumeattachments'),
+  rule(['create', 'get', 'update', 'patch', 'delete'], 'storage.k8s.io', 'csinodes'),
+];
+/** Those with rules of their own, which the simulation has as well. */
+const WITH_RIGHTS: ReadonlySet<string> = new Set(['pods', 'nodes', 'leases', 'configmaps', 'secrets']);
+
+export class NodeAuthorizer {
+  readonly #store: Store;
+  readonly #rights = new Map<string, NodeRights>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Undefined: the node may. Empty: it may not, and there is no more to say. */
+  whyRefused(nodeName: string, attributes: Attributes): string | undefined {
+    const { group, resource } = attributes;
+    if (resource === 'leases' ? group === 'coordination.k8s.io' : group === '') {
+      if (WITH_RIGHTS.has(resource)) return this.#whyNotByRights(nodeName, attributes);
+      if (resource.startsWith('persistentvolume')) return this.#whyNoVolume(nodeName, attributes);
+      if (resource === 'serviceaccounts') return this.#whyNoToken(nodeName, attributes);
+    }
+    return NODE_RULES.some((each) => allows(each, attributes)) ? undefined : '';
+  }
+
+  /** What the rules of admission (NodeRestriction) of that node are. */
+  rightsOf(nodeName: string): NodeRights {
+    const known = this.#rights.get(nodeName);
+    if (known !== undefined) return known;
+    const rights = new NodeRights({
+      nodeName,
+      isKnownHere: (namespace, name) => this.#podsOf(nodeName).some((pod) => isNamed(pod, namespace, name)),
+      isReferredTo: (object) =>
+        this.#podsOf(nodeName).some((pod) =>
+          referencesOf(pod as unknown as Pod).some((one) => referenceKey(one) === referenceKey(object)),
+        ),
+      nodeUID: () => this.#store.get('nodes', { name: nodeName })?.metadata.uid,
+    });
+    this.#rights.set(nodeName, rights);
+    return rights;
+  }
+
+  #podsOf(nodeName: string): AnyObject[] {
+    return (this.#store.list('pods') as AnyObject[]).filter(({ spec }) => spec?.nodeName === nodeName);
+  }
+
+  #whyNotByRights(nodeName: string, attributes: Attributes): string | undefined {
+    const { verb, resource, subresource, namespace, name, fieldSelector } = attributes;
+    if (resource === 'nodes') return this.#whyNoNode(nodeName, attributes);
+    if (resource === 'secrets' && this.#isSecretOfVolume(nodeName, attributes)) return undefined;
+    const isCollection = verb === 'list' || verb === 'watch' || name === '';
+    const target = {
+      resource: resource as ApiResource,
+      ...(namespace !== undefined && { namespace }),
+      ...(!isCollection && { name }),
+      ...(subresource !== '' && { subresource: subresource as Subresource }),
+    };
+    const selector = fieldSelector ?? (name !== '' && isCollection ? `metadata.name=${name}` : '');
+    const why = this.rightsOf(nodeName).whyRefused({
+      verb: verb as ApiVerb,
+      target: target,
+      fieldSelector: selector,
+    });
+    return why?.startsWith('the node cannot ') === true ? '' : why;
+  }
+
+  /** The name of a new or changed node is looked at when it is admitted. */
+  #whyNoNode(nodeName: string, { verb, name, subresource }: Attributes): string | undefined {
+    if (verb === 'create' || verb === 'update' || verb === 'patch')
+      return subresource === '' || subresource === 'status' ? undefined : '';
+    if (verb === 'delete' || verb === 'deletecollection' || subresource !== '') return '';
+    if (name === nodeName) return undefined;
+    return name === ''
+      ? `node '${nodeName}' cannot read all nodes, only its own Node object`
+      : `node '${nodeName}' cannot read '${name}', only its own Node object`;
+  }
+
+  #claimsOf(nodeName: string): string[] {
+    return this.#podsOf(nodeName).flatMap(({ metadata, spec }) =>
+      ((spec.volumes ?? []) as AnyObject[]).flatMap((volume) => {
+        const { persistentVolumeClaim: claim } = volume as { persistentVolumeClaim?: { claimName: string } };
+        const name =
+          claim?.claimName ?? ('ephemeral' in volume ? `${metadata.name}-${String(volume.name)}` : undefined);
+        return name === undefined ? [] : [`${metadata.namespace ?? ''}/${name}`];
+      }),
+    );
+  }
+
+  #volumesOf(nodeName: string): AnyObject[] {
+    const claims = new Set(this.#claimsOf(nodeName));
+    return (this.#store.list('persistentvolumes') as AnyObject[]).filter(({ spec }) =>
+      claims.has(`${String(spec.claimRef?.namespace)}/${String(spec.claimRef?.name)}`),
+    );
+  }
+
+  #isSecretOfVolume(nodeName: string, { namespace, name }: Attributes): boolean {
+    return this.#volumesOf(nodeName).some(({ spec }) => {
+      const secret = (spec.csi?.nodePublishSecretRef ?? spec.csi?.nodeStageSecretRef) as
+        { namespace: string; name: string } | undefined;
+      return secret?.namespace === namespace && secret?.name === name;
+    });
+  }
+
+  #whyNoVolume(nodeName: string, attributes: Attributes): string | undefined {
+    const { verb, subresource, resource, namespace, name } = attributes;
+    const isStatus = resource === 'persistentvolumeclaims' && subresource === 'status';
+    if (isStatus ? verb !== 'update' && verb !== 'patch' : verb !== 'get')
+      return isStatus
+        ? 'can only get/update/patch this type'
+        : 'can only get individual resources of this type';
+    if (!isStatus && subresource !== '') return 'cannot get subresource';
+    const isKnown =
+      resource === 'persistentvolumes'
+        ? this.#volumesOf(nodeName).some(({ metadata }) => metadata.name === name)
+        : this.#claimsOf(nodeName).includes(`${namespace ?? ''}/${name}`);
+    return isKnown ? undefined : noRelationship(nodeName);
+  }
+
+  #whyNoToken(nodeName: string, { verb, subresource, namespace, name }: Attributes): string | undefined {
+    const isGet = verb === 'get' && subresource === '';
+    if (!isGet && (verb !== 'create' || name === ''))
+      return 'can only create tokens for individual service accounts';
+    if (!isGet && subresource !== 'token') return 'can only create token subresource of serviceaccount';
+    const isUsed = this.#podsOf(nodeName).some(
+      ({ metadata, spec }) => metadata.namespace === namespace && (spec.serviceAccountName ?? '') === name,
+    );
+    return isUsed ? undefined : noRelationship(nodeName);
+  }
+}
+
+function isNamed({ metadata }: AnyObject, namespace: string, name: string): boolean {
+  return metadata.namespace === namespace && metadata.name === name;
+}
+
+function noRelationship(nodeName: string): string {
+  return `no relationship found between node '${nodeName}' and this object`;
+}

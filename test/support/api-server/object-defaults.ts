@@ -1,0 +1,111 @@
+/** The defaults that the API server sets on new objects, and what it sets itself whatever was sent. */
+import type { PodSpec } from '../../../src/types/kubernetes.ts';
+import { withDefaults } from '../../../src/sources/defaults/pod-defaults.ts';
+import type { Draft, User } from './context.ts';
+
+export interface NewObjectFacts {
+  readonly user: User;
+  /** An address that no other service has. */
+  readonly clusterIP: () => string;
+}
+
+type Defaults = (object: Draft, facts: NewObjectFacts) => void;
+
+const withTemplate: Defaults = (object) => {
+  const { template } = object.spec ?? {};
+  if (template?.spec !== undefined) template.spec = withDefaults(template.spec as PodSpec);
+};
+
+const workload =
+  (fields: Draft): Defaults =>
+  (object, facts) => {
+    withTemplate(object, facts);
+    object.spec = { ...fields, ...object.spec };
+    object.status = {};
+  };
+
+const DEFAULTS: Readonly<Record<string, Defaults>> = {
+  pods: (pod) => {
+    pod.spec = withDefaults(pod.spec as PodSpec);
+    delete pod.spec.ephemeralContainers;
+  },
+  namespaces: (namespace) => {
+    namespace.metadata.labels = {
+      ...namespace.metadata.labels,
+      'kubernetes.io/metadata.name': namespace.metadata.name,
+    };
+    namespace.spec = { finalizers: ['kubernetes'] };
+    namespace.status = { phase: 'Active' };
+  },
+  secrets: (secret) => {
+    secret.type ??= 'Opaque';
+    encodeTexts(secret);
+  },
+  services: serviceDefaults,
+  persistentvolumeclaims: (claim) => {
+    claim.spec = { volumeMode: 'Filesystem', ...claim.spec };
+    claim.status = { phase: 'Pending' };
+    addFinalizer(claim, 'kubernetes.io/pvc-protection');
+  },
+  persistentvolumes: (volume) => {
+    volume.spec = { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', ...volume.spec };
+    if (volume.spec.hostPath !== undefined) volume.spec.hostPath.type ??= '';
+    volume.status = { phase: 'Pending' };
+    addFinalizer(volume, 'kubernetes.io/pv-protection');
+  },
+  'certificatesigningrequests.certificates.k8s.io': (request, { user }) => {
+    const { name: username, groups, uid, extra } = user;
+    request.spec = { ...request.spec, username, groups, ...(uid && { uid }), ...(extra && { extra }) };
+    request.status = {};
+  },
+  'poddisruptionbudgets.policy': (budget) => {
+    budget.status = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
+  },
+  'priorityclasses.scheduling.k8s.io': (priority) => {
+    priority.preemptionPolicy ??= 'PreemptLowerPriority';
+  },
+  'storageclasses.storage.k8s.io': (storage) => {
+    storage.reclaimPolicy ??= 'Delete';
+    storage.volumeBindingMode ??= 'Immediate';
+  },
+  'daemonsets.apps': workload({ revisionHistoryLimit: 10 }),
+  'deployments.apps': workload({ replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 }),
+  'replicasets.apps': workload({ replicas: 1 }),
+  'statefulsets.apps': workload({ replicas: 1, podManagementPolicy: 'OrderedReady' }),
+  'jobs.batch': workload({ parallelism: 1, completions: 1, backoffLimit: 6, suspend: false }),
+};
+
+/** Changes the new object. */
+export function setDefaults(key: string, object: Draft, facts: NewObjectFacts): void {
+  DEFAULTS[key]?.(object, facts);
+}
+
+/** `stringData` is what a client writes, `data` is what is stored. */
+export function encodeTexts(secret: Draft): void {
+  if (secret.stringData === undefined) return;
+  const texts = Object.entries(secret.stringData as Record<string, string>);
+  const encoded = texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  secret.data = { ...secret.data, ...Object.fromEntries(encoded) };
+  delete secret.stringData;
+}
+
+function addFinalizer(object: Draft, finalizer: string): void {
+  const finalizers: string[] = object.metadata.finalizers ?? [];
+  if (!finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
+}
+
+function serviceDefaults(service: Draft, { clusterIP }: NewObjectFacts): void {
+  const spec: Draft = { type: 'ClusterIP', sessionAffinity: 'None', ...service.spec };
+  service.spec = spec;
+  service.status = { loadBalancer: {} };
+  for (const port of (spec.ports ?? []) as Draft[]) {
+    port.protocol ??= 'TCP';
+    port.targetPort ??= port.port;
+  }
+  if (spec.type === 'ExternalName') return;
+  spec.internalTrafficPolicy ??= 'Cluster';
+  spec.ipFamilies ??= ['IPv4'];
+  spec.ipFamilyPolicy ??= 'SingleStack';
+  spec.clusterIP ??= clusterIP();
+  spec.clusterIPs ??= [spec.clusterIP];
+}

@@ -1,0 +1,123 @@
+/** What a change of an object may change, by its kind, and what follows from it. */
+import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
+import { without } from '../../../src/policies/formats/members.ts';
+import { podWithStatus, withGeneration } from '../../../src/simulation/api/served-pod-rules.ts';
+import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
+import type { AnyObject, Draft } from './context.ts';
+import { encodeTexts } from './object-defaults.ts';
+import type { ServedType } from './served-types.ts';
+import { type Cause, invalid } from './status-error.ts';
+
+/** Of a pod's spec, what a client may change. */
+const CHANGEABLE = ['activeDeadlineSeconds', 'terminationGracePeriodSeconds', 'tolerations'] as const;
+const POD_UPDATES =
+  'Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+export interface Change {
+  readonly type: ServedType;
+  readonly subresource: string;
+  readonly before: AnyObject;
+  /** Metadata that no client changes is that of the object before. */
+  readonly sent: AnyObject;
+}
+
+/** The object as it is stored. Throws what the server answers to a change that it does not take. */
+export function changedObject(change: Change): AnyObject {
+  const { type, subresource, before, sent } = change;
+  if (subresource === 'status' || subresource === 'approval') return withStatus(change);
+  if (type.plural === 'pods') return changedPod(change);
+  const named = { type, name: before.metadata.name };
+  const after: Draft = { ...sent };
+  if (type.plural === 'secrets') encodeTexts(after);
+  if (type.plural === 'configmaps' || type.plural === 'secrets') {
+    const why = immutableCause(before, after);
+    if (why !== undefined) throw invalid(named, [why]);
+  }
+  if (type.plural === 'runtimeclasses' && before.handler !== after.handler)
+    throw invalid(named, [{ field: 'handler', message: 'Invalid value: field is immutable' }]);
+  if (type.plural === 'serviceaccounts' || before.spec === undefined) return after as AnyObject;
+  if (type.subresources.includes('status')) keepMember(after, before, 'status');
+  if (subresource === 'finalize') return { ...before, spec: sent.spec };
+  return counted(before, after as AnyObject);
+}
+
+function keepMember(after: Draft, before: AnyObject, member: string): void {
+  if (before[member] === undefined) Reflect.deleteProperty(after, member);
+  else after[member] = before[member];
+}
+
+/** Kinds whose generation tells how often the spec was changed. */
+function counted(before: AnyObject, after: AnyObject): AnyObject {
+  const { generation } = before.metadata as { generation?: number };
+  if (generation === undefined) return after;
+  const isOther = !equalJson(before.spec ?? {}, after.spec ?? {});
+  return { ...after, metadata: { ...after.metadata, generation: generation + (isOther ? 1 : 0) } };
+}
+
+/** Of what was sent, the status, the labels and the annotations count. */
+function withStatus({ type, before, sent }: Change): AnyObject {
+  const { labels, annotations } = sent.metadata;
+  const rest = without(before.metadata, ['labels', 'annotations']);
+  const metadata = { ...rest, ...(labels && { labels }), ...(annotations && { annotations }) };
+  if (type.plural !== 'pods') return { ...before, metadata, status: sent.status };
+  const changed = podWithStatus(before as unknown as Pod, (sent.status ?? {}) as PodStatus);
+  if ('why' in changed)
+    throw invalid({ type, name: before.metadata.name }, [
+      { field: changed.field, message: `Invalid value: ${changed.why}` },
+    ]);
+  return { ...(changed as unknown as AnyObject), metadata };
+}
+
+function immutableCause(before: AnyObject, after: Draft): Cause | undefined {
+  if (before.immutable !== true) return undefined;
+  const field = ['immutable', 'data', 'binaryData'].find(
+    (name) => !equalJson(before[name] ?? {}, after[name] ?? {}),
+  );
+  const message = 'Forbidden: field is immutable when `immutable` is set';
+  return field === undefined ? undefined : { field, message, reason: 'FieldValueForbidden' };
+}
+
+function changedPod({ type, subresource, before, sent }: Change): AnyObject {
+  const after: Draft = { ...sent };
+  keepMember(after, before, 'status');
+  const pods = [before, after] as unknown as [Pod, Pod];
+  if (subresource === 'ephemeralcontainers')
+    after.spec = { ...before.spec, ephemeralContainers: sent.spec?.ephemeralContainers };
+  else if (subresource === 'resize') after.spec = resized(before.spec as Draft, sent.spec as Draft);
+  else {
+    const same = { ...after.spec };
+    for (const name of CHANGEABLE) keepMember(same, before.spec as AnyObject, name);
+    for (const list of ['containers', 'initContainers'])
+      if (same[list] !== undefined)
+        same[list] = withImagesOf(same[list] as Draft[], before.spec[list] as Draft[]);
+    if (!equalJson(same, before.spec as object))
+      throw invalid({ type, name: before.metadata.name }, [
+        { field: 'spec', message: POD_UPDATES, reason: 'FieldValueForbidden' },
+      ]);
+  }
+  return withGeneration(...pods) as unknown as AnyObject;
+}
+
+function withImagesOf(containers: readonly Draft[], before: readonly Draft[] = []): Draft[] {
+  return containers.map((container, index) => ({ ...container, image: before[index]?.image }));
+}
+
+/** Of what was sent, the resources of containers count. */
+function resized(before: Draft, sent: Draft): Draft {
+  const resourcesOf = (container: Draft, list: string) =>
+    ((sent[list] ?? []) as Draft[]).find(({ name }) => name === container.name)?.resources ??
+    container.resources;
+  const lists = ['containers', 'initContainers'].filter((list) => before[list] !== undefined);
+  return {
+    ...before,
+    ...Object.fromEntries(
+      lists.map((list) => [
+        list,
+        (before[list] as Draft[]).map((container) => ({
+          ...container,
+          resources: resourcesOf(container, list),
+        })),
+      ]),
+    ),
+  };
+}
