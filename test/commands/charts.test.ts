@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { extractMachinesFromFile } from '@xstate/machine-extractor';
-import { assign, createMachine, fromCallback, setup } from 'xstate';
-import type { AnyStateMachine } from 'xstate';
+import { assign, createActor, createMachine, fromCallback, raise, setup, stateIn } from 'xstate';
+import type { AnyEventObject, AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
 import { charts } from '../../src/commands/charts.ts';
 import { toMermaid } from '../../src/commands/charts/mermaid.ts';
 import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
@@ -196,9 +197,88 @@ describe('xstate', () => {
     },
   );
 
+  const nodesOf = (node: AnyStateNode): readonly AnyStateNode[] => [
+    node,
+    ...Object.values(node.states).flatMap((inner) => nodesOf(inner as AnyStateNode)),
+  ];
+  const isLeaf = ({ states }: AnyStateNode) => Object.keys(states).length === 0;
+  /** It is left as soon as it is entered, so that no snapshot has it. */
+  const isPassing = ({ always = [] }: AnyStateNode) => always.some(({ guard }) => guard === undefined);
+
+  const namesOfGuards = (transitions: readonly AnyTransitionDefinition[]) =>
+    transitions.flatMap(({ guard }) => (guard === undefined ? [] : [nameOf(guard as Named)]));
+
+  /**
+   * The events of a printed chart, each as it is, with each of the guards that decide about it, and with one more for states that
+   * are left at once by a guard of their own.
+   */
+  function eventsOf({ events, root }: AnyStateMachine): readonly AnyEventObject[] {
+    const nodes = nodesOf(root as AnyStateNode);
+    const further = [[], ...namesOfGuards(nodes.flatMap(({ always = [] }) => always)).map((name) => [name])];
+    return events.flatMap((type) => {
+      const own = namesOfGuards(nodes.flatMap(({ transitions }) => transitions.get(type as string) ?? []));
+      const sets = [[], ...[...new Set(own)].map((name) => [name])];
+      return sets.flatMap((names) =>
+        further.map((more) => ({
+          type,
+          ...Object.fromEntries([...names, ...more].map((name) => [name, true])),
+        })),
+      );
+    });
+  }
+
+  // The tests of test/paths hold that shortest paths over the production chart reach every state.
+  test.each(known)('shortest paths over the printed source of %s reach every state', async (_, machine) => {
+    const printed = await imported(toXStateSource(machine));
+    const paths = getShortestPaths(printed, {
+      events: eventsOf(printed),
+      serializeState: ({ value }) => JSON.stringify(value),
+    });
+    const reached = new Set(
+      paths.flatMap(({ state }) => {
+        const { _nodes } = state as unknown as { readonly _nodes: readonly AnyStateNode[] };
+        return _nodes.filter(isLeaf).map(({ id }) => id);
+      }),
+    );
+    const states = nodesOf(machine.root as AnyStateNode).filter((node) => isLeaf(node) && !isPassing(node));
+    expect([...reached].toSorted()).toEqual(states.map(({ id }) => id).toSorted());
+  });
+
+  test('a pod of the printed source goes its usual way unless an event says otherwise', async () => {
+    const printed = await imported(toXStateSource(machines.pod!));
+    const after = (event: AnyEventObject) => {
+      const actor = createActor(printed).start();
+      actor.send(event);
+      return (actor.getSnapshot() as { readonly value: unknown }).value;
+    };
+    expect(after({ type: 'SyncPodCreate' })).toEqual({ Syncing: 'AwaitingRuntime' });
+    expect(after({ type: 'SyncPodCreate', updateEndsPod: true })).toEqual({ Terminating: 'Stopping' });
+  });
+
+  test('a guard of several words can be said by an event; what the chart tells and asks itself is printed', () => {
+    const machine = setup({
+      actions: { tell: raise({ type: 'TOLD' }) },
+      guards: { 'is it': () => true, isOn: stateIn({ B: 'on' }) },
+    }).createMachine({
+      id: 'm',
+      type: 'parallel',
+      states: {
+        A: { on: { GO: [{ guard: 'is it' }, { guard: 'isOn' }] } },
+        B: { initial: 'on', states: { on: {} } },
+      },
+    });
+    const source = toXStateSource(machine);
+    expect(source).toContain("import { raise, setup, stateIn } from 'xstate';");
+    expect(source).toContain("    tell: raise({ type: 'TOLD' }),\n");
+    expect(source).toContain("{ type: 'GO', 'is it': true }");
+    expect(source).toContain("    'is it': ({ event }) => event['is it'] === true,\n");
+    expect(source).toContain("    isOn: stateIn({ B: 'on' }),\n");
+  });
+
   test('is one literal with names only', () => {
     expect(toXStateSource(lamp)).toBe(`import { assign, setup } from 'xstate';
 
+// A guard holds where the event says so: { type: 'PRESS', works: true }
 export const machine = setup({
   actions: {
     count: assign({}),
@@ -206,7 +286,7 @@ export const machine = setup({
     'say "hi"': () => {},
   },
   guards: {
-    works: () => true,
+    works: ({ event }) => event.works === true,
   },
 }).createMachine({
   id: 'lamp',

@@ -1,18 +1,22 @@
 /** Writes a machine as source text for the Stately editor: its chart, with guards and actions by name. */
-import type { AnyStateMachine } from 'xstate';
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { isAssign } from './arrows.ts';
 
 const WIDTH = 100;
 const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 
 /** In place of an implementation, which is not part of the chart. */
-const STAND_INS = [
-  ['actions', '() => {}'],
-  ['guards', '() => true'],
-  ['delays', '1000'],
-  ['actors', 'fromCallback(() => {})'],
-] as const;
+const STAND_INS: readonly (readonly [
+  kind: string,
+  standIn: (name: string, implementation: unknown) => string,
+])[] = [
+  ['actions', (_, action) => actionText(action)],
+  ['guards', guardText],
+  ['delays', () => '1000'],
+  ['actors', () => 'fromCallback(() => {})'],
+];
 const INLINE = '() => ({})';
+const ON_GUARDS = '// A guard holds where the event says so: ';
 
 /** The text can also be run. Ends with a line break. */
 export function toXStateSource(machine: AnyStateMachine): string {
@@ -20,20 +24,52 @@ export function toXStateSource(machine: AnyStateMachine): string {
   const setup = STAND_INS.map(([kind, standIn]) => standIns(kind, implementations[kind] ?? {}, standIn)).join(
     '',
   );
-  const imports = ['assign', 'fromCallback'].filter((name) => setup.includes(`: ${name}(`));
+  const imports = ['assign', 'fromCallback', 'raise', 'setup', 'stateIn'].filter(
+    (name) => name === 'setup' || setup.includes(`: ${name}(`),
+  );
   return [
-    `import { ${[...imports, 'setup'].join(', ')} } from 'xstate';\n`,
+    `import { ${imports.join(', ')} } from 'xstate';\n`,
+    ...exampleOf(machine.root as AnyStateNode).map((event) => `${ON_GUARDS}${event}`),
     `export const machine = setup({${setup === '' ? '' : `\n${setup}`}}).createMachine(${literal(machine.config, '')});\n`,
   ].join('\n');
 }
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** Marks actions that only change the context. */
-function standIns(kind: string, named: Named, standIn: string): string {
+/** What an action does elsewhere is not part of the chart; what it tells the machine itself is. */
+function actionText(action: unknown): string {
+  if (isAssign(action)) return 'assign({})';
+  const { type, event } = (action ?? {}) as { readonly type?: unknown; readonly event?: unknown };
+  return type === 'xstate.raise' ? `raise(${literal(event, '')})` : '() => {}';
+}
+
+/**
+ * What a guard asks about is not part of the chart. So that a person who simulates it can go every way, the event decides: a guard
+ * holds where the event has its name. A guard that asks for a state of the chart asks for it here, too.
+ */
+function guardText(name: string, guard: unknown): string {
+  const { stateValue } = guard as { readonly stateValue?: unknown };
+  if (stateValue !== undefined) return `stateIn(${literal(stateValue, '')})`;
+  return `({ event }) => ${IDENTIFIER.test(name) ? `event.${name}` : `event[${quoted(name)}]`} === true`;
+}
+
+/** The first event of the chart that a guard decides about; empty where there is none. */
+function exampleOf(node: AnyStateNode): readonly string[] {
+  for (const [type, transitions] of node.transitions) {
+    const guard = transitions.find((one) => typeof one.guard === 'string')?.guard as string | undefined;
+    if (guard !== undefined) return [`{ type: ${quoted(type)}, ${key(guard)}: true }`];
+  }
+  for (const inner of Object.values(node.states)) {
+    const example = exampleOf(inner as AnyStateNode);
+    if (example.length > 0) return example;
+  }
+  return [];
+}
+
+function standIns(kind: string, named: Named, standIn: (name: string, one: unknown) => string): string {
   const lines = Object.keys(named)
     .toSorted()
-    .map((name) => `    ${key(name)}: ${isAssign(named[name]) ? 'assign({})' : standIn},\n`);
+    .map((name) => `    ${key(name)}: ${standIn(name, named[name])},\n`);
   return lines.length === 0 ? '' : `  ${kind}: {\n${lines.join('')}  },\n`;
 }
 
