@@ -57,6 +57,11 @@ const nodeApi = {
   pods: () => served,
   runtimePods: () => node.pods,
   certificateEnds: () => ({ client: undefined, serving: undefined }),
+  workers: () => [],
+  desiredPods: () => [],
+  mirrorPodCount: () => 0,
+  lastRelistMs: () => undefined,
+  cgroupVersion: () => 1 as const,
 };
 const SCRAPES: Readonly<Record<string, () => string | Promise<string>>> = {
   'Summary, CPU and memory': async () => JSON.stringify(await summary(true)),

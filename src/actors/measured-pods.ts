@@ -1,5 +1,6 @@
 /** Tells the measurements of the lives of pods: of their charts, the events for them, and their effects. */
-import type { AgentMeasurements, PodEffect, PodMeasurements } from '../types/measurements.ts';
+import type { AgentMeasurements, ContainerType, PodEffect, PodMeasurements } from '../types/measurements.ts';
+import type { ContainerStatus, PodStatus } from '../types/kubernetes.ts';
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import type { PodEnds } from './pods/pod-ends.ts';
@@ -42,16 +43,55 @@ export function measuredEffects(effects: PodEffects, measurements: PodMeasuremen
 
 /** When pods begin to run, and when they are gone. */
 export function measurePods(
-  measurements: PodMeasurements,
+  measurements: AgentMeasurements,
   { statusManager, ends }: { readonly statusManager: StatusManager; readonly ends: PodEnds },
 ): void {
+  const containerEnds = new ShownEnds(measurements);
   statusManager.news.subscribe(({ uid }) => {
-    const phase = statusManager.get(uid)?.phase;
-    if (phase !== undefined) measurements.podPhase(uid, phase);
+    const status = statusManager.get(uid);
+    if (status?.phase !== undefined) measurements.podPhase(uid, status.phase);
+    if (status !== undefined) containerEnds.shown(uid, status);
   });
   ends.subscribe(({ uid }, end) => {
-    if (end === 'Forgotten') measurements.podForgotten(uid);
+    if (end !== 'Forgotten') return;
+    measurements.podForgotten(uid);
+    containerEnds.forget(uid);
   });
+}
+
+/** As with the kubelet, an end counts when the status of the pod first shows it. */
+class ShownEnds {
+  readonly #measurements: AgentMeasurements;
+  /** By UID, the containers that the last status has shown as terminated. */
+  readonly #terminated = new Map<string, ReadonlySet<string>>();
+
+  constructor(measurements: AgentMeasurements) {
+    this.#measurements = measurements;
+  }
+
+  shown(uid: string, status: PodStatus): void {
+    const before = this.#terminated.get(uid);
+    const now = new Set<string>();
+    const lists: readonly (readonly [ContainerType, readonly ContainerStatus[] | undefined])[] = [
+      ['init_container', status.initContainerStatuses],
+      ['container', status.containerStatuses],
+      ['ephemeral_container', status.ephemeralContainerStatuses],
+    ];
+    for (const [type, statuses = []] of lists) {
+      for (const { name, state } of statuses) {
+        if (state?.terminated === undefined) continue;
+        now.add(name);
+        if (before?.has(name) === true) continue;
+        const { exitCode, reason = '' } = state.terminated;
+        this.#measurements.turnover.containerTerminated(type, exitCode, reason);
+      }
+    }
+    if (now.size > 0 || before !== undefined) this.#terminated.set(uid, now);
+  }
+
+  forget(uid: string): void {
+    this.#terminated.delete(uid);
+  }
 }
 
 export function measureRelist(measurements: AgentMeasurements | undefined, relist: Promise<void>): void {

@@ -191,7 +191,10 @@ export class NodeAgent {
       registry: this.supervisor.registry,
       parent: this.supervisor.actor,
       ...(this.#options.cluster && { onPressure: () => this.cluster?.reportNow() }),
-      ...(measurements && { onEvicted: (signal: string) => measurements.evicted(signal) }),
+      ...(measurements && {
+        onEvicted: (signal: string) => measurements.evicted(signal),
+        onRanked: (signal: string, ageMs: number) => measurements.evictionStatsAge(signal, ageMs),
+      }),
       ...(inspect && { inspect }),
     });
   }

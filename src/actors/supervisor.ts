@@ -10,6 +10,7 @@ import type { Clock } from '../types/clock.ts';
 import type { EventRecorder, PodReference } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
+import type { TurnoverMeasurements } from '../types/measurements.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import { ExitWithPods } from './loop/exit-with-pods.ts';
 import { type LoopHandlers, provideLoopMachine } from './loop/loop-machine.ts';
@@ -63,6 +64,7 @@ export interface SupervisorOptions {
   /** Puts something between pods and the answers to what they ask before they start: tests do. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
   readonly podObserver?: PodObserver;
+  readonly turnover?: TurnoverMeasurements;
 }
 
 export class Supervisor {
@@ -186,7 +188,7 @@ export class Supervisor {
 
   #buildStarts(removal: PodRemoval): PodStarts {
     const { node, nodeFacts, freshNodeFacts, preemptionLowerPriorityFirst } = this.#options;
-    const { clock, recorder, logger, inspect } = this.#options;
+    const { clock, recorder, turnover, logger, inspect } = this.#options;
     const room = new RoomArbiter({
       registry: this.registry,
       rejectionOf: (pod) => node.rejection(pod),
@@ -195,6 +197,7 @@ export class Supervisor {
       preemptionLowerPriorityFirst,
       clock,
       recorder,
+      ...(turnover && { turnover }),
       logger,
       parent: this.#actor,
       ...(inspect && { inspect }),
@@ -205,7 +208,7 @@ export class Supervisor {
 
   #podMachine() {
     const { effects, statusManager, clock, random, syncFrequencyMs, recorder, logger } = this.#options;
-    const { wrapGates } = this.#options;
+    const { wrapGates, turnover } = this.#options;
     return providePodMachine({
       effects,
       slots: this.#slots,
@@ -217,6 +220,7 @@ export class Supervisor {
       random,
       syncFrequencyMs,
       recorder,
+      ...(turnover && { turnover }),
       logger,
     });
   }
@@ -224,7 +228,8 @@ export class Supervisor {
   #buildHandlers(removal: PodRemoval): LoopHandlers {
     const { registry, desired, ended, ends } = this;
     const { node, pleg, podRuntime, probes, statusManager, effects, clock, logger } = this.#options;
-    const { onMirrorPod, onStopped } = this.#options;
+    const { onMirrorPod, onStopped, turnover } = this.#options;
+    const measured = turnover && { turnover };
     const [delivery, starts] = [this.#delivery, this.#starts];
     const send = (event: SupervisorEvent) => this.send(event);
     const isKnown = (uid: string) => registry.get(uid) !== undefined || desired.has(uid);
@@ -234,13 +239,14 @@ export class Supervisor {
       removal,
       isKnown,
       isInRuntime: (uid) => pleg.runtimeHolds(uid) !== 'nothing',
+      ...measured,
       logger,
     });
     const create = (pod: Pod) => {
       delivery.create(pod);
       retirement.retireIfDue(pod.metadata.uid);
     };
-    const retirement = new PodRetirement({ registry, desired, removal, ends, create, logger });
+    const retirement = new PodRetirement({ registry, desired, removal, ends, create, ...measured, logger });
     const shared = { registry, desired, ended, pleg, delivery, retirement, create };
     const exit = new ExitWithPods({ ...shared, clock, onAllGone: () => send({ type: 'ALL_PODS_GONE' }) });
     const askForTurn = () => send({ type: 'HOUSEKEEPING' });
@@ -252,6 +258,7 @@ export class Supervisor {
       revival: new PodRevival({ registry, slots: this.#slots, desired, delivery, clock, logger }),
       cleanups: new PodCleanups({
         ...shared,
+        ...measured,
         orphans,
         exit,
         podRuntime,

@@ -1,10 +1,12 @@
 /** Puts together what a daemon serves of its node. Loaded when the node's server is opened, or when a client first asks for its paths. */
+import { readFileSync } from 'node:fs';
 import type { NodeAgent } from '../actors/node-agent.ts';
-import { podsForCluster, servedPod, servedPods } from '../actors/pods/served-pods.ts';
+import { podsForCluster, podWorkers, servedPod, servedPods } from '../actors/pods/served-pods.ts';
 import { transitionLogSwitch } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { shownConfiguration } from '../config/shown-configuration.ts';
 import { shownFlags } from '../config/shown-flags.ts';
+import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { claimsOf } from '../policies/volumes/claims/claim.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
@@ -58,6 +60,10 @@ export function nodeApi(node: ServedNode): NodeApi {
       return pod && servedPod(pod, supervisor.registry, statusManager);
     },
     desiredPods: () => podsForCluster(supervisor.desired, statusManager),
+    workers: () => podWorkers(supervisor.registry, supervisor.desired),
+    mirrorPodCount: () => [...supervisor.desired.mirrorPods()].length,
+    lastRelistMs: () => pleg.lastRelistMs,
+    cgroupVersion: machineCgroupVersion(),
     runtimePods: () => pleg.pods(),
     runtimePod: (uid) => pleg.lastSeen(uid),
     configuration: () => shownConfiguration(config),
@@ -72,6 +78,12 @@ export function nodeApi(node: ServedNode): NodeApi {
     counted,
     certificateEnds,
   };
+}
+
+/** It is read when it is first asked for: no machine changes it. */
+function machineCgroupVersion(): NodeApi['cgroupVersion'] {
+  let found: ReturnType<typeof findCgroupMounts> | undefined;
+  return () => (found ??= findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'))).version;
 }
 
 /** The verbosity of klog at which transitions are logged. */

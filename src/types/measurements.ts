@@ -19,6 +19,14 @@ export interface ProbedContainer {
 /** Of the agent's calls to the runtime, by the kubelet's names: `run_podsandbox`. */
 export interface RuntimeMeasurements {
   runtimeOperation(operation: string): Stopwatch;
+  /** A sandbox is made. `handler`: the one of the pod's RuntimeClass, else empty. */
+  sandboxRun(handler: string): Stopwatch;
+}
+
+export interface ImageMeasurements {
+  imagePulled(sizeBytes: number, durationMs: number): void;
+  /** An unused image was removed. */
+  imageCollected(reason: 'age' | 'space'): void;
 }
 
 export interface CgroupMeasurements {
@@ -31,7 +39,10 @@ export interface VolumeMeasurements {
 }
 
 /** What the parts of a node around its pods tell. */
-export type NodeMeasurements = RuntimeMeasurements & CgroupMeasurements & VolumeMeasurements;
+export type NodeMeasurements = RuntimeMeasurements &
+  CgroupMeasurements &
+  VolumeMeasurements &
+  ImageMeasurements;
 
 export interface ApiMeasurements {
   /** A request to the API server begins. To be ended with the server's host and the status of the answer; without one where there was none. */
@@ -59,6 +70,12 @@ export interface PodMeasurements {
   podEffect(uid: string, effect: PodEffect): Stopwatch;
 }
 
+export interface PluginVictim {
+  readonly plugin: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 
 export interface PluginMeasurements {
@@ -66,14 +83,43 @@ export interface PluginMeasurements {
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void;
   /** A pod is ended because this plugin named it; in a dry run it is not. */
   pluginVictim(plugin: string, isDryRun: boolean): void;
+  /** A pass begins: how many pods are active, and how many of them plugins are shown. */
+  pluginPods(active: number, candidates: number): void;
+  /** The pods that are ended in a pass. */
+  pluginVictims(victims: readonly PluginVictim[]): void;
+}
+
+export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
+
+/** How pods come and go. Labels that pods or the runtime could choose are bounded by who counts. */
+export interface TurnoverMeasurements {
+  /** A pod is ended for a critical pod that lacks that resource. */
+  preempted(resource: string): void;
+  admitted(containerCount: number): void;
+  /** A pod is not admitted. */
+  rejected(reason: string): void;
+  /** A pod starts anew with the UID of one that has ended. */
+  restarted(isStatic: boolean): void;
+  /** A pod runs that only the runtime knows. */
+  orphaned(): void;
+  /** A search for what is on the node of pods that nobody knows: how many pods it has found, and of how many the removal has failed. */
+  swept(found: number, failed: number): void;
+  /** A sandbox is about to be made for a pod. `failed`: it could not be made. */
+  podStarted(hasUserNamespace: boolean, failed?: boolean): void;
+  /** A container is about to be started. `failure`: the reason why it did not start. */
+  containerStarted(type: ContainerType, failure?: string): void;
+  containerTerminated(type: ContainerType, exitCode: number, reason: string): void;
 }
 
 /** What the actors tell. */
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
+  readonly turnover: TurnoverMeasurements;
   /** All pods of the runtime are listed. */
   relist(): Stopwatch;
   /** A pod is evicted because of that signal of the node, or that limit of the pod. */
   evicted(signal: string): void;
+  /** Pods are ranked for eviction by figures of that age. */
+  evictionStatsAge(signal: string, ageMs: number): void;
 }
 
 export interface CertificateMeasurements {

@@ -11,6 +11,14 @@ export interface ServedPod {
   readonly waitsFor?: string;
 }
 
+/** The actor of a pod, as the kubelet's metrics show its worker. */
+export interface PodWorker {
+  readonly lifecycle: 'sync' | 'terminating' | 'terminated';
+  /** `orphan`: no source wants the pod any more. `runtime_only`: only the runtime knows it. */
+  readonly config: 'desired' | 'orphan' | 'runtime_only';
+  readonly isStatic: boolean;
+}
+
 /** A pod as people see it who watch the node. */
 export interface LivePod extends ServedPod {
   /** What it does now, of a pod that does not just run: `waits for the image …; next try at …`. */

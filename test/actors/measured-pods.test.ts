@@ -64,6 +64,24 @@ test('a pod that ran before the agent started is told as known', async () => {
   expect(measurements.told).toContain('uid-web known');
 });
 
+test('how a pod and its containers come and go is told, and that it starts anew with its UID', async () => {
+  const pod = staticPod('web', 'uid-web', {
+    restartPolicy: 'Never',
+    containers: [{ name: 'main', command: ['sh', '-c', 'exit 3'] }],
+  });
+  const told = () => measurements.told.filter((line) => /^(?:admitted|pod |container|restarted)/.test(line));
+  const once = ['admitted with 1 containers', 'pod starts', 'container starts', 'container ended: 3 Error'];
+  agent.add(pod);
+  await agent.until('uid-web', 'Terminated.Finished');
+  expect(told()).toEqual(once);
+  agent.remove(pod);
+  agent.add(pod);
+  await waitFor(() => told().filter((line) => line === 'container ended: 3 Error').length === 2, {
+    what: 'the second end',
+  });
+  expect(told().filter((line) => line.startsWith('restarted'))).toEqual(['restarted a static pod']);
+});
+
 test('what probes find is told, until they are not run any more', async () => {
   const probe = (command: string) => ({
     exec: { command: [command] },

@@ -37,6 +37,17 @@ test('a node with a port of its own counts what it does, and shows what plain pr
 
   const agent = await scrape('/metrics');
   expect(agent).toContain('\nkubelet_runtime_operations_total{operation_type="run_podsandbox"} 1\n');
+  for (const line of [
+    'kubelet_started_pods_total 1',
+    'kubelet_started_containers_total{container_type="container"} 1',
+    'kubelet_run_podsandbox_duration_seconds_count{runtime_handler=""} 1',
+    'kubelet_containers_per_pod_count_count 1',
+    'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
+    'kubelet_mirror_pods 0',
+    'kubelet_orphan_pod_cleaned_volumes 0',
+  ])
+    expect(agent).toContain(`\n${line}\n`);
+  expect(agent).toMatch(/\nkubelet_pleg_last_seen_seconds 1\.\d+e\+09\n/);
   expect(agent).toContain('\nkubelet_pod_start_duration_seconds_count 1\n');
   expect(agent).toContain('\nstatelet_pods{state="Syncing.Settled"} 1\n');
 

@@ -1,11 +1,43 @@
-import type { Measurements, PodEffect, ProbedContainer, Stopwatch } from '../../src/types/measurements.ts';
+import type {
+  Measurements,
+  PluginVictim,
+  PodEffect,
+  ProbedContainer,
+  Stopwatch,
+  TurnoverMeasurements,
+} from '../../src/types/measurements.ts';
 
 /** Measurements as lines: what began, and how it ended. */
 export class RecordedMeasurements implements Measurements {
   readonly told: string[] = [];
+  readonly turnover: TurnoverMeasurements = {
+    preempted: (resource) => void this.told.push(`preempted for ${resource}`),
+    admitted: (containerCount) => void this.told.push(`admitted with ${containerCount} containers`),
+    rejected: (reason) => void this.told.push(`rejected: ${reason}`),
+    restarted: (isStatic) => void this.told.push(`restarted ${isStatic ? 'a static pod' : 'a pod'}`),
+    orphaned: () => void this.told.push('orphaned'),
+    swept: (found, failed) => void this.told.push(`swept ${found} pods, ${failed} in failure`),
+    podStarted: (hasUserNamespace, failed = false) =>
+      void this.told.push(`pod${hasUserNamespace ? ' with ids' : ''} ${failed ? 'did not start' : 'starts'}`),
+    containerStarted: (type, failure) => void this.told.push(`${type} ${failure ?? 'starts'}`),
+    containerTerminated: (type, exitCode, reason) =>
+      void this.told.push(`${type} ended: ${exitCode} ${reason}`),
+  };
 
   runtimeOperation(operation: string): Stopwatch {
     return this.#begin(`runtime ${operation}`);
+  }
+
+  sandboxRun(handler: string): Stopwatch {
+    return this.#begin(`sandbox of handler "${handler}"`);
+  }
+
+  imagePulled(sizeBytes: number): void {
+    this.told.push(`pulled an image of ${sizeBytes} bytes`);
+  }
+
+  imageCollected(reason: string): void {
+    this.told.push(`removed an image for ${reason}`);
   }
 
   cgroupOperation(operation: string): Stopwatch {
@@ -58,6 +90,19 @@ export class RecordedMeasurements implements Measurements {
 
   evicted(signal: string): void {
     this.told.push(`evicted for ${signal}`);
+  }
+
+  evictionStatsAge(signal: string, ageMs: number): void {
+    this.told.push(`figures of ${signal} are ${ageMs} ms old`);
+  }
+
+  pluginPods(active: number, candidates: number): void {
+    this.told.push(`${candidates} of ${active} pods are shown to plugins`);
+  }
+
+  pluginVictims(victims: readonly PluginVictim[]): void {
+    for (const { plugin, namespace, name } of victims)
+      this.told.push(`${namespace}/${name} is ended for ${plugin}`);
   }
 
   pluginAnswered(plugin: string, call: string, result: string): void {

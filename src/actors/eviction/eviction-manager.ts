@@ -7,7 +7,7 @@ import {
 } from '../../machines/eviction-machine.ts';
 import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import { type EvictionExplanation, explainEviction } from '../../policies/eviction/explanation.ts';
-import { observe } from '../../policies/eviction/observations.ts';
+import { type Observations, observe } from '../../policies/eviction/observations.ts';
 import { chooseVictim, evaluateEviction, type Eviction } from '../../policies/eviction/pass.ts';
 import { DOUBT_PERIOD_MS, MEASUREMENT_PERIOD_MS } from '../../policies/eviction/measurement-schedule.ts';
 import { describeShortage } from '../../policies/eviction/ranking-text.ts';
@@ -67,6 +67,8 @@ export interface EvictionManagerOptions extends EvictionParts {
   readonly onPressure?: () => void;
   /** A pod is evicted because of that signal. */
   readonly onEvicted?: (signal: string) => void;
+  /** Pods are ranked for eviction by figures of that age. */
+  readonly onRanked?: (signal: string, statsAgeMs: number) => void;
   readonly nodeName: string;
   readonly logger: Logger;
   readonly parent: AnyActorRef;
@@ -296,11 +298,13 @@ export class EvictionManager {
       const stats = await this.#figures.stats();
       const { settings } = this.#figures;
       const summary = await stats.summary(FIGURES_FOR[shortage.resource]);
-      const remaining = remainingShortage(shortage, observe(summary));
+      const observations = observe(summary);
+      const remaining = remainingShortage(shortage, observations);
       if (remaining === undefined) {
         this.#send({ type: 'RELIEVED' });
         return;
       }
+      this.#tellAge(remaining, observations);
       const ends = this.#ends(context);
       const pods = this.#pods().filter(isWorthEvicting(summary, ends.ending));
       const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
@@ -309,6 +313,12 @@ export class EvictionManager {
       this.#options.logger.warn({}, `Eviction manager: pods could not be ranked: ${errorMessage(error)}`);
       this.#send({ type: 'RELIEVED' });
     }
+  }
+
+  #tellAge({ threshold: { signal } }: Shortage, observations: Observations): void {
+    const { clock, onRanked } = this.#options;
+    const timeMs = observations.get(signal)?.timeMs;
+    if (timeMs !== undefined) onRanked?.(signal, Math.max(0, clock.now() - timeMs));
   }
 
   #end({ pod, kill, message, gracePeriodSeconds, signal }: Eviction): void {

@@ -1,7 +1,9 @@
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import { planHousekeeping } from '../../policies/sync/housekeeping.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { OrphanRemoval } from '../pods/orphan-removal.ts';
@@ -24,6 +26,7 @@ export interface PodCleanupsOptions {
   readonly podRuntime: Pick<PodRuntime, 'collectBackOffGarbage'>;
   readonly statusManager: Pick<StatusManager, 'keepOnly'>;
   readonly probes: Pick<ProbeManager, 'keepOnly'>;
+  readonly turnover?: Pick<TurnoverMeasurements, 'orphaned' | 'restarted'>;
   /** Begins the life of a pod on this node. */
   readonly create: (pod: Pod) => void;
   readonly isKnown: (uid: string) => boolean;
@@ -48,7 +51,7 @@ export class PodCleanups {
 
   run(): void {
     const { registry, desired, ended, delivery, retirement, orphans, exit, create } = this.#options;
-    const { pleg, podRuntime, statusManager, probes, isKnown } = this.#options;
+    const { pleg, podRuntime, statusManager, probes, turnover, isKnown } = this.#options;
     const plan = planHousekeeping({ desired, known: this.#knownPods(), runtimePods: pleg.pods() });
     for (const uid of plan.retire) void retirement.retire(uid);
     // An agent that exits with its pods wants none any more.
@@ -58,9 +61,14 @@ export class PodCleanups {
     for (const uid of plan.kill) registry.kill(uid);
     for (const uid of plan.start) {
       const pod = desired.get(uid);
-      if (pod !== undefined) create(pod);
+      if (pod === undefined) continue;
+      turnover?.restarted(isManifestPod(pod));
+      create(pod);
     }
-    for (const pod of plan.killRuntimePods) delivery.killRuntimePod(pod);
+    for (const pod of plan.killRuntimePods) {
+      turnover?.orphaned();
+      delivery.killRuntimePod(pod);
+    }
     for (const pod of plan.removeRuntimePods) void retirement.removeFromRuntime(pod);
     orphans.turn();
     podRuntime.collectBackOffGarbage();

@@ -98,7 +98,10 @@ export class NodePods {
     const { probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
     return new Supervisor({
-      ...(measurements && { podObserver: podObserver(measurements) }),
+      ...(measurements && {
+        podObserver: podObserver(measurements),
+        turnover: measurements.turnover,
+      }),
       node: parts.node,
       pleg: runtime.pleg,
       probes,
@@ -151,12 +154,13 @@ export class NodePods {
 
   #buildPodRuntime(): PodRuntime {
     const { agent } = this.#options;
-    const { parts, clock, recorder, logger, startsAtOnce } = agent;
+    const { parts, clock, recorder, logger, startsAtOnce, measurements } = agent;
     const { runtime, node } = parts;
     return new PodRuntime({
       runtime,
       node,
       recorder,
+      ...(measurements && { turnover: measurements.turnover }),
       logger,
       clock,
       backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs),

@@ -152,6 +152,7 @@ export class PluginManager implements NodePlugins {
     const { directory, clock } = this.#options;
     this.#asked = new Map(directory.plugins().map((hosted) => [hosted.plugin.name, hosted]));
     this.#activePods = this.#pods();
+    this.#measurePods();
     this.#send({ type: 'PASS_DUE', plugins: [...this.#asked.keys()], nowMs: clock.now() });
   }
 
@@ -201,9 +202,16 @@ export class PluginManager implements NodePlugins {
 
   /** A part that fails to end a pod ends neither the others nor this actor. */
   #endPods({ decided }: EvictionPluginsContext): void {
-    const { kills, logger } = this.#options;
+    const { kills, logger, measurements } = this.#options;
     if (decided === undefined) return;
     const { underWay, ending } = decided.choice;
+    measurements?.pluginVictims(
+      ending.map(({ plugin, pod: { metadata } }) => ({
+        plugin,
+        namespace: metadata.namespace,
+        name: metadata.name,
+      })),
+    );
     try {
       kills.kill([...underWay, ...ending]);
     } catch (error) {
@@ -212,6 +220,14 @@ export class PluginManager implements NodePlugins {
   }
 
   // Pods
+
+  #measurePods(): void {
+    const { measurements, registry } = this.#options;
+    if (measurements === undefined) return;
+    const known = [...registry.entries()].map(({ actor }) => this.#known(actor.getSnapshot()));
+    const active = known.filter((pod) => pod !== undefined && !pod.isEnding).length;
+    measurements.pluginPods(active, this.#activePods.pods.length);
+  }
 
   /** Those that have neither ended nor begun to end. The same object as before where nothing has changed. */
   #pods(): ActivePods {

@@ -4,6 +4,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { PodRemoval } from './pod-removal.ts';
 
 /** The kubelet looks for logs of unknown pods as often. */
@@ -20,6 +21,7 @@ export interface OrphanRemovalOptions {
   readonly isKnown: (uid: string) => boolean;
   /** Whether the runtime has something of the pod. Housekeeping removes such a pod, with what it has on the node. */
   readonly isInRuntime: (uid: string) => boolean;
+  readonly turnover?: Pick<TurnoverMeasurements, 'swept'>;
   readonly logger: Logger;
 }
 
@@ -66,6 +68,7 @@ export class OrphanRemoval {
       const orphans = await this.#search();
       this.#searchProblem = '';
       this.#forgetFailuresBut(orphans);
+      this.#options.turnover?.swept(orphans.length, this.#failures.size);
       const due = orphans.filter(({ uid }) => this.#isDue(uid));
       for (const { uid } of due) this.#removing.add(uid);
       void eachOf(due, AT_ONCE, (pod) => this.#remove(pod));

@@ -8,6 +8,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { StartGates } from '../start/pod-starts.ts';
 import type { EffectSlots } from './effect-slots.ts';
@@ -36,6 +37,7 @@ export interface PodActorDeps {
   readonly random: () => number;
   readonly syncFrequencyMs: number;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'admitted' | 'rejected'>;
   readonly logger: Logger;
 }
 
@@ -117,7 +119,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
 }
 
 /** What a pod asks before it starts, and what is reported of the answers. */
-function startActions({ gates, statusManager, recorder, clock }: PodActorDeps) {
+function startActions({ gates, statusManager, recorder, turnover, clock }: PodActorDeps) {
   return {
     awaitRuntime: ({ context, self }: PodActionArgs) => gates.awaitRuntime(context, answerTo(self)),
     awaitRemoval: ({ context, self }: PodActionArgs) => gates.awaitRemoval(context, answerTo(self)),
@@ -133,11 +135,14 @@ function startActions({ gates, statusManager, recorder, clock }: PodActorDeps) {
       recorder.event(pod.metadata, event.type === 'REJECTED' ? 'Warning' : 'Normal', now.reason, now.message);
     },
     reportAdmitted: ({ context: { pod } }: PodActionArgs) => {
-      if (pod !== undefined) statusManager.admit(pod);
+      if (pod === undefined) return;
+      turnover?.admitted(pod.spec.containers.length);
+      statusManager.admit(pod);
     },
     reportRejected: ({ context: { pod }, event }: PodActionArgs) => {
       if (pod === undefined || event.type !== 'REJECTED') return;
       const { reason, message } = event;
+      turnover?.rejected(reason);
       statusManager.reject(pod, { reason, message }, rfc3339(clock.now()));
       recorder.event(pod.metadata, 'Warning', reason, message);
     },

@@ -1,7 +1,9 @@
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEnds } from './pod-ends.ts';
 import type { PodRegistry } from './pod-registry.ts';
@@ -14,6 +16,7 @@ export interface PodRetirementOptions {
   readonly ends: PodEnds;
   /** The pod is wanted again. */
   readonly create: (pod: Pod) => void;
+  readonly turnover?: Pick<TurnoverMeasurements, 'restarted'>;
   readonly logger: Logger;
 }
 
@@ -46,7 +49,7 @@ export class PodRetirement {
 
   /** Removes the pod from the runtime first: a new pod of this UID must not find its exited containers. */
   async retire(uid: string): Promise<void> {
-    const { registry, desired, ends, create } = this.#options;
+    const { registry, desired, ends, turnover, create } = this.#options;
     const entry = registry.get(uid);
     if (entry === undefined || this.#retiring.has(uid)) return;
     this.#retiring.add(uid);
@@ -56,7 +59,9 @@ export class PodRetirement {
     registry.forget(uid);
     ends.tell(entry.pod, 'Forgotten');
     const wanted = desired.get(uid);
-    if (wanted !== undefined) create(wanted);
+    if (wanted === undefined) return;
+    turnover?.restarted(isManifestPod(wanted));
+    create(wanted);
   }
 
   /** Resolves to false where it failed, or is under way already. */

@@ -1,6 +1,6 @@
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { ServedPod } from '../../types/served-pod.ts';
+import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEntry, PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
@@ -10,6 +10,21 @@ export function* servedPods(registry: PodRegistry, statusManager: StatusManager)
   for (const entry of registry.entries()) {
     const { pod } = entry.actor.getSnapshot().context;
     if (pod !== undefined) yield served(pod, entry, statusManager);
+  }
+}
+
+/** The actors of all pods, also of those that only the runtime knows. */
+export function* podWorkers(registry: PodRegistry, desired: Pick<DesiredPods, 'has'>): Generator<PodWorker> {
+  for (const { actor } of registry.entries()) {
+    const snapshot = actor.getSnapshot();
+    const { pod } = snapshot.context;
+    const config = pod === undefined ? 'runtime_only' : desired.has(pod.metadata.uid) ? 'desired' : 'orphan';
+    const lifecycle = snapshot.matches('Terminated')
+      ? 'terminated'
+      : snapshot.matches('Terminating')
+        ? 'terminating'
+        : 'sync';
+    yield { lifecycle, config, isStatic: pod !== undefined && isManifestPod(pod) };
   }
 }
 

@@ -27,6 +27,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder, PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import { EndLimits, recordExceededGracePeriod } from './end-limits.ts';
 
@@ -49,6 +50,7 @@ export interface PreemptionsOptions {
   readonly onPromiseOver: (uid: string) => void;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'preempted'>;
   readonly logger: Logger;
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
@@ -193,7 +195,7 @@ export class Preemptions {
   }
 
   #endVictims({ preemptor, decision, awaited }: PreemptionContext, actor: Sender): void {
-    const { recorder, kill, holds, gracePeriodSeconds } = this.#options;
+    const { recorder, turnover, kill, holds, gracePeriodSeconds } = this.#options;
     const making = this.#makings.get(preemptor.uid);
     if (making === undefined) return;
     making.hasPromised = true;
@@ -205,6 +207,7 @@ export class Preemptions {
     }
     for (const { candidate } of decision?.victims ?? []) {
       recorder.event(candidate, 'Warning', PREEMPTING, PREEMPTING_MESSAGE);
+      if (decision) turnover?.preempted(preemptionCounterResource(decision));
       kill(candidate.uid, PREEMPTION_KILL);
     }
     for (const uid of awaited) if (!holds(uid)) this.ended(uid);

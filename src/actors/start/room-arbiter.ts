@@ -18,6 +18,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import { Preemptions } from './preemptions.ts';
@@ -43,6 +44,7 @@ export interface RoomArbiterOptions {
   readonly preemptionLowerPriorityFirst: boolean;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'preempted'>;
   readonly logger: Logger;
   /** Of the preemption actors. */
   readonly parent: AnyActorRef;
@@ -62,10 +64,11 @@ export class RoomArbiter {
 
   constructor(options: RoomArbiterOptions) {
     this.#options = options;
-    const { registry, clock, recorder, logger, parent, inspect } = options;
+    const { registry, clock, recorder, turnover, logger, parent, inspect } = options;
     this.#preemptions = new Preemptions({
       clock,
       recorder,
+      ...(turnover && { turnover }),
       logger,
       parent,
       podOf: (uid) => podOf(registry, uid),

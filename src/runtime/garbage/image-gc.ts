@@ -10,6 +10,7 @@ import {
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
+import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -23,6 +24,7 @@ export interface ImageGCOptions extends ImageGCPolicy {
   readonly mountedImages?: () => readonly string[];
   /** The sandbox image in the runtime's configuration: for runtimes that do not pin it. */
   readonly sandboxImage?: string;
+  readonly measurements?: Pick<ImageMeasurements, 'imageCollected'>;
   /** An image has been removed. */
   readonly onRemoved?: (imageId: string) => void;
   /** After each collection: the images that are left of those that there were at that time (Unix ms). */
@@ -121,7 +123,7 @@ export class ImageGC {
     const { clock } = this.#options;
     const times = { now: clock.now(), beganAt: this.#beganAt };
     const old = this.#evictable().filter((record) => isPastMaxAge(record, times, this.#options));
-    await this.#removeAll(old, Infinity, signal);
+    await this.#removeAll(old, Infinity, 'age', signal);
   }
 
   async #space(signal: AbortSignal): Promise<DiskSpace> {
@@ -136,7 +138,7 @@ export class ImageGC {
   }
 
   #free(bytes: number, signal: AbortSignal): Promise<number> {
-    return this.#removeAll(this.#evictable(), bytes, signal);
+    return this.#removeAll(this.#evictable(), bytes, 'space', signal);
   }
 
   #evictable(): readonly ImageRecord[] {
@@ -144,7 +146,12 @@ export class ImageGC {
   }
 
   /** Removes images in that order until `bytes` are free. Where one cannot be removed it goes on, and rejects in the end. */
-  async #removeAll(records: readonly ImageRecord[], bytes: number, signal: AbortSignal): Promise<number> {
+  async #removeAll(
+    records: readonly ImageRecord[],
+    bytes: number,
+    reason: 'age' | 'space',
+    signal: AbortSignal,
+  ): Promise<number> {
     const errors: unknown[] = [];
     let freed = 0;
     for (const record of records) {
@@ -152,6 +159,7 @@ export class ImageGC {
       signal.throwIfAborted();
       try {
         await this.#remove(record, signal);
+        this.#options.measurements?.imageCollected(reason);
         freed += record.sizeBytes;
       } catch (error) {
         signal.throwIfAborted();

@@ -4,6 +4,7 @@ import { takePullToken, type TokenBucket } from '../../policies/images/image-pul
 import type { Clock } from '../../types/clock.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -21,6 +22,7 @@ export interface ImagePullerOptions {
   /** 0: no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
+  readonly measurements?: Pick<ImageMeasurements, 'imagePulled'>;
   readonly onPulled: (name: string, image: ImageInUse) => void;
 }
 
@@ -86,7 +88,7 @@ export class ImagePuller {
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
   ): Promise<SharedPull> {
-    const { clock, onPulled } = this.#options;
+    const { clock, measurements, onPulled } = this.#options;
     this.#takeToken();
     const begunAt = clock.now();
     const { imageRef, usedIndex } = await withDeadline(clock, PULL_LIMIT_MS, signal, (limited) =>
@@ -95,6 +97,7 @@ export class ImagePuller {
     const pullMs = clock.now() - begunAt;
     const found = await this.#statusOf(imageRef, sandboxConfig);
     const image = imageInUse(imageRef, found ?? {});
+    measurements?.imagePulled(found?.size ?? 0, pullMs);
     onPulled(name, image);
     return { image, sizeBytes: found?.size, pullMs, usedIndex };
   }

@@ -4,6 +4,7 @@ import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -18,6 +19,7 @@ export interface ImagesSetup {
   readonly settings: NodeSettings;
   readonly objects?: ApiObjects;
   readonly credentialProviders?: readonly CredentialProvider[];
+  readonly measurements?: ImageMeasurements;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
 }
@@ -30,7 +32,7 @@ export interface Images {
 
 /** How the node gets images. Nothing of plugins is loaded where there are none. */
 export async function openImages(setup: ImagesSetup, runtime: RuntimeService): Promise<Images> {
-  const { rootDir, settings, objects, recorder, logger } = setup;
+  const { rootDir, settings, objects, measurements, recorder, logger } = setup;
   const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
   const records = new ImageRecords({
     rootDir,
@@ -47,6 +49,7 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
   const images = new ImageManager({
     runtime,
     recorder,
+    ...(measurements && { measurements }),
     records,
     serializeImagePulls,
     maxParallelImagePulls,

@@ -228,7 +228,7 @@ function containerGC(
 }
 
 function imageGC(
-  { settings, recorder, logger }: CriNodeSetup,
+  { settings, recorder, logger, measurements }: CriNodeSetup,
   { runtime, images, records }: Parts,
   { pods }: NodeView,
 ): ImageGC {
@@ -244,6 +244,7 @@ function imageGC(
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,
     maxAgeMs: settings.imageMaximumGCAgeMs,
+    ...(measurements && { measurements }),
     onRemoved: (image) => images.forget(image),
     onRemaining: (present, listedAt) => records.prune(present, listedAt),
   });

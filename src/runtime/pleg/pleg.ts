@@ -75,6 +75,11 @@ export class Pleg {
     this.#changes.complete();
   }
 
+  /** When all pods were last listed, in Unix milliseconds. */
+  get lastRelistMs(): number | undefined {
+    return this.#lastGoodRelist === 0 ? undefined : this.#lastGoodRelist;
+  }
+
   /** Why the agent is unhealthy, if it is. */
   health(): string | undefined {
     if (this.#lastGoodRelist === 0) return 'pleg has yet to be successful';

@@ -16,6 +16,7 @@ import { errorKind, type ErrorKind, errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { ContainerType, TurnoverMeasurements } from '../../types/measurements.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { ImageError } from '../images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
@@ -29,6 +30,7 @@ export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'podStarted' | 'containerStarted'>;
   readonly logger: Logger;
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
@@ -78,8 +80,18 @@ export class ContainerStarter {
 
   /** Resolves to undefined when the container runs. */
   async start(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
-    const failure = this.#inBackOff(request) ?? (await this.#tryToStart(request, signal));
+    const failure = this.#inBackOff(request) ?? (await this.#measured(request, signal));
     this.#remember(request, failure);
+    return failure;
+  }
+
+  /** As with the kubelet, a try in a back-off does not count. */
+  async #measured(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
+    const { turnover } = this.#options;
+    const type = containerType(request);
+    turnover?.containerStarted(type);
+    const failure = await this.#tryToStart(request, signal);
+    if (failure) turnover?.containerStarted(type, failure.reason);
     return failure;
   }
 
@@ -324,4 +336,10 @@ async function step<T>(reason: WaitingReason, work: () => T | Promise<T>): Promi
 
 function kindOfCause(error: unknown): ErrorKind {
   return errorKind(error instanceof StepError ? error.cause : error);
+}
+
+function containerType({ pod: { spec }, container: { name } }: StartRequest): ContainerType {
+  const isIn = (list: readonly { readonly name: string }[] = []) => list.some((one) => one.name === name);
+  if (isIn(spec.initContainers)) return 'init_container';
+  return isIn(spec.ephemeralContainers) ? 'ephemeral_container' : 'container';
 }

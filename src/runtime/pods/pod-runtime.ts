@@ -210,7 +210,9 @@ export class PodRuntime {
     { createSandbox, sandboxId, attempt: attemptNumber }: PodActions,
     signal: AbortSignal,
   ): Promise<PreparedSandbox | SyncFailure> {
-    const { recorder, node } = this.#options;
+    const { recorder, node, turnover } = this.#options;
+    const hasUserNamespace = pod.spec.hostUsers === false;
+    if (createSandbox) turnover?.podStarted(hasUserNamespace);
     try {
       const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber, createSandbox);
       signal.throwIfAborted();
@@ -222,6 +224,7 @@ export class PodRuntime {
       this.#options.onSandboxReady?.(pod);
       return prepared;
     } catch (error) {
+      if (createSandbox) turnover?.podStarted(hasUserNamespace, true);
       signal.throwIfAborted();
       const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;
       recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);

@@ -15,7 +15,7 @@ export function measuredRuntime(
     ...runtime,
     version: (options) => timed('version', runtime.version(options)),
     status: (options) => timed('status', runtime.status(options)),
-    ...measuredSandboxes(runtime, timed),
+    ...measuredSandboxes(runtime, timed, measurements),
     ...measuredContainers(runtime, timed),
     ...measuredImages(runtime, timed),
     ...(runtime.checkpointContainer && {
@@ -41,9 +41,19 @@ function timedBy(measurements: RuntimeMeasurements): Timed {
   };
 }
 
-function measuredSandboxes(runtime: RuntimeService, timed: Timed) {
+function measuredSandboxes(runtime: RuntimeService, timed: Timed, measurements: RuntimeMeasurements) {
   return {
-    runPodSandbox: (config, options) => timed('run_podsandbox', runtime.runPodSandbox(config, options)),
+    runPodSandbox: async (config, options) => {
+      const end = measurements.sandboxRun(options?.runtimeHandler ?? '');
+      try {
+        const id = await timed('run_podsandbox', runtime.runPodSandbox(config, options));
+        end('success');
+        return id;
+      } catch (error) {
+        end('failure');
+        throw error;
+      }
+    },
     stopPodSandbox: (id, options) => timed('stop_podsandbox', runtime.stopPodSandbox(id, options)),
     removePodSandbox: (id, options) => timed('remove_podsandbox', runtime.removePodSandbox(id, options)),
     podSandboxStatus: (id, options) => timed('podsandbox_status', runtime.podSandboxStatus(id, options)),

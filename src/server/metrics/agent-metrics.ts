@@ -2,14 +2,25 @@
 import type {
   Measurements,
   PluginCall,
+  PluginVictim,
   PodEffect,
   ProbedContainer,
   Stopwatch,
 } from '../../types/measurements.ts';
 import { Counter, Histogram } from './counted.ts';
-import { COUNTED, REQUEST_BOUNDS, RUNTIME_BOUNDS, STORAGE_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
+import {
+  COUNTED,
+  PULL_BOUNDS,
+  REQUEST_BOUNDS,
+  RUNTIME_BOUNDS,
+  STORAGE_BOUNDS,
+  USUAL_BOUNDS,
+} from './metric-names.ts';
 import type { Labels, Metric } from './metric-text.ts';
 import { PodLives } from './pod-lives.ts';
+import { imageSizeBucket } from './image-sizes.ts';
+import { LastPass } from './last-pass.ts';
+import { TurnoverMetrics } from './turnover-metrics.ts';
 
 const MS_PER_S = 1000;
 /** As client-go counts a request that got no answer. */
@@ -20,6 +31,7 @@ const PROBE_RESULTS = { Success: 'successful', Failure: 'failed' } as const;
 
 export class AgentMetrics implements Measurements {
   readonly #nowMs: () => number;
+  readonly turnover = new TurnoverMetrics();
   readonly #pods: PodLives;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
@@ -31,6 +43,12 @@ export class AgentMetrics implements Measurements {
   readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
   readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
   readonly #evictions = new Counter(COUNTED.evictions);
+  readonly #evictionStatsAge = new Histogram(COUNTED.evictionStatsAge, USUAL_BOUNDS);
+  readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
+  readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
+  readonly #imagePullDuration = new Histogram(COUNTED.imagePullDuration, PULL_BOUNDS);
+  readonly #imagesCollected = new Counter(COUNTED.imagesCollected);
+  readonly #lastPass = new LastPass();
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
   readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
   readonly #pluginDryRunVictims = new Counter(COUNTED.pluginDryRunVictims);
@@ -61,6 +79,24 @@ export class AgentMetrics implements Measurements {
       if (outcome === 'failure') this.#runtimeErrors.add(labels);
       this.#runtimeDuration.observe(labels, this.#secondsSince(beganMs));
     };
+  }
+
+  sandboxRun(handler: string): Stopwatch {
+    const labels = { runtime_handler: handler };
+    const beganMs = this.#nowMs();
+    return (outcome) => {
+      this.#sandboxDuration.observe(labels, this.#secondsSince(beganMs));
+      if (outcome === 'failure') this.#sandboxErrors.add(labels);
+    };
+  }
+
+  imagePulled(sizeBytes: number, durationMs: number): void {
+    const labels = { image_size_in_bytes: imageSizeBucket(sizeBytes) };
+    this.#imagePullDuration.observe(labels, durationMs / MS_PER_S);
+  }
+
+  imageCollected(reason: 'age' | 'space'): void {
+    this.#imagesCollected.add({ reason });
   }
 
   cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch {
@@ -113,6 +149,18 @@ export class AgentMetrics implements Measurements {
     this.#evictions.add({ eviction_signal: signal });
   }
 
+  evictionStatsAge(signal: string, ageMs: number): void {
+    this.#evictionStatsAge.observe({ eviction_signal: signal }, ageMs / MS_PER_S);
+  }
+
+  pluginPods(active: number, candidates: number): void {
+    this.#lastPass.pods(active, candidates);
+  }
+
+  pluginVictims(victims: readonly PluginVictim[]): void {
+    this.#lastPass.victims(victims);
+  }
+
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
     this.#pluginAnswers.add({ plugin, call, result });
   }
@@ -162,13 +210,23 @@ export class AgentMetrics implements Measurements {
       this.#relistDuration,
       this.#relistInterval,
       this.#evictions,
+      this.#evictionStatsAge,
+      this.#sandboxDuration,
+      this.#sandboxErrors,
+      this.#imagePullDuration,
+      this.#imagesCollected,
       this.#pluginAnswers,
       this.#pluginVictims,
       this.#pluginDryRunVictims,
       client,
       serving,
     ];
-    return [...counted.map((one) => one.metric()), ...this.#pods.metrics()];
+    return [
+      ...counted.map((one) => one.metric()),
+      ...this.turnover.metrics(),
+      ...this.#lastPass.metrics(),
+      ...this.#pods.metrics(),
+    ];
   }
 
   probeMetrics(): readonly Metric[] {

@@ -11,6 +11,11 @@ export const START_BOUNDS = [
   3600,
 ];
 export const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+export const CONTAINER_BOUNDS = [1, 2, 4, 8, 16];
+/** Of pulls of images, in seconds. */
+export const PULL_BOUNDS = [
+  1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+];
 /** From a tenth of a millisecond, as a chart acts within one turn of the event loop, to ten minutes, as a pod may wait. */
 export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
 
@@ -56,6 +61,74 @@ export const COUNTED = {
   evictions: {
     name: 'kubelet_evictions',
     help: '[ALPHA] Cumulative number of pod evictions by eviction signal',
+  },
+  evictionStatsAge: {
+    name: 'kubelet_eviction_stats_age_seconds',
+    help: '[ALPHA] Time between when stats are collected, and when pod is evicted based on those stats by eviction signal',
+  },
+  preemptions: {
+    name: 'kubelet_preemptions',
+    help: '[ALPHA] Cumulative number of pod preemptions by preemption resource',
+  },
+  containersPerPod: {
+    name: 'kubelet_containers_per_pod_count',
+    help: '[ALPHA] The number of containers per pod.',
+  },
+  rejections: {
+    name: 'kubelet_admission_rejections_total',
+    help: '[ALPHA] Cumulative number pod admission rejections by the Kubelet.',
+  },
+  restarted: {
+    name: 'kubelet_restarted_pods_total',
+    help: '[ALPHA] Number of pods that have been restarted because they were deleted and recreated with the same UID while the kubelet was watching them (common for static pods, extremely uncommon for API pods)',
+  },
+  orphaned: {
+    name: 'kubelet_orphaned_runtime_pods_total',
+    help: '[ALPHA] Number of pods that have been detected in the container runtime without being already known to the pod worker. This typically indicates the kubelet was restarted while a pod was force deleted in the API or in the local configuration, which is unusual.',
+  },
+  startedPods: {
+    name: 'kubelet_started_pods_total',
+    help: '[ALPHA] Cumulative number of pods started',
+  },
+  startedPodsErrors: {
+    name: 'kubelet_started_pods_errors_total',
+    help: '[ALPHA] Cumulative number of errors when starting pods',
+  },
+  userNamespacedPods: {
+    name: 'kubelet_started_user_namespaced_pods_total',
+    help: '[ALPHA] Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.',
+  },
+  userNamespacedPodsErrors: {
+    name: 'kubelet_started_user_namespaced_pods_errors_total',
+    help: '[ALPHA] Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.',
+  },
+  startedContainers: {
+    name: 'kubelet_started_containers_total',
+    help: '[ALPHA] Cumulative number of containers started',
+  },
+  startedContainersErrors: {
+    name: 'kubelet_started_containers_errors_total',
+    help: '[ALPHA] Cumulative number of errors when starting containers',
+  },
+  terminatedContainers: {
+    name: 'kubelet_terminated_containers_total',
+    help: '[ALPHA] Cumulative number of container terminations.',
+  },
+  sandboxDuration: {
+    name: 'kubelet_run_podsandbox_duration_seconds',
+    help: '[ALPHA] Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',
+  },
+  sandboxErrors: {
+    name: 'kubelet_run_podsandbox_errors_total',
+    help: '[ALPHA] Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.',
+  },
+  imagePullDuration: {
+    name: 'kubelet_image_pull_duration_seconds',
+    help: '[ALPHA] Duration in seconds to pull an image.',
+  },
+  imagesCollected: {
+    name: 'kubelet_image_garbage_collected_total',
+    help: '[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
   },
   pluginAnswers: {
     name: 'statelet_eviction_plugin_answers_total',
@@ -112,5 +185,29 @@ export const COUNTED = {
   effectDuration: {
     name: 'statelet_pod_effect_duration_seconds',
     help: 'How long the effects of pods take.',
+  },
+} as const satisfies Record<string, CountedHead>;
+
+/** What was told last. */
+export const GAUGES = {
+  orphansCleaned: {
+    name: 'kubelet_orphan_pod_cleaned_volumes',
+    help: '[ALPHA] The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.',
+  },
+  orphansCleanedErrors: {
+    name: 'kubelet_orphan_pod_cleaned_volumes_errors',
+    help: '[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+  },
+  activePods: {
+    name: 'running_pod_cnt',
+    help: 'Active pods at the last pass over eviction plugins (Katalyst).',
+  },
+  candidatePods: {
+    name: 'candidate_pod_cnt',
+    help: 'Of the active pods, those that eviction plugins are shown (Katalyst).',
+  },
+  victims: {
+    name: 'victims_cnt',
+    help: 'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',
   },
 } as const satisfies Record<string, CountedHead>;

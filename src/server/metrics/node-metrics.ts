@@ -7,11 +7,13 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
 import type { NodeApi } from '../routes/node-api.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
+import { workerMetrics, type WorkerMetricsApi } from './worker-metrics.ts';
 
 export type NodeMetricsApi = Pick<
   NodeApi,
   'nodeName' | 'pods' | 'runtimePods' | 'certificateEnds' | 'counted'
->;
+> &
+  WorkerMetricsApi;
 
 const MS_PER_S = 1000;
 
@@ -22,6 +24,7 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
   return [
     ...runtimeGauges(runtimePods),
     ...podGauges(pods),
+    ...workerMetrics(api),
     volumeGauge(pods, runtimePods),
     ...certificateGauges(api.certificateEnds(), nowMs),
     ...ownGauges(pods, api.counted?.effectsInFlight),

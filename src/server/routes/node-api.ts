@@ -3,7 +3,7 @@ import type { GroupFigures } from '../../runtime/stats/cadvisor/group-figures.ts
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { ServedPod } from '../../types/served-pod.ts';
+import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
 import type { ClaimStats, Summary } from '../../types/stats.ts';
 import type { CountedMetrics } from '../metrics/counted-metrics.ts';
 
@@ -24,6 +24,13 @@ export interface NodeApi {
   pod(namespace: string, name: string): ServedPod | undefined;
   /** The pods that the sources want here, without mirror pods, as they are served to the cluster: static pods have their status of this node. */
   desiredPods(): Iterable<Pod>;
+  workers(): Iterable<PodWorker>;
+  /** The mirror pods of this node at the API server. */
+  mirrorPodCount(): number;
+  /** When all pods of the runtime were last listed, in Unix milliseconds; undefined before the first time. */
+  lastRelistMs(): number | undefined;
+  /** Undefined where the machine has no cgroups. */
+  cgroupVersion(): 1 | 2 | undefined;
   /** The pods that the runtime has, as last read. */
   runtimePods(): Iterable<RuntimePodStatus>;
   /** As last read; undefined where the runtime has nothing of the pod. */

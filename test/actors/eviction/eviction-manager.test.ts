@@ -36,6 +36,9 @@ describe('short of memory', () => {
     expect([bed.evicted(), bed.state('modest')]).toEqual([['greedy'], 'Syncing.Settled']);
     const evictions = bed.measurements.told.filter((line) => line.startsWith('evicted'));
     expect(evictions).toEqual(['evicted for memory.available']);
+    expect(bed.measurements.told).toContainEqual(
+      expect.stringMatching(/^figures of memory.available are \d+ ms old$/),
+    );
   });
 
   test('memory is measured as soon as the watch reports that it is short, before the period is over', async () => {

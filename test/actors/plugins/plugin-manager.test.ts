@@ -38,6 +38,16 @@ test('a pod that a plugin wants gone is ended, once', async () => {
   });
 });
 
+test('each pass tells how many pods are active, how many plugins are shown, and whom it ends', async () => {
+  bed.plugin('p').evicts = () => forces(A);
+  await bed.start();
+  await bed.run(A, B);
+  await bed.pass();
+  const { told } = bed.measurements;
+  expect(told).toContain('2 of 2 pods are shown to plugins');
+  expect(told).toContain('default/a is ended for p');
+});
+
 test('a pod that something else is ending is left alone', async () => {
   const p = bed.plugin('p');
   p.evicts = async () => {

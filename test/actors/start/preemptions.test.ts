@@ -2,9 +2,11 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, type TestAgent } from '../../support/agent.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { STUBBORN } from '../../support/stubborn.ts';
 
 let agent: TestAgent;
+let measurements: RecordedMeasurements;
 
 afterEach(() => agent.cleanUp());
 
@@ -30,7 +32,8 @@ function pod(name: string, cpu: string | undefined, { priority, container, limit
 const critical = (name: string, cpu: string) => pod(name, cpu, { priority: CRITICAL });
 
 async function start(allocatable: Readonly<Record<string, string>>, ...pods: Pod[]): Promise<void> {
-  agent = await startAgent({ nodeFacts: nodeOf(allocatable) });
+  measurements = new RecordedMeasurements();
+  agent = await startAgent({ nodeFacts: nodeOf(allocatable), measurements });
   await fill(...pods);
 }
 
@@ -58,6 +61,7 @@ describe('a critical pod that does not fit', () => {
     await runs('dns');
     await isFinished('right');
     expect(preempted()).toEqual(['right']);
+    expect(measurements.told.filter((line) => line.startsWith('preempted'))).toEqual(['preempted for cpu']);
     expect(statusOf('right')).toMatchObject({
       phase: 'Failed',
       reason: 'Preempting',
@@ -91,6 +95,7 @@ describe('a critical pod that does not fit', () => {
     agent.add(critical('second', '1'));
     await isFinished('second');
     expect(statusOf('second')).toMatchObject({ phase: 'Failed', reason: 'UnexpectedAdmissionError' });
+    expect(measurements.told).toContain('rejected: UnexpectedAdmissionError');
     expect(statusOf('second')?.message).toContain(
       'preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources',
     );

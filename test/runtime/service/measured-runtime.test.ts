@@ -48,7 +48,25 @@ describe('a measured runtime', () => {
     const answer = (await call(name, 'a', 'b', 'c', 'd')) as unknown[];
     expect(['a', 'b', 'c', 'd'].slice(0, answer.length)).toEqual(answer);
     expect(answer.length).toBeGreaterThan(0);
-    expect(told).toEqual([`runtime ${operation} begins`, `runtime ${operation} ends`]);
+    expect(told.filter((line) => line.startsWith('runtime'))).toEqual([
+      `runtime ${operation} begins`,
+      `runtime ${operation} ends`,
+    ]);
+  });
+
+  test('measures sandboxes by their runtime handler as well', async () => {
+    const { runtime, told } = measured({
+      runPodSandbox: (config: unknown) =>
+        config === 'good' ? Promise.resolve('id') : Promise.reject(new Error('down')),
+    });
+    expect(await runtime.runPodSandbox('good' as never, { runtimeHandler: 'kata' })).toBe('id');
+    await expect(runtime.runPodSandbox('bad' as never)).rejects.toThrow('down');
+    expect(told.filter((line) => line.startsWith('sandbox'))).toEqual([
+      'sandbox of handler "kata" begins',
+      'sandbox of handler "kata" ends',
+      'sandbox of handler "" begins',
+      'sandbox of handler "" ends in failure',
+    ]);
   });
 
   test('passes an error on, and measures a failure', async () => {

@@ -13,6 +13,15 @@ const named = (name: string) => samplesNamed(metrics.metrics(), name);
 
 test('at first nothing was counted, and no certificate has failed to be renewed', () => {
   expect(samplesOf(metrics.metrics())).toEqual({
+    kubelet_orphan_pod_cleaned_volumes: '0',
+    kubelet_orphan_pod_cleaned_volumes_errors: '0',
+    kubelet_orphaned_runtime_pods_total: '0',
+    'kubelet_restarted_pods_total{static=""}': '0',
+    'kubelet_restarted_pods_total{static="true"}': '0',
+    kubelet_started_pods_total: '0',
+    kubelet_started_pods_errors_total: '0',
+    kubelet_started_user_namespaced_pods_total: '0',
+    kubelet_started_user_namespaced_pods_errors_total: '0',
     kubelet_certificate_manager_client_expiration_renew_errors: '0',
     kubelet_server_expiration_renew_errors: '0',
   });
@@ -84,10 +93,65 @@ test('evictions are counted by signal, and failed renewals by certificate', () =
   metrics.evicted('memory.available');
   metrics.evicted('memory.available');
   metrics.renewalFailed('serving');
-  expect(named('kubelet_')).toEqual({
+  expect(named('kubelet_evictions')).toEqual({
     'kubelet_evictions{eviction_signal="memory.available"}': '2',
+  });
+  expect(named('kubelet_server')).toEqual({ kubelet_server_expiration_renew_errors: '1' });
+  expect(named('kubelet_certificate')).toEqual({
     kubelet_certificate_manager_client_expiration_renew_errors: '0',
-    kubelet_server_expiration_renew_errors: '1',
+  });
+});
+
+test('sandboxes are timed by the handler of their RuntimeClass, with their errors', () => {
+  const ends = [metrics.sandboxRun(''), metrics.sandboxRun('kata')];
+  nowMs = 500;
+  ends[0]?.('success');
+  ends[1]?.('failure');
+  expect(named('kubelet_run_podsandbox')).toEqual({
+    'kubelet_run_podsandbox_duration_seconds_sum{runtime_handler=""}': '0.5',
+    'kubelet_run_podsandbox_duration_seconds_count{runtime_handler=""}': '1',
+    'kubelet_run_podsandbox_duration_seconds_sum{runtime_handler="kata"}': '0.5',
+    'kubelet_run_podsandbox_duration_seconds_count{runtime_handler="kata"}': '1',
+    'kubelet_run_podsandbox_errors_total{runtime_handler="kata"}': '1',
+  });
+});
+
+test('pulls of images are timed by the size of the image, and removed images are counted by why', () => {
+  metrics.imagePulled(0, 1000);
+  metrics.imagePulled(10 * 1024 ** 2, 2000);
+  metrics.imagePulled(100 * 1024 ** 3, 4000);
+  metrics.imageCollected('age');
+  expect(named('kubelet_image_pull_duration_seconds_sum')).toEqual({
+    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="0-10MB"}': '1',
+    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="10MB-100MB"}': '2',
+    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="GT100GB"}': '4',
+  });
+  expect(named('kubelet_image_garbage')).toEqual({
+    'kubelet_image_garbage_collected_total{reason="age"}': '1',
+  });
+});
+
+test('the age of the figures by which pods are ranked for eviction is told by signal', () => {
+  metrics.evictionStatsAge('memory.available', 1500);
+  expect(named('kubelet_eviction_stats_age_seconds_sum')).toEqual({
+    'kubelet_eviction_stats_age_seconds_sum{eviction_signal="memory.available"}': '1.5',
+  });
+});
+
+test("the last pass over eviction plugins is told with Katalyst's names: by type, and each victim", () => {
+  expect(named('victims_cnt')).toEqual({});
+  metrics.pluginPods(5, 3);
+  metrics.pluginVictims([{ plugin: 'p', namespace: 'default', name: 'old' }]);
+  metrics.pluginVictims([
+    { plugin: 'p', namespace: 'default', name: 'web' },
+    { plugin: 'q', namespace: 'batch', name: 'job' },
+  ]);
+  expect({ ...named('running_pod'), ...named('candidate_pod'), ...named('victims_cnt') }).toEqual({
+    running_pod_cnt: '5',
+    candidate_pod_cnt: '3',
+    'victims_cnt{type="total"}': '2',
+    'victims_cnt{name="p",type="plugin",victim_name="web",victim_ns="default"}': '1',
+    'victims_cnt{name="q",type="plugin",victim_name="job",victim_ns="batch"}': '1',
   });
 });
 

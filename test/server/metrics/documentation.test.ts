@@ -7,6 +7,7 @@ import { processMetrics } from '../../../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../../../src/server/metrics/resource-metrics.ts';
 import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
+import { NO_WORKERS } from './samples.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const PAGE = read('docs/metrics.md');
@@ -25,6 +26,7 @@ const AGENT = [
       pods: () => [],
       runtimePods: () => [],
       certificateEnds: () => ({ client: undefined, serving: undefined }),
+      ...NO_WORKERS,
     },
     0,
   ),

@@ -10,6 +10,7 @@ import { Router } from '../../../src/server/node/router.ts';
 import { serveRoutes } from '../../../src/server/node/serve-routes.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { RequestError } from '../../../src/server/routes/route.ts';
+import { NO_WORKERS } from './samples.ts';
 
 type Api = Parameters<typeof metricsRoutes>[0];
 
@@ -26,6 +27,7 @@ async function serve(api: Partial<Api> = {}): Promise<string> {
     pods: () => [],
     runtimePods: () => [],
     certificateEnds: () => ({ client: undefined, serving: undefined }),
+    ...NO_WORKERS,
     summary: () => Promise.resolve({ node: { nodeName: 'node-1' }, pods: [] }),
     groupFigures: () => Promise.resolve([]),
     claimFigures: () => Promise.resolve([]),

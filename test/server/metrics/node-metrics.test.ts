@@ -4,7 +4,7 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { ServedPod } from '../../../src/types/served-pod.ts';
 import { testPod } from '../../support/pods.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
-import { samplesNamed } from './samples.ts';
+import { NO_WORKERS, samplesNamed } from './samples.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const NONE = { client: undefined, serving: undefined };
@@ -16,6 +16,7 @@ function read(api: Partial<NodeMetricsApi>, name: string) {
     pods: () => [],
     runtimePods: () => [],
     certificateEnds: () => NONE,
+    ...NO_WORKERS,
     ...api,
   };
   return samplesNamed(nodeMetrics(whole, NOW), name);

@@ -1,3 +1,4 @@
+import type { WorkerMetricsApi } from '../../../src/server/metrics/worker-metrics.ts';
 /** Reads metrics for a test. */
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
 
@@ -17,3 +18,12 @@ function split(line: string): [string, string] {
   const end = line.includes('}') ? line.lastIndexOf('}') + 1 : line.indexOf(' ');
   return [line.slice(0, end), line.slice(end + 1)];
 }
+
+/** What an agent without pods answers. */
+export const NO_WORKERS: WorkerMetricsApi = {
+  workers: () => [],
+  desiredPods: () => [],
+  mirrorPodCount: () => 0,
+  lastRelistMs: () => undefined,
+  cgroupVersion: () => undefined,
+};
