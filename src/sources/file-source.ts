@@ -4,11 +4,12 @@ import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
   concat,
+  concatAll,
   concatMap,
   defer,
   distinctUntilChanged,
-  filter,
   finalize,
+  from,
   ignoreElements,
   repeat,
   type Observable,
@@ -51,7 +52,7 @@ const DEADLINE_MS = 5_000;
 
 /**
  * Emits the whole source after the first reading and after each change. A manifest that is broken or unreadable keeps the
- * pods of its last good version. Of two pods with one full name the older one stays, or else the one whose file name sorts
+ * pods of its last good version. A file that was removed and made again is gone in between, as with the kubelet. Of two pods with one full name the older one stays, or else the one whose file name sorts
  * first; the other is a problem. Never fails, never completes.
  */
 export function fileSource(options: FileSourceOptions): Observable<SourceUpdate> {
@@ -62,14 +63,17 @@ export function fileSource(options: FileSourceOptions): Observable<SourceUpdate>
     const round = defer(() => follower.watch()).pipe(
       concatMap((watch) => {
         const change = watch.next(quietMs, checkFrequencyMs);
-        return concat(follower.read(watch, quietMs), change.pipe(ignoreElements())).pipe(
-          finalize(() => watch.close()),
+        const updates = from(follower.read(watch, quietMs)).pipe(concatAll());
+        return concat(updates, change.pipe(ignoreElements())).pipe(
+          finalize(() => {
+            follower.noteGone(watch.gone);
+            watch.close();
+          }),
         );
       }),
     );
     return round.pipe(
       repeat(),
-      filter((update) => update !== undefined),
       distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
       finalize(() => stop.abort()),
     );
@@ -82,6 +86,8 @@ class FolderFollower {
   #reading = NOTHING_READ;
   /** The file whose pod holds a full name or a UID. */
   #holders: ReadonlyMap<string, string> = new Map();
+  /** Files that were removed since the last reading that counted. */
+  readonly #gone = new Set<string>();
   #wasUnstable = false;
 
   constructor(options: FileSourceOptions, signal: AbortSignal) {
@@ -102,22 +108,27 @@ class FolderFollower {
     return watchPath(this.path);
   }
 
+  noteGone(files: Iterable<string>): void {
+    for (const file of files) this.#gone.add(file);
+  }
+
   /**
-   * Undefined when the folder changed while it was read, or when a file may not be complete. The next reading waits for
+   * Nothing when the folder changed while it was read, or when a file may not be complete. The next reading waits for
    * quiet, and its result counts in any case.
    */
-  async read(watch: PathWatch, quietMs: number): Promise<SourceUpdate | undefined> {
+  async read(watch: PathWatch, quietMs: number): Promise<readonly SourceUpdate[]> {
     const reading = await readManifests(this.path, this.#reading, this.#options);
     const isBeingWritten = Math.abs(Date.now() - reading.newestChangeAt) < quietMs;
     this.#wasUnstable = (watch.changed || isBeingWritten) && !this.#wasUnstable;
     if (this.#wasUnstable && isBeingWritten) watch.noteWriting();
-    if (this.#wasUnstable) return undefined;
+    if (this.#wasUnstable) return [];
+    const meanwhile = this.#meanwhile(reading, watch);
     this.#reading = reading;
     const { source, lastGood } = this.#options;
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders, source);
     this.#holders = holders;
     if (reading.seen) lastGood?.keepOnly(new Set(reading.files.keys()));
-    return {
+    const update: SourceUpdate = {
       ...((reading.seen || pods.length > 0) && { pods }),
       ...(!reading.seen && pods.length > 0 && { restored: true }),
       problems: [
@@ -127,6 +138,20 @@ class FolderFollower {
         ...keepingProblems(source, lastGood),
       ],
     };
+    return meanwhile ? [{ ...update, pods: meanwhile }, update] : [update];
+  }
+
+  /** The pods that there were while files were gone that are back, and as before. */
+  #meanwhile(reading: Reading, watch: PathWatch): readonly Pod[] | undefined {
+    this.noteGone(watch.gone);
+    watch.gone.clear();
+    const gone = new Set(this.#gone);
+    this.#gone.clear();
+    const isBack = ([file, { digest }]: FileEntry) =>
+      gone.has(file) && digest !== undefined && this.#reading.files.get(file)?.digest === digest;
+    if (![...reading.files].some(isBack)) return undefined;
+    const files = new Map([...this.#reading.files].filter(([file]) => !gone.has(file)));
+    return withoutConflicts({ ...this.#reading, files }, this.#holders, this.#options.source).pods;
   }
 
   #pathProblems({ problems }: Reading, { failure }: PathWatch): readonly SourceProblem[] {
@@ -141,6 +166,8 @@ function manifestProblems({ files }: Reading, source: ManifestSource): SourcePro
     problems.map((problem) => ({ source, file, ...problem })),
   );
 }
+
+type FileEntry = readonly [file: string, manifest: { readonly digest?: string }];
 
 interface Claim {
   readonly file: string;

@@ -52,6 +52,28 @@ test('a manifest is added, changed and removed: its processes start, the old one
   expect(lives).toEqual(['first Started', 'first Killing', 'second Started', 'second Killing']);
 });
 
+test('9: a manifest that is removed and made again at once, or later, restarts its pod, whose containers count on', async () => {
+  daemon = await bed.start();
+  const content = manifest('web', { containers: [shell(journal.serve('web'))] });
+  writeFileSync(file('web.json'), content);
+  const { metadata } = await daemon.running('web');
+  await journal.until('web starts');
+  rmSync(file('web.json'));
+  writeFileSync(file('web.json'), content);
+  const counts = (count: number) =>
+    daemon.until('web', `restarted ${count} times`, (pod) => {
+      const status = containerStatus(pod);
+      return status?.restartCount === count && status.state?.running !== undefined;
+    });
+  expect((await counts(1)).metadata.uid).toBe(metadata.uid);
+  expect(journal.lines()).toEqual(['web starts', 'web ends', 'web starts']);
+
+  rmSync(file('web.json'));
+  await daemon.onlyPods();
+  writeFileSync(file('web.json'), content);
+  expect((await counts(2)).metadata.uid).toBe(metadata.uid);
+});
+
 test('I6: another manifest with the same pod name replaces the file: the two pods never overlap', async () => {
   daemon = await bed.start();
   writeFileSync(file('web.json'), manifest('web', { containers: [shell(journal.serve('first', 0.5))] }));

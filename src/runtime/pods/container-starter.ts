@@ -20,6 +20,7 @@ import type { ContainerType, TurnoverMeasurements } from '../../types/measuremen
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { ImageError } from '../images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
+import { PastLives } from './past-lives.ts';
 import type { PodKiller } from './pod-killer.ts';
 import type { ImageInUse, PodNode } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -57,13 +58,20 @@ export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
   readonly #failures = new Map<string, Map<string, FailedStart>>();
+  readonly #pastLives: PastLives;
 
   constructor(options: ContainerStarterOptions) {
     this.#options = options;
+    this.#pastLives = new PastLives(options.clock);
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
     return this.#failures.get(uid) ?? new Map<string, FailedStart>();
+  }
+
+  /** The containers of the pod are about to be removed: should it come back, they count on. */
+  removing(uid: string, podStatus: Pick<RuntimePodStatus, 'containers'>): void {
+    this.#pastLives.note(uid, podStatus);
   }
 
   forget(uid: string): void {
@@ -72,6 +80,7 @@ export class ContainerStarter {
   }
 
   collectGarbage(): void {
+    this.#pastLives.collectGarbage();
     const now = this.#options.clock.now();
     for (const [key, { entry }] of this.#backOffs) {
       if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
@@ -157,7 +166,9 @@ export class ContainerStarter {
   #nextAttempt({ pod, podStatus, container }: StartRequest): number {
     const latest = containerStatusByName(podStatus, container.name);
     if (latest !== undefined) return latest.restartCount + 1;
-    return this.#options.node.pastInstances(pod.metadata, container.name);
+    const { node } = this.#options;
+    const past = this.#pastLives.instances(pod.metadata.uid, container.name);
+    return Math.max(past, node.pastInstances(pod.metadata, container.name));
   }
 
   async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {

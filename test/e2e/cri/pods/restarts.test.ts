@@ -1,6 +1,7 @@
 /** Restarts after the end of a container, the end of a sandbox and a change of the spec. */
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { containerStatus } from '../../../support/daemon.ts';
@@ -27,6 +28,18 @@ describeOnDaemon('restarts', ({ bed, daemon }) => {
       const status = main(pod);
       return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
     });
+
+  test('9: a manifest that is removed and made again at once restarts its pod, whose containers count on', async () => {
+    bed.apply('returning', { containers: [bed.server()] });
+    const before = await daemon.running('returning');
+    const file = join(bed.manifestDir, 'returning.json');
+    const content = readFileSync(file, 'utf8');
+    rmSync(file);
+    writeFileSync(file, content);
+    const after = await restarted('returning');
+    expect(after.metadata.uid).toBe(before.metadata.uid);
+    expect(main(after)?.restartCount).toBe(1);
+  });
 
   test('a killed container restarts at once; a container that keeps failing waits, and the status shows how long', async () => {
     bed.apply('killed', { containers: [bed.server()] });
