@@ -54,7 +54,7 @@ export class NodeProxy {
       ...(signal && { signal }),
     });
     request.once('response', resolve);
-    request.once('error', (error) => reject(internalError(`error dialing backend: ${error.message}`)));
+    request.once('error', (error) => reject(dialError(error)));
     request.end(body);
     return promise;
   }
@@ -70,7 +70,7 @@ export class NodeProxy {
     };
     upstream.once('error', (error) => {
       if (upstream.bytesRead === 0) {
-        const { body } = internalError(`error dialing backend: ${error.message}`);
+        const { body } = dialError(error);
         client.end(rawAnswer(500, JSON.stringify(body)));
       }
       end();
@@ -93,6 +93,20 @@ export interface AskOptions {
   readonly headers: IncomingHttpHeaders;
   readonly body?: Buffer;
   readonly signal?: AbortSignal;
+}
+
+/** In the words of a server of Go, as far as clients and tests read them. */
+function dialError({ message }: Error): StatusError {
+  const why = /alert handshake failure/u.test(message) ? 'remote error: tls: handshake failure' : message;
+  return internalError(`error dialing backend: ${why}`);
+}
+
+/** Of the node's answer, what the client gets. */
+export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const passed = Object.entries(headers).filter(
+    ([name, value]) => value !== undefined && !OWN_HEADERS.has(name),
+  );
+  return Object.fromEntries(passed) as Record<string, string | string[]>;
 }
 
 export function rawAnswer(status: number, body: string): string {

@@ -17,7 +17,7 @@ import { discovered, VERSION } from './discovery.ts';
 import { type Asked, handle, type HandlerHost } from './handlers.ts';
 import { keepJournal } from './journal.ts';
 import { nodeMetrics } from './node-metrics.ts';
-import { NodeProxy, nodePath, nodeRefusal, rawAnswer } from './node-proxy.ts';
+import { NodeProxy, nodePath, nodeRefusal, passedHeaders, rawAnswer } from './node-proxy.ts';
 import { openApi } from './open-api.ts';
 import { decodedObject } from './protobuf.ts';
 import { resourceRequest, type ResourceRequest } from './requests.ts';
@@ -25,6 +25,7 @@ import { typeOf } from './served-types.ts';
 import { badRequest, internalError, noSuchPath, notFound, StatusError, tooLarge } from './status-error.ts';
 import { table, wantsTable } from './tables.ts';
 import { ServiceAccountTokens } from './tokens.ts';
+import { WatchCounts } from './watch-counts.ts';
 import { beginWatch, errorLine } from './watches.ts';
 
 type Request = http.IncomingMessage;
@@ -47,6 +48,7 @@ export class DoubleServer implements HandlerHost {
   readonly #authentication: Authentication;
   readonly #proxy: NodeProxy;
   readonly #options: DoubleOptions;
+  readonly #watched = new WatchCounts();
 
   constructor(options: DoubleOptions) {
     const { dir, aheadMs = 0, serviceAccounts } = options;
@@ -132,6 +134,10 @@ export class DoubleServer implements HandlerHost {
       response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('ok');
       return;
     }
+    if (path === '/metrics') {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(this.#watched.text());
+      return;
+    }
     if (path === '/version') {
       send(response, 200, VERSION);
       return;
@@ -175,7 +181,11 @@ export class DoubleServer implements HandlerHost {
       isBegun = true;
       if (lines.length > 0) response.write(lines.join(''));
       else if ('flushHeaders' in response) response.flushHeaders();
-      response.once('close', stop);
+      const forget = this.#watched.add(asked);
+      response.once('close', () => {
+        stop();
+        forget();
+      });
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 410) throw error;
       head();
@@ -193,7 +203,7 @@ export class DoubleServer implements HandlerHost {
     const answer = await this.#proxy.ask(node, path, { method, headers, body, signal: controller.signal });
     const code = answer.statusCode ?? 500;
     if (asked.subresource === 'log' && code >= 300) throw await nodeRefusal(answer, asked.name);
-    response.writeHead(code, { 'content-type': answer.headers['content-type'] ?? 'text/plain' });
+    response.writeHead(code, passedHeaders(answer.headers));
     answer.on('error', () => response.destroy());
     answer.pipe(response);
   }

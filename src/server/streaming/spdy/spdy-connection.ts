@@ -56,14 +56,17 @@ export class SpdyConnection {
     return stream;
   }
 
-  /** Says that nothing follows. What the peer still has to read reaches it: closing at once could discard that. */
+  /**
+   * Says that nothing follows. What the peer still has to read reaches it: closing at once could discard that. What has come from the peer
+   * can still be read here.
+   */
   end(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#send(frames.goAwayFrame(this.#lastPeerId));
     this.#socket.end();
     this.#destroyLater();
-    for (const stream of this.#streams.values()) stream.destroy();
+    for (const stream of this.#streams.values()) stream.abort();
   }
 
   destroy(): void {

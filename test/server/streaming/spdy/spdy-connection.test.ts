@@ -65,6 +65,16 @@ describe('streams of a connection', () => {
     expect((await text(two)).length).toBe(300_000);
   });
 
+  test('are read to their end after our side has ended the connection: a slow reader loses nothing that has come', async () => {
+    const { client } = await connect((stream) => {
+      stream.on('error', () => undefined).write(Buffer.alloc(60_000, 'x'));
+    });
+    const stream = client.open(headers('stdout'));
+    await settled(() => stream.readableLength);
+    client.end();
+    expect((await text(stream)).length).toBe(60_000);
+  });
+
   test('have the headers with which they were opened', async () => {
     const { promise, resolve } = Promise.withResolvers<SpdyStream>();
     const { client } = await connect(resolve);

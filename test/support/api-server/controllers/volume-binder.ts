@@ -10,9 +10,35 @@ const VOLUMES = 'persistentvolumes';
 /** Binds claims to volumes, and lets those go that are deleted and not used any more. */
 export function bindClaims(host: ControllerHost): void {
   for (const volume of host.store.list(VOLUMES) as AnyObject[]) keepVolume(host, volume);
+  for (const pod of host.store.list('pods') as AnyObject[])
+    if (pod.metadata.deletionTimestamp === undefined) makeClaims(host, pod);
   for (const claim of host.store.list(CLAIMS) as AnyObject[]) {
     if (claim.metadata.deletionTimestamp !== undefined) release(host, claim);
     else if (claim.status?.phase !== 'Bound') bindClaim(host, claim);
+  }
+}
+
+/** The claims of ephemeral volumes belong to their pod. */
+function makeClaims({ objects }: ControllerHost, { metadata, spec }: AnyObject): void {
+  for (const volume of (spec.volumes ?? []) as Draft[]) {
+    if (volume.ephemeral === undefined) continue;
+    const { metadata: wished = {}, spec: claim } = volume.ephemeral.volumeClaimTemplate as Draft;
+    const { namespace, name: podName, uid } = metadata;
+    const target = { type: typeOf(CLAIMS), namespace, name: `${podName}-${String(volume.name)}` };
+    if (objects.find(target) !== undefined) continue;
+    const owner = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: podName,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+    const made = {
+      metadata: { ...wished, name: target.name, ownerReferences: [owner] },
+      spec: claim as Draft,
+    };
+    objects.create(target, made, { user: LOOPBACK });
   }
 }
 
