@@ -5,6 +5,7 @@ import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Obs
 import { shownURL } from '../policies/formats/shown-url.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import { fetchFollowing } from './follow-redirects.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifests/manifest-limits.ts';
 import { readManifestPods } from './manifests/manifest-pods.ts';
@@ -90,7 +91,7 @@ async function askServer(options: HttpSourceOptions, before: Answer, stop: Abort
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
-    const response = await fetch(...request(options, signal));
+    const response = await fetchFollowing(...request(options), signal);
     if (response.status !== 200) {
       await response.body?.cancel();
       return failed(`the server answered ${response.status} ${response.statusText}`.trimEnd());
@@ -104,7 +105,7 @@ async function askServer(options: HttpSourceOptions, before: Answer, stop: Abort
   }
 }
 
-function request({ url, headers = {} }: HttpSourceOptions, signal: AbortSignal): [URL, RequestInit] {
+function request({ url, headers = {} }: HttpSourceOptions): [URL, Headers] {
   const target = new URL(url);
   const sent = new Headers();
   for (const [name, values] of Object.entries(headers)) {
@@ -116,7 +117,7 @@ function request({ url, headers = {} }: HttpSourceOptions, signal: AbortSignal):
   }
   target.username = '';
   target.password = '';
-  return [target, { headers: sent, signal }];
+  return [target, sent];
 }
 
 /** The error of `Headers` contains the value, which may be secret: this one does not. */

@@ -90,7 +90,6 @@ async function openSecure(options: NodeServerOptions, port: number, servers: Ser
   return bound;
 }
 
-/** Outside a cluster `/healthz` is open: there is nobody who could say who may read it. */
 function accessCheck(options: NodeServerOptions): NonNullable<Parameters<typeof nodeService>[0]['check']> {
   const { nodeName, settings, reviews, clock, logger } = options;
   const { anonymousAuth, tokenWebhook, tokenCacheTTLMs } = settings;
@@ -101,10 +100,7 @@ function accessCheck(options: NodeServerOptions): NonNullable<Parameters<typeof 
     clock,
   });
   const access = new Access({ nodeName, authentication, authorization: authorizationOf(options), logger });
-  return async (request, path) => {
-    if (reviews === undefined && path === '/healthz') return;
-    await access.check(request, path);
-  };
+  return (request, path) => access.check(request, path);
 }
 
 function authorizationOf({ settings, reviews, clock }: NodeServerOptions): Authorization {

@@ -130,9 +130,10 @@ describe('in a cluster', () => {
 const anonymous = (more: object = {}) => bed.authentication({ anonymous: { enabled: true }, ...more });
 
 describe('outside a cluster', () => {
-  test('everyone may ask for /healthz, and nobody for anything else', async () => {
+  test('nobody may ask for anything, not even for /healthz', async () => {
     const { ask } = await bed.open();
-    expect(await ask('/healthz')).toMatchObject({ status: 200 });
+    expect(await ask('/healthz')).toMatchObject({ status: 401 });
+    expect(await ask('/healthz', ADMIN)).toMatchObject({ status: 403 });
     expect(await ask('/pods')).toMatchObject({ status: 401 });
     expect(await ask('/pods', withToken('good'))).toMatchObject({ status: 401 });
     expect(await ask('/pods', ADMIN)).toMatchObject({ status: 403 });
