@@ -169,7 +169,7 @@ function howToRun(): Flags {
       ),
       flag(
         '--inspect [HOST:PORT]',
-        `show every actor in Stately's inspector (default: ${inspect.host}:${inspect.port}); with NAMESPACE/POD in its place those of one pod`,
+        `show every actor in Stately's inspector, for which the browser has to reach https://stately.ai; --ui needs no other site (default: ${inspect.host}:${inspect.port}); with NAMESPACE/POD in its place those of one pod`,
         inspected(inspect.port),
       ),
       flag(

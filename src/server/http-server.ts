@@ -3,7 +3,7 @@ import { listenOnControlSocket } from './control-socket.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from './listen.ts';
 import { Router } from './node/router.ts';
 import { serveRoutes } from './node/serve-routes.ts';
-import { isForeign } from './own-request.ts';
+import { FOREIGN, isForeign } from './own-request.ts';
 import { redact } from './redact.ts';
 import { type ApiSources, LOCAL_NOT_FOUND, localRoutes } from './routes/local-routes.ts';
 import { RequestError, type Route } from './routes/route.ts';
@@ -74,7 +74,3 @@ export function startControlServer(
 }
 
 const READ_ONLY = new RequestError(405, 'read-only: GET and HEAD\n', { Allow: 'GET, HEAD' });
-const FOREIGN = new RequestError(
-  403,
-  'refused: Host must be an address or a name of this machine, and Origin the same where there is one\n',
-);

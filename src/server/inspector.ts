@@ -9,8 +9,8 @@ import type { InspectionEvent, Observer } from 'xstate';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { INSPECTOR_PAGE } from './inspector-page.ts';
-import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from './listen.ts';
-import { isForeign, isLoopback } from './own-request.ts';
+import { boundedServer, close, hostPort, listen, SERVER_LIMITS, takenOver } from './listen.ts';
+import { FOREIGN, isForeign, isLoopback } from './own-request.ts';
 import type { Logger } from '../types/logger.ts';
 import { redact } from './redact.ts';
 
@@ -47,8 +47,9 @@ export async function startInspector({
 }: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
-  const server = boundedServer(SERVER_LIMITS, (_, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
+  const server = boundedServer(SERVER_LIMITS, ({ headers }, response) => {
+    if (isForeign(headers, [host])) response.writeHead(FOREIGN.status).end(FOREIGN.message);
+    else response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
   });
   const sockets = new WebSocketServer({
     server,
@@ -56,7 +57,10 @@ export async function startInspector({
     verifyClient: ({ req }: { req: IncomingMessage }) => !isForeign(req.headers, [host]),
   });
   sockets.on('error', () => undefined); // Errors of the server, which listen() below handles.
-  sockets.on('connection', (socket) => admit(socket, actors, clients, logger));
+  sockets.on('connection', (socket, request) => {
+    takenOver(request.socket);
+    admit(socket, actors, clients, logger);
+  });
   const bound = await listen(server, { host, port, what: "Stately's inspector", ...FLAGS });
   if (!isLoopback(host)) {
     const open = `anyone who can reach ${hostPort(host, bound)} sees every actor and its pods, without a password`;

@@ -1,5 +1,5 @@
 /** Opens HTTP servers with limits, binds them to an address, and closes them in good order. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 
@@ -45,8 +45,8 @@ export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListene
     maxHeaderSize: headerBytesMax,
   };
   const server = createServer(options, onRequest);
-  server.maxConnections = connectionsMax;
   trackConnections(server);
+  boundConnections(server, connectionsMax);
   server.setTimeout(idleMs);
   return server;
 }
@@ -88,6 +88,36 @@ export function trackConnections(server: Server): void {
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+  });
+}
+
+/** How many requests of a connection are under way. */
+const requests = new WeakMap<Socket, number>();
+
+function countRequest(socket: Socket, change: 1 | -1): void {
+  requests.set(socket, (requests.get(socket) ?? 0) + change);
+}
+
+/** Another protocol has taken the connection over: its request lasts as long as the connection. */
+export function takenOver(socket: Socket): void {
+  countRequest(socket, 1);
+}
+
+/**
+ * One connection too many takes the place of the one that has waited longest without a request under way: who opens connections and
+ * sends nothing keeps no other client out. Where all have requests under way, the new one is closed.
+ */
+function boundConnections(server: Server, connectionsMax: number): void {
+  const open = connections.get(server) ?? new Set();
+  server.on('request', ({ socket }: IncomingMessage, response) => {
+    countRequest(socket, 1);
+    response.once('close', () => countRequest(socket, -1));
+  });
+  server.on('connection', (socket: Socket) => {
+    if (open.size <= connectionsMax) return;
+    const ended = [...open].find((other) => !requests.get(other)) ?? socket;
+    open.delete(ended);
+    ended.destroy();
   });
 }
 

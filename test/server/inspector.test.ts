@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { WebSocket } from 'ws';
@@ -227,6 +229,9 @@ describe('the inspector', () => {
     });
     const [error] = (await once(socket, 'error')) as [Error];
     expect(error.message).toMatch(/401/);
+    const asked = request(inspector.url, { headers: { host: `rebound.example:${port}` } }).end();
+    const [page] = (await once(asked, 'response')) as [IncomingMessage];
+    expect([page.statusCode, await text(page)]).toEqual([403, expect.stringMatching(/^refused: Host/)]);
   });
 
   test('warns when clients of other machines can reach it', async () => {

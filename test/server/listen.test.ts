@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -71,16 +71,33 @@ test('headers that are too large lead to 431', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('connections beyond the limit are closed; when others close, new ones are accepted', async () => {
-  const port = await serve({ ...PATIENT, connectionsMax: 2 });
-  const [first, second, third] = Array.from({ length: 3 }, () => client(port, ''));
-  expect(await text(third!)).toBe('');
-  first!.write(WHOLE_REQUEST);
-  expect(await text(first!)).toMatch(/^HTTP\/1\.1 200 OK/);
-  first!.end();
-  await once(first!, 'close');
-  expect(await text(client(port, WHOLE_REQUEST))).toMatch(/^HTTP\/1\.1 200 OK/);
-  expect(second!.destroyed).toBe(false);
+describe('beyond the limit of connections', () => {
+  test.each([
+    ['nothing', ''],
+    ['half a request', 'GET / HTTP/1.1\r\nHost: loc'],
+  ])('those that sent %s give their places to new ones, the oldest first', async (_, sent) => {
+    const port = await serve({ ...PATIENT, connectionsMax: 2 });
+    const silent = Array.from({ length: 20 }, () => client(port, sent));
+    const closed = Promise.all(silent.slice(0, 19).map((socket) => text(socket)));
+    expect(await text(client(port, WHOLE_REQUEST))).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(await closed).toEqual(Array.from({ length: 19 }, () => ''));
+    expect(silent.at(-1)?.destroyed).toBe(false);
+  });
+
+  test('one with a request under way keeps its place; where all have one, the new one is closed', async () => {
+    const { promise: allAsked, resolve } = Promise.withResolvers<unknown>();
+    const answers: ServerResponse[] = [];
+    const onRequest: RequestListener = (_request, response) => {
+      answers.push(response);
+      if (answers.length === 2) resolve(undefined);
+    };
+    const port = await serve({ ...PATIENT, connectionsMax: 2 }, onRequest);
+    const asking = [client(port, WHOLE_REQUEST), client(port, WHOLE_REQUEST)];
+    await allAsked;
+    expect(await text(client(port, WHOLE_REQUEST))).toBe('');
+    for (const response of answers) response.end('ok');
+    for (const socket of asking) expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
 });
 
 describe('an address that cannot be bound', () => {

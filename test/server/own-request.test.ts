@@ -12,6 +12,9 @@ test.each([
   [{ host: '127.0.0.1', origin: 'https://example.com' }],
   [{ host: 'rebound.example', origin: 'http://rebound.example' }],
   [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:2' }],
+  [{ host: '127.0.0.1', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
+  [{ host: '127.0.0.1', 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }],
+  [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
 ])('%j is foreign', (headers) => {
   expect(isForeign(headers, NAMES)).toBe(true);
 });
@@ -25,6 +28,9 @@ test.each([
   [{ host: 'node-a:10248' }],
   [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }],
   [{ host: 'node-a', origin: '' }],
+  [{ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }],
+  [{ 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }],
+  [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
 ])('%j is not', (headers) => {
   expect(isForeign(headers, NAMES)).toBe(false);
 });

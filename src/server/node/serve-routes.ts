@@ -4,6 +4,7 @@ import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage } from '../../types/errors.ts';
+import { takenOver } from '../listen.ts';
 import { RequestError, type RouteRequest } from '../routes/route.ts';
 import { type RequestTarget, requestTarget } from './request-path.ts';
 import type { FoundRoute } from './router.ts';
@@ -22,6 +23,7 @@ export interface Service {
 export function serveRoutes(server: Server | SecureServer, service: Service): void {
   server.on('request', (raw, response) => void answer(raw, response, service));
   server.on('upgrade', (raw: IncomingMessage, socket: Duplex, head: Buffer) => {
+    takenOver(raw.socket);
     socket.on('error', () => undefined); // The client is gone; whoever reads the socket hears of its end.
     void upgrade(raw, socket, head, service);
   });

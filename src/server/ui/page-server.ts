@@ -4,7 +4,7 @@ import type { Logger } from '../../types/logger.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
 import { Router } from '../node/router.ts';
 import { serveRoutes } from '../node/serve-routes.ts';
-import { isForeign, isLoopback } from '../own-request.ts';
+import { FOREIGN, isForeign, isLoopback } from '../own-request.ts';
 import { RequestError, type Route } from '../routes/route.ts';
 import { fileRoutes } from './page-files.ts';
 
@@ -35,9 +35,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   serveRoutes(server, {
     find: ({ path }) => router.find(path),
     admit: ({ headers }) => {
-      const isFromElsewhere =
-        headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
-      if (isFromElsewhere || isForeign(headers, [host, hostname()])) throw FOREIGN;
+      if (isForeign(headers, [host, hostname()])) throw FOREIGN;
     },
     notFound: new RequestError(404, 'there is no such page\n'),
   });
@@ -52,8 +50,3 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   }
   return { url: `http://${address}/`, close: () => close(server) };
 }
-
-const FOREIGN = new RequestError(
-  403,
-  'refused: Host must be an address or a name of this machine, and Origin the same where there is one\n',
-);
