@@ -16,6 +16,7 @@ import { canBeRequested, usageText } from '../policies/eviction/ranking-text.ts'
 import type { StarvedResource } from '../policies/eviction/signals.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { pluginSections } from './plugins-report.ts';
+import { shortBytes, shortQuantity } from './short-quantity.ts';
 import { formatTable } from './table.ts';
 
 export interface ExplainEvictionFlags extends DaemonFlags {
@@ -147,12 +148,18 @@ function thresholdRow(threshold: ExplainedThreshold): string[] {
   const { signal, observed, isHard, gracePeriodSeconds, isMet, reclaim, victim } = threshold;
   return [
     signal,
-    observed ?? '<unknown>',
-    threshold.threshold ?? '<unknown>',
+    figure(signal, observed),
+    figure(signal, threshold.threshold),
     isHard ? 'hard' : `soft, after ${gracePeriodSeconds} s`,
     isMet ? 'yes' : 'no',
     [...reclaim, victim ?? 'no pod'].join(', then '),
   ];
+}
+
+/** Of signals that are about bytes, as people read them. */
+function figure(signal: string, text: string | undefined): string {
+  if (text === undefined) return '<unknown>';
+  return signal.endsWith('.available') && signal !== 'pid.available' ? shortQuantity(text) : text;
 }
 
 interface Ranking {
@@ -181,12 +188,16 @@ function rankingOf({ signal, resource, candidates }: Ranking): string {
 
 function candidateRow(candidate: EvictionCandidate, index: number, resource: StarvedResource): string[] {
   const { namespace, name, usage, request, priority } = candidate;
-  const uses = usage === undefined ? '<unknown>' : usageText(usage, resource);
-  const requests = canBeRequested(resource) ? usageText(request, resource) : '';
+  const uses = usage === undefined ? '<unknown>' : shortUsage(usage, resource);
+  const requests = canBeRequested(resource) ? shortUsage(request, resource) : '';
   return [
     ...[String(index + 1), namespace, name, uses, requests, String(priority)],
     noteOn(candidate, resource),
   ];
+}
+
+function shortUsage(value: number, resource: StarvedResource): string {
+  return canBeRequested(resource) ? shortBytes(BigInt(value)) : usageText(value, resource);
 }
 
 function noteOn(candidate: EvictionCandidate, resource: StarvedResource): string {

@@ -52,6 +52,22 @@ describe('explain-eviction with stats from files', () => {
     );
   });
 
+  test('shows sizes as people read them, and exactly with -o json', async () => {
+    const large = summaryOf({ memory: 18_836 }, [usingMemory('greedy', 1_234)]);
+    const given = {
+      ...files(),
+      stats: file('large.json', large),
+      evictionHard: { 'memory.available': '27055317804' },
+    };
+    const text = await explainEviction(given);
+    expect(text).toMatch(/^memory\.available +18\.3Gi +<25\.1Gi +/mu);
+    expect(text).toMatch(/^1 +default +greedy +1\.2Gi +0 /mu);
+    const { thresholds } = JSON.parse(
+      await explainEviction({ ...given, output: 'json' }),
+    ) as EvictionExplanation;
+    expect(thresholds).toMatchObject([{ observed: '18836Mi', threshold: '<27055317804' }]);
+  });
+
   test('prints JSON with -o json', async () => {
     const text = await explainEviction({
       ...files(),

@@ -180,7 +180,7 @@ function addPortForward(root: Command): void {
 
 function addDelete(root: Command): void {
   clientCommand(root, 'delete')
-    .description('End static pods until their manifests change, also after a restart of the daemon')
+    .description('End pods of manifests until these change, also after a restart of the daemon')
     .addArgument(new Argument('[POD...]', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too'))
     .addOption(namespaceFlag())
     .option('--all', 'all pods of the namespace')

@@ -1,4 +1,4 @@
-/** `statelet delete`: ends static pods until their manifests change. */
+/** `statelet delete`: ends pods of manifests, static and ordinary ones, until their manifests change. */
 import { parseDuration } from '../../policies/formats/duration.ts';
 import { STATE_ANNOTATION } from '../../server/routes/local-routes.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';

@@ -131,7 +131,7 @@ class EventTable {
       type ?? '',
       reason ?? '',
       `${involvedObject.kind ?? ''}/${involvedObject.name ?? ''}`,
-      (message ?? '').trim().replaceAll(/\s*\n\s*/gu, ' '),
+      withContainer((message ?? '').trim().replaceAll(/\s*\n\s*/gu, ' '), involvedObject),
     ];
     return this.#flags.namespace === undefined ? [metadata.namespace ?? '', ...row] : row;
   }
@@ -148,4 +148,11 @@ class EventTable {
       ? `${ago(lastTimestamp)} (x${String(count)} over ${ago(firstTimestamp)})`
       : ago(lastTimestamp);
   }
+}
+
+/** Most of the kubelet's messages do not name the container: it stands in `spec.containers{NAME}`. */
+function withContainer(message: string, { fieldPath = '' }: Involved): string {
+  const container = /^spec\.\w+\{(.+)\}$/u.exec(fieldPath)?.[1];
+  const isNamed = container === undefined || message.split(/[\s"',:]+/u).includes(container);
+  return isNamed ? message : `${container}: ${message}`;
 }

@@ -1,4 +1,5 @@
 /** `statelet top`: what the pods or the node use now, as `kubectl top` shows it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Node } from '../../types/kubernetes.ts';
@@ -27,11 +28,17 @@ interface Row extends Usage {
 const MEBIBYTE = 1024 * 1024;
 const UNKNOWN = '<unknown>';
 
+/** A rate of CPU time needs two measurements, at least a second apart: the first call waits for the second one. */
+const SECOND_MEASUREMENT_MS = 1_050;
+
 /** Returns what to print. */
 export function topPods(name: string | undefined, flags: TopFlags): Promise<string> {
   return withDaemon(flags, async (daemon) => {
-    const { pods } = await summary(daemon);
-    const wanted = pods.filter(filterOf(name, flags));
+    const isWanted = filterOf(name, flags);
+    const { pods } = await summary(daemon, ({ pods }) =>
+      pods.filter(isWanted).flatMap(({ containers = [] }) => containers),
+    );
+    const wanted = pods.filter(isWanted);
     if (wanted.length === 0 && name !== undefined) throw noFigures(name);
     const shown = wanted.toSorted((a, b) => compare(nameOf(a), nameOf(b)));
     const rows = shown.flatMap((pod) =>
@@ -44,7 +51,10 @@ export function topPods(name: string | undefined, flags: TopFlags): Promise<stri
 /** Returns what to print. */
 export function topNode(flags: TopFlags): Promise<string> {
   return withDaemon(flags, async (daemon) => {
-    const [{ node }, object] = await Promise.all([summary(daemon), daemon.json<Node>('/node')]);
+    const [{ node }, object] = await Promise.all([
+      summary(daemon, ({ node }) => [node]),
+      daemon.json<Node>('/node'),
+    ]);
     const { cpuMilli, memoryBytes } = usageOf(node);
     const { cpu = '0', memory = '0' } = object.status?.allocatable ?? {};
     const cpuShare = shareOf(cpuMilli, Number(milliValue(parseQuantity(cpu))));
@@ -55,7 +65,22 @@ export function topNode(flags: TopFlags): Promise<string> {
   });
 }
 
-async function summary(daemon: DaemonConnection): Promise<Summary> {
+/** `shown`: what of it is shown, and must have a rate where it has been measured at all. */
+async function summary(
+  daemon: DaemonConnection,
+  shown: (summary: Summary) => readonly { readonly cpu?: CPUStats }[],
+): Promise<Summary> {
+  const first = await measured(daemon);
+  if (!shown(first).some(({ cpu }) => isFirst(cpu))) return first;
+  await delay(SECOND_MEASUREMENT_MS);
+  return measured(daemon);
+}
+
+function isFirst(cpu: CPUStats | undefined): boolean {
+  return cpu?.usageCoreNanoSeconds !== undefined && cpu.usageNanoCores === undefined;
+}
+
+async function measured(daemon: DaemonConnection): Promise<Summary> {
   try {
     return await daemon.json<Summary>('/stats/summary?only_cpu_and_memory=true');
   } catch (error) {

@@ -98,7 +98,8 @@ export function causeText({ cause, reason = '', message = '', choice }: EndFacts
     const { preemptor, missing = '' } = choice;
     return `preempted for ${preemptor}${missing === '' ? '' : `, which lacked ${missing}`}`;
   }
-  if (reason === '') return TEXTS[cause];
+  // Its message says in other words what `returnText` says.
+  if (reason === '' || cause === 'Deleted') return TEXTS[cause];
   return `${reason}${message === '' ? '' : `: ${withoutStop(message)}`}`;
 }
 
@@ -129,12 +130,13 @@ export function choiceText(choice: Choice | undefined): string | undefined {
 }
 
 /** Whether, and when, a pod that has ended comes back. */
-export function returnText(origin: PodOrigin, isWanted: boolean): string {
+export function returnText(origin: PodOrigin, isWanted: boolean, cause?: EndCause): string {
   if (!isWanted) return `It does not come back: ${GONE_FROM[origin]}`;
   switch (origin) {
     case 'static':
       return 'It comes back when its manifest changes';
     case 'local':
+      if (cause === 'Deleted') return 'It comes back when its manifest changes';
       return 'It does not come back until its manifest changes: it is not a static pod';
     case 'api':
       return 'It does not come back: a controller of the cluster may make another pod in its place';

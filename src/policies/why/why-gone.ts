@@ -102,7 +102,7 @@ function phaseText({ phase }: RecordedEnd): string {
 function returns({ origin }: RecordedLife, { cause }: ToldEnd, isGone: boolean): string {
   if (!isGone && cause === 'AgentEnded') return 'The next agent starts it again, if its source still has it';
   if (!isGone && cause === 'Killed') return 'Whether it comes back was not recorded';
-  return returnText(origin, !isGone && cause !== 'Unwanted' && cause !== 'DeletedAtServer');
+  return returnText(origin, !isGone && cause !== 'Unwanted' && cause !== 'DeletedAtServer', cause);
 }
 
 /** The agent was killed, or the record has lost the end. */

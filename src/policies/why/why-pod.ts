@@ -124,12 +124,13 @@ function endedSentences(facts: PodWhyFacts): readonly string[] {
   const endedMs = facts.endedMs ?? sinceMs;
   const when = endedMs === undefined ? '' : ` at ${atTime(endedMs, nowMs)}`;
   const open = state === 'Terminated.Finished' ? undefined : podSentence(state);
-  const phase = status?.phase === undefined ? '' : `, phase ${status.phase}`;
+  // That of a pod which is ended while it runs stays Running: it says nothing of the end.
+  const phase = isTerminalPhase(status?.phase) ? `, phase ${status?.phase}` : '';
   const end = endOf(facts);
   const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);
   const failure = state === 'Terminated.BackingOff' ? lastFailure(facts) : undefined;
   const left = open && `It ${open}${failure === undefined ? '' : `: ${withoutStop(failure)}`}`;
-  return [first, ...chosen(facts), left ?? returnText(originOf(pod), !isUnwanted)];
+  return [first, ...chosen(facts), left ?? returnText(originOf(pod), !isUnwanted, end?.cause)];
 }
 
 function chosen({ choice }: PodWhyFacts): readonly string[] {

@@ -59,6 +59,16 @@ describe('the table', () => {
     );
   });
 
+  test('names the container of an event, where its message does not', async () => {
+    recent.event(WEB, 'Normal', 'Created', 'Container created', { container: 'main' });
+    recent.event(WEB, 'Normal', 'Killing', 'Stopping container main', { container: 'main' });
+    const messages = (await shown({ headers: false }))
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {3,}/u).at(-1));
+    expect(messages).toEqual(['main: Container created', 'Stopping container main']);
+  });
+
   test('of one namespace has no column for it', async () => {
     fill();
     expect(await shown({ namespace: 'kube-system' })).toBe(

@@ -29,15 +29,18 @@ const SUMMARY: Summary = {
 const NODE = { kind: 'Node', status: { allocatable: { cpu: '1800m', memory: '4Gi' } } };
 
 let asked: string[];
+/** Before the usual one. */
+let answers: Summary[];
 let socket: OwnerSocket;
 beforeEach(async () => {
   asked = [];
+  answers = [];
   socket = await ownerSocket([
     {
       path: '/stats/summary',
       handle: ({ query }, response) => {
         asked.push(query);
-        answerJSON(response, SUMMARY);
+        answerJSON(response, answers.shift() ?? SUMMARY);
       },
     },
     { path: '/node', handle: (_, response) => answerJSON(response, NODE) },
@@ -83,6 +86,29 @@ describe('pods', () => {
   test('one that is not there is said', async () => {
     await expect(top({}, 'nope')).rejects.toMatchObject({ kind: 'NotFound' });
     expect(await top({ namespace: 'nope' })).toBe('No pods with figures.\n');
+  });
+});
+
+describe('what has been measured only once', () => {
+  const first = { cpu: { usageCoreNanoSeconds: 5 }, memory: { workingSetBytes: MIB } };
+
+  test('is measured again, so that there is a rate of CPU time', async () => {
+    answers.push({
+      node: { nodeName: 'node-a' },
+      pods: [pod('web', 'default', [{ name: 'main', ...first }])],
+    });
+    expect(await topPods('web', { rootDir: socket.rootDir, headers: false })).toBe(
+      lines('default   web-node-a   11m   25Mi'),
+    );
+    answers.push({ node: { nodeName: 'node-a', ...first }, pods: [] });
+    expect(await topNode({ rootDir: socket.rootDir })).toContain('500m');
+    expect(asked).toHaveLength(4);
+  });
+
+  test('is not waited for where it is not shown', async () => {
+    answers.push({ ...SUMMARY, node: { nodeName: 'node-a', ...first } });
+    await topPods('web', { rootDir: socket.rootDir });
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -160,6 +160,7 @@ describe('a pod of an agent that does not run', () => {
       'local',
       'It does not come back until its manifest changes: it is not a static pod.',
     ],
+    [{ cause: 'Deleted' }, 'local', 'It comes back when its manifest changes.'],
     [{ cause: 'Killed' }, 'static', 'Whether it comes back was not recorded.'],
     [{ cause: 'AgentEnded' }, 'static', 'The next agent starts it again, if its source still has it.'],
     [

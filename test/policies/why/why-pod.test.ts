@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { nameDelay } from '../../../src/policies/admission/start-delay.ts';
+import { deletionKill } from '../../../src/policies/pod/ended-pod.ts';
 import { type PodWhyFacts, whyPod } from '../../../src/policies/why/why-pod.ts';
-import type { ContainerStatus, CoreEvent, Pod } from '../../../src/types/kubernetes.ts';
+import type { ContainerStatus, CoreEvent, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { EVICTED, podOf } from '../../support/pod-status-facts.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 10, 32);
@@ -193,7 +194,17 @@ describe('a pod that ends', () => {
       events: [event('FailedSync', 'device or resource busy')],
     });
     expect(cleaning).toMatch(
-      /^shop\/web has ended, phase Running\. It has ended: .* tried again: device or resource busy\.$/,
+      /^shop\/web has ended\. It has ended: .* tried again: device or resource busy\.$/,
+    );
+  });
+
+  test.each(['file', 'local'])('that a user has deleted (%s) says once when it comes back', (source) => {
+    const annotations = { 'kubernetes.io/config.source': source };
+    const pod: Pod = { ...POD, metadata: { ...POD.metadata, annotations } };
+    const { podStatus } = deletionKill({ uid: POD.metadata.uid });
+    const status: PodStatus = { phase: 'Running', ...podStatus };
+    expect(why('Terminated.Finished', [], { pod, status, sinceMs: NOW - 240_000 })).toBe(
+      'shop/web has ended at 10:28:00Z (4m ago): it was deleted on its node. It comes back when its manifest changes.',
     );
   });
 
