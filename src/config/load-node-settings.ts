@@ -71,6 +71,21 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     description: 'cgroup that has those of pods below it',
     problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
   },
+  runtimeCgroups: {
+    flag: '--runtime-cgroups <PATH>',
+    default: '',
+    kind: text,
+    description: 'cgroup of the container runtime; the Summary has its figures as runtime',
+    problem: systemCgroupProblem,
+  },
+  systemCgroups: {
+    flag: '--system-cgroups <PATH>',
+    field: 'systemCgroups',
+    default: '',
+    kind: text,
+    description: 'cgroup of other daemons; the Summary has its figures as misc, and no process is moved',
+    problem: systemCgroupProblem,
+  },
   cgroupsPerQOS: {
     flag: '--cgroups-per-qos [BOOL]',
     field: 'cgroupsPerQOS',
@@ -348,3 +363,11 @@ export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as read
 
 /** The fields of KubeletConfiguration that are in the table. */
 export const NODE_FIELDS: readonly string[] = fieldsOf(ALL_NODE_SETTINGS);
+
+/** The top of the tree would show the whole machine. */
+function systemCgroupProblem(value: string): string | undefined {
+  if (value === '') return undefined;
+  return /^\/./.test(value) && !value.split('/').includes('..')
+    ? undefined
+    : 'an absolute path within the cgroup tree, and not its top';
+}

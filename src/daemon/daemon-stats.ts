@@ -44,6 +44,7 @@ export class DaemonStats {
       podLogsDir,
       nodeName,
       cgroupRoot,
+      systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
       clock: systemClock,
       runtime,
       pods: () => pleg.pods(),

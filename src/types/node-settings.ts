@@ -10,6 +10,9 @@ export interface NodeSettings {
   readonly cgroupDriver: string;
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
+  /** Groups whose figures the Summary has as `runtime` and `misc`; empty: none. */
+  readonly runtimeCgroups: string;
+  readonly systemCgroups: string;
   /** -1: no limit. */
   readonly podPidsLimit: number;
   /** How many user ids a pod with `hostUsers: false` has. */

@@ -15,6 +15,8 @@ test("without flags and file everything is the kubelet's default", () => {
     cgroupDriver: 'cgroupfs',
     cgroupRoot: '/',
     cgroupsPerQOS: true,
+    runtimeCgroups: '',
+    systemCgroups: '',
     podPidsLimit: -1,
     idsPerPod: 65_536,
     cpuCFSQuota: true,
@@ -146,6 +148,12 @@ test.each([
   ['--container-log-max-size', 'big', 'It must be a size such as 10Mi.'],
 ])('%s %s: %s', (flag, text, message) => {
   expect(() => parseSetting(setting(flag), text)).toThrow(message);
+});
+
+test.each(['/', 'runtime.slice', '/a/../b'])('%s is no cgroup of the runtime or of other daemons', (path) => {
+  const right = 'must be an absolute path within the cgroup tree, and not its top';
+  expect(() => resolve({ runtimeCgroups: path })).toThrow(right);
+  expect(() => resolve({}, { systemCgroups: path })).toThrow(right);
 });
 
 test.each([0, 1000, 65_537, 2 ** 32])('%s user ids for a pod are refused', (idsPerPod) => {

@@ -1,14 +1,7 @@
 /** The figures of the whole node, and of all its pods together. */
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import type {
-  ContainerStats,
-  MemoryStats,
-  NodeStats,
-  PSIStats,
-  RlimitStats,
-  SwapStats,
-} from '../../types/stats.ts';
+import type { MemoryStats, NodeStats, PSIStats, RlimitStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { readMaxPIDs } from '../node/machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
@@ -17,9 +10,8 @@ import { pressureIn } from './kernel-text.ts';
 import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
+import { type SystemContainerGroups, SystemContainers } from './system-containers.ts';
 
-/** The kubelet's name for the figures of all pods together. */
-const PODS = 'pods';
 const TOP = '/';
 /** A tick in /proc/stat is a hundredth of a second. */
 const NS_PER_TICK = 10_000_000;
@@ -29,6 +21,7 @@ export interface NodeFiguresOptions {
   readonly tree: CgroupTree | undefined;
   /** The group of all pods; undefined if there is none. */
   readonly kubepods: string | undefined;
+  readonly systemGroups: SystemContainerGroups;
   readonly rates: CpuRates;
   /** The folder that contains `proc`. */
   readonly root: string;
@@ -37,6 +30,7 @@ export interface NodeFiguresOptions {
 export class NodeFigures {
   readonly #options: NodeFiguresOptions;
   readonly #groups: CgroupStats | undefined;
+  readonly #systemContainers: SystemContainers;
   readonly #isWholeMachine: boolean;
   /** Computed once: it would differ by milliseconds each time. */
   #startTime: string | undefined;
@@ -44,10 +38,11 @@ export class NodeFigures {
   constructor(options: NodeFiguresOptions) {
     this.#options = options;
     this.#groups = options.tree && new CgroupStats(options.tree);
+    this.#systemContainers = new SystemContainers({ ...options, groups: options.systemGroups });
     this.#isWholeMachine = options.tree !== undefined && isWholeMachine(options.tree);
   }
 
-  /** `hasFaults`: includes page faults, for which the kernel has to sum up all groups. */
+  /** `hasFaults`: includes page faults, for which the kernel has to sum up all groups; and all system containers, not the pods alone. */
   processorAndMemory(
     nowMs: number,
     hasFaults = true,
@@ -59,13 +54,13 @@ export class NodeFigures {
       usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
     const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
     const memory = this.#memory(time, hasFaults);
-    const pods = this.#pods(time, nowMs);
+    const systemContainers = this.#systemContainers.read(nowMs, { onlyPods: !hasFaults });
     this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
     return {
       startTime: this.#startTime,
       ...(withRate && { cpu: withRate }),
       ...(memory && { memory }),
-      ...(pods && { systemContainers: [pods] }),
+      ...(systemContainers.length > 0 && { systemContainers }),
     };
   }
 
@@ -108,15 +103,6 @@ export class NodeFigures {
     const psi = this.pressure('memory');
     const availableBytes = Math.max(0, memoryCapacity(meminfo) - usage.workingSetBytes);
     return { ...usage, availableBytes, ...(psi && { psi }) };
-  }
-
-  #pods(time: string, nowMs: number): ContainerStats | undefined {
-    const { kubepods, rates } = this.#options;
-    if (kubepods === undefined) return undefined;
-    const memory = this.#groups?.memory(kubepods, time);
-    const cpu = rates.withRate(kubepods, this.#groups?.cpu(kubepods, time), nowMs);
-    if (memory === undefined && cpu === undefined) return undefined;
-    return { name: PODS, ...(cpu && { cpu }), ...(memory && { memory }) };
   }
 
   #cpuNs(time: string): number | undefined {

@@ -38,6 +38,7 @@ import { podGroups } from './pod-groups.ts';
 import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
+import type { SystemContainerGroups } from './system-containers.ts';
 
 /** The default of the kubelet's volumeStatsAggPeriod. */
 const DISK_USAGE_MAX_AGE_MS = 60_000;
@@ -97,6 +98,8 @@ export interface StatsProviderOptions {
   readonly podLogsDir: string;
   /** The group that contains `kubepods`; undefined if pods have no groups. */
   readonly cgroupRoot: string | undefined;
+  /** Default: there are no such groups. */
+  readonly systemGroups?: SystemContainerGroups;
   readonly runtime: Pick<RuntimeService, 'listContainerStats' | 'imageFsInfo' | 'containerFsInfo'>;
   /** The pods in the runtime, as last seen. */
   readonly pods: () => Iterable<RuntimePodStatus>;
@@ -144,7 +147,8 @@ class KernelStats implements StatsProvider {
     this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
     this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, qosGroups: this.#qosGroups, root });
     const kubepods = this.#qosGroups?.kubepods;
-    this.#node = new NodeFigures({ tree: this.#tree, kubepods, rates: this.#rates, root });
+    const { systemGroups = { runtime: '', misc: '' } } = options;
+    this.#node = new NodeFigures({ tree: this.#tree, kubepods, systemGroups, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
     this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
     const { scratchOf = () => [], podOf = () => undefined } = options;
