@@ -75,7 +75,7 @@ export function withDisruption<T extends Pod>(pod: T, lastTransitionTime: string
     message: 'Eviction API: evicting',
     lastTransitionTime,
   };
-  return { ...pod, status: { ...pod.status, conditions: [...conditions, condition] } };
+  return { ...pod, status: servedPodStatus({ ...pod.status, conditions: [...conditions, condition] }) };
 }
 
 export function isTerminal({ status }: Pod): boolean {

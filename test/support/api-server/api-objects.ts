@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
 import { without } from '../../../src/policies/formats/members.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
-import type { NewObject, StoredObject } from '../../../src/simulation/api/api-store.ts';
+import type { NewObject } from '../../../src/simulation/api/api-store.ts';
 import { deletedPod, newPod } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { admitPod, taintNewNode } from './admission.ts';
@@ -13,7 +13,7 @@ import { setDefaults } from './object-defaults.ts';
 import { changedObject } from './object-rules.ts';
 import { nameCause } from './names.ts';
 import { apiVersionOf, type ServedType, storeKey, typeOf } from './served-types.ts';
-import { alreadyExists, conflict, forbidden, invalid, modified, notFound } from './status-error.ts';
+import { alreadyExists, conflict, forbidden, invalid, modified, notFound, otherUID } from './status-error.ts';
 
 export interface ObjectsOptions {
   readonly store: Store;
@@ -50,6 +50,7 @@ const GENERATED = new Set([
   'Job',
   'CronJob',
   'PodDisruptionBudget',
+  'PriorityClass',
 ]);
 const SYSTEM_NAMESPACES = new Set(['default', 'kube-system', 'kube-public']);
 
@@ -103,7 +104,11 @@ export class ApiObjects {
   update(target: Target, sent: Draft, options: WriteOptions): AnyObject {
     const before = this.get(target);
     const { resourceVersion, uid } = (sent.metadata ?? {}) as Draft;
-    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, String(uid), before);
+    if (uid !== undefined && uid !== before.metadata.uid)
+      throw conflict(
+        target,
+        `Precondition failed: UID in precondition: ${String(uid)}, UID in object meta: ${before.metadata.uid}`,
+      );
     if (
       resourceVersion !== undefined &&
       resourceVersion !== '' &&
@@ -122,7 +127,7 @@ export class ApiObjects {
   ): AnyObject {
     const { type } = target;
     const fields = without(sent, ['apiVersion', 'kind']);
-    const metadata = { ...(sent.metadata as Draft), ...fixedMetadata(before) };
+    const metadata = { ...withoutEmpty(sent.metadata as Draft), ...fixedMetadata(before) };
     const after = changedObject({
       type,
       subresource,
@@ -140,17 +145,17 @@ export class ApiObjects {
     return this.store.replace(key, before, after, undefined);
   }
 
-  /** Returns what is left of the object, or undefined if it is gone. */
+  /** Returns what is left of the object for now, or else how it was at last. */
   delete(
     target: Target,
     deletion: DeleteOptions,
     { user, dryRun = false }: WriteOptions,
-  ): AnyObject | undefined {
+  ): { readonly left?: AnyObject; readonly last?: AnyObject } {
     const { type } = target;
     const before = this.get(target);
     restrictDeletion(user, target, before, this.store);
     const { uid, resourceVersion } = deletion.preconditions ?? {};
-    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before);
+    if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before.metadata.uid);
     if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion)
       throw conflict(
         target,
@@ -159,12 +164,33 @@ export class ApiObjects {
     if (type.plural === 'namespaces' && SYSTEM_NAMESPACES.has(target.name))
       throw forbidden(type, target.name, 'this namespace may not be deleted');
     const left = this.#leftBy(before, target, deletion);
-    if (dryRun) return left;
-    if (left === undefined) {
-      this.store.remove(storeKey(type), before, undefined);
-      return undefined;
+    const key = storeKey(type);
+    if (left !== undefined) {
+      if (dryRun || equalJson(left, before)) return { left };
+      return { left: this.store.replace(key, before, left, undefined) };
     }
-    return equalJson(left, before) ? before : this.store.replace(storeKey(type), before, left, undefined);
+    const ended = type.plural === 'pods' ? this.#withoutGrace(before) : before;
+    if (dryRun) return { last: ended };
+    // Of a pod, those who watch it hear first that it has no time left.
+    const last = equalJson(ended, before)
+      ? before
+      : (this.store.replace(key, before, ended, undefined) as AnyObject);
+    this.store.remove(key, last, undefined);
+    return { last };
+  }
+
+  #withoutGrace(pod: AnyObject): AnyObject {
+    const { generation = 1, deletionTimestamp } = pod.metadata as {
+      generation?: number;
+      deletionTimestamp?: string;
+    };
+    const metadata = {
+      ...pod.metadata,
+      generation: generation + (deletionTimestamp === undefined ? 1 : 0),
+      deletionTimestamp: rfc3339(this.options.now()),
+      deletionGracePeriodSeconds: 0,
+    };
+    return { ...pod, metadata };
   }
 
   #leftBy(before: AnyObject, { type }: Target, deletion: DeleteOptions): AnyObject | undefined {
@@ -203,7 +229,7 @@ export class ApiObjects {
     ])
       Reflect.deleteProperty(rest, field);
     return {
-      ...rest,
+      ...withoutEmpty(rest),
       ...(generateName !== undefined && { generateName }),
       name,
       ...(namespace !== undefined && { namespace }),
@@ -242,9 +268,11 @@ function randomSuffix(): string {
   );
 }
 
-function otherUID(target: Target, wanted: string, { metadata }: StoredObject) {
-  const why = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${metadata.uid}`;
-  return conflict(target, why);
+/** Empty lists and maps are not stored. */
+function withoutEmpty(metadata: Draft): Draft {
+  const isEmpty = (value: unknown) =>
+    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => !isEmpty(value)));
 }
 
 /** What no change of an object changes. */

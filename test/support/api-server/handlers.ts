@@ -41,6 +41,10 @@ const REVIEWS = new Set([
   'SelfSubjectAccessReview',
   'LocalSubjectAccessReview',
 ]).add('SelfSubjectReview');
+const TOLD_WHEN_DELETED = new Set([
+  ...['pods', 'services', 'serviceaccounts', 'podtemplates', 'resourcequotas', 'persistentvolumes'],
+  ...['persistentvolumeclaims', 'csidrivers', 'csinodes', 'storageclasses', 'volumeattachments'],
+]);
 /** A subresource that is read and changed like the object itself. */
 const VIEWS = new Set(['', 'status', 'approval', 'finalize', 'ephemeralcontainers', 'resize']);
 
@@ -106,7 +110,7 @@ function objectOf({ body, request }: Asked, kind = request.type.kind): Draft {
   const object = body as Draft;
   if (object.kind !== undefined && object.kind !== '' && object.kind !== kind)
     throw badRequest(
-      `${String(object.kind)} in version "${String(object.apiVersion)}" cannot be handled as a ${kind}`,
+      `${String(object.kind)} in version "${String(object.apiVersion)}" cannot be handled as a ${kind}: converting (${String(object.apiVersion)}.${String(object.kind)}) to (${internalGroup(request.type.group)}.${kind}): unknown conversion`,
     );
   if (object.metadata !== undefined && (typeof object.metadata !== 'object' || object.metadata === null))
     throw badRequest(
@@ -115,6 +119,9 @@ function objectOf({ body, request }: Asked, kind = request.type.kind): Draft {
   checkPlace(object, request);
   return { ...object, metadata: { ...(object.metadata as Draft | undefined) } };
 }
+
+/** As the server's own types name it. */
+const internalGroup = (group: string): string => (group === '' ? 'core' : (group.split('.')[0] ?? ''));
 
 function checkPlace({ metadata }: Draft, { namespace, name, verb }: ResourceRequest): void {
   const sent = (metadata ?? {}) as Draft;
@@ -222,11 +229,11 @@ function remove(host: HandlerHost, asked: Asked): Answer {
   const { request } = asked;
   if (request.subresource !== '') throw methodNotAllowed();
   const before = host.objects.get(request);
-  const left = host.objects.delete(request, deletionOf(asked), writeOptions(asked));
+  const { left, last } = host.objects.delete(request, deletionOf(asked), writeOptions(asked));
   if (left !== undefined) return shown(host, asked, left, 200);
   const { type } = request;
-  // A pod is told as it was; of other kinds, that they are gone.
-  if (type.plural === 'pods') return shown(host, asked, before, 200);
+  // Some kinds are told as they were; of others, that they are gone.
+  if (TOLD_WHEN_DELETED.has(type.plural)) return shown(host, asked, last ?? before, 200);
   const { name, uid } = before.metadata;
   const details = { name, ...(type.group !== '' && { group: type.group }), kind: type.plural, uid };
   return { code: 200, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details } };

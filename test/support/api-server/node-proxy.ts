@@ -97,7 +97,7 @@ export interface AskOptions {
 
 /** In the words of a server of Go, as far as clients and tests read them. */
 function dialError({ message }: Error): StatusError {
-  const why = /alert handshake failure/u.test(message) ? 'remote error: tls: handshake failure' : message;
+  const why = message.includes('alert handshake failure') ? 'remote error: tls: handshake failure' : message;
   return internalError(`error dialing backend: ${why}`);
 }
 

@@ -24,10 +24,23 @@ const workload =
     object.status = {};
   };
 
+/** A node that says nothing of itself is served with these texts. */
+const NODE_INFO = [
+  'architecture',
+  'bootID',
+  'containerRuntimeVersion',
+  'kernelVersion',
+  'kubeProxyVersion',
+].concat(['kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID']);
+
 const DEFAULTS: Readonly<Record<string, Defaults>> = {
   pods: (pod) => {
     pod.spec = withDefaults(pod.spec as PodSpec);
     delete pod.spec.ephemeralContainers;
+  },
+  nodes: (node) => {
+    const nodeInfo = Object.fromEntries(NODE_INFO.map((name) => [name, '']));
+    node.status = { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo, ...node.status };
   },
   namespaces: (namespace) => {
     namespace.metadata.labels = {

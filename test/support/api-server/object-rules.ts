@@ -34,7 +34,9 @@ export function changedObject(change: Change): AnyObject {
     if (why !== undefined) throw invalid(named, [why]);
   }
   if (type.plural === 'runtimeclasses' && before.handler !== after.handler)
-    throw invalid(named, [{ field: 'handler', message: 'Invalid value: field is immutable' }]);
+    throw invalid(named, [
+      { field: 'handler', message: `Invalid value: "${String(after.handler)}": field is immutable` },
+    ]);
   if (type.plural === 'serviceaccounts' || before.spec === undefined) return after as AnyObject;
   if (type.subresources.includes('status')) keepMember(after, before, 'status');
   if (subresource === 'finalize') return { ...before, spec: sent.spec };

@@ -6,7 +6,7 @@ import type { ApiObjects, DeleteOptions, Target, WriteOptions } from './api-obje
 import type { AnyObject, Draft } from './context.ts';
 import { restrictDeletion } from './node-restriction.ts';
 import { matchesSelector } from './selectors.ts';
-import { conflict, StatusError } from './status-error.ts';
+import { conflict, otherUID, StatusError } from './status-error.ts';
 
 const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } as const;
 
@@ -20,10 +20,11 @@ export function bind(
   const pod = objects.get(target);
   const nodeName = String(binding.target?.name ?? '');
   const current = pod.spec.nodeName as string | undefined;
+  const asBinding = { ...target, type: { ...target.type, plural: 'pods/binding' } };
   if (current !== undefined)
-    throw conflict(target, `pod ${target.name} is already assigned to node "${current}"`);
+    throw conflict(asBinding, `pod ${target.name} is already assigned to node "${current}"`);
   if (pod.metadata.deletionTimestamp !== undefined)
-    throw conflict(target, `pod ${target.name} is being deleted, cannot be assigned to a host`);
+    throw conflict(asBinding, `pod ${target.name} is being deleted, cannot be assigned to a host`);
   const at = rfc3339(objects.options.now());
   const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: at };
   const others = ((pod.status?.conditions ?? []) as Draft[]).filter(({ type }) => type !== 'PodScheduled');
@@ -43,11 +44,7 @@ export function evict(objects: ApiObjects, target: Target, eviction: Draft, opti
   restrictDeletion(options.user, target, pod, store);
   const deletion = (eviction.deleteOptions ?? {}) as DeleteOptions;
   const { uid } = deletion.preconditions ?? {};
-  if (uid !== undefined && uid !== pod.metadata.uid)
-    throw conflict(
-      target,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
-    );
+  if (uid !== undefined && uid !== pod.metadata.uid) throw otherUID(target, uid, pod.metadata.uid);
   const { phase } = pod.status as { phase?: string };
   const isKept =
     phase !== 'Pending' && !isTerminal(pod as unknown as Pod) && pod.metadata.deletionTimestamp === undefined;

@@ -44,8 +44,11 @@ function requirement(term: string): Requirement {
   const [, key = '', operator, value = ''] = /^([^\s!=]+)\s*(!=|==?)\s*(\S*)$/.exec(term) ?? [];
   if (operator === '!=') return (labels) => labels[key] !== value;
   if (operator !== undefined) return (labels) => labels[key] === value;
-  const [, not, name = ''] = /^(!?)\s*([\w./-]+)$/.exec(term) ?? [];
-  if (name === '') throw badRequest(`unable to parse requirement: found '${term}'`);
+  const [, not = '', name = ''] = /^(!?)\s*([\w./-]+)$/.exec(term) ?? [];
+  if (name === '')
+    throw badRequest(
+      `unable to parse requirement: found '${term.slice(not.length, not.length + 1) || term.slice(0, 1)}', expected: identifier`,
+    );
   return (labels) => (labels[name] !== undefined) === (not === '');
 }
 

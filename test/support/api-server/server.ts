@@ -148,7 +148,10 @@ export class DoubleServer implements HandlerHost {
       return;
     }
     const found = discovered(path.replace(/\/$/u, ''), accept);
-    if (found === undefined) throw noSuchPath();
+    if (found === undefined) {
+      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n');
+      return;
+    }
     send(response, 200, found.body, { 'content-type': found.contentType });
   }
 

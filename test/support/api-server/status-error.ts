@@ -67,6 +67,17 @@ export function conflict({ type, name }: Named, why: string): StatusError {
   return new StatusError(409, 'Conflict', message, detailsOf(type, name));
 }
 
+/** The object is not the one that is meant. */
+export function otherUID({ type, name }: Named, wanted: string, found: string): StatusError {
+  const why = `the UID in the precondition (${wanted}) does not match the UID in record (${found}). The object might have been deleted and then recreated`;
+  const message = `Operation cannot be fulfilled on ${type.kind} "${name}": ${why}`;
+  return new StatusError(409, 'Conflict', message, {
+    name,
+    ...(type.group !== '' && { group: type.group }),
+    kind: type.kind,
+  });
+}
+
 export const modified = (named: Named): StatusError =>
   conflict(
     named,
@@ -88,7 +99,12 @@ export function invalid({ type, name }: Named, causes: readonly Cause[]): Status
   const lines = causes.map(({ field, message }) => `${field}: ${message}`);
   const why = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
   const { group, kind } = type;
-  const details = { name, ...(group !== '' && { group }), kind, causes: causes.map(withReason) };
+  const details = {
+    ...(name !== '' && { name }),
+    ...(group !== '' && { group }),
+    kind,
+    causes: causes.map(withReason),
+  };
   return new StatusError(
     422,
     'Invalid',
@@ -116,12 +132,8 @@ export const methodNotAllowed = (): StatusError =>
     {},
   );
 
-export const unsupportedMediaType = (wanted: string): StatusError =>
-  new StatusError(
-    415,
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${wanted}`,
-  );
+export const unsupportedMediaType = (): StatusError =>
+  new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
 
 export const tooLarge = (): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', 'Request entity too large: limit is 3145728');
