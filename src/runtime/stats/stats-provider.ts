@@ -30,6 +30,7 @@ import {
   MemoryWatch,
   type MemoryWatchOptions,
 } from './memory-watch.ts';
+import { logsOf } from './disks/log-usage.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { NodeMemoryReader } from './node-memory-reader.ts';
@@ -153,7 +154,7 @@ class KernelStats implements StatsProvider {
     this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
     const { scratchOf = () => [], podOf = () => undefined } = options;
     const podsDir = join(rootDir, 'pods');
-    this.#diskUsage = new DiskUsage({ podsDir, podLogsDir, scratchOf, clock, logger });
+    this.#diskUsage = new DiskUsage({ podsDir, scratchOf, clock, logger });
     this.#claims = new ClaimFigures({ podsDir, podOf, logger });
   }
 
@@ -276,12 +277,14 @@ class KernelStats implements StatsProvider {
       this.#claims.of(isWhole ? pods.map(({ uid }) => uid) : []),
       pods.length === 0 ? new Map() : this.#runtimeStats(call),
     ]);
-    const [nodeFs, logsFs, runtime] = await Promise.all([
+    // After the wait for volumes.
+    const [logs, nodeFs, logsFs, runtime] = await Promise.all([
+      logsOf(options.onlyNode ? [] : pods, this.#options.podLogsDir),
       this.#disks.nodeFs(),
       this.#disks.logsFs(),
       this.#disks.runtime(call),
     ]);
-    return { disks, claims, runtimeStats, nodeFs, logsFs, runtime };
+    return { disks, logs, claims, runtimeStats, nodeFs, logsFs, runtime };
   }
 
   /** Empty if rates were not asked for, or `signal` has aborted. */

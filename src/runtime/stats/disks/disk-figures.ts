@@ -10,6 +10,7 @@ import type {
 } from '../../../types/stats.ts';
 import { type DiskUsed, sumOf } from './disk-walk.ts';
 import type { MeasuredPodDisk } from './disk-usage.ts';
+import type { LogsUsed } from './log-usage.ts';
 import type { VolumeUsed } from './pod-disk.ts';
 import { runningContainers, timeOf } from '../pod-figures.ts';
 
@@ -19,8 +20,10 @@ export interface DiskSources {
   readonly logsFs: FsStats | undefined;
   /** The file systems of images and writable layers. */
   readonly runtime: NodeRuntimeStats | undefined;
-  /** By the pod's UID. */
+  /** By the pod's UID: of volumes. */
   readonly disks: ReadonlyMap<string, MeasuredPodDisk>;
+  /** By the pod's UID, as they are now. */
+  readonly logs: ReadonlyMap<string, LogsUsed>;
   /** Volumes with claims, by the pod's UID. */
   readonly claims: ReadonlyMap<string, readonly VolumeStats[]>;
   /** The runtime's figures of containers, by id. */
@@ -30,14 +33,19 @@ export interface DiskSources {
 /** Adds the figures of disks to the pod's other figures. */
 export function withDisk(figures: PodStats, pod: RuntimePodStatus, sources: DiskSources): PodStats {
   const disk = sources.disks.get(pod.uid);
+  const logsUsed = sources.logs.get(pod.uid);
   const layers = runningContainers(pod).map(({ id }) => layerOf(sources.runtimeStats.get(id)));
   const containers = figures.containers?.map((container, index) => {
     const layer = layers[index];
-    const logs = disk && fsWith(sources.logsFs, disk.logs.get(container.name), disk.measuredAt);
+    const logs = logsUsed && fsWith(sources.logsFs, logsUsed.get(container.name));
     const rootfs = layer && { ...fsWith(sources.runtime?.containerFs, layer), time: timeOf(layer.timestamp) };
     return { ...container, ...(rootfs && { rootfs }), ...(logs && { logs }) } satisfies ContainerStats;
   });
-  const used = sumOf([...layers.filter((layer) => layer !== undefined), ...(disk ? [disk.onDisk] : [])]);
+  const used = sumOf([
+    ...layers.filter((layer) => layer !== undefined),
+    ...(logsUsed?.values() ?? []),
+    ...(disk ? [disk.onDisk] : []),
+  ]);
   const volumes = [
     ...(disk?.volumes.map((volume) => volumeFigures(volume, disk, sources)) ?? []),
     ...(sources.claims.get(pod.uid) ?? []),
@@ -46,7 +54,7 @@ export function withDisk(figures: PodStats, pod: RuntimePodStatus, sources: Disk
     ...figures,
     ...(containers && { containers }),
     ...(volumes.length > 0 && { volume: volumes }),
-    ...(disk && { 'ephemeral-storage': fsWith(sources.nodeFs, used, disk.measuredAt) }),
+    ...(disk && { 'ephemeral-storage': fsWith(sources.nodeFs, used) }),
   };
 }
 

@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podLogsFolder } from '../../../policies/cri/cri-labels.ts';
 import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
 import type { FsStats } from '../../../types/stats.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
@@ -15,10 +14,8 @@ export interface VolumeUsed extends DiskUsed {
   readonly fs?: FsStats;
 }
 
-/** What a pod has on the node, without the writable layers of its containers. */
+/** What a pod has on the node, without the writable layers of its containers and their logs. */
 export interface PodDisk {
-  /** By container, including rotated logs and those of former instances. */
-  readonly logs: ReadonlyMap<string, DiskUsed>;
   readonly volumes: readonly VolumeUsed[];
   /** The sum of what is on the node's disk. */
   readonly onDisk: DiskUsed;
@@ -27,31 +24,20 @@ export interface PodDisk {
 export interface PodDiskPlaces {
   /** The folder of pods' folders. */
   readonly podsDir: string;
-  readonly podLogsDir: string;
   /** Folders that the runtime keeps for the pod, in addition to its containers' layers. */
   readonly scratchOf: (pod: RuntimePodStatus) => readonly string[];
 }
 
 export async function measurePodDisk(
   pod: RuntimePodStatus,
-  { podsDir, podLogsDir, scratchOf }: PodDiskPlaces,
+  { podsDir, scratchOf }: PodDiskPlaces,
   pace: Pace,
 ): Promise<PodDisk> {
-  const logs = await measureEach(join(podLogsDir, podLogsFolder(pod)), pace);
   const volumes = await measureVolumes(podsDir, pod.uid, pace);
   const scratch: DiskUsed[] = [];
   for (const folder of scratchOf(pod)) scratch.push(await diskUsed(folder, pace));
   const onDisk = volumes.filter(({ fs }) => fs === undefined);
-  return { logs, volumes, onDisk: sumOf([...logs.values(), ...onDisk, ...scratch]) };
-}
-
-/** By the names in the folder. */
-async function measureEach(folder: string, pace: Pace): Promise<Map<string, DiskUsed>> {
-  const used = new Map<string, DiskUsed>();
-  for (const name of (await ifThere(readdir(folder))) ?? []) {
-    used.set(name, await diskUsed(join(folder, name), pace));
-  }
-  return used;
+  return { volumes, onDisk: sumOf([...onDisk, ...scratch]) };
 }
 
 /**

@@ -75,6 +75,31 @@ describe('the disk of a pod', () => {
     expect(Object.keys(pods[0] ?? {})).not.toContain('volume');
   });
 
+  test('has its logs as they are at each request, while its volumes are not measured again', async () => {
+    const stats = bed.open();
+    const logs = async () => (await stats.summary()).pods[0];
+    const before = await logs();
+    await bed.clock.advance(30_000);
+    bed.write(`${LOGS}/main/0.log`, text(MIB));
+    const after = await logs();
+    const [logsBefore, logsAfter] = [before, after].map((pod) => pod?.containers?.[0]?.logs);
+    const grown = (logsAfter?.usedBytes ?? 0) - (logsBefore?.usedBytes ?? 0);
+    expect(grown).toBeGreaterThanOrEqual(MIB - 20 * KIB);
+    expect(Date.parse(logsAfter?.time ?? '')).toBeGreaterThan(Date.parse(logsBefore?.time ?? ''));
+    const ephemeral = [before, after].map((pod) => pod?.['ephemeral-storage']?.usedBytes ?? 0);
+    expect(ephemeral[1]! - ephemeral[0]!).toBe(grown);
+    expect(after?.volume?.[0]?.time).toBe(TIME);
+  });
+
+  test('counts the logs while its volumes are not known yet, and no more than a thousand files of a container', async () => {
+    for (let index = 1; index < 1100; index += 1) {
+      bed.write(`${LOGS}/main/${index}.log`, '');
+      bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/${index}`, '');
+    }
+    const { containers, volume } = await bed.podStats({ diskUsagePatienceMs: 0 });
+    expect([containers?.[0]?.logs?.inodesUsed, volume]).toEqual([1001, undefined]);
+  });
+
   test('is measured again if the figures are too old for the caller', async () => {
     const stats = bed.open();
     const bytes = async (options = {}) => (await stats.summary(options)).pods[0]?.volume?.[0]?.usedBytes ?? 0;
