@@ -64,8 +64,14 @@ export class PluginNews {
   #tellRefused(answers: readonly PluginAnswers[]): void {
     const { logger } = this.#options;
     const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
-    const named = ({ plugin, sentence }: (typeof all)[number]) => `${plugin} ${sentence}`;
-    for (const { plugin, sentence } of this.#refusals.new(all, named))
+    const named = ({ plugin, sentence }: (typeof all)[number]) =>
+      `${plugin} ${sentence.replace(/^and \d+ more$/u, 'and more')}`;
+    // What a plugin did not answer, for example because it was late, is not over.
+    const silent = answers.filter(
+      ({ evictPods, threshold }) => evictPods === undefined || threshold === undefined,
+    );
+    const lasts = (key: string) => silent.some(({ plugin }) => key.startsWith(`${plugin} `));
+    for (const { plugin, sentence } of this.#refusals.new(all, named, lasts))
       logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
   }
 
@@ -83,9 +89,15 @@ export class PluginNews {
 class Lasting {
   #before: ReadonlySet<string> = new Set();
 
-  new<T>(now: readonly T[], keyOf: (one: T) => string): readonly T[] {
+  /** Each once. `lasts`: those that go on although they are not among those of now. */
+  new<T>(
+    now: readonly T[],
+    keyOf: (one: T) => string,
+    lasts: (key: string) => boolean = () => false,
+  ): readonly T[] {
     const before = this.#before;
-    this.#before = new Set(now.map(keyOf));
-    return now.filter((one) => !before.has(keyOf(one)));
+    const keyed = new Map(now.map((one) => [keyOf(one), one]));
+    this.#before = new Set([...[...before].filter(lasts), ...keyed.keys()]);
+    return [...keyed].flatMap(([key, one]) => (before.has(key) ? [] : [one]));
   }
 }

@@ -34,17 +34,19 @@ export function getEvictPodsAnswer({
   evictPods,
   condition,
 }: GetEvictPodsResponse<NamedPod>): GetEvictPodsAnswer<NamedPod> {
-  return { evictPods: evictPods.flatMap(evictPod), ...conditionOf(condition) };
+  return { evictPods: evictPods.map(evictPod), ...conditionOf(condition) };
 }
 
-/** An entry without a pod is left out. */
+/** As a pod with no fields: on the wire both mean the same. */
+const NO_POD: NamedPod = { namespace: '', name: '', uid: '', nodeName: '' };
+
 function evictPod({
-  pod,
+  pod = NO_POD,
   reason,
   forceEvict,
   deletionOptions,
-}: EvictPodMessage<NamedPod>): readonly EvictPod<NamedPod>[] {
-  return pod ? [{ pod, reason, forceEvict, ...gracePeriodOf(deletionOptions) }] : [];
+}: EvictPodMessage<NamedPod>): EvictPod<NamedPod> {
+  return { pod, reason, forceEvict, ...gracePeriodOf(deletionOptions) };
 }
 
 function gracePeriodOf(options: DeletionOptions | undefined): { readonly gracePeriodSeconds?: number } {

@@ -105,15 +105,18 @@ export function checkedTopPods(
 type Found = Pod | string;
 
 class Refusals {
-  readonly #refused: string[] = [];
+  /** Each once, however often it is the same. */
+  readonly #refused = new Set<string>();
 
   add(sentence: string): void {
-    this.#refused.push(sentence);
+    this.#refused.add(sentence);
   }
 
   found(named: NamedPod, found: Found): Pod | undefined {
     if (typeof found !== 'string') return found;
-    this.add(`pod ${text(named)} ${found}`);
+    const { namespace, name, uid } = named;
+    const isNone = namespace === '' && name === '' && uid === '';
+    this.add(isNone ? 'an entry without a pod' : `pod ${text(named)} ${found}`);
     return undefined;
   }
 
@@ -135,8 +138,10 @@ class Refusals {
   }
 
   #told(): readonly string[] {
-    const more = this.#refused.length - REFUSALS_MAX;
-    return more > 0 ? [...this.#refused.slice(0, REFUSALS_MAX), `and ${more} more`] : this.#refused;
+    const all = [...this.#refused];
+    const more = all.length - REFUSALS_MAX;
+    // In another order the same answer is refused with the same sentences.
+    return more > 0 ? [...all.sort().slice(0, REFUSALS_MAX), `and ${more} more`] : all;
   }
 }
 

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { getEvictPodsAnswer } from '../../../src/plugins/eviction/named-answers.ts';
+import { namedResponses, wholeResponses } from '../../../src/plugins/protocol/eviction-plugin-messages.ts';
+import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { candidates, condition, forces, hangs, met, named } from '../../support/eviction-plugins.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
@@ -186,6 +189,46 @@ test('what is refused is logged once while it lasts', async () => {
   await bed.pass();
   expect(bed.lines).toEqual([line, line]);
 });
+
+test.each([1, 2, 3])(
+  'entries without a pod are refused with one line, in whatever order a plugin answers them (seed %d)',
+  async (seed) => {
+    const random = seededRandom(seed);
+    const p = bed.plugin('p');
+    const entry = { reason: 'it uses too much', forceEvict: false, evictionPluginName: 'p' };
+    const strangers = Array.from({ length: 12 }, (_, index) => ({ ...entry, pod: lastingPod(`x${index}`) }));
+    const entries = [...strangers, { ...entry, forceEvict: true, pod: A }, entry, entry];
+    // As it comes over the wire.
+    const answer = () => {
+      const evictPods = entries
+        .map((one) => ({ one, rank: random.next() }))
+        .sort((a, b) => a.rank - b.rank)
+        .map(({ one }) => one);
+      const bytes = wholeResponses.getEvictPods.encode({ evictPods });
+      return getEvictPodsAnswer(namedResponses.getEvictPods.decode(bytes));
+    };
+    p.evicts = answer;
+    await bed.start();
+    await bed.run(A);
+    await bed.pass();
+    const told = bed.lines.filter((line) => line.includes('is refused'));
+    expect(told.filter((line) => line.includes('an entry without a pod'))).toEqual([
+      'an answer of p is refused: an entry without a pod',
+    ]);
+    expect(bed.kills.calls).toEqual([['a']]);
+    // A late answer, and others in another order, tell nothing anew.
+    p.evicts = hangs;
+    await bed.ground.clock.advance(7_000);
+    await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+    p.evicts = answer;
+    await bed.untilState('a', 'Terminated.Finished');
+    const before = bed.lines.length;
+    for (let pass = 0; pass < 3; pass++) await bed.pass();
+    const later = bed.lines.slice(before).filter((line) => !line.includes('default/a '));
+    expect(later).toEqual([]);
+    expect(explained('p')?.refused).toContain('an entry without a pod');
+  },
+);
 
 test('the answers of a plugin on trial are counted and told, and never acted on', async () => {
   const p = bed.plugin('p');

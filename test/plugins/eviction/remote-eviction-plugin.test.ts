@@ -142,7 +142,7 @@ describe('a plugin in another process', () => {
     });
   });
 
-  test('names the pods that should go; an entry without a pod is none', async () => {
+  test('names the pods that should go; an entry without a pod has one without a name', async () => {
     const entry = { reason: 'too large', evictionPluginName: 'rss' };
     const plugin = await pluginWith({
       getEvictPods: () => ({
@@ -157,6 +157,11 @@ describe('a plugin in another process', () => {
     expect(await plugin.getEvictPods(question)).toStrictEqual({
       evictPods: [
         { pod: name('a'), reason: 'too large', forceEvict: true, gracePeriodSeconds: 5 },
+        {
+          pod: { namespace: '', name: '', uid: '', nodeName: '' },
+          reason: 'too large',
+          forceEvict: true,
+        },
         { pod: name('b'), reason: 'too large', forceEvict: false },
       ],
       condition: standing,
