@@ -1,12 +1,12 @@
 /** OpenAPI, as far as kubectl asks: which kinds there are, and that the server checks objects and takes dry runs. */
-import { apiVersionOf, GROUP_VERSIONS, type ServedType } from './served-types.ts';
+import { apiVersionOf, GROUP_VERSIONS, SERVED_TYPES, type ServedType } from './served-types.ts';
 
 export interface ServedSchema {
   readonly body: string | Buffer;
   readonly contentType: string;
 }
 
-export function openApi(path: string): ServedSchema | undefined {
+export function openApi(path: string, accept: string): ServedSchema | undefined {
   const json = (body: object): ServedSchema => ({
     body: JSON.stringify(body),
     contentType: 'application/json',
@@ -23,12 +23,38 @@ export function openApi(path: string): ServedSchema | undefined {
     return found && json(document3(found[2]));
   }
   if (path !== '/openapi/v2') return undefined;
-  return json({
-    swagger: '2.0',
-    info: { title: 'Kubernetes', version: 'v1.36.2' },
-    paths: {},
-    definitions: {},
+  if (accept.includes('protobuf')) return { body: document2(), contentType: PROTOBUF };
+  return json({ swagger: '2.0', info: INFO, paths: {}, definitions: definitions() });
+}
+
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const INFO = { title: 'Kubernetes', version: 'v1.36.2' };
+
+function definitions(): Record<string, object> {
+  return Object.fromEntries(SERVED_TYPES.map((type) => [schemaName(type), schemaOf(type)]));
+}
+
+/** In protocol buffers, which older versions of kubectl read alone: which kinds there are, each an object of any members. */
+function document2(): Buffer {
+  const schemas = SERVED_TYPES.map((type) => {
+    const { group, version, kind } = type;
+    const yaml = `- group: "${group}"\n  kind: "${kind}"\n  version: "${version}"\n`;
+    const extension = [...field(1, 'x-kubernetes-group-version-kind'), ...field(2, field(2, yaml))];
+    const schema = [...field(22, field(1, 'object')), ...field(31, extension)];
+    return field(1, [...field(1, schemaName(type)), ...field(2, schema)]);
   });
+  const info = [...field(1, INFO.title), ...field(2, INFO.version)];
+  return Buffer.from([...field(1, '2.0'), ...field(2, info), ...field(8, []), ...field(9, schemas.flat())]);
+}
+
+/** A field of a message that has a length. */
+function field(number: number, value: string | readonly number[]): number[] {
+  const bytes = typeof value === 'string' ? [...Buffer.from(value)] : value;
+  return [...varint(number * 8 + 2), ...varint(bytes.length), ...bytes];
+}
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
 }
 
 const rootOf = (group: string, version: string): string =>
@@ -55,7 +81,7 @@ function document3(types: readonly ServedType[]): object {
   const schemas = types.map((type) => [schemaName(type), schemaOf(type)] as const);
   return {
     openapi: '3.0.0',
-    info: { title: 'Kubernetes', version: 'v1.36.2' },
+    info: INFO,
     paths: Object.fromEntries(paths.flat()),
     components: { schemas: Object.fromEntries(schemas) },
   };

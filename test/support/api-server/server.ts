@@ -142,7 +142,7 @@ export class DoubleServer implements HandlerHost {
       send(response, 200, VERSION);
       return;
     }
-    const schema = openApi(path);
+    const schema = openApi(path, accept);
     if (schema !== undefined) {
       response.writeHead(200, { 'content-type': schema.contentType }).end(schema.body);
       return;
