@@ -4,10 +4,12 @@ import type { KeyValue } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ResolvedCommand } from './container-config.ts';
+import { ExecSize, shownName } from './exec-size.ts';
+import { expandVariables } from './expand-variables.ts';
 import { fieldValue } from '../volumes/downward-fields.ts';
 import type { PodAddresses } from '../volumes/downward-fields.ts';
 import { resourceFieldValue } from '../volumes/downward-resources.ts';
-import { envFileValue } from './env-file.ts';
+import { EnvFileReader } from './env-file.ts';
 import { envFromValues, type EnvObjects, keyRefValue } from './env-objects.ts';
 import { serviceVariables } from './service-variables.ts';
 
@@ -40,21 +42,31 @@ export interface EnvFacts extends PodAddresses {
  * The container's environment in the order of its spec; of two entries with one name the later one counts. Variables for services
  * come last, where their names are not used. Throws a StateletError: NotFound for an object or a key that does not exist,
  * FailedPrecondition for a reference to an object where there is no API server and while services are not known, InvalidArgument
- * for a field or resource that does not exist.
+ * for a field or resource that does not exist and for more than Linux takes, which `size` counts.
  */
-export function containerEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): readonly KeyValue[] {
+export function containerEnv(
+  pod: Pod,
+  container: AnyContainer,
+  facts: EnvFacts,
+  size = new ExecSize(container),
+): readonly KeyValue[] {
   const ofServices = facts.services ? serviceVariables(pod, facts.services) : NO_VARIABLES;
   const env = new Map<string, string>();
+  const set = (name: string, value: string | undefined) => env.set(name, size.variable(name, value));
   for (const source of container.envFrom ?? []) {
     if (!facts.objects) refuseEnvFrom(source, container);
-    else for (const [name, value] of envFromValues(source, facts.objects)) env.set(name, value);
+    else for (const [name, value] of envFromValues(source, facts.objects)) set(name, value);
   }
+  const known = { get: (name: string) => env.get(name) ?? ofServices.get(name) };
+  const referred = referredValues(pod, container, facts);
   for (const entry of container.env ?? []) {
-    const known = { get: (name: string) => env.get(name) ?? ofServices.get(name) };
-    const value = entryValue(entry, known, pod, container, facts);
-    if (value !== undefined) env.set(entry.name, value);
+    if (entry.value) set(entry.name, expandVariables(entry.value, known));
+    else {
+      const value = referred(entry);
+      if (value !== undefined) set(entry.name, value);
+    }
   }
-  for (const [name, value] of ofServices) if (!env.has(name)) env.set(name, value);
+  for (const [name, value] of ofServices) if (!env.has(name)) set(name, value);
   return Array.from(env, ([key, value]) => ({ key, value }));
 }
 
@@ -63,53 +75,42 @@ export function containerEnv(pod: Pod, container: AnyContainer, facts: EnvFacts)
  * throws, and InvalidArgument for a value that no variable can have.
  */
 export function resolveCommand(pod: Pod, container: AnyContainer, facts: EnvFacts): ResolvedCommand {
-  const envs = containerEnv(pod, container, facts);
+  const size = new ExecSize(container);
+  const envs = containerEnv(pod, container, facts, size);
   refuseNUL(envs);
   const env = new Map(envs.map(({ key, value }) => [key, value]));
-  const expanded = (text: string) => expandVariables(text, env);
-  return {
-    command: (container.command ?? []).map(expanded),
-    args: (container.args ?? []).map(expanded),
-    envs,
-  };
+  const expanded = (field: 'command' | 'args') =>
+    (container[field] ?? []).map((text, index) =>
+      size.word(`${field}[${index}]`, expandVariables(text, env)),
+    );
+  return { command: expanded('command'), args: expanded('args'), envs };
 }
 
 /** The runtime would refuse it too, with an error that shows the value. */
 function refuseNUL(envs: readonly KeyValue[]): void {
   const found = envs.find(({ value }) => value.includes('\0'));
   if (found === undefined) return;
-  const problem = `environment variable ${JSON.stringify(found.key)} has a NUL character in its value`;
+  const problem = `environment variable ${shownName(found.key)} has a NUL character in its value`;
   throw new StateletError('InvalidArgument', `${problem}; mount it as a file of a volume`);
 }
 
-/** `$(NAME)` is replaced if there is a variable NAME, and kept if there is none; `$$` stands for one `$`. */
-export function expandVariables(text: string, env: Variables): string {
-  return text.replaceAll(/\$(?:\$|\(([^)]*)\))/g, (match, name?: string) => {
-    if (name === undefined) return '$';
-    return env.get(name) ?? match;
-  });
-}
-
-type Variables = Pick<ReadonlyMap<string, string>, 'get'>;
-
-/** Undefined for an optional reference to something that does not exist. */
-function entryValue(
-  entry: EnvVar,
-  env: Variables,
+/** Gives the values of entries that refer to them; undefined for an optional reference to something that does not exist. */
+function referredValues(
   pod: Pod,
   container: AnyContainer,
   facts: EnvFacts,
-): string | undefined {
-  if (entry.value) return expandVariables(entry.value, env);
-  const { fieldRef, resourceFieldRef, fileKeyRef } = entry.valueFrom ?? {};
-  if (fieldRef) return fieldRefValue(pod, fieldRef, facts);
-  if (resourceFieldRef) return resourceFieldValue(pod, container, resourceFieldRef, facts.allocatable);
-  if (fileKeyRef && facts.envFiles) return fileKeyValue(fileKeyRef, facts.envFiles);
-  if (!entry.valueFrom) return '';
-  if (facts.objects && !fileKeyRef)
-    return keyRefValue(entry.valueFrom, pod.metadata.namespace, facts.objects);
-  refuseReference(entry.name, entry.valueFrom, container);
-  return undefined;
+): (entry: EnvVar) => string | undefined {
+  const fileValue = fileValues(facts.envFiles ?? new Map());
+  return ({ name, valueFrom }) => {
+    if (!valueFrom) return '';
+    const { fieldRef, resourceFieldRef, fileKeyRef } = valueFrom;
+    if (fieldRef) return fieldRefValue(pod, fieldRef, facts);
+    if (resourceFieldRef) return resourceFieldValue(pod, container, resourceFieldRef, facts.allocatable);
+    if (fileKeyRef && facts.envFiles) return fileValue(fileKeyRef);
+    if (facts.objects && !fileKeyRef) return keyRefValue(valueFrom, pod.metadata.namespace, facts.objects);
+    refuseReference(name, valueFrom, container);
+    return undefined;
+  };
 }
 
 function fieldRefValue(pod: Pod, { apiVersion = 'v1', fieldPath }: FieldRef, facts: EnvFacts): string {
@@ -129,22 +130,30 @@ export function envFileKey({ volumeName, path }: FileKeyRef): string {
   return `${volumeName}/${path}`;
 }
 
-/** As with the kubelet, `optional` concerns only the key: the file must exist. An empty value counts as a missing key. */
-function fileKeyValue(ref: FileKeyRef, files: ReadonlyMap<string, EnvFile>): string | undefined {
-  const file = files.get(envFileKey(ref));
-  if (file === undefined) throw new StateletError('Internal', `${envFileKey(ref)} has not been read`);
-  if ('problem' in file) throw file.problem;
-  const value = parsedValue(file.text, ref);
-  if (value !== undefined || ref.optional === true) return value;
-  throw new StateletError(
-    'NotFound',
-    `environment variable key "${ref.key}" not found in file "${file.path}"`,
-  );
+/** Reads each file once, however many variables come from it. */
+function fileValues(files: ReadonlyMap<string, EnvFile>): (ref: FileKeyRef) => string | undefined {
+  const readers = new Map<string, EnvFileReader>();
+  return (ref) => {
+    const key = envFileKey(ref);
+    const file = files.get(key);
+    if (file === undefined) throw new StateletError('Internal', `${key} has not been read`);
+    if ('problem' in file) throw file.problem;
+    const reader = readers.get(key) ?? new EnvFileReader(file.text);
+    readers.set(key, reader);
+    return fileKeyValue(ref, file.path, reader);
+  };
 }
 
-function parsedValue(text: string, { key, volumeName, path }: FileKeyRef): string | undefined {
+/** As with the kubelet, `optional` concerns only the key: the file must exist. An empty value counts as a missing key. */
+function fileKeyValue(ref: FileKeyRef, path: string, reader: EnvFileReader): string | undefined {
+  const value = parsedValue(reader, ref);
+  if (value !== undefined || ref.optional === true) return value;
+  throw new StateletError('NotFound', `environment variable key "${ref.key}" not found in file "${path}"`);
+}
+
+function parsedValue(reader: EnvFileReader, { key, volumeName, path }: FileKeyRef): string | undefined {
   try {
-    return envFileValue(text, key);
+    return reader.value(key);
   } catch (error) {
     throw unreadableEnvFile(`${path} of volume ${volumeName}: ${errorMessage(error)}`, error);
   }

@@ -4,61 +4,96 @@ import { StateletError } from '../../types/errors.ts';
 /** The kubelet does not read longer lines. */
 const LINE_MAX_LENGTH = 65_535;
 
-interface Lines {
-  readonly lines: readonly string[];
-  /** The index of the next line. */
-  index: number;
-}
+/** Reads no more of a file than its variables take, and none of it twice. */
+export class EnvFileReader {
+  readonly #source: Lines;
+  /** The first value of each name in the lines that have been read. */
+  readonly #values = new Map<string, string>();
 
-/**
- * The value of the first variable of that name; undefined if it is empty or missing. What follows it is not read. Values may
- * have several lines; no character in them has a special meaning. Throws a StateletError of kind InvalidArgument that names
- * the line and does not repeat what the file holds.
- */
-export function envFileValue(text: string, name: string): string | undefined {
-  const source: Lines = { lines: text.split('\n'), index: 0 };
-  while (source.index < source.lines.length) {
-    const line = nextLine(source).replace(/^[ \t]+/, '');
-    if (line === '' || line.startsWith('#')) continue;
-    const variable = variableOf(line, source);
-    if (variable.name === name) return variable.value || undefined;
+  constructor(text: string) {
+    this.#source = new Lines(text);
   }
-  return undefined;
+
+  /**
+   * The value of the first variable of that name; undefined if it is empty or missing. Values may have several lines; no character in
+   * them has a special meaning. Throws a StateletError of kind InvalidArgument that names the line and does not repeat what the file
+   * holds, for a line before the variable that is broken.
+   */
+  value(name: string): string | undefined {
+    while (!this.#values.has(name)) {
+      const variable = this.#next();
+      if (variable === undefined) return undefined;
+      if (!this.#values.has(variable.name)) this.#values.set(variable.name, variable.value);
+    }
+    const value = this.#values.get(name);
+    return value === '' ? undefined : value;
+  }
+
+  #next(): Variable | undefined {
+    const source = this.#source;
+    while (!source.isAtEnd) {
+      const line = source.next().replace(/^[ \t]+/, '');
+      if (line !== '' && !line.startsWith('#')) return variableOf(line, source);
+    }
+    return undefined;
+  }
 }
 
-function nextLine(source: Lines): string {
-  const line = source.lines[source.index] ?? '';
-  source.index += 1;
-  if (line.length <= LINE_MAX_LENGTH) return line.replace(/\r$/, '');
-  throw problem(source.index, `is longer than ${LINE_MAX_LENGTH} characters`);
+interface Variable {
+  readonly name: string;
+  readonly value: string;
 }
 
-function variableOf(line: string, source: Lines): { readonly name: string; readonly value: string } {
+class Lines {
+  readonly #text: string;
+  #offset = 0;
+  /** The number of the line that was read last. */
+  number = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#offset > this.#text.length;
+  }
+
+  next(): string {
+    const end = this.#text.indexOf('\n', this.#offset);
+    const line = this.#text.slice(this.#offset, end < 0 ? undefined : end);
+    this.#offset = (end < 0 ? this.#text.length : end) + 1;
+    this.number += 1;
+    if (line.length <= LINE_MAX_LENGTH) return line.replace(/\r$/, '');
+    throw problem(this.number, `is longer than ${LINE_MAX_LENGTH} characters`);
+  }
+}
+
+function variableOf(line: string, source: Lines): Variable {
   const equals = line.indexOf('=');
-  if (equals < 0) throw problem(source.index, "has no '='");
+  if (equals < 0) throw problem(source.number, "has no '='");
   const name = line.slice(0, equals);
-  if (name === '') throw problem(source.index, "has no name before the '='");
-  if (/[ \t]$/.test(name)) throw problem(source.index, "has a blank before the '='");
+  if (name === '') throw problem(source.number, "has no name before the '='");
+  if (/[ \t]$/.test(name)) throw problem(source.number, "has a blank before the '='");
   const value = line.slice(equals + 1);
   // As in a shell, a blank after the '=' makes the value empty.
   if (/^[ \t]/.test(value)) return { name, value: '' };
-  if (!value.startsWith("'")) throw problem(source.index, 'has a value that is not in single quotes');
+  if (!value.startsWith("'")) throw problem(source.number, 'has a value that is not in single quotes');
   return { name, value: quotedValue(value.slice(1), source) };
 }
 
 /** `text`: the part of the line after the opening quote. */
 function quotedValue(text: string, source: Lines): string {
-  const begunAt = source.index;
+  const begunAt = source.number;
   const parts: string[] = [];
   let line = text;
   while (!line.includes("'")) {
     parts.push(line);
-    if (source.index >= source.lines.length) throw problem(begunAt, 'has a value whose quote is not closed');
-    line = nextLine(source);
+    if (source.isAtEnd) throw problem(begunAt, 'has a value whose quote is not closed');
+    line = source.next();
   }
   const quote = line.indexOf("'");
   if (!/^[ \t]*(?:#|$)/.test(line.slice(quote + 1))) {
-    throw problem(source.index, 'has something behind the closing quote that is no comment');
+    throw problem(source.number, 'has something behind the closing quote that is no comment');
   }
   return [...parts, line.slice(0, quote)].join('\n');
 }

@@ -34,15 +34,18 @@ function namesOf(references: readonly ({ readonly name?: string } | undefined)[]
   return new Set(references.flatMap((reference) => (reference ? [reference.name ?? ''] : [])));
 }
 
-/** The variables of an `envFrom`. Throws a StateletError of kind NotFound where its object is missing and not optional. */
-export function envFromValues(
+/**
+ * The variables of an `envFrom`, each read when it is asked for. Throws a StateletError of kind NotFound where its object is missing
+ * and not optional.
+ */
+export function* envFromValues(
   { prefix = '', configMapRef, secretRef }: EnvFromSource,
   { configMaps, secrets }: EnvObjects,
-): readonly (readonly [string, string])[] {
+): Iterable<readonly [string, string]> {
   const values = configMapRef
     ? configMapValues(configMaps, configMapRef)
     : secretRef && secretValues(secrets, secretRef);
-  return Object.entries(values ?? {}).map(([key, value]) => [`${prefix}${key}`, value]);
+  for (const key of Object.keys(values?.texts ?? {})) yield [`${prefix}${key}`, textOf(values, key)];
 }
 
 /**
@@ -63,7 +66,12 @@ export function keyRefValue(
   return values && valueOf(values, secretKeyRef, `Secret ${namespace}/${secretKeyRef.name ?? ''}`);
 }
 
-type Values = Readonly<Record<string, string>>;
+/** A Secret's texts are encoded: only those that are asked for are decoded, because many variables may come from one Secret. */
+interface Values {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly encoded: boolean;
+}
+
 interface ObjectRef {
   readonly name?: string;
   readonly optional?: boolean;
@@ -71,24 +79,24 @@ interface ObjectRef {
 
 function configMapValues(configMaps: EnvObjects['configMaps'], reference: ObjectRef): Values | undefined {
   const object = configMaps.get(reference.name ?? '');
-  if (object === undefined) {
-    requireOptional(reference, 'configmap');
-    return undefined;
-  }
-  return object.data ?? {};
+  if (object !== undefined) return { texts: object.data ?? {}, encoded: false };
+  requireOptional(reference, 'configmap');
+  return undefined;
 }
 
 function secretValues(secrets: EnvObjects['secrets'], reference: ObjectRef): Values | undefined {
   const object = secrets.get(reference.name ?? '');
-  if (object === undefined) {
-    requireOptional(reference, 'secret');
-    return undefined;
-  }
-  const texts = Object.entries(object.data ?? {}).map(([key, value]) => [key, textOf(value)] as const);
-  return Object.fromEntries(texts);
+  if (object !== undefined) return { texts: object.data ?? {}, encoded: true };
+  requireOptional(reference, 'secret');
+  return undefined;
 }
 
-function textOf(base64: string): string {
+function textOf(values: Values | undefined, key: string): string {
+  const text = values?.texts[key] ?? '';
+  return values?.encoded ? decoded(text) : text;
+}
+
+function decoded(base64: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(base64));
 }
 
@@ -97,7 +105,7 @@ function requireOptional({ name = '', optional }: ObjectRef, kind: string): void
 }
 
 function valueOf(values: Values, { key, optional }: KeyRef, where: string): string | undefined {
-  if (Object.hasOwn(values, key)) return values[key];
+  if (Object.hasOwn(values.texts, key)) return textOf(values, key);
   if (optional === true) return undefined;
   throw new StateletError('NotFound', `couldn't find key ${key} in ${where}`);
 }

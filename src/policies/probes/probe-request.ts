@@ -1,7 +1,8 @@
 /** The requests of probes and lifecycle hooks: addresses, paths, headers, commands and time limits. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container } from '../../types/kubernetes.ts';
-import { expandVariables } from '../cri/container-env.ts';
+import { ExecSize } from '../cri/exec-size.ts';
+import { expandVariables } from '../cri/expand-variables.ts';
 import type { Probe } from './probe.ts';
 
 export type HTTPGetAction = NonNullable<Probe['httpGet']>;
@@ -41,10 +42,16 @@ export function timeoutSeconds(probe: Probe): number {
   return seconds > 0 ? seconds : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/** An exec probe's command. `$(VAR)` is replaced by a literal value in `env`; references (`valueFrom`) are not resolved. */
-export function execCommand(command: readonly string[], { env = [] }: Container): string[] {
-  const values = new Map(env.map(({ name, value = '' }) => [name, value]));
-  return command.map((part) => expandVariables(part, values));
+/**
+ * An exec probe's command. `$(VAR)` is replaced by a literal value in `env`; references (`valueFrom`) are not resolved. Throws
+ * InvalidArgument for more than Linux takes.
+ */
+export function execCommand(command: readonly string[], container: Container): string[] {
+  const size = new ExecSize(container);
+  const values = new Map((container.env ?? []).map(({ name, value = '' }) => [name, value]));
+  return command.map((part, index) =>
+    size.word(`command[${index}] of a probe`, expandVariables(part, values)),
+  );
 }
 
 /** Without a host in the handler, the address is `podIP`. Throws InvalidArgument if there is none, or the port is invalid. */

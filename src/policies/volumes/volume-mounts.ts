@@ -2,9 +2,13 @@
 import type { MountPropagation } from '../../types/cri.ts';
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
-import { expandVariables } from '../cri/container-env.ts';
+import { expandVariables, referredNames } from '../cri/expand-variables.ts';
 import { namesOf } from './projected-files.ts';
 import type { VolumeKind, VolumeMount } from './volume-source.ts';
+
+/** Linux' PATH_MAX, with the NUL at the end. The path of the volume comes before it. */
+const PATH_BYTES_MAX = 4096;
+const PATH_TOO_LONG = `the path in the volume must be shorter than ${PATH_BYTES_MAX} bytes`;
 
 export interface MountPlan {
   readonly containerPath: string;
@@ -82,7 +86,8 @@ function subPathNames(
   { name, subPath, subPathExpr }: VolumeMount,
   env: ReadonlyMap<string, string>,
 ): readonly string[] | undefined {
-  const path = subPathExpr ? expanded(subPathExpr, env) : (subPath ?? '');
+  const path = subPathExpr ? expanded(subPathExpr, name, env) : (subPath ?? '');
+  if (path.length >= PATH_BYTES_MAX) throw invalid(name, PATH_TOO_LONG);
   if (path.startsWith('/')) throw invalid(name, `subPath ${path} must not be an absolute path`);
   if (path === '') return undefined;
   const names = namesOf(path);
@@ -92,14 +97,14 @@ function subPathNames(
 }
 
 /** As with the kubelet, an empty variable counts as missing. */
-function expanded(expression: string, env: ReadonlyMap<string, string>): string {
-  const names = Array.from(expression.matchAll(/\$(?:\$|\(([^)]*)\))/g), ([, variable]) => variable);
-  const missing = names.filter((variable) => variable !== undefined && !env.get(variable));
-  if (missing.length > 0) {
-    const listed = [...new Set(missing)].sort().join(', ');
-    throw new StateletError('InvalidArgument', `missing value for ${listed}`);
-  }
-  return expandVariables(expression, env);
+function expanded(expression: string, volume: string, env: ReadonlyMap<string, string>): string {
+  const missing = new Set<string>();
+  for (const name of referredNames(expression)) if (!env.get(name)) missing.add(name);
+  if (missing.size > 0)
+    throw new StateletError('InvalidArgument', `missing value for ${[...missing].sort().join(', ')}`);
+  const path = expandVariables(expression, env);
+  if (path === undefined) throw invalid(volume, PATH_TOO_LONG);
+  return path;
 }
 
 function invalid(volume: string, problem: string): StateletError {

@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import {
   containerEnv,
   envFileRefs,
-  expandVariables,
   resolveCommand,
   unreadableEnvFile,
 } from '../../../src/policies/cri/container-env.ts';
@@ -57,32 +56,6 @@ const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRe
 const resource = (name: string, of: string, more: object = {}) => ({
   name,
   valueFrom: { resourceFieldRef: { resource: of, ...more } },
-});
-
-describe('expandVariables', () => {
-  const env = new Map([
-    ['A', 'a'],
-    ['B', '$(A)'],
-    ['EMPTY', ''],
-  ]);
-
-  test.each([
-    ['no variables', 'plain text', 'plain text'],
-    ['a variable', '$(A)', 'a'],
-    ['several, side by side', '<$(A)$(A)-$(EMPTY)>', '<aa->'],
-    ['an unknown variable stays', '$(NOPE)/$(A)', '$(NOPE)/a'],
-    ['an escaped variable', '$$(A)', '$(A)'],
-    ['an escaped dollar before a variable', '$$$(A)', '$a'],
-    ['two escaped dollars', '$$$$(A)', '$$(A)'],
-    ['a lone dollar', '$A $ 5$', '$A $ 5$'],
-    ['an unfinished variable', '$(A', '$(A'],
-    ['an escape behind an unfinished variable', '$(A$$', '$(A$'],
-    ['an empty name', '$()', '$()'],
-    ['a name up to the first closing bracket', '$($(A))', '$($(A))'],
-    ['values are not expanded again', '$(B)', '$(A)'],
-  ])('%s', (_, text, wanted) => {
-    expect(expandVariables(text, env)).toBe(wanted);
-  });
 });
 
 describe('containerEnv', () => {
@@ -307,6 +280,95 @@ test('resolveCommand expands command and arguments by the environment', () => {
       { key: 'TOOL', value: 'sh' },
       { key: 'NAME', value: 'web' },
     ],
+  });
+});
+
+describe('what is more than Linux takes is refused, before it is made', () => {
+  const KIB = 1024;
+  const refusal = (container: Partial<Container>, facts: Partial<EnvFacts> = {}) => {
+    const [pod, app] = podWith(container);
+    const { kind, message } = failureOf(() => resolveCommand(pod, app, { ...FACTS, ...facts }));
+    expect(kind).toBe('InvalidArgument');
+    return message;
+  };
+  const sizeOf = (container: Partial<Container>) => {
+    const [pod, app] = podWith(container);
+    return resolveCommand(pod, app, FACTS).envs.map(({ value }) => value.length);
+  };
+  /** Each repeats the one before it. */
+  const growing = (length: number, times: number) =>
+    Array.from({ length }, (_, index) => ({
+      name: `A${index}`,
+      value: index === 0 ? 'x'.repeat(10) : `$(A${index - 1})`.repeat(times),
+    }));
+
+  test('variables that repeat each other: the first that is too long is named, with its container', () => {
+    expect(refusal({ env: growing(13, 4) })).toMatch(
+      /^environment variable "A7" of container "app" is longer than 128 KiB/,
+    );
+    expect(refusal({ env: growing(1_000, 100) })).toContain('environment variable "A3"');
+  });
+
+  test('variables that are too large only together: the error says up to which', () => {
+    const env = [{ name: 'A', value: 'x'.repeat(100 * KIB) }].concat(
+      Array.from({ length: 1_000 }, (_, index) => ({ name: `B${index}`, value: '$(A)' })),
+    );
+    expect(refusal({ env })).toMatch(
+      /of container "app" have more than 6 MiB together, up to environment variable "B60"/,
+    );
+  });
+
+  test('also where each replaces the one before it', () => {
+    const env = [{ name: 'A', value: 'x'.repeat(100 * KIB) }].concat(
+      Array.from({ length: 1_000 }, () => ({ name: 'B', value: '$(A)' })),
+    );
+    expect(refusal({ env })).toContain('more than 6 MiB together, up to environment variable "B"');
+  });
+
+  test('a word of the command, and an argument', () => {
+    const env = growing(6, 4);
+    expect(refusal({ env, command: ['sh', '$(A5)'.repeat(20)] })).toMatch(/^command\[1\] of container "app"/);
+    expect(refusal({ env, args: ['$(A5)'.repeat(20)] })).toMatch(/^args\[0\] of container "app"/);
+    expect(refusal({ env, args: Array.from({ length: 1_000 }, () => '$(A5)') })).toMatch(
+      /more than 6 MiB together, up to args\[\d+\]/,
+    );
+  });
+
+  test('a value that is written out, and a name', () => {
+    expect(refusal({ env: [{ name: 'LONG', value: 'é'.repeat(64 * KIB) }] })).toMatch(/variable "LONG"/);
+    const message = refusal({ env: [{ name: 'N'.repeat(200 * KIB), value: 'v' }] });
+    expect(message).toMatch(/variable "N+…"/);
+    expect(message.length).toBeLessThan(KIB);
+  });
+
+  test('a value is taken up to 128 KiB with its name and the NUL at its end', () => {
+    const most = 128 * KIB - 'NAME='.length - 1;
+    expect(sizeOf({ env: [{ name: 'NAME', value: 'x'.repeat(most) }] })).toEqual([most]);
+    expect(refusal({ env: [{ name: 'NAME', value: 'x'.repeat(most + 1) }] })).toContain('"NAME"');
+  });
+
+  test('keys of ConfigMaps and Secrets: a large Secret is not decoded again for each of its variables', () => {
+    const large = Buffer.alloc(100 * KIB, 'x').toString('base64');
+    const objects = {
+      configMaps: new Map([['big', { data: { key: 'x'.repeat(200 * KIB) } }]]),
+      secrets: new Map([['big', { data: { key: large, other: large } }]]),
+    };
+    expect(refusal({ envFrom: [{ configMapRef: { name: 'big' } }] }, { objects })).toMatch(/variable "key"/);
+    const envFrom = Array.from({ length: 1_000 }, (_, index) => ({
+      prefix: `P${index}_`,
+      secretRef: { name: 'big' },
+    }));
+    expect(refusal({ envFrom }, { objects })).toContain('up to environment variable "P30_other"');
+  });
+
+  test('variables of services', () => {
+    const services = Array.from({ length: 60 }, (_, index) => ({
+      metadata: { name: `s${index}`, namespace: 'shop' },
+      spec: { clusterIP: 'x'.repeat(30 * KIB), ports: [{ port: 80 }] },
+    }));
+    const [pod, app] = podWith({}, { enableServiceLinks: true });
+    const facts = { ...FACTS, services: { listed: true, services } };
+    expect(() => resolveCommand(pod, app, facts)).toThrow(/up to environment variable "S\d+_/);
   });
 });
 

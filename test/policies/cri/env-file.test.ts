@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { envFileValue } from '../../../src/policies/cri/env-file.ts';
+import { EnvFileReader } from '../../../src/policies/cri/env-file.ts';
+
+const envFileValue = (text: string, name: string) => new EnvFileReader(text).value(name);
 
 /** The results are those of the kubelet 1.36.2. */
 describe('a file of variables', () => {
@@ -58,6 +60,17 @@ describe('a file of variables', () => {
     [`L='${'x'.repeat(70_000)}'\nK='v'`, 'line 1 is longer than 65535 characters'],
   ])('%j is an error that names the line', (text, message) => {
     expect(() => envFileValue(text, 'K')).toThrow(message);
+  });
+
+  test('has the values of several variables, in any order, also of those before one that was read', () => {
+    const file = new EnvFileReader("A='1'\nB='2'\nA='3'\nC='4'");
+    expect(['C', 'A', 'X', 'B', 'C'].map((name) => file.value(name))).toEqual([
+      '4',
+      '1',
+      undefined,
+      '2',
+      '4',
+    ]);
   });
 
   test('an error does not repeat what the file holds', () => {

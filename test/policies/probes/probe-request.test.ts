@@ -110,6 +110,13 @@ test('an exec command is expanded with the literal values of the environment onl
   ]);
 });
 
+test('a command that variables make longer than Linux takes is refused, and names the container', () => {
+  const env = [{ name: 'A', value: 'x'.repeat(1_000) }];
+  expect(() => execCommand(['sh', '$(A)'.repeat(200_000)], { ...CONTAINER, env })).toThrow(
+    /^command\[1\] of a probe of container "main" is longer than 128 KiB/,
+  );
+});
+
 test('the default time limit is 1 s', () => {
   expect([
     timeoutSeconds({}),

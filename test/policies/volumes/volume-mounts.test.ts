@@ -119,6 +119,15 @@ describe('subPath', () => {
     expect(plan({ subPathExpr: 'logs/$(POD)/$$(POD)' }).subPath).toEqual(['logs', 'web-0', '$(POD)']);
   });
 
+  test('is refused where it is longer than a path may be, also by its variables', () => {
+    const env = new Map([['LONG', 'x/'.repeat(1_000)]]);
+    expect(() => plan({ subPath: 'x/'.repeat(2_048) })).toThrow('volumeMount data: the path in the volume');
+    expect(() => plan({ subPathExpr: '$(LONG)$(LONG)$(LONG)' }, { env })).toThrow('shorter than 4096 bytes');
+    expect(() => plan({ subPathExpr: '$(LONG)'.repeat(500_000) }, { env })).toThrow(
+      'shorter than 4096 bytes',
+    );
+  });
+
   test('an unknown or empty variable is an error that names it', () => {
     expect(() => plan({ subPathExpr: 'logs/$(NODE)' })).toThrow(/^missing value for NODE$/);
     expect(() => plan({ subPathExpr: '$(NODE)/$(EMPTY)/$(NODE)' })).toThrow(

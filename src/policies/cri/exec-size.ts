@@ -1,0 +1,71 @@
+/** What Linux takes of a program's command, arguments and variables, so that no more is made, copied and sent to a runtime. */
+import { StateletError } from '../../types/errors.ts';
+
+/** Linux' MAX_ARG_STRLEN, with the NUL at the end; of a variable with its name. */
+export const WORD_BYTES_MAX = 128 * 1024;
+/** What `execve` takes of all together, with the largest stack. With the usual stack of 8 MiB it takes 2 MiB. */
+export const EXEC_BYTES_MAX = 6 * 1024 * 1024;
+/** How much of a variable's name messages show. */
+const NAME_SHOWN_MAX = 100;
+/** Of each word there is a pointer and a NUL too. */
+const WORD_OVERHEAD_BYTES = 9;
+
+const ENCODER = new TextEncoder();
+
+/**
+ * Counts the words that a container is started with. The methods return what they have counted, and throw a StateletError of kind
+ * InvalidArgument for more than Linux takes. `undefined` is a text that `expandVariables` has not made, because it is too long.
+ */
+export class ExecSize {
+  readonly #container: string;
+  #bytes = 0;
+
+  constructor({ name }: { readonly name: string }) {
+    this.#container = name;
+  }
+
+  /** The values that a later variable of the same name replaces count as well: each has to be made. */
+  variable(name: string, value: string | undefined): string {
+    return this.#count(`environment variable ${shownName(name)}`, value, `${name}=`);
+  }
+
+  /** `what`: `args[2]`. */
+  word(what: string, text: string | undefined): string {
+    return this.#count(what, text, '');
+  }
+
+  #count(what: string, text: string | undefined, before: string): string {
+    if (text === undefined) throw this.#tooLong(what);
+    const bytes = byteLength(before) + byteLength(text) + 1;
+    if (bytes > WORD_BYTES_MAX) throw this.#tooLong(what);
+    this.#bytes += bytes + WORD_OVERHEAD_BYTES - 1;
+    if (this.#bytes > EXEC_BYTES_MAX) throw this.#tooLarge(what);
+    return text;
+  }
+
+  #tooLong(what: string): StateletError {
+    return new StateletError(
+      'InvalidArgument',
+      `${what} of container "${this.#container}" is longer than 128 KiB, and Linux takes no longer one; shorten it, or mount it ` +
+        'as a file of a volume',
+    );
+  }
+
+  #tooLarge(what: string): StateletError {
+    return new StateletError(
+      'InvalidArgument',
+      `the command, arguments and environment variables of container "${this.#container}" have more than 6 MiB together, up to ` +
+        `${what}, and Linux takes no more; leave some out, or mount them as files of a volume`,
+    );
+  }
+}
+
+/** The name of a variable for messages: in quotes, cut short. */
+export function shownName(name: string): string {
+  return JSON.stringify(name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name);
+}
+
+/** A text has at least as many bytes as it has UTF-16 units: very long ones are not copied. */
+function byteLength(text: string): number {
+  return text.length > WORD_BYTES_MAX ? text.length : ENCODER.encode(text).length;
+}
