@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import importX from 'eslint-plugin-import-x';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /**
@@ -183,6 +184,15 @@ export default tseslint.config(
     ignores: ['src/system/terminal.ts', 'src/ui/**'],
     plugins: { statelet: { rules: { 'one-output': oneOutput } } },
     rules: { 'statelet/one-output': 'error' },
+  },
+  {
+    // Texts of pods, clients and runtimes are hostile and long: quadratic time for one of them stops everything else.
+    files: ['src/**/*.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
+    },
   },
   {
     // Under a virtual clock and a seed, a run repeats itself only where nothing comes from elsewhere.

@@ -233,7 +233,8 @@ function wholeNumber(flag: string, text: string, min: number, max = Number.MAX_S
 
 function hours(text: string): number {
   const value = Number(text);
-  if (/^\d*\.?\d+(?:e[+-]?\d+)?$/i.test(text) && Number.isFinite(value) && value > 0) return value;
+  if (/^(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text) && Number.isFinite(value) && value > 0)
+    return value;
   throw new StateletError('InvalidArgument', `--hours: "${text}" is not a number above 0, such as 0.5`);
 }
 

@@ -156,7 +156,7 @@ function serverOf(cluster: Fields, hasTLS: boolean): string {
   }
   if (url.username !== '' || url.password !== '')
     throw wrong(field, 'must not hold a password: put it into users');
-  return full.replace(/\/+$/, '');
+  return full.replace(/(?<!\/)\/+$/, '');
 }
 
 function proxyOf(cluster: Fields): string | undefined {

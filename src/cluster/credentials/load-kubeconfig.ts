@@ -86,7 +86,7 @@ async function pemOf(material: Material | undefined): Promise<string | undefined
   if (material === undefined) return undefined;
   if (material.file !== undefined) return ofField(material);
   const { data = '', field } = material;
-  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(data)) throw new Error(`${field} must be base64`);
+  if (!/^[A-Za-z0-9+/\s]*={0,2}$/.test(data.trimEnd())) throw new Error(`${field} must be base64`);
   return Buffer.from(data, 'base64').toString('utf8');
 }
 

@@ -102,6 +102,11 @@ function objectOf(text: string): (involved: Involved) => boolean {
     kind === 'Pod' && (own === name || own.startsWith(`${name}-`)) && (isPodType || namespace === type);
 }
 
+function oneLine(message: string): string {
+  const lines = message.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
+}
+
 const COLUMNS = ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'];
 
 /** The first rows decide how wide the columns are; rows that come later keep to that where they can. */
@@ -131,7 +136,7 @@ class EventTable {
       type ?? '',
       reason ?? '',
       `${involvedObject.kind ?? ''}/${involvedObject.name ?? ''}`,
-      withContainer((message ?? '').trim().replaceAll(/\s*\n\s*/gu, ' '), involvedObject),
+      withContainer(oneLine(message ?? ''), involvedObject),
     ];
     return this.#flags.namespace === undefined ? [metadata.namespace ?? '', ...row] : row;
   }

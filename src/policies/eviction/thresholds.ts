@@ -142,7 +142,7 @@ function percentageOf(signal: string, text: string): ThresholdValue {
 /** In single precision, as in the kubelet: 10% is a little more than a tenth. Undefined if it is no number. */
 function fractionOf(text: string): number | undefined {
   const digits = text.slice(0, -1);
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;
   const fraction = Math.fround(Math.fround(Number(digits)) / 100);
   return Number.isFinite(fraction) ? fraction : undefined;
 }

@@ -17,7 +17,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   m: MINUTE_MS,
   h: HOUR_MS,
 };
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gu;
+/** Sticky: the parts follow each other without a gap. */
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/guy;
 
 /** The longest duration that a setting may have: the longest wait of a timer, in whole hours. */
 export const MAX_DURATION_MS = Math.floor(MAX_TIMER_MS / HOUR_MS) * HOUR_MS;

@@ -63,7 +63,7 @@ export function compareGoTimes(a: GoTime, b: GoTime): number {
 export function formatGoTime({ seconds, nanos, offsetMinutes }: GoTime, { short = false } = {}): string {
   const local = new Date((seconds + offsetMinutes * 60) * 1000).toISOString().slice(0, -'.000Z'.length);
   const fraction = `.${String(nanos).padStart(9, '0')}`;
-  return `${local}${short ? fraction.replace(/\.?0+$/, '') : fraction}${zone(offsetMinutes)}`;
+  return `${local}${short ? fraction.replace(/\.?(?<!0)0+$/, '') : fraction}${zone(offsetMinutes)}`;
 }
 
 function zone(offsetMinutes: number): string {

@@ -1,6 +1,7 @@
 /** The credentials in a docker configuration file that are for the registry of an image. */
 import type { AuthConfig } from '../../types/cri.ts';
 import { goJSON } from '../formats/go-json.ts';
+import { globFits } from './host-glob.ts';
 import type { ImageReference } from './image-reference.ts';
 import type { CredentialSource } from './pulled-record.ts';
 
@@ -111,7 +112,7 @@ function decoded(auth: string): AuthConfig | undefined {
   // Old clients pad the password with zeros.
   return colon < 0
     ? undefined
-    : { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/u, '') };
+    : { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/(?<!\0)\0+$/u, '') };
 }
 
 /** Scheme and API version are ignored. */
@@ -151,24 +152,6 @@ export function fits(
   return (
     patterns.length === labels.length && patterns.every((pattern, i) => globFits(pattern, labels[i] ?? ''))
   );
-}
-
-const GLOB = /[*?[]/u;
-
-/** `*` matches any text, `?` any character, `[a-c]` and `[^a-c]` a range, each within one label of a host name. */
-function globFits(pattern: string, label: string): boolean {
-  if (!GLOB.test(pattern)) return pattern === label;
-  const source = pattern.replaceAll(/\[(\^?)([^\]]+)\]|[*?]|./gu, (token, not?: string, range?: string) => {
-    if (token === '*') return '.*';
-    if (token === '?') return '.';
-    if (range !== undefined) return `[${not ?? ''}${range.replaceAll(/[\\[]/gu, String.raw`\$&`)}]`;
-    return token.replace(/[\\^$.+?()[\]{}|*/]/u, String.raw`\$&`);
-  });
-  try {
-    return new RegExp(`^${source}$`, 'u').test(label);
-  } catch {
-    return false;
-  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

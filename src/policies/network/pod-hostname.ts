@@ -34,5 +34,5 @@ export function podHostname(pod: Pod, clusterDomain: string): string {
 }
 
 function shortened(name: string): string {
-  return name.slice(0, HOSTNAME_MAX_LENGTH).replace(/[-.]+$/, '');
+  return name.slice(0, HOSTNAME_MAX_LENGTH).replace(/(?<![-.])[-.]+$/, '');
 }

@@ -8,14 +8,11 @@ const COMMAND_FIELDS: ReadonlySet<string> = new Set(['command', 'args']);
 
 export const REDACTED = '***';
 const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
-const SECRET_OPTION = String.raw`[\w-]*(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*`;
-/** `--password=x`, `TOKEN=x`, `Authorization: Bearer x`. */
-const SECRET_IN_COMMAND = new RegExp(
-  String.raw`(${SECRET_OPTION}["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+`,
-  'giu',
-);
-/** An option whose value is the next word. */
-const LONE_SECRET_OPTION = new RegExp(`^--?${SECRET_OPTION}$`, 'iu');
+/** The part of the name of an option or a variable that tells that its value is secret, and the rest of the name. */
+const SECRET_NAME = /(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*/giu;
+/** What follows such a name: `=x`, `: Bearer x`, `": "x`. */
+const VALUE = /(["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+/iuy;
+const OPTION = /^--?[\w-]+$/u;
 
 export function isSecretField(name: string): boolean {
   return SECRET_FIELDS.test(name);
@@ -43,12 +40,27 @@ export function redactUrls(text: string): string {
   return text.includes('//') ? text.replace(USER_IN_URL, REDACTED) : text;
 }
 
-/** Also without the values of options and variables whose names tell that they are secret. */
+/**
+ * Also without the values of options and variables whose names tell that they are secret: `--password=x`, `TOKEN=x`,
+ * `Authorization: Bearer x`. In linear time: a text may be a word of a command, of any length and content.
+ */
 export function redactText(text: string): string {
-  return redactUrls(text.replace(SECRET_IN_COMMAND, `$1${REDACTED}`));
+  let redacted = '';
+  let end = 0;
+  for (const { index, 0: name } of text.matchAll(SECRET_NAME)) {
+    // The name is part of a value that is left out.
+    if (index < end) continue;
+    const nameEnd = index + name.length;
+    VALUE.lastIndex = nameEnd;
+    const value = VALUE.exec(text);
+    if (value === null) continue;
+    redacted += `${text.slice(end, nameEnd)}${value[1] ?? ''}${REDACTED}`;
+    end = nameEnd + value[0].length;
+  }
+  return redactUrls(redacted + text.slice(end));
 }
 
 /** Whether the next word is the value of a secret option: `--password`. */
 export function announcesSecret(word: string): boolean {
-  return LONE_SECRET_OPTION.test(word);
+  return OPTION.test(word) && word.search(SECRET_NAME) >= 0;
 }

@@ -108,7 +108,7 @@ export class NodeFigures {
   #cpuNs(time: string): number | undefined {
     const ofTop = this.#groups?.cpu(TOP, time)?.usageCoreNanoSeconds;
     if (ofTop !== undefined) return ofTop;
-    const fields = /^cpu +(.*)$/m
+    const fields = /^cpu +(\d.*)$/m
       .exec(readSmallFile(this.#proc('stat')) ?? '')?.[1]
       ?.split(' ')
       .map(Number);

@@ -4,7 +4,7 @@ import type { ApiObject } from '../../cluster/service/api-server.ts';
 export function matches(object: ApiObject, selector = ''): boolean {
   if (selector === '') return true;
   return selector.split(',').every((term) => {
-    const [, path = '', operator, wanted = ''] = /^(.*?)(!=|==?)(.*)$/.exec(term) ?? [];
+    const [, path = '', operator, wanted = ''] = /^([^!=]*)(!=|==?)(.*)$/.exec(term) ?? [];
     return (fieldOf(object, path) === wanted) === (operator !== '!=');
   });
 }

@@ -151,7 +151,7 @@ function wrongValue(object: Tree, field: string, wanted: readonly string[]): Man
 function entryProblems({ pod, prefix, problems }: PodEntry, kind: ManifestKind): ManifestProblem[] {
   const found = problems.length > 0 ? problems : sizeOrPodProblems(pod, kind);
   return found.map(({ field, message }) => {
-    const place = field === undefined ? prefix.replace(/[.: ]+$/, '') : `${prefix}${field}`;
+    const place = field === undefined ? prefix.replace(/(?<![.: ])[.: ]+$/, '') : `${prefix}${field}`;
     return place === '' ? { message } : { field: place, message };
   });
 }

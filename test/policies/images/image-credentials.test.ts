@@ -30,6 +30,8 @@ describe('credentials are for a registry', () => {
     ['one character', 'r1.quay.io/b', 'r?.quay.io'],
     ['one of a range', 'r1.quay.io/b', 'r[0-4].quay.io'],
     ['none of a range', 'r1.quay.io/b', 'r[^2-4].quay.io'],
+    ['several texts in one label', 'aXbXcXb.quay.io/b'.toLowerCase(), 'a*xb*b.quay.io'],
+    ['a bracket that begins no range', 'r1.quay.io/b', '?[1]*.quay.io'],
   ])('by %s', (_by, image, place) => {
     expect(usersFor(image, place)).toEqual([place]);
   });
@@ -44,9 +46,18 @@ describe('credentials are for a registry', () => {
     ['wildcards across labels', 'a.b.quay.io/c', '*.quay.io'],
     ['dots that stand for themselves', 'quayxio/a', 'qu[a]y.io'],
     ['a range that is none', 'r1.quay.io/b', 'r[4-0].quay.io'],
+    ['an empty range', 'r1.quay.io/b', 'r[^].quay.io'],
+    ['texts in another order', 'abc.quay.io/b', '*c*b*.quay.io'],
     ['Docker Hub for others', 'quay.io/a', 'https://index.docker.io/v1/'],
   ])('not by %s', (_by, image, place) => {
     expect(usersFor(image, place)).toEqual([]);
+  });
+
+  test('not by a pattern of very many wildcards, or of very many brackets', () => {
+    const image = `${'a'.repeat(60)}.quay.io/b`;
+    expect(usersFor(image, `${'a*'.repeat(25)}b.quay.io`)).toEqual([]);
+    expect(usersFor(image, `${'['.repeat(1_000_000)}*.quay.io`)).toEqual([]);
+    expect(usersFor(image, `${'a*'.repeat(25)}a.quay.io`)).toEqual([`${'a*'.repeat(25)}a.quay.io`]);
   });
 
   test('the most specific come first: names before wildcards, longer paths before shorter', () => {

@@ -1,9 +1,11 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
+  announcesSecret,
   hasSecretValues,
   isCommandField,
   isSecretField,
   mayBeSecret,
+  redactText,
 } from '../../../src/policies/pod/secret-fields.ts';
 
 test.each(
@@ -49,4 +51,45 @@ test.each([
   [['metadata', 'labels', 'app'], false],
 ])('a value at %j may be secret: %s', (path, want) => {
   expect(mayBeSecret(path)).toBe(want);
+});
+
+describe('a text without its secrets', () => {
+  test.each([
+    ['--db-password=x --user=me', '--db-password=*** --user=me'],
+    ['MY_TOKEN_FILE = x', 'MY_TOKEN_FILE = ***'],
+    ["curl -H 'Authorization: Bearer abc' host", "curl -H 'Authorization: Bearer ***' host"],
+    ['authorization: bearer', 'authorization: ***'],
+    ['{"apiKey": "x", "b": "y"}', '{"apiKey": "***", "b": "y"}'],
+    ['token=secret=x secret:y', 'token=*** secret:***'],
+    ['the token is here', 'the token is here'],
+    ['tokentoken=', 'tokentoken='],
+    ['get https://me:pw@host/x?token=y', 'get https://***@host/x?token=***'],
+  ])('%j is %j', (text, redacted) => {
+    expect(redactText(text)).toBe(redacted);
+  });
+
+  test.each([
+    ['no secret', 'x'],
+    ['names without values', 'token'],
+    ['names and signs', 'token '],
+    ['names and quotes', 'token"'],
+  ])('also a word of a megabyte: %s', (_what, part) => {
+    const word = part.repeat(1_000_000 / part.length);
+    expect(redactText(word)).toBe(word);
+    expect(redactText(`${word}-token=x`)).toBe(`${word}-token=***`);
+  });
+
+  test('a word that announces a secret is an option with such a name', () => {
+    const words = [
+      '--password',
+      '-token',
+      '--my-api_key',
+      'password',
+      '--password=x',
+      '--pass word',
+      '--name',
+    ];
+    expect(words.filter(announcesSecret)).toEqual(['--password', '-token', '--my-api_key']);
+    expect(announcesSecret(`--${'token'.repeat(200_000)}!`)).toBe(false);
+  });
 });
