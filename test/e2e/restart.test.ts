@@ -151,6 +151,23 @@ test('a container without a command has CreateContainerConfigError with the caus
   expect(mainProcesses(pod)).toHaveLength(1);
 });
 
+test('a container whose variables repeat each other has CreateContainerConfigError with the name of one, and other pods run', async () => {
+  const env = Array.from({ length: 20 }, (_, index) => ({
+    name: `A${index}`,
+    value: index === 0 ? 'x'.repeat(10) : `$(A${index - 1})`.repeat(10),
+  }));
+  write('grows', { containers: [shell(SERVE, { env })] });
+  write('web', { containers: [shell(SERVE)] });
+  daemon = await bed.start();
+  const { msg } = await daemon.event('grows', 'Failed');
+  expect(msg).toMatch(/^Error: environment variable "A5" of container "main" is longer than 128 KiB/);
+  await daemon.running('web');
+  const isWaiting = (pod: Pod) =>
+    containerStatus(pod)?.state?.waiting?.reason === 'CreateContainerConfigError';
+  const grows = await daemon.until('grows', 'waiting', isWaiting);
+  expect(containerStatus(grows)?.state?.waiting?.message).toContain('environment variable "A5"');
+});
+
 test('a missing command and an unusable working directory have other errors than a failing command', async () => {
   const containers = [{ name: 'main', command: ['/nowhere/to/be/found'] }];
   write('lost', { restartPolicy: 'Never', containers });

@@ -20,6 +20,16 @@ const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
 const DELETION_GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
 
+/** The labels and annotations by which the agent knows what it has made. */
+export const IDENTIFYING_NAMES: ReadonlySet<string> = new Set([
+  POD_NAME_LABEL,
+  POD_NAMESPACE_LABEL,
+  POD_UID_LABEL,
+  CONTAINER_NAME_LABEL,
+  CONTAINER_HASH_ANNOTATION,
+  RESTART_COUNT_ANNOTATION,
+]);
+
 /** The folder of a pod's logs below `podLogsDir`. */
 export function podLogsFolder(pod: { namespace: string; name: string; uid: string }): string {
   return `${pod.namespace}_${pod.name}_${pod.uid}`;

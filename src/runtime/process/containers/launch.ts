@@ -79,6 +79,12 @@ function startError(command: string, error: unknown): StartError {
     case 'EACCES':
     case 'ENOEXEC':
       return new StartError(126, `command "${command}" is not an executable file`, error);
+    case 'E2BIG':
+      return new StartError(
+        128,
+        `command "${command}" could not be started: its command and environment variables have more bytes than the system takes`,
+        error,
+      );
     default:
       return new StartError(128, `command "${command}" could not be started: ${errorMessage(error)}`, error);
   }

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { ContainerEvent } from '../../../types/cri.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { encode, fromWireError, LineSplitter, PROTOCOL_VERSION } from './protocol.ts';
-import type { ClientMessage, Hello, MethodName, MonitorMessage, Params, Result } from './protocol.ts';
+import { encode, encodeRequest, fromWireError, LineSplitter, PROTOCOL_VERSION } from './protocol.ts';
+import type { Hello, MethodName, MonitorMessage, Params, Result } from './protocol.ts';
 
 export const HELLO_TIMEOUT_MS = 5000;
 
@@ -45,17 +45,18 @@ export class Connection {
     });
   }
 
-  call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
+  async call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
     const id = ++this.#lastId;
+    const request = encodeRequest({ id, method, params });
     const onAbort = (): void => {
-      this.#send({ cancel: id });
+      this.#socket.write(encode({ cancel: id }));
       this.#calls.get(id)?.reject(canceled(method));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     return new Promise<Result<M>>((resolve, reject) => {
       this.#calls.set(id, { resolve, reject });
       if (signal?.aborted) reject(canceled(method));
-      else if (this.#socket.writable) this.#send({ id, method, params });
+      else if (this.#socket.writable) this.#socket.write(request);
       else reject(gone());
     }).finally(() => {
       this.#calls.delete(id);
@@ -66,10 +67,6 @@ export class Connection {
   close(): Promise<void> {
     this.#socket.destroy();
     return this.closed;
-  }
-
-  #send(message: ClientMessage): void {
-    this.#socket.write(encode(message));
   }
 
   #expectHello(): Promise<Hello> {

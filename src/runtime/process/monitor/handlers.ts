@@ -5,9 +5,9 @@ import type { StreamDesk } from '../streams/stream-desk.ts';
 import {
   matchesContainer,
   matchesSandbox,
-  toContainer,
   toContainerStatus,
-  toSandbox,
+  toListedContainer,
+  toListedSandbox,
   toSandboxStatus,
 } from './views.ts';
 
@@ -22,7 +22,7 @@ export function engineHandlers(engine: Engine, streams: StreamDesk): Handlers {
       engine
         .sandboxes()
         .filter((record) => matchesSandbox(record, filter))
-        .map(toSandbox),
+        .map(toListedSandbox),
     createContainer: ([sandboxId, config]) => engine.createContainer(sandboxId, config),
     startContainer: ([id]) => engine.startContainer(id),
     stopContainer: ([id, timeoutSeconds]) => engine.stopContainer(id, timeoutSeconds),
@@ -31,7 +31,7 @@ export function engineHandlers(engine: Engine, streams: StreamDesk): Handlers {
       engine
         .containers()
         .filter((record) => matchesContainer(record, filter))
-        .map(toContainer),
+        .map(toListedContainer),
     containerStatus: ([id]) => {
       const { record } = engine.container(id);
       return toContainerStatus(record, engine.sandbox(record.podSandboxId));

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { ContainerEvent } from '../../../types/cri.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { encode, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
-import type { ClientMessage, Handlers, MethodName, MonitorMessage, Request } from './protocol.ts';
+import { encode, encodeResponse, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
+import type { ClientMessage, Handlers, MethodName, Request } from './protocol.ts';
 import { openDirectory, socketPath } from './monitor-socket.ts';
 
 /**
@@ -98,12 +98,14 @@ class ClientConnection {
         socket.destroy();
       }
     });
-    this.#reply({
-      hello: 'statelet-monitor',
-      protocol: PROTOCOL_VERSION,
-      pid: process.pid,
-      features: FEATURES,
-    });
+    this.#reply(
+      encode({
+        hello: 'statelet-monitor',
+        protocol: PROTOCOL_VERSION,
+        pid: process.pid,
+        features: FEATURES,
+      }),
+    );
   }
 
   send(line: string): void {
@@ -124,9 +126,10 @@ class ClientConnection {
     const abort = new AbortController();
     this.#running.set(id, abort);
     try {
-      this.#reply({ id, result: await this.#handle(method, params, abort.signal) });
+      const result = await this.#handle(method, params, abort.signal);
+      this.#reply(encodeResponse(id, method, result));
     } catch (error) {
-      this.#reply({ id, error: toWireError(error) });
+      this.#reply(encode({ id, error: toWireError(error) }));
     } finally {
       this.#running.delete(id);
     }
@@ -140,8 +143,8 @@ class ClientConnection {
     return handler(params, signal);
   }
 
-  #reply(message: MonitorMessage): void {
-    if (this.#socket.writable) this.send(encode(message));
+  #reply(line: string): void {
+    if (this.#socket.writable) this.send(line);
   }
 
   #abortCalls(): void {

@@ -113,6 +113,33 @@ interface WireError {
 
 export const encode = (message: ClientMessage | MonitorMessage): string => `${JSON.stringify(message)}\n`;
 
+/** As much as container runtimes take in a request of CRI. */
+const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
+
+/** Throws a StateletError of kind InvalidArgument for a request that the monitor would not read to its end. */
+export function encodeRequest(request: Request): string {
+  const line = encodeWithin(request, MAX_REQUEST_BYTES);
+  if (line !== undefined) return line;
+  throw new StateletError(
+    'InvalidArgument',
+    `the request ${request.method} is too large: the monitor of the embedded runtime takes at most 16 MiB`,
+  );
+}
+
+/** In place of a response that the client would not read to its end, an error that says so. */
+export function encodeResponse(id: number, method: MethodName, result: unknown): string {
+  const line = encodeWithin({ id, result }, MAX_LINE_BYTES);
+  if (line !== undefined) return line;
+  const message = `the answer to ${method} is too large: the monitor of the embedded runtime gives at most 64 MiB`;
+  return encode({ id, error: { kind: 'ResourceExhausted', message } });
+}
+
+/** Undefined for a message that is too large. */
+function encodeWithin(message: ClientMessage | MonitorMessage, bytesMax: number): string | undefined {
+  const line = encode(message);
+  return Buffer.byteLength(line) > bytesMax ? undefined : line;
+}
+
 export const toWireError = (error: unknown): WireError => ({
   kind: errorKind(error),
   message: errorMessage(error),

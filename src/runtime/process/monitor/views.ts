@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { IDENTIFYING_NAMES } from '../../../policies/cri/cri-labels.ts';
 import type {
   Container,
   ContainerFilter,
@@ -11,9 +12,34 @@ import type { ContainerRecord, SandboxRecord } from './records.ts';
 
 /** Records in the form that CRI gives them. */
 
+/** Far more than the reference of an image has. */
+const IMAGE_LENGTH_MAX = 1_024;
+
 export function toSandbox({ id, config, createdAt, state }: SandboxRecord): PodSandbox {
   const { metadata, labels, annotations } = config;
   return { id, metadata, state, createdAt, labels, annotations };
+}
+
+/**
+ * As lists have it: of labels and annotations only those that the agent knows it by. All others, and the image, are as long as their
+ * author wants, and a list of all pods must not become larger than a client takes.
+ */
+export function toListedSandbox(record: SandboxRecord): PodSandbox {
+  return withIdentityOnly(toSandbox(record));
+}
+
+export function toListedContainer(record: ContainerRecord): Container {
+  const container = toContainer(record);
+  const image = container.image.slice(0, IMAGE_LENGTH_MAX);
+  return { ...withIdentityOnly(container), image, imageRef: image };
+}
+
+function withIdentityOnly<T extends { readonly labels: Labels; readonly annotations: Labels }>(item: T): T {
+  return { ...item, labels: identifying(item.labels), annotations: identifying(item.annotations) };
+}
+
+function identifying(texts: Labels): Labels {
+  return Object.fromEntries(Object.entries(texts).filter(([name]) => IDENTIFYING_NAMES.has(name)));
 }
 
 /**

@@ -145,6 +145,16 @@ describe('a container of the embedded runtime', () => {
       expect(status.message).toContain('/no/such/folder');
     });
 
+    test('128 when its variables have more bytes than the system takes, in words', async () => {
+      const envs = Array.from({ length: 70 }, (_, index) => ({
+        key: `A${index}`,
+        value: 'x'.repeat(100_000),
+      }));
+      const status = await failing(shell('true', { envs }));
+      expect(status).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError' });
+      expect(status.message).toContain('have more bytes than the system takes');
+    });
+
     test('128 when its log cannot be opened, naming it', async () => {
       const status = await failing(shell('true', { logPath: '../../runtime/monitor.sock' }));
       expect(status).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError' });

@@ -125,6 +125,19 @@ describe('a call', () => {
     await expect(call).rejects.toMatchObject(kind('Unavailable'));
   });
 
+  test('that is larger than the monitor takes is refused and not sent, and the connection stays', async () => {
+    const { connection, receives, say } = await connected();
+    const large = ['x'.repeat(17 * 1024 * 1024)];
+    await expect(connection.call('execSync', ['a', large, 1])).rejects.toMatchObject({
+      kind: 'InvalidArgument',
+      message: 'the request execSync is too large: the monitor of the embedded runtime takes at most 16 MiB',
+    });
+    const next = connection.call('ping', []);
+    expect(await receives(1)).toMatchObject([{ method: 'ping' }]);
+    say({ id: 2 });
+    await next;
+  });
+
   test('is Unavailable if the connection ends meanwhile, or has ended', async () => {
     const { connection, hangUp } = await connected();
     const calls = [connection.call('ping', []), connection.call('listContainers', [{}])];

@@ -46,6 +46,22 @@ describe('the methods of the monitor', () => {
     ]);
   });
 
+  test('list few labels and annotations, and the status has all: those of one pod may be as long as a message', async () => {
+    const long = { note: 'x'.repeat(1_000_000) };
+    const sandboxId = await call('runPodSandbox', podConfig('/logs', { labels, annotations: long }));
+    const annotations = { ...long, 'io.kubernetes.container.hash': 'abc' };
+    const image = { image: 'i'.repeat(1_000_000) };
+    const more = { labels: { ...labels, 'io.kubernetes.pod.uid': 'u-1' }, annotations, image, logPath: '' };
+    const id = await call('createContainer', sandboxId, containerConfig(['true'], more));
+    expect(await call('listPodSandbox', {})).toMatchObject([{ id: sandboxId, annotations: {} }]);
+    const lists = await call('listContainers', {});
+    expect(lists[0]?.labels).toEqual({ 'io.kubernetes.pod.uid': 'u-1' });
+    expect(lists[0]?.annotations).toEqual({ 'io.kubernetes.container.hash': 'abc' });
+    expect(JSON.stringify(lists).length).toBeLessThan(4_000);
+    expect(await call('podSandboxStatus', sandboxId)).toMatchObject({ labels, annotations: long });
+    expect(await call('containerStatus', id)).toMatchObject({ labels, annotations, image: image.image });
+  });
+
   test('show the status of a sandbox and a container; NotFound if there is none', async () => {
     const { sandboxId, id } = await startPod();
     expect(await call('podSandboxStatus', sandboxId)).toMatchObject({ state: 'SANDBOX_READY' });

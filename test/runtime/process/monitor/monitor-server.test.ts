@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { MonitorServer } from '../../../../src/runtime/process/monitor/monitor-server.ts';
 import { connectSocket } from '../../../../src/runtime/process/monitor/monitor-socket.ts';
 import type { Handlers } from '../../../../src/runtime/process/monitor/protocol.ts';
-import type { ContainerEvent } from '../../../../src/types/cri.ts';
+import type { ContainerEvent, PodSandboxStatus } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -20,6 +20,9 @@ const HELLO = {
   features: ['privileges', 'streams', 'findings'],
 };
 const EVENT = { containerId: 'a', containerEventType: 'CONTAINER_STARTED_EVENT' } as ContainerEvent;
+
+/** With 65 MiB. */
+const LARGE = { annotations: { a: 'x'.repeat(65 * 1024 * 1024) } } as unknown as PodSandboxStatus;
 
 let dir: string;
 let server: MonitorServer;
@@ -33,6 +36,7 @@ beforeEach(async () => {
   const handlers: Partial<Handlers> = {
     ping: () => undefined,
     listContainers: () => [],
+    podSandboxStatus: ([id]) => ({ ...LARGE, id }),
     containerStatus: ([id]) => {
       throw new StateletError('NotFound', `there is no container ${id}`);
     },
@@ -81,6 +85,22 @@ describe('a client of the monitor', () => {
     expect((await receives(3)).slice(1)).toEqual([
       { id: 1, error: { kind: 'NotFound', message: 'there is no container x' } },
       { id: 2, error: { kind: 'Unimplemented', message: 'the monitor has no method toString' } },
+    ]);
+  });
+
+  test('gets an error in place of an answer that is larger than it takes', async () => {
+    const { send, receives } = await client();
+    send({ id: 1, method: 'podSandboxStatus', params: ['large'] }, { id: 2, method: 'ping', params: [] });
+    expect((await receives(3)).slice(1)).toEqual([
+      {
+        id: 1,
+        error: {
+          kind: 'ResourceExhausted',
+          message:
+            'the answer to podSandboxStatus is too large: the monitor of the embedded runtime gives at most 64 MiB',
+        },
+      },
+      { id: 2 },
     ]);
   });
 
