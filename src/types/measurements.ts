@@ -108,6 +108,10 @@ export interface TurnoverMeasurements {
   podStarted(hasUserNamespace: boolean, failed?: boolean): void;
   /** A container is about to be started. `failure`: the reason why it did not start. */
   containerStarted(type: ContainerType, failure?: string): void;
+  /** A hook over HTTPS was sent again by HTTP, and has succeeded. */
+  hookFellBack(): void;
+  /** The sleep of a hook has ended before its time. */
+  sleepCutShort(): void;
   containerTerminated(type: ContainerType, exitCode: number, reason: string): void;
 }
 

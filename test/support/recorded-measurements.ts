@@ -20,6 +20,8 @@ export class RecordedMeasurements implements Measurements {
     podStarted: (hasUserNamespace, failed = false) =>
       void this.told.push(`pod${hasUserNamespace ? ' with ids' : ''} ${failed ? 'did not start' : 'starts'}`),
     containerStarted: (type, failure) => void this.told.push(`${type} ${failure ?? 'starts'}`),
+    hookFellBack: () => void this.told.push('hook by HTTP'),
+    sleepCutShort: () => void this.told.push('sleep cut short'),
     containerTerminated: (type, exitCode, reason) =>
       void this.told.push(`${type} ended: ${exitCode} ${reason}`),
   };

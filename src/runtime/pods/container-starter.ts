@@ -31,7 +31,10 @@ export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'podStarted' | 'containerStarted'>;
+  readonly turnover?: Pick<
+    TurnoverMeasurements,
+    'podStarted' | 'containerStarted' | 'hookFellBack' | 'sleepCutShort'
+  >;
   readonly logger: Logger;
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
@@ -289,9 +292,10 @@ export class ContainerStarter {
   ): Promise<void> {
     if (!container.lifecycle?.postStart) return;
     try {
-      const { runtime, clock, recorder, logger, node } = this.#options;
+      const { runtime, clock, recorder, turnover, logger, node } = this.#options;
       const podIP = () => node.podIP(pod, podStatus);
-      const target = { runtime, clock, recorder, logger, pod, container, containerId, podIP };
+      const measured = turnover && { turnover };
+      const target = { runtime, clock, recorder, ...measured, logger, pod, container, containerId, podIP };
       await runPostStartHook(target, signal);
     } catch (error) {
       // After an abort the pod is stopped, and this container with it.

@@ -9,6 +9,7 @@ import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import { httpGet, isHTTPResponseError } from '../probes/http-get.ts';
@@ -20,6 +21,7 @@ export interface HookTarget {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'hookFellBack' | 'sleepCutShort'>;
   readonly logger: Logger;
   readonly pod: Pod;
   readonly container: Container;
@@ -87,13 +89,26 @@ async function runHandler(
     const address = socketAddress(tcp, container, podIPFor(target, tcp));
     await withDeadline(clock, limitSeconds * 1000, signal, (limited) => tcpConnect(address, limited));
   } else if (handler.sleep) {
-    const { seconds } = handler.sleep;
-    await sleep(clock, (limitSeconds > 0 ? Math.min(seconds, limitSeconds) : seconds) * 1000, signal);
+    await runSleep(target, handler.sleep.seconds, limitSeconds, signal);
   } else {
     throw new StateletError(
       'InvalidArgument',
       'the hook has no handler: give it exec, httpGet, tcpSocket or sleep',
     );
+  }
+}
+
+async function runSleep(
+  { clock, turnover }: HookTarget,
+  seconds: number,
+  limitSeconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const allowedSeconds = limitSeconds > 0 ? Math.min(seconds, limitSeconds) : seconds;
+  try {
+    await sleep(clock, allowedSeconds * 1000, signal);
+  } finally {
+    if (signal.aborted || allowedSeconds < seconds) turnover?.sleepCutShort();
   }
 }
 
@@ -115,7 +130,7 @@ async function runExec(
 
 /** Any answer is a success, as with the kubelet; also the answer of a server that speaks HTTP instead of HTTPS. */
 async function runHTTP(
-  { recorder, pod, container }: HookTarget,
+  { recorder, turnover, pod, container }: HookTarget,
   request: HTTPRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -126,6 +141,7 @@ async function runHTTP(
     // A credential for an encrypted connection is not sent in the clear.
     const headers = request.headers.filter((header) => !isNamed(header, 'Authorization'));
     (await httpGet({ ...request, scheme: 'http', headers }, signal)).discard();
+    turnover?.hookFellBack();
     const message = `request to HTTPS lifecycle hook ${requestURL(request)} got an HTTP response, and was sent again by HTTP`;
     recorder.event(pod.metadata, 'Warning', 'LifecycleHTTPFallback', message, { container: container.name });
   }

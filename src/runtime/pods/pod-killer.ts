@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
@@ -19,6 +20,7 @@ export interface PodKillerOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
+  readonly turnover?: Pick<TurnoverMeasurements, 'hookFellBack' | 'sleepCutShort'>;
   readonly logger: Logger;
   /** The host of hooks that name none. */
   readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
@@ -138,6 +140,7 @@ export class PodKiller {
           runtime,
           clock,
           recorder,
+          ...(this.#options.turnover && { turnover: this.#options.turnover }),
           logger,
           pod,
           container,

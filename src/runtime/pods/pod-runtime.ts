@@ -41,8 +41,15 @@ export class PodRuntime {
   constructor(options: PodRuntimeOptions) {
     this.#options = options;
     const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
-    const { runtime, clock, recorder, logger } = options;
-    this.#killer = new PodKiller({ runtime, clock, recorder, logger, podIP });
+    const { runtime, clock, recorder, turnover, logger } = options;
+    this.#killer = new PodKiller({
+      runtime,
+      clock,
+      recorder,
+      ...(turnover && { turnover }),
+      logger,
+      podIP,
+    });
     this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
   }
 

@@ -114,6 +114,14 @@ export const COUNTED = {
     name: 'kubelet_terminated_containers_total',
     help: '[ALPHA] Cumulative number of container terminations.',
   },
+  hookFallbacks: {
+    name: 'kubelet_lifecycle_handler_http_fallbacks_total',
+    help: '[ALPHA] The number of times lifecycle handlers successfully fell back to http from https.',
+  },
+  sleepsCutShort: {
+    name: 'kubelet_sleep_action_terminated_early_total',
+    help: '[ALPHA] The number of times lifecycle sleep handler got terminated before it finishes',
+  },
   sandboxDuration: {
     name: 'kubelet_run_podsandbox_duration_seconds',
     help: '[ALPHA] Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',

@@ -54,11 +54,14 @@ export class TurnoverMetrics implements TurnoverMeasurements {
   readonly #startedContainers = new Counter(COUNTED.startedContainers);
   readonly #startedContainersErrors = new Counter(COUNTED.startedContainersErrors);
   readonly #terminatedContainers = new Counter(COUNTED.terminatedContainers);
+  readonly #hookFallbacks = new Counter(COUNTED.hookFallbacks);
+  readonly #sleepsCutShort = new Counter(COUNTED.sleepsCutShort);
   readonly #runtimeReasons = new Set<string>();
   #sweep = { found: 0, failed: 0 };
 
   constructor() {
-    const unlabelled = [this.#orphaned, this.#startedPods, this.#startedPodsErrors];
+    const hooks = [this.#hookFallbacks, this.#sleepsCutShort];
+    const unlabelled = [...hooks, this.#orphaned, this.#startedPods, this.#startedPodsErrors];
     for (const counter of [...unlabelled, this.#userNamespacedPods, this.#userNamespacedPodsErrors])
       counter.add({}, 0);
     for (const isStatic of ['', 'true']) this.#restarted.add({ static: isStatic }, 0);
@@ -105,6 +108,14 @@ export class TurnoverMetrics implements TurnoverMeasurements {
     this.#terminatedContainers.add(labels);
   }
 
+  hookFellBack(): void {
+    this.#hookFallbacks.add();
+  }
+
+  sleepCutShort(): void {
+    this.#sleepsCutShort.add();
+  }
+
   metrics(): readonly Metric[] {
     const { found, failed } = this.#sweep;
     const counted = [
@@ -120,6 +131,8 @@ export class TurnoverMetrics implements TurnoverMeasurements {
       this.#startedContainers,
       this.#startedContainersErrors,
       this.#terminatedContainers,
+      this.#hookFallbacks,
+      this.#sleepsCutShort,
     ];
     return [
       ...counted.map((one) => one.metric()),

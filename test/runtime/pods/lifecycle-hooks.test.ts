@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { runPostStartHook, runPreStopHook } from '../../../src/runtime/pods/lifecycle-hooks.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
 import { isRunning } from '../../support/process-runtime.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
@@ -13,6 +14,7 @@ let bed: PodBed;
 let containerId: string;
 let clock: VirtualClock;
 let abort: AbortController;
+let measurements: RecordedMeasurements;
 
 beforeAll(async () => {
   bed = podBed();
@@ -26,6 +28,7 @@ afterAll(async () => {
 beforeEach(() => {
   clock = new VirtualClock();
   abort = new AbortController();
+  measurements = new RecordedMeasurements();
   bed.events.length = 0;
   bed.debugged.length = 0;
 });
@@ -34,7 +37,8 @@ function target(lifecycle: Lifecycle, podIP = '127.0.0.1') {
   const container = shell('main', 'sleep 1000', { lifecycle });
   const { runtime, recorder, logger } = bed;
   const pod = podOf({ containers: [container] });
-  return { runtime, recorder, logger, clock, pod, container, containerId, podIP: () => podIP };
+  const { turnover } = measurements;
+  return { runtime, recorder, turnover, logger, clock, pod, container, containerId, podIP: () => podIP };
 }
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const postStart = (hook: Lifecycle['postStart']) =>
@@ -104,6 +108,7 @@ describe('preStop', () => {
     await clock.advance(1);
     await hook;
     expect(bed.events).toEqual([]);
+    expect(measurements.told).toEqual(['sleep cut short']);
   });
 
   test('a sleep shorter than the grace period ends by itself', async () => {
@@ -111,6 +116,7 @@ describe('preStop', () => {
     await clock.advance(2_000);
     await hook;
     expect(clock.armed).toBe(0);
+    expect(measurements.told).toEqual([]);
   });
 });
 
@@ -168,6 +174,7 @@ describe('httpGet', () => {
     expect(bed.events).toEqual([
       expect.stringMatching(/^Warning LifecycleHTTPFallback: .*got an HTTP response/u),
     ]);
+    expect(measurements.told).toEqual(['hook by HTTP']);
   });
 
   test('before the stop it gets the grace period and no more', async () => {

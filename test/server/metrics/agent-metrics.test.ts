@@ -13,6 +13,8 @@ const named = (name: string) => samplesNamed(metrics.metrics(), name);
 
 test('at first nothing was counted, and no certificate has failed to be renewed', () => {
   expect(samplesOf(metrics.metrics())).toEqual({
+    kubelet_lifecycle_handler_http_fallbacks_total: '0',
+    kubelet_sleep_action_terminated_early_total: '0',
     kubelet_orphan_pod_cleaned_volumes: '0',
     kubelet_orphan_pod_cleaned_volumes_errors: '0',
     kubelet_orphaned_runtime_pods_total: '0',
