@@ -47,6 +47,8 @@ export interface VectorReport {
 }
 
 export const COMMITTED_VECTORS = fileURLToPath(new URL('../vectors', import.meta.url));
+/** Cases of rules that the golden vectors do not show. Their answers are those of the kubelet's own functions too. */
+export const OWN_VECTORS = join(COMMITTED_VECTORS, 'own');
 export const SHARED_VECTORS = fileURLToPath(new URL('../../../shared/vectors', import.meta.url));
 
 /** The folder of the full vectors if it exists beside the project, else that of the committed, compact ones. */
