@@ -38,15 +38,32 @@ const FIELDS: ReadonlyMap<string, Field<PodAddresses>> = new Map<string, Field<P
   }),
 );
 
+/** Fields that Kubernetes knows, and whose values no container can read. */
+const LABELS_WITHOUT_VALUE: ReadonlySet<string> = new Set([
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'status.phase',
+]);
+
 /** `metadata.labels['key']`, `metadata.annotations['key']`. */
 const SUBSCRIPT = /^metadata\.(labels|annotations)\['(.*)'\]$/s;
+const ANY_SUBSCRIPT = /^.+?\['.*'\]$/s;
 const SUBSCRIPTS = ["metadata.labels['KEY']", "metadata.annotations['KEY']"];
 
 /** Empty if the pod does not have the field. An unknown `fieldPath` throws a StateletError of kind InvalidArgument. */
 export function fieldValue(pod: Pod, fieldPath: string, addresses: PodAddresses): string {
   const field = FIELDS.get(fieldPath);
   if (field) return field(pod, addresses);
-  return metadataValue(pod, fieldPath) ?? refuse(fieldPath, [...METADATA.keys(), ...FIELDS.keys()]);
+  const value = metadataValue(pod, fieldPath);
+  if (value !== undefined) return value;
+  throw refused(labelProblem(fieldPath), [...METADATA.keys(), ...FIELDS.keys()]);
+}
+
+/** A variable's path is read twice: first whether the version of the pod has such a field at all, then for its value. */
+function labelProblem(fieldPath: string): string {
+  if (ANY_SUBSCRIPT.test(fieldPath)) return `field label does not support subscript: ${fieldPath}`;
+  if (LABELS_WITHOUT_VALUE.has(fieldPath)) return `unsupported fieldPath: ${fieldPath}`;
+  return `field label not supported: ${fieldPath}`;
 }
 
 /**
@@ -54,12 +71,17 @@ export function fieldValue(pod: Pod, fieldPath: string, addresses: PodAddresses)
  * them.
  */
 export function fileFieldValue(pod: Pod, fieldPath: string): string {
-  return metadataValue(pod, fieldPath) ?? refuse(fieldPath, [...METADATA.keys()]);
+  const value = metadataValue(pod, fieldPath);
+  if (value !== undefined) return value;
+  const problem = ANY_SUBSCRIPT.test(fieldPath)
+    ? `fieldPath ${goQuote(fieldPath)} does not support subscript`
+    : `unsupported fieldPath: ${fieldPath}`;
+  throw refused(problem, [...METADATA.keys()]);
 }
 
-function refuse(fieldPath: string, known: readonly string[]): never {
-  const message = `unsupported fieldPath: ${fieldPath} (there are: ${[...known, ...SUBSCRIPTS].join(', ')})`;
-  throw new StateletError('InvalidArgument', message);
+function refused(problem: string, known: readonly string[]): StateletError {
+  const message = `${problem} (there are: ${[...known, ...SUBSCRIPTS].join(', ')})`;
+  return new StateletError('InvalidArgument', message);
 }
 
 /** The end of a sentence about a fieldPath. */

@@ -48,10 +48,20 @@ describe('a field that the pod does not have', () => {
   });
 });
 
-test.each(['spec.hostname', 'status.phase', ''])('%s is refused', (fieldPath) => {
-  expect(() => fieldValue(POD, fieldPath, ADDRESSES)).toThrow(
-    `unsupported fieldPath: ${fieldPath} (there are: metadata.name, `,
-  );
+// The kubelet converts a variable's path first, as a field label of v1 (ConvertDownwardAPIFieldLabel), and then reads the field of the pod.
+test.each([
+  ['spec.hostname', 'field label not supported: spec.hostname'],
+  ['metadata.labels.app', 'field label not supported: metadata.labels.app'],
+  ["metadata.labels['app'", "field label not supported: metadata.labels['app'"],
+  ["['app']", "field label not supported: ['app']"],
+  ['', 'field label not supported: '],
+  ["metadata.name['x']", "field label does not support subscript: metadata.name['x']"],
+  ["spec.containers['']", "field label does not support subscript: spec.containers['']"],
+  ['status.phase', 'unsupported fieldPath: status.phase'],
+  ['spec.restartPolicy', 'unsupported fieldPath: spec.restartPolicy'],
+  ['spec.schedulerName', 'unsupported fieldPath: spec.schedulerName'],
+])('a variable cannot have "%s", in the words of the kubelet', (fieldPath, problem) => {
+  expect(() => fieldValue(POD, fieldPath, ADDRESSES)).toThrow(`${problem} (there are: metadata.name, `);
 });
 
 test.each(["metadata.labels['Example.com/app']", "metadata.labels['']", "metadata.annotations['it's']"])(
@@ -65,5 +75,8 @@ test('a file may hold only fields of metadata', () => {
   expect(fileFieldValue(POD, 'metadata.uid')).toBe('u-1');
   expect(() => fileFieldValue(POD, 'spec.nodeName')).toThrow(
     'unsupported fieldPath: spec.nodeName (there are: metadata.name, ',
+  );
+  expect(() => fileFieldValue(POD, "metadata.name['\"']")).toThrow(
+    `fieldPath "metadata.name['\\"']" does not support subscript (there are: metadata.name, `,
   );
 });
