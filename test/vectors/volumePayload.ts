@@ -1,4 +1,4 @@
-import { collectFiles, wholeFiles } from '../../src/policies/volumes/collected-files.ts';
+import { type CollectedFiles, collectFiles, wholeFiles } from '../../src/policies/volumes/collected-files.ts';
 import { collectDownwardAPI, downwardAPIFiles } from '../../src/policies/volumes/downward-api-files.ts';
 import { configMapFiles, credentialFile, secretFiles } from '../../src/policies/volumes/object-files.ts';
 import {
@@ -7,8 +7,10 @@ import {
   type VolumeFile,
 } from '../../src/policies/volumes/projected-files.ts';
 import {
+  filesMode,
   isOptional,
   missingSource,
+  type Volume,
   type VolumeProjection,
 } from '../../src/policies/volumes/volume-source.ts';
 import { errorMessage, StateletError } from '../../src/types/errors.ts';
@@ -25,7 +27,7 @@ interface KeysInput {
 }
 interface ProjectedInput {
   readonly fn: 'projected';
-  readonly source: { readonly defaultMode: number; readonly sources?: readonly VolumeProjection[] };
+  readonly source: { readonly defaultMode?: number; readonly sources?: readonly VolumeProjection[] };
   readonly pod: Pod;
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
@@ -49,9 +51,6 @@ type Input =
     }
   | ProjectedInput
   | { readonly fn: 'validatePayload'; readonly paths: readonly string[] };
-
-/** The kubelet's guard. Our policies cannot be asked without a mode: volumes get the API's default before. */
-const NO_MODE = 'no defaultMode used, not even the default value for it';
 
 export const adapter: VectorAdapter = {
   adapt(input: Input) {
@@ -80,22 +79,32 @@ function ofKeys(
   { items, optional, defaultMode }: KeysInput,
   filesOf: (source: Source<'configMap'>, mode: number) => readonly VolumeFile[],
 ) {
-  if (defaultMode === undefined) return { error: NO_MODE };
+  const source = { ...(items && { items }), optional };
   try {
-    return { error: null, payload: payloadOf(filesOf({ ...(items && { items }), optional }, defaultMode)) };
+    const mode = filesMode(volumeOf('configMap', defaultMode));
+    return { error: null, payload: payloadOf(filesOf(source, mode)) };
   } catch (error) {
     return { error: errorMessage(error) };
   }
 }
 
 function downwardAPI({ pod, items, defaultMode, nodeAllocatable }: Extract<Input, { fn: 'downwardAPI' }>) {
-  if (defaultMode === undefined) return { error: NO_MODE, payload: {} };
-  return answer(collectDownwardAPI(pod, items ?? [], defaultMode, nodeAllocatable));
+  return answer(() => {
+    const mode = filesMode(volumeOf('downwardAPI', defaultMode));
+    return collectDownwardAPI(pod, items ?? [], mode, nodeAllocatable);
+  });
+}
+
+function volumeOf(kind: 'configMap' | 'downwardAPI' | 'projected', defaultMode: number | undefined): Volume {
+  return { name: 'vol', [kind]: { ...(defaultMode !== undefined && { defaultMode }) } };
 }
 
 function projected(input: ProjectedInput) {
-  const outcomes = (input.source.sources ?? []).map((source) => outcomeOf(() => filesOf(source, input)));
-  return answer(collectFiles(outcomes));
+  return answer(() => {
+    const mode = filesMode(volumeOf('projected', input.source.defaultMode));
+    const sources = input.source.sources ?? [];
+    return collectFiles(sources.map((source) => outcomeOf(() => filesOf(source, input, mode))));
+  });
 }
 
 function outcomeOf<T>(run: () => T): PromiseSettledResult<T> {
@@ -107,23 +116,21 @@ function outcomeOf<T>(run: () => T): PromiseSettledResult<T> {
 }
 
 /** As the agent reads a source, with objects that are at hand. */
-function filesOf(source: VolumeProjection, input: ProjectedInput): readonly VolumeFile[] {
+function filesOf(source: VolumeProjection, input: ProjectedInput, mode: number): readonly VolumeFile[] {
   const { pod, nodeAllocatable = {} } = input;
-  const mode = input.source.defaultMode;
   if (source.downwardAPI) return downwardAPIFiles(pod, source.downwardAPI.items ?? [], mode, nodeAllocatable);
   const files =
-    objectFiles(source, input) ??
-    tokenFiles(source, input) ??
-    bundleFiles(source, input) ??
-    certificateFiles(source, input);
+    objectFiles(source, input, mode) ??
+    tokenFiles(source, input, mode) ??
+    bundleFiles(source, input, mode) ??
+    certificateFiles(source, input, mode);
   if (files) return files;
   if (!isOptional(source)) throw missingSource(source);
   const { clusterTrustBundle: bundle } = source;
   return bundle ? [credentialFile(bundle.path, '', readersOf(input), mode)] : [];
 }
 
-function objectFiles({ configMap, secret }: VolumeProjection, input: ProjectedInput) {
-  const mode = input.source.defaultMode;
+function objectFiles({ configMap, secret }: VolumeProjection, input: ProjectedInput, mode: number) {
   const named = <T extends ConfigMap | Secret>(objects: readonly T[], name = '') =>
     objects.find(
       ({ metadata }) => metadata?.name === name && metadata.namespace === input.pod.metadata.namespace,
@@ -137,7 +144,7 @@ function objectFiles({ configMap, secret }: VolumeProjection, input: ProjectedIn
   return object && secretFiles(object, secret, mode);
 }
 
-function tokenFiles({ serviceAccountToken: source }: VolumeProjection, input: ProjectedInput) {
+function tokenFiles({ serviceAccountToken: source }: VolumeProjection, input: ProjectedInput, mode: number) {
   if (!source) return undefined;
   if (input.tokenError !== undefined) throw new StateletError('NotFound', input.tokenError);
   const { metadata, spec } = input.pod;
@@ -145,20 +152,18 @@ function tokenFiles({ serviceAccountToken: source }: VolumeProjection, input: Pr
   // In some cases the pod has no name.
   const { name = '' } = metadata as { readonly name?: string };
   const token = `${metadata.namespace}/${spec.serviceAccountName ?? ''}|${asked}|v1/Pod ${name}/${metadata.uid}`;
-  return [credentialFile(source.path, token, readersOf(input), input.source.defaultMode)];
+  return [credentialFile(source.path, token, readersOf(input), mode)];
 }
 
-function bundleFiles({ clusterTrustBundle: source }: VolumeProjection, input: ProjectedInput) {
+function bundleFiles({ clusterTrustBundle: source }: VolumeProjection, input: ProjectedInput, mode: number) {
   if (!source) return undefined;
   const { name, signerName, path } = source;
   const pem =
     name === undefined ? input.trustAnchorsBySigner?.[signerName ?? ''] : input.trustAnchorsByName?.[name];
-  return pem === undefined
-    ? undefined
-    : [credentialFile(path, pem, readersOf(input), input.source.defaultMode)];
+  return pem === undefined ? undefined : [credentialFile(path, pem, readersOf(input), mode)];
 }
 
-function certificateFiles({ podCertificate: source }: VolumeProjection, input: ProjectedInput) {
+function certificateFiles({ podCertificate: source }: VolumeProjection, input: ProjectedInput, mode: number) {
   if (!source) return undefined;
   if (input.podCertificateFails === true) throw new StateletError('Unavailable', 'pod certificate not ready');
   const { metadata } = input.pod as { readonly metadata: Partial<Pod['metadata']> };
@@ -171,7 +176,7 @@ function certificateFiles({ podCertificate: source }: VolumeProjection, input: P
     [source.certificateChainPath, chain],
   ];
   return contents.flatMap(([path, content]) =>
-    path ? [credentialFile(path, content, readersOf(input), input.source.defaultMode)] : [],
+    path ? [credentialFile(path, content, readersOf(input), mode)] : [],
   );
 }
 
@@ -179,9 +184,11 @@ function readersOf({ fsUser, fsGroup }: ProjectedInput) {
   return { ...(fsUser != null && { user: fsUser }), ...(fsGroup != null && { fsGroup }) };
 }
 
-function answer(collected: Parameters<typeof wholeFiles>[0]) {
-  const payload = payloadOf(collected.files);
+function answer(collect: () => CollectedFiles) {
+  let payload = {};
   try {
+    const collected = collect();
+    payload = payloadOf(collected.files);
     wholeFiles(collected);
     return { error: null, payload };
   } catch (error) {

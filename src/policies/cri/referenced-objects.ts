@@ -1,6 +1,6 @@
 /** The ConfigMaps and Secrets that a pod refers to. */
 import type { Pod } from '../../types/kubernetes.ts';
-import { filesVolume, podContainers, type Volume } from '../volumes/volume-source.ts';
+import { fileSources, podContainers, type Volume } from '../volumes/volume-source.ts';
 import { envObjectNames } from './env-objects.ts';
 
 /** All are in the pod's namespace. */
@@ -15,7 +15,7 @@ export interface ReferencedObjects {
  */
 export function referencedObjects({ spec }: Pod): ReferencedObjects {
   const ofEnv = podContainers(spec).map(envObjectNames);
-  const sources = (spec.volumes ?? []).filter(hasObjects).flatMap((volume) => filesVolume(volume).sources);
+  const sources = (spec.volumes ?? []).filter(hasObjects).flatMap(fileSources);
   const pullSecrets = (spec.imagePullSecrets ?? []).map(({ name }) => name);
   return {
     configMaps: named([

@@ -7,6 +7,7 @@ import type { VolumeProjection } from './volume-source.ts';
 
 type Source = NonNullable<VolumeProjection['configMap']>;
 type Values = ReadonlyMap<string, string | Uint8Array>;
+type Entries = readonly (readonly [key: string, value: string | Uint8Array])[];
 
 const OWNER_ONLY = 0o600;
 
@@ -16,8 +17,10 @@ export function configMapFiles(
   source: Source,
   defaultMode: number,
 ): readonly VolumeFile[] {
-  const binary = Object.entries(binaryData).map(([key, value]) => [key, bytesOf(value)] as const);
-  const values = new Map<string, string | Uint8Array>([...Object.entries(data), ...binary]);
+  const texts: Entries = Object.entries(data);
+  const binary: Entries = Object.entries(binaryData).map(([key, value]) => [key, bytesOf(value)]);
+  // As with the kubelet, of a key that is in both an item has the text, and a volume without items the bytes.
+  const values = new Map(source.items?.length ? [...binary, ...texts] : [...texts, ...binary]);
   return filesOfKeys(values, source, defaultMode, 'configmap references non-existent config key');
 }
 

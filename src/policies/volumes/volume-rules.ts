@@ -7,7 +7,7 @@ import type { FileKeyRef } from '../cri/container-env.ts';
 import type { SpecProblem } from '../security/security-rules.ts';
 import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-fields.ts';
 import { namesOf, pathProblem } from './projected-files.ts';
-import { filesVolume } from './volume-source.ts';
+import { fileSources } from './volume-source.ts';
 import type { Volume, VolumeMount, VolumeProjection } from './volume-source.ts';
 
 type Problems = Iterable<SpecProblem>;
@@ -72,7 +72,7 @@ function* itemProblems(path: string, item: Item, { containers, initContainers = 
 
 /** Two files have the same path, or a file has the path of a folder that another file needs. */
 function* repeatedPathProblems(path: string, volume: Volume): Problems {
-  const all = filesVolume(volume).sources.flatMap(filePaths);
+  const all = fileSources(volume).flatMap(filePaths);
   // Two files with the same path are an error in a projected volume; elsewhere the later file counts, as with the kubelet.
   const clash = clashingPath(volume.projected ? all : [...new Set(all)]);
   if (clash === undefined) return;

@@ -92,28 +92,29 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-/** A volume of files: those of its sources, one source after the other. */
-export interface FilesVolume {
-  readonly sources: readonly VolumeProjection[];
-  /** The mode of files without a mode of their own. */
-  readonly defaultMode: number;
-}
-
-const DEFAULT_MODE = 0o644;
-
-/** A volume of downwardAPI, configMap or secret counts as a projected volume with one source. */
-export function filesVolume(volume: Volume): FilesVolume {
-  const { downwardAPI, projected, configMap, secret } = volume;
-  const defaultMode = (downwardAPI ?? projected ?? configMap ?? secret)?.defaultMode ?? DEFAULT_MODE;
-  if (projected) return { sources: projected.sources ?? [], defaultMode };
-  if (downwardAPI) return { sources: [{ downwardAPI: { items: downwardAPI.items ?? [] } }], defaultMode };
-  if (configMap) return { sources: [{ configMap }], defaultMode };
+/** The sources of a volume of files, one after the other. A volume of downwardAPI, configMap or secret has one. */
+export function fileSources({
+  downwardAPI,
+  projected,
+  configMap,
+  secret,
+}: Volume): readonly VolumeProjection[] {
+  if (projected) return projected.sources ?? [];
+  if (downwardAPI) return [{ downwardAPI: { items: downwardAPI.items ?? [] } }];
+  if (configMap) return [{ configMap }];
   const { secretName: name, items, optional } = secret ?? {};
   const projection = { ...(name !== undefined && { name }), ...(items && { items }) };
-  return {
-    sources: [{ secret: { ...projection, ...(optional !== undefined && { optional }) } }],
-    defaultMode,
-  };
+  return [{ secret: { ...projection, ...(optional !== undefined && { optional }) } }];
+}
+
+/**
+ * The mode of files without a mode of their own. The API server, and the defaults of manifests, have set it: as with the kubelet, a
+ * volume without it gets no files. Then it throws a StateletError of kind InvalidArgument.
+ */
+export function filesMode({ downwardAPI, projected, configMap, secret }: Volume): number {
+  const { defaultMode } = downwardAPI ?? projected ?? configMap ?? secret ?? {};
+  if (defaultMode != null) return defaultMode;
+  throw new StateletError('InvalidArgument', 'no defaultMode used, not even the default value for it');
 }
 
 /** Whether the files of a volume may be kept on a disk. As with the kubelet, only those of a configMap volume may. */
@@ -123,10 +124,11 @@ export function isKeptOnDisk({ configMap }: Volume): boolean {
 
 export type ProjectionKind = keyof VolumeProjection;
 
+/** In the kubelet's order: the first that a source has is the one that counts. */
 const PROJECTION_KINDS: readonly ProjectionKind[] = [
-  'downwardAPI',
-  'configMap',
   'secret',
+  'configMap',
+  'downwardAPI',
   'serviceAccountToken',
   'clusterTrustBundle',
   'podCertificate',

@@ -2,7 +2,7 @@ import { filesFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { collectFiles, wholeFiles } from '../../policies/volumes/collected-files.ts';
 import { type VolumeFile, volumePayload } from '../../policies/volumes/projected-files.ts';
 import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
-import { filesVolume, isKeptOnDisk, type Volume } from '../../policies/volumes/volume-source.ts';
+import { fileSources, filesMode, isKeptOnDisk, type Volume } from '../../policies/volumes/volume-source.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -57,8 +57,7 @@ export async function sourceFiles(
   volume: Volume,
   signal: AbortSignal,
 ): Promise<readonly VolumeFile[]> {
-  const { sources, defaultMode } = filesVolume(volume);
-  const request = { pod, defaultMode, allocatable };
-  const reads = sources.map((source) => filesOf(source, contents, request, signal));
+  const request = { pod, defaultMode: filesMode(volume), allocatable };
+  const reads = fileSources(volume).map((source) => filesOf(source, contents, request, signal));
   return wholeFiles(collectFiles(await Promise.allSettled(reads)));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  filesVolume,
+  filesMode,
+  fileSources,
   hostPathOf,
   imageVolumesOf,
   isKeptOnDisk,
@@ -73,26 +74,30 @@ describe('the sources of a volume of files', () => {
 
   test('are those of a projected volume', () => {
     const sources = [{ configMap: { name: 'c' } }, { secret: { name: 's' } }];
-    expect(filesVolume({ name: 'v', projected: { sources, defaultMode: 0o600 } })).toEqual({
-      sources,
-      defaultMode: 0o600,
-    });
-    expect(filesVolume({ name: 'v', projected: {} })).toEqual({ sources: [], defaultMode: 0o644 });
+    expect(fileSources({ name: 'v', projected: { sources } })).toEqual(sources);
+    expect(fileSources({ name: 'v', projected: {} })).toEqual([]);
   });
 
   test('are one for a volume of downwardAPI, configMap or secret', () => {
     const configMap = { name: 'c', items };
-    expect(filesVolume({ name: 'v', configMap })).toEqual({ sources: [{ configMap }], defaultMode: 0o644 });
-    expect(filesVolume({ name: 'v', configMap: { defaultMode: 0o600 } }).defaultMode).toBe(0o600);
-    expect(filesVolume({ name: 'v', downwardAPI: { defaultMode: 0o400 } })).toEqual({
-      sources: [{ downwardAPI: { items: [] } }],
-      defaultMode: 0o400,
-    });
-    expect(filesVolume({ name: 'v', secret: { secretName: 's', items, optional: true } }).sources).toEqual([
+    expect(fileSources({ name: 'v', configMap })).toEqual([{ configMap }]);
+    expect(fileSources({ name: 'v', downwardAPI: {} })).toEqual([{ downwardAPI: { items: [] } }]);
+    expect(fileSources({ name: 'v', secret: { secretName: 's', items, optional: true } })).toEqual([
       { secret: { name: 's', items, optional: true } },
     ]);
   });
 });
+
+// Each volume plugin of the kubelet refuses to make files without the mode that the API server sets.
+test.each(['configMap', 'secret', 'downwardAPI', 'projected'] as const)(
+  'the files of a %s volume have its defaultMode, and there are none without it',
+  (kind) => {
+    expect(filesMode({ name: 'v', [kind]: { defaultMode: 0o400 } })).toBe(0o400);
+    expect(() => filesMode({ name: 'v', [kind]: {} })).toThrow(
+      'no defaultMode used, not even the default value for it',
+    );
+  },
+);
 
 test('of volumes of files only those of a configMap may be kept on a disk', () => {
   expect(isKeptOnDisk({ name: 'v', configMap: {} })).toBe(true);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import { mountsBelow } from '../../../src/policies/volumes/mount-table.ts';
+import { kindOfFiles } from '../../../src/policies/volumes/volume-source.ts';
 import type {
   ContainerMountsRequest,
   TerminationMountRequest,
@@ -126,10 +127,16 @@ export function podWith(
   spec: Partial<PodSpec> = {},
   mount: Partial<MountOfContainer> = {},
 ): Pod {
-  const named = volumes.map((volume, i) => ({ name: `v${i}`, ...volume }));
+  const named = volumes.map((volume, i) => withMode({ name: `v${i}`, ...volume }));
   const volumeMounts = named.map(({ name }, i) => ({ name, mountPath: `/data${i}`, ...mount }));
   return {
     metadata: { name: 'web', namespace: 'shop', uid: 'u-1', labels: { app: 'web' } },
     spec: { volumes: named, containers: [{ name: 'main', volumeMounts }], ...spec },
   };
+}
+
+/** As the API server gives it to every volume of files that says none. */
+function withMode(volume: Volume): Volume {
+  const kind = kindOfFiles(volume);
+  return kind === undefined ? volume : { ...volume, [kind]: { defaultMode: 0o644, ...volume[kind] } };
 }
