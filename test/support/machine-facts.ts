@@ -1,4 +1,5 @@
 /** What a node knows of itself, for tests of its Node object. */
+import { parseQuantity } from '../../src/policies/formats/quantity.ts';
 import type { RegistrationSettings } from '../../src/policies/node-status/initial-node.ts';
 import type { MachineIdentity } from '../../src/policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../src/policies/node-status/node-status.ts';
@@ -51,7 +52,7 @@ export function machineFacts({
       machine: { ...identity, swapBytes: 0, cpus: 4, memoryBytes: 8 * 2 ** 30, hugePages: new Map() },
       maxPods: 110,
       podsPerCore: 0,
-      ephemeralStorage: '100Gi',
+      ephemeralStorage: parseQuantity('100Gi'),
       plugins: { capacity: {}, allocatable: {}, removed: [] },
       reserved: {},
     },

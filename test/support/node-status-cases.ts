@@ -21,6 +21,7 @@ import { schedulableEvent, type UpdatedNode } from '../../src/policies/node-stat
 import {
   withFeatures,
   withImages,
+  withPlatform,
   withPort,
   withRuntimeHandlers,
   withVersions,
@@ -95,7 +96,8 @@ function machineInfo(input: MachineInput): unknown {
     pageBytes: pageSizeKi * 1024,
     count: numPages,
   }));
-  const before = canonicalNode({ ...node, metadata: { name: nodeName } });
+  const ephemeralStorage = capacity?.['ephemeral-storage'];
+  const before = nodeOf({ ...node, metadata: { name: nodeName } });
   const { node: after, events } = withMachineResources(before, {
     machine: given
       ? {
@@ -110,10 +112,10 @@ function machineInfo(input: MachineInput): unknown {
       : undefined,
     maxPods,
     podsPerCore,
-    ephemeralStorage: canonical(capacity ?? undefined)?.['ephemeral-storage'],
+    ephemeralStorage: ephemeralStorage === undefined ? undefined : parseQuantity(ephemeralStorage),
     plugins: {
-      capacity: canonical(devicePlugin.capacity ?? {}) ?? {},
-      allocatable: canonical(devicePlugin.allocatable ?? {}) ?? {},
+      capacity: devicePlugin.capacity ?? {},
+      allocatable: devicePlugin.allocatable ?? {},
       removed: devicePlugin.removed ?? [],
     },
     reserved: input.reservation ?? {},
@@ -156,12 +158,9 @@ interface VersionInput {
   readonly versionInfoFails?: boolean;
 }
 
-/** The vectors leave out what another function of the kubelet sets: operating system and architecture. */
 function versionInfo(input: VersionInput): unknown {
   const { kernelVersion, osImage, runtimeType, runtimeVersion, versionInfoFails } = input;
   const facts = {
-    os: '',
-    arch: '',
     kernelVersion,
     osImage,
     runtimeName: runtimeType,
@@ -312,10 +311,14 @@ export const NODE_STATUS_CASES: Readonly<Record<string, (input: any) => unknown>
   initialNode: initial,
   nodeSchedulableEvents,
   validateNodeIP,
-  volumesInUse: (input: { node: GivenNode; synced: boolean; volumesInUse: readonly string[] }) => ({
+  volumesInUse: (input: { node: GivenNode; synced: boolean; volumesInUse: readonly string[] | null }) => ({
     error: null,
-    volumesInUse: withVolumesInUse(nodeOf(input.node), input.synced ? input.volumesInUse : undefined).status
-      ?.volumesInUse,
+    volumesInUse: withVolumesInUse(nodeOf(input.node), input.synced ? (input.volumesInUse ?? []) : undefined)
+      .status?.volumesInUse,
+  }),
+  goRuntime: ({ node }: { node: GivenNode }) => ({
+    error: null,
+    nodeInfo: filled(withPlatform(nodeOf(node), PLATFORM).status?.nodeInfo),
   }),
   daemonEndpoints: (input: { node: GivenNode; daemonEndpoints: { kubeletEndpoint: { Port: number } } }) => ({
     error: null,

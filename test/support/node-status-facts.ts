@@ -1,4 +1,5 @@
 /** Facts of a node's status, for tests: a machine of 4 CPUs with a runtime that is ready. */
+import { parseQuantity } from '../../src/policies/formats/quantity.ts';
 import {
   NOTHING_TOLD,
   buildNodeStatus,
@@ -45,7 +46,7 @@ export function statusFacts(own: Partial<NodeStatusFacts> = {}): NodeStatusFacts
       },
       maxPods: 110,
       podsPerCore: 0,
-      ephemeralStorage: '100Gi',
+      ephemeralStorage: parseQuantity('100Gi'),
       plugins: { capacity: {}, allocatable: {}, removed: [] },
       reserved: { cpu: '500m', memory: '1Gi' },
     },

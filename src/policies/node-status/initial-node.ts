@@ -49,7 +49,7 @@ export function initialNode(settings: RegistrationSettings): Node {
   };
 }
 
-type Platform = Pick<RegistrationSettings, 'os' | 'arch'>;
+export type Platform = Pick<RegistrationSettings, 'os' | 'arch'>;
 
 function ownLabels({ hostname, os, arch }: RegistrationSettings): Readonly<Record<string, string>> {
   return {

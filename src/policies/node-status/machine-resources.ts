@@ -6,8 +6,14 @@ import {
   type MachineSize,
   podCapacity,
 } from '../node/node-capacity.ts';
-import { parseQuantity, quantityString, subQuantity } from '../formats/quantity.ts';
-import type { ResourceList } from '../pod/resources.ts';
+import {
+  parseQuantity,
+  type Quantity,
+  quantityString,
+  subQuantity,
+  ZERO_QUANTITY,
+} from '../formats/quantity.ts';
+import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
 import type { Node, NodeSystemInfo } from '../../types/kubernetes.ts';
 
 export interface MachineInfo extends MachineSize {
@@ -33,7 +39,7 @@ export interface ResourceFacts {
   /** 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   /** Of the file system with volumes and logs; undefined while it is not known. */
-  readonly ephemeralStorage: string | undefined;
+  readonly ephemeralStorage: Quantity | undefined;
   readonly plugins: PluginResources;
   /** What pods may not use, by resource. */
   readonly reserved: ResourceList;
@@ -53,19 +59,22 @@ export const NO_NODE_INFO: NodeSystemInfo = {
   systemUUID: '',
 };
 
+const NO_MACHINE: MachineSize = { cpus: 0, memoryBytes: 0, hugePages: new Map() };
+
 const NO_PLUGINS: PluginResources = { capacity: {}, allocatable: {}, removed: [] };
 
 /** Capacity that others have added stays, and so does allocatable, unless it is an extended resource without capacity. */
 export function withMachineResources(node: Node, facts: ResourceFacts): UpdatedNode {
   const { machine } = facts;
   const plugins = machine ? facts.plugins : NO_PLUGINS;
-  const capacity = {
-    ...node.status?.capacity,
+  const amounts: ResourceQuantities = new Map([
+    ...quantitiesOf(node.status?.capacity),
     ...ownCapacity(facts),
-    ...plugins.capacity,
-    ...Object.fromEntries(plugins.removed.map((resource) => [resource, '0'])),
-  };
-  const allocatable = allocatableOf(node.status?.allocatable, capacity, facts.reserved, plugins.allocatable);
+    ...quantitiesOf(plugins.capacity),
+    ...plugins.removed.map((resource) => [resource, ZERO_QUANTITY] as const),
+  ]);
+  const capacity = textsOf(amounts);
+  const allocatable = allocatableOf(node.status?.allocatable, amounts, facts.reserved, plugins.allocatable);
   const before = node.status?.nodeInfo;
   const nodeInfo = machine ? withMachineIDs(before, machine) : before;
   const status = { ...node.status, capacity, allocatable, ...(nodeInfo && { nodeInfo }) };
@@ -73,51 +82,62 @@ export function withMachineResources(node: Node, facts: ResourceFacts): UpdatedN
 }
 
 /** Of a machine that could not be read only `maxPods` is known. */
-function ownCapacity({ machine, maxPods, podsPerCore, ephemeralStorage }: ResourceFacts): ResourceList {
-  if (!machine) return { cpu: '0', memory: '0', pods: podCapacity(0, { maxPods, podsPerCore: 0 }) };
-  return {
+function ownCapacity({ machine, maxPods, podsPerCore, ephemeralStorage }: ResourceFacts): ResourceQuantities {
+  const pods = podCapacity(machine?.cpus ?? 0, { maxPods, podsPerCore: machine ? podsPerCore : 0 });
+  if (!machine) return new Map([...machineCapacity(NO_MACHINE), ['pods', pods]]);
+  return new Map([
     ...machineCapacity(machine),
-    pods: podCapacity(machine.cpus, { maxPods, podsPerCore }),
-    ...(ephemeralStorage !== undefined && { 'ephemeral-storage': ephemeralStorage }),
-  };
+    ['pods', pods],
+    ...(ephemeralStorage === undefined ? [] : [['ephemeral-storage', ephemeralStorage] as const]),
+  ]);
 }
 
 function allocatableOf(
   before: ResourceList = {},
-  capacity: ResourceList,
+  capacity: ResourceQuantities,
   reserved: ResourceList,
   ofPlugins: ResourceList,
 ): ResourceList {
   const kept = Object.entries(before).filter(
-    ([resource]) => Object.hasOwn(capacity, resource) || !isExtendedResourceName(resource),
+    ([resource]) => capacity.has(resource) || !isExtendedResourceName(resource),
   );
-  const left = Object.entries(capacity).map(([resource, amount]) => [
-    resource,
-    less(amount, Object.hasOwn(reserved, resource) ? reserved[resource] : undefined),
+  const left = Array.from(capacity, ([resource, amount]): [string, Quantity] => {
+    const taken = Object.hasOwn(reserved, resource) ? reserved[resource] : undefined;
+    return [resource, taken === undefined ? atLeastZero(amount) : less(amount, parseQuantity(taken))];
+  });
+  const allocatable: ResourceQuantities = new Map([
+    ...quantitiesOf(Object.fromEntries(kept)),
+    ...left,
+    ...quantitiesOf(ofPlugins),
   ]);
-  return withoutHugePages(
-    {
-      ...(Object.fromEntries(kept) as ResourceList),
-      ...(Object.fromEntries(left) as ResourceList),
-      ...ofPlugins,
-    },
-    capacity,
-  );
+  return textsOf(withoutHugePages(allocatable, capacity));
 }
 
 /** Huge pages are part of the memory, but not for those who ask for memory. */
-function withoutHugePages(allocatable: ResourceList, capacity: ResourceList): ResourceList {
-  const hugePages = Object.entries(capacity).filter(([resource]) => resource.startsWith('hugepages-'));
-  const memory = hugePages.reduce((left, [, amount]) => less(left, amount), allocatable.memory ?? '0');
-  return hugePages.length === 0 ? allocatable : { ...allocatable, memory };
+function withoutHugePages(allocatable: ResourceQuantities, capacity: ResourceQuantities): ResourceQuantities {
+  const hugePages = [...capacity].filter(([resource]) => resource.startsWith('hugepages-'));
+  if (hugePages.length === 0) return allocatable;
+  const all = allocatable.get('memory') ?? ZERO_QUANTITY;
+  return new Map([
+    ...allocatable,
+    ['memory', hugePages.reduce((left, [, amount]) => less(left, amount), all)],
+  ]);
 }
 
-/** The difference, at least zero. An amount from which nothing is taken keeps its spelling. */
-function less(amount: string, taken = ''): string {
-  const whole = parseQuantity(amount);
-  if (taken === '' && whole.nanos >= 0n) return amount;
-  const left = taken === '' ? whole : subQuantity(whole, parseQuantity(taken));
-  return quantityString(left.nanos < 0n ? { nanos: 0n, format: left.format } : left);
+function less(amount: Quantity, taken: Quantity): Quantity {
+  return atLeastZero(subQuantity(amount, taken));
+}
+
+function atLeastZero(amount: Quantity): Quantity {
+  return amount.nanos < 0n ? { nanos: 0n, format: amount.format } : amount;
+}
+
+function quantitiesOf(list: ResourceList = {}): ResourceQuantities {
+  return new Map(Object.entries(list).map(([resource, amount]) => [resource, parseQuantity(amount)]));
+}
+
+function textsOf(amounts: ResourceQuantities): ResourceList {
+  return Object.fromEntries(Array.from(amounts, ([resource, amount]) => [resource, quantityString(amount)]));
 }
 
 function withMachineIDs(before: NodeSystemInfo = NO_NODE_INFO, machine: MachineInfo): NodeSystemInfo {

@@ -1,4 +1,5 @@
 /** What runs on a machine, in its node's status: versions, images, and what the container runtime can do. */
+import type { Platform } from './initial-node.ts';
 import { NO_NODE_INFO } from './machine-resources.ts';
 import type { Image, RuntimeHandler } from '../../types/cri.ts';
 import type { Node, NodeStatus, NodeSystemInfo } from '../../types/kubernetes.ts';
@@ -12,9 +13,6 @@ const IMAGE_NAMES_MAX = 5;
 const SEMANTIC_VERSION = /^v?\d+\.\d+\.\d+(?:-[\dA-Za-z.-]+)?(?:\+[\dA-Za-z.-]+)?$/;
 
 export interface VersionFacts {
-  /** As Go calls them: `linux`, `amd64`. */
-  readonly os: string;
-  readonly arch: string;
   readonly kernelVersion: string;
   readonly osImage: string;
   /** `containerd`. */
@@ -29,8 +27,6 @@ export function withVersions(node: Node, facts: VersionFacts | undefined): Node 
   const { kernelVersion, osImage, runtimeName, runtimeVersion = 'Unknown' } = facts;
   const nodeInfo: NodeSystemInfo = {
     ...(node.status?.nodeInfo ?? NO_NODE_INFO),
-    operatingSystem: facts.os,
-    architecture: facts.arch,
     kernelVersion,
     osImage,
     containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
@@ -38,6 +34,12 @@ export function withVersions(node: Node, facts: VersionFacts | undefined): Node 
     kubeProxyVersion: '',
   };
   return withStatus(node, { nodeInfo });
+}
+
+/** Known also of a machine that could not be asked. */
+export function withPlatform(node: Node, { os, arch }: Platform): Node {
+  const nodeInfo = node.status?.nodeInfo ?? NO_NODE_INFO;
+  return withStatus(node, { nodeInfo: { ...nodeInfo, operatingSystem: os, architecture: arch } });
 }
 
 /** A runtime's version as a node's status has it: `1.7.24` of `v1.7.24`, `1.6.20` of `1.6.20~ds1`. Undefined for a text without one. */

@@ -1,10 +1,11 @@
 /** The whole status of a node, computed anew from what is known of the machine, the runtime and the pods. */
-import { withPlatformLabels } from './initial-node.ts';
+import { type Platform, withPlatformLabels } from './initial-node.ts';
 import { type Readiness, withPressure, withReady } from './node-conditions.ts';
 import { type NodeEvent, schedulableEvent, type UpdatedNode } from './node-event.ts';
 import {
   withFeatures,
   withImages,
+  withPlatform,
   withPort,
   withRuntimeHandlers,
   withStatusList,
@@ -23,7 +24,7 @@ export interface NodeStatusFacts {
   readonly nowMs: number;
   readonly addresses: AddressFacts;
   readonly resources: ResourceFacts;
-  readonly versions: VersionFacts;
+  readonly versions: VersionFacts & Platform;
   /** Of the node's own server. */
   readonly port: number;
   /** Undefined: the runtime could not list its images. */
@@ -82,6 +83,7 @@ function withSoftware(node: Node, facts: NodeStatusFacts): Node {
   const { versions, port, images, maxImages, handlers, supplementalGroupsPolicy } = facts;
   const steps: readonly ((node: Node) => Node)[] = [
     (before) => withVersions(before, versions),
+    (before) => withPlatform(before, versions),
     (before) => withPort(before, port),
     (before) => withImages(before, images, maxImages),
     (before) => withRuntimeHandlers(before, handlers),

@@ -1,6 +1,6 @@
 /** The capacity of a node, as the kubelet reports it. */
 import { isQualifiedName } from './node-labels.ts';
-import { formatQuantity, parseQuantity, type QuantityFormat } from '../formats/quantity.ts';
+import { formatQuantity, parseQuantity, type Quantity, type QuantityFormat } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
 export interface MachineSize {
@@ -25,32 +25,44 @@ export interface CapacitySettings {
 
 export function nodeCapacity(machine: NodeSize, settings: CapacitySettings): ResourceList {
   return {
-    ...machineCapacity(machine),
-    'ephemeral-storage': amount(machine.ephemeralStorageBytes, 'BinarySI'),
-    pods: podCapacity(machine.cpus, settings),
+    ...Object.fromEntries(
+      Array.from(machineCapacity(machine), ([resource, quantity]) => [resource, formatQuantity(quantity)]),
+    ),
+    'ephemeral-storage': formatQuantity(amount(machine.ephemeralStorageBytes, 'BinarySI')),
+    pods: formatQuantity(podCapacity(machine.cpus, settings)),
     ...settings.extendedResources,
   };
 }
 
-/** What is built into the machine: CPUs, memory and huge pages. */
-export function machineCapacity({ cpus, memoryBytes, hugePages }: MachineSize): ResourceList {
-  return {
-    cpu: amount(cpus, 'DecimalSI'),
-    memory: amount(memoryBytes, 'BinarySI'),
-    ...Object.fromEntries(
-      Array.from(hugePages, ([pageBytes, pages]) => [
-        `hugepages-${amount(pageBytes, 'BinarySI')}`,
-        amount(pageBytes * pages, 'BinarySI'),
-      ]),
-    ),
-  };
+/**
+ * What is built into the machine: CPUs, memory and huge pages. Bytes stay binary when something is taken from them, also where their text
+ * alone does not show it: 1048577, less 1, is 1Mi.
+ */
+export function machineCapacity({
+  cpus,
+  memoryBytes,
+  hugePages,
+}: MachineSize): ReadonlyMap<string, Quantity> {
+  return new Map([
+    ['cpu', amount(cpus, 'DecimalSI')],
+    ['memory', amount(memoryBytes, 'BinarySI')],
+    ...Array.from(hugePages, ([pageBytes, pages]): [string, Quantity] => [
+      `hugepages-${formatQuantity(amount(pageBytes, 'BinarySI'))}`,
+      amount(pageBytes * pages, 'BinarySI'),
+    ]),
+  ]);
+}
+
+/** A number of bytes, read back from its text. */
+export function bytesQuantity(text: string): Quantity {
+  return { nanos: parseQuantity(text).nanos, format: 'BinarySI' };
 }
 
 /** How many pods may run on the node. */
 export function podCapacity(
   cpus: number,
   { maxPods, podsPerCore }: Pick<CapacitySettings, 'maxPods' | 'podsPerCore'>,
-): string {
+): Quantity {
   return amount(podsPerCore > 0 ? Math.min(cpus * podsPerCore, maxPods) : maxPods, 'DecimalSI');
 }
 
@@ -66,8 +78,8 @@ export function extendedResourceProblem(resources: ResourceList): string | undef
 
 const NANOS = 10n ** 9n;
 
-function amount(whole: number, format: QuantityFormat): string {
-  return formatQuantity({ nanos: BigInt(whole) * NANOS, format });
+function amount(whole: number, format: QuantityFormat): Quantity {
+  return { nanos: BigInt(whole) * NANOS, format };
 }
 
 /** The name must still be valid with the prefix that quotas add to it. */

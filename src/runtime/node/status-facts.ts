@@ -2,6 +2,7 @@
  * What the status of the node is made from. All that must be read or asked for is read in the background, so that the facts are there
  * at once: a runtime or a DNS server that hangs never holds up a report.
  */
+import { bytesQuantity } from '../../policies/node/node-capacity.ts';
 import { reservedResources, type NodeReservations } from '../../policies/node/node-allocatable.ts';
 import type { MachineSize } from '../../policies/node/node-capacity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
@@ -153,11 +154,12 @@ export class StatusFacts {
     const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#options;
     const { size, info } = this.#machine;
     const { capacity } = facts;
+    const { 'ephemeral-storage': ephemeralStorage } = capacity;
     return {
       maxPods,
       podsPerCore,
       machine: { ...size, ...info },
-      ephemeralStorage: capacity['ephemeral-storage'],
+      ephemeralStorage: ephemeralStorage === undefined ? undefined : bytesQuantity(ephemeralStorage),
       plugins: { capacity: extendedResources, allocatable: extendedResources, removed: [] },
       reserved: reservedResources(capacity, reservations),
     };

@@ -1,4 +1,5 @@
 /** What a simulated node says of itself in its status. */
+import { bytesQuantity } from '../../policies/node/node-capacity.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
@@ -38,7 +39,7 @@ export function simulatedStatusFacts(
       maxPods: numberOf(allocatable.pods),
       podsPerCore: 0,
       // A node that does not know how much it has is not ready.
-      ephemeralStorage: allocatable['ephemeral-storage'] ?? '1Pi',
+      ephemeralStorage: bytesQuantity(allocatable['ephemeral-storage'] ?? '1Pi'),
       plugins: { capacity: {}, allocatable: {}, removed: [] },
       reserved: { cpu: `${String(cpus * 1000 - milliCPUs)}m` },
     },

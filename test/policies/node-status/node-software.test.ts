@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { runtimeVersionText, withImages } from '../../../src/policies/node-status/node-software.ts';
+import {
+  runtimeVersionText,
+  withImages,
+  withPlatform,
+  withVersions,
+} from '../../../src/policies/node-status/node-software.ts';
 
 test.each([
   ['1.7.24', '1.7.24'],
@@ -18,4 +23,16 @@ test('the largest images come first; of equal ones the larger id', () => {
   const images = [image('b', 1), image('c', 1), image('a', 2), image('d', 0)];
   const { status } = withImages({ metadata: { name: 'n' } }, images, 3);
   expect(status?.images?.map(({ names }) => names)).toEqual([['a'], ['c'], ['b']]);
+});
+
+test('operating system and architecture are known also of a machine that could not be asked', () => {
+  const node = withPlatform(withVersions({ metadata: { name: 'n' } }, undefined), {
+    os: 'linux',
+    arch: 'arm64',
+  });
+  expect(node.status?.nodeInfo).toMatchObject({
+    operatingSystem: 'linux',
+    architecture: 'arm64',
+    bootID: '',
+  });
 });
