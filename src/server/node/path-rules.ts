@@ -68,8 +68,9 @@ export class PathTrees {
   }
 }
 
-/** Without `//`, `.` and `..`; a slash at the end stays. */
+/** Without `//`, `.` and `..`; a slash at the end stays. No path is the root's. */
 function cleaned(path: string): string {
+  if (path === '') return '/';
   const clean = posix.normalize(path);
   return path.endsWith('/') || !clean.endsWith('/') || clean === '/' ? clean : clean.slice(0, -1);
 }

@@ -12,18 +12,29 @@ export interface RequestTarget {
 
 const BROKEN_ESCAPE = /%(?![\da-f]{2})/iu;
 const ESCAPED = /%([\da-f]{2})/giu;
-/** `http://HOST/path`, as clients send it to a proxy. */
-const ABSOLUTE = /^https?:\/\/[^/?]*\/?/iu;
+/** `http:` of `http://HOST/path`, as clients send it to a proxy. */
+const SCHEME = /^[a-z][a-z\d+.-]*:/iu;
+const AUTHORITY = /^\/\/[^/]*/u;
 
-/** Throws a `RequestError` (400) where it is no path. */
+/** Throws a `RequestError` (400) where it is no path. `*` is the server as a whole. What has a scheme may have an empty path. */
 export function requestTarget(url = '/'): RequestTarget {
-  const local = url.replace(ABSOLUTE, '/');
-  const mark = local.indexOf('?');
-  const raw = mark < 0 ? local : local.slice(0, mark);
-  const query = mark < 0 ? '' : local.slice(mark + 1);
-  if (!raw.startsWith('/') || BROKEN_ESCAPE.test(raw))
+  if (url === '*') return { rawPath: '*', path: '*', query: '' };
+  const [scheme = ''] = SCHEME.exec(url) ?? [];
+  const [rest, query] = cut(url.slice(scheme.length), '?');
+  const raw = scheme === '' ? rest : pathBehindScheme(rest);
+  if ((scheme === '' && !raw.startsWith('/')) || BROKEN_ESCAPE.test(raw))
     throw new RequestError(400, '400 Bad Request', { Connection: 'close' });
   return { rawPath: raw, path: raw.includes('%') ? decoded(raw) : raw, query };
+}
+
+/** Without a slash, what is behind the scheme is no path: `mailto:me`. */
+function pathBehindScheme(rest: string): string {
+  return rest.startsWith('/') ? rest.replace(AUTHORITY, '') : '';
+}
+
+function cut(text: string, mark: string): readonly [before: string, behind: string] {
+  const place = text.indexOf(mark);
+  return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + mark.length)];
 }
 
 /** Bytes that are not UTF-8 become replacement characters, which no name has. */
