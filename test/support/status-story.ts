@@ -6,6 +6,7 @@ import { rfc3339 } from '../../src/policies/formats/time.ts';
 import { servedPodStatus } from '../../src/policies/status-sync/served-pod-status.ts';
 import {
   type KnownPods,
+  outdatedVersions,
   podsToWrite,
   type StatusRequest,
   writeStatus,
@@ -155,6 +156,7 @@ export class StatusStory {
 
   #syncBatch(all: boolean, couldHaveRunningContainers: boolean): number {
     const pods = podManager(this.#isKnown ? this.#pod : undefined, this.#mirrorPod, this.#uid);
+    if (all) this.#forgetOutdated(pods);
     const due = podsToWrite({ entries: this.#manager.entries(), written: this.#written, pods, all });
     for (const { uid, entry } of due) {
       const conversation = writeStatus({
@@ -163,13 +165,21 @@ export class StatusStory {
         pods,
         couldHaveRunningContainers: () => couldHaveRunningContainers,
         now: () => rfc3339(this.#now * 1000),
-        onWritten: (apiUID) => this.#written.set(apiUID, entry.version),
+        onWritten: (apiUID, _, disruption) => {
+          if (disruption) this.#manager.disruptionTold(uid, disruption);
+          this.#written.set(apiUID, entry.version);
+        },
       });
       let step = conversation.next();
       while (step.done !== true) step = conversation.next(this.#answer(step.value));
       if (step.value === 'replaced' || step.value === 'deleted') this.#manager.drop(uid);
     }
     return due.length;
+  }
+
+  #forgetOutdated(pods: KnownPods): void {
+    const known = (uid: string) => this.#manager.entry(uid) !== undefined;
+    for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#written.delete(uid);
   }
 
   #answer(request: StatusRequest): Pod | undefined {

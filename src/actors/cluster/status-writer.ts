@@ -25,7 +25,7 @@ import { writeBackOffMs } from '../../policies/status-sync/write-back-off.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { StatusManager, StatusNews } from '../pods/status-manager.ts';
 import { HeldBack } from './held-back.ts';
@@ -196,8 +196,9 @@ export class StatusWriter {
 
   #changed({ uid, canWait }: StatusNews): void {
     const { statusManager, pods } = this.#options;
-    const version = statusManager.entry(uid)?.version;
-    const apiUID = apiUIDOf(uid, pods) ?? uid;
+    const entry = statusManager.entry(uid);
+    const version = entry?.version;
+    const apiUID = (entry && apiUIDOf(uid, entry.pod, pods)) ?? uid;
     // A pod that was forgotten and has come again counts its versions anew.
     if (version === 1) {
       this.#forgetPod(apiUID);
@@ -284,7 +285,8 @@ export class StatusWriter {
   async #tell({ uid, apiUID, entry }: PodToWrite, recent: Answer | undefined): Promise<void> {
     const { statusManager, pods, couldHaveRunningContainers, clock, logger } = this.#options;
     const askedAt = clock.now();
-    const onWritten = (served: string, pod: Pod) => {
+    const onWritten = (served: string, pod: Pod, disruption: PodCondition | undefined) => {
+      if (disruption) statusManager.disruptionTold(uid, disruption);
       this.#written.set(served, entry.version);
       this.#recent.set(served, recent?.pod === pod ? recent : { pod: withoutSpec(pod), answeredAt: askedAt });
     };

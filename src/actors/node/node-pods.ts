@@ -53,6 +53,7 @@ export class NodePods {
     return new StatusManager({
       now: () => clock.now(),
       mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
+      servedStatusOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod)?.status,
       onRefused: (pod, problem) => logger.warn({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
     });
   }

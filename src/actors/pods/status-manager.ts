@@ -7,7 +7,7 @@ import {
 } from '../../policies/admission/refused-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import { withContainerReadiness, withContainerStartup } from '../../policies/status-sync/probed-status.ts';
-import { withSandboxReady } from '../../policies/status-sync/single-conditions.ts';
+import { withCondition, withSandboxReady } from '../../policies/status-sync/single-conditions.ts';
 import {
   nextStatus,
   type StatusChange,
@@ -16,13 +16,15 @@ import {
 } from '../../policies/status-sync/status-versions.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { terminatedStatus } from '../../policies/status-sync/terminated-status.ts';
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 
 export interface StatusManagerOptions {
   /** Unix ms. */
   readonly now: () => number;
   /** The pod that stands for a static pod at the API server. */
   readonly mirrorPodOf?: (staticPod: Pod) => Pod | undefined;
+  /** What the API server has of a static pod that ends before a status of it was kept: it must not be emptied. */
+  readonly servedStatusOf?: (staticPod: Pod) => PodStatus | undefined;
   /** A status that must not follow on the former one is dropped. */
   readonly onRefused?: (pod: Pod, problem: string) => void;
 }
@@ -95,9 +97,8 @@ export class StatusManager {
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
   terminate(pod: Pod): void {
-    const served = this.#options.mirrorPodOf?.(pod) ?? pod;
-    const status = terminatedStatus(pod, this.#statusOf(pod, served.status));
-    this.#change({ pod, status, forced: true, podIsFinished: true });
+    const before = this.#statusOf(pod, this.#options.servedStatusOf?.(pod) ?? pod.status);
+    this.#keep({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
   }
 
   /** The pod was started at that time (RFC 3339 in whole seconds), perhaps by an earlier agent. The API server is told with the next status. */
@@ -106,6 +107,15 @@ export class StatusManager {
     const entry = this.#entries.get(uid);
     if (entry === undefined) this.#recalled.set(uid, { ...pod.status, startTime });
     else this.#entries.set(uid, { ...entry, status: { ...entry.status, startTime } });
+  }
+
+  /** The API server has been told of the disruption, which has its time from that. That is no change: the server has it already. */
+  disruptionTold(uid: string, disruption: PodCondition): void {
+    const entry = this.#entries.get(uid);
+    const isKnown = ({ type, status }: PodCondition) =>
+      type === disruption.type && status === disruption.status;
+    if (entry?.status.conditions?.some(isKnown))
+      this.#entries.set(uid, { ...entry, status: withCondition(entry.status, disruption) });
   }
 
   /** The pod is rejected, at `now` (RFC 3339 in whole seconds). This status is final. */

@@ -8,7 +8,7 @@ export function forbiddenTransition(pod: Pod, former: PodStatus, status: PodStat
   if (spec.restartPolicy === 'Always' || canRestartAllContainers(spec)) return undefined;
   for (const old of former.containerStatuses ?? []) {
     const container = spec.containers.find(({ name }) => name === old.name);
-    if (container !== undefined && mayRestart(pod, container, old)) continue;
+    if (mayRestart(pod, container, old)) continue;
     if (leavesEnd(old, status.containerStatuses)) return illegal('container', old.name);
   }
   for (const [i, old] of (former.initContainerStatuses ?? []).entries()) {
@@ -32,9 +32,12 @@ function canRestartAllContainers({ containers, initContainers = [] }: Pod['spec'
   );
 }
 
-function mayRestart(pod: Pod, container: Container, { state }: ContainerStatus): boolean {
+/** As with the kubelet, a failure may be followed by a restart wherever the pod's policy is OnFailure, whatever the container's own is. */
+function mayRestart(pod: Pod, container: Container | undefined, { state }: ContainerStatus): boolean {
   const exitCode = state?.terminated?.exitCode;
-  return exitCode !== undefined && containerShouldRestart(pod, container, exitCode);
+  if (exitCode === undefined) return false;
+  if (exitCode !== 0 && pod.spec.restartPolicy === 'OnFailure') return true;
+  return container !== undefined && containerShouldRestart(pod, container, exitCode);
 }
 
 function leavesEnd({ name, state }: ContainerStatus, statuses: readonly ContainerStatus[] = []): boolean {

@@ -31,24 +31,31 @@ export interface StatusMerge {
 /** Conditions that the node does not own, and the statuses of resource claims, stay as they are at the server. */
 export function mergedStatus(merge: StatusMerge): PodStatus {
   const { served, status, couldHaveRunningContainers } = merge;
-  const ends = !isTerminalPhase(served.phase) && isTerminalPhase(status.phase);
-  const conditions = mergedConditions(merge, ends && !couldHaveRunningContainers);
-  const merged = withClaimsOf(served, { ...status, conditions });
-  return withoutReadiness(merge, ends && couldHaveRunningContainers ? withPhaseOf(served, merged) : merged);
+  const merged = withClaimsOf(served, { ...status, conditions: mergedConditions(merge) });
+  const isHeldBack = ends(merge) && couldHaveRunningContainers;
+  return withoutReadiness(merge, isHeldBack ? withPhaseOf(served, merged) : merged);
 }
 
-function mergedConditions(
-  { served, status, now }: StatusMerge,
-  takesDisruption: boolean,
-): readonly PodCondition[] {
+function ends({ served, status }: StatusMerge): boolean {
+  return !isTerminalPhase(served.phase) && isTerminalPhase(status.phase);
+}
+
+/**
+ * The DisruptionTarget that is told with the end of the pod, and with it alone: whoever reads how the pod ended reads why. Its time is that
+ * of the write, unless the server has had it before.
+ */
+export function toldDisruption(merge: StatusMerge): PodCondition | undefined {
+  const { served, status, couldHaveRunningContainers, now } = merge;
+  if (!ends(merge) || couldHaveRunningContainers) return undefined;
+  return withTransitionTimes(status, served, [DISRUPTION_TARGET], now).conditions?.find(isDisruption);
+}
+
+function mergedConditions(merge: StatusMerge): readonly PodCondition[] {
+  const { served, status } = merge;
   const others = (served.conditions ?? []).filter((condition) => !isOwnedByKubelet(condition));
   const owned = (status.conditions ?? []).filter(isOwnedByKubelet);
   const merged = [...others, ...owned];
-  if (!takesDisruption) return merged;
-  // Whoever reads why the pod was disrupted finds it in the same write as the end of the pod.
-  const disruption = withTransitionTimes(status, served, [DISRUPTION_TARGET], now).conditions?.find(
-    isDisruption,
-  );
+  const disruption = toldDisruption(merge);
   if (disruption === undefined) return merged;
   const place = merged.findIndex(isDisruption);
   if (place >= 0) return merged.with(place, disruption);

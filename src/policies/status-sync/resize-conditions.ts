@@ -32,14 +32,14 @@ export function isDeferred({ pending }: ResizeConditions): boolean {
   return pending?.reason === DEFERRED;
 }
 
-/** An agent takes over what an earlier one wrote into the status of the pod, as if it had happened now. */
+/** An agent takes over what an earlier one wrote into the status of the pod, as if it had happened now. Of two of a type the last one counts. */
 export function withWritten(
   conditions: ResizeConditions,
   written: readonly PodCondition[] = [],
   now: string,
 ): ResizeConditions {
   const taken = (type: string) => {
-    const found = written.find((condition) => condition.type === type);
+    const found = written.findLast((condition) => condition.type === type);
     return found && { ...found, status: 'True', lastProbeTime: now, lastTransitionTime: now };
   };
   const [pending, inProgress] = [taken(PENDING), taken(IN_PROGRESS)];

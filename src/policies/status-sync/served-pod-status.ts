@@ -20,8 +20,8 @@ export function servedPodStatus(
     ...status,
     conditions: status.conditions?.map(servedCondition),
     startTime: servedTime(status.startTime),
-    hostIPs: status.hostIPs?.map(filled),
-    podIPs: status.podIPs?.map(filled),
+    hostIPs: status.hostIPs?.map(({ ip }) => ({ ip })),
+    podIPs: status.podIPs?.map(({ ip }) => ({ ip })),
     initContainerStatuses: containers(status.initContainerStatuses),
     containerStatuses: containers(status.containerStatuses),
     ephemeralContainerStatuses: containers(status.ephemeralContainerStatuses),
@@ -30,12 +30,12 @@ export function servedPodStatus(
 }
 
 function servedCondition(condition: PodCondition): PodCondition {
-  const { lastProbeTime, lastTransitionTime } = condition;
+  const { type, status, lastProbeTime, lastTransitionTime } = condition;
   const times = {
     lastProbeTime: servedTime(lastProbeTime),
     lastTransitionTime: servedTime(lastTransitionTime),
   };
-  return { ...filled(condition), ...times } as PodCondition;
+  return { ...filled(condition), type, status, ...times } as PodCondition;
 }
 
 function servedContainerStatus(status: ContainerStatus, quantityForm: QuantityForm): ContainerStatus {

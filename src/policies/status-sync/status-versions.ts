@@ -1,5 +1,6 @@
 /** The statuses of pods on this node, with versions: a version that is newer than the one at the API server is to be written. */
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import { without } from '../formats/members.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { DISRUPTION_TARGET } from '../status/condition-owners.ts';
 import { forbiddenTransition } from './container-transitions.ts';
@@ -76,5 +77,5 @@ export function nextStatus(change: StatusChange): StatusChangeResult {
 
 /** With the generation of the pod's spec that this status is about. */
 export function withObservedGeneration(pod: Pod, status: PodStatus): PodStatus {
-  return { ...status, ...observedBy(pod) };
+  return { ...without(status, ['observedGeneration']), ...observedBy(pod) };
 }

@@ -1,10 +1,10 @@
 /** Which statuses are written to the API server, and how one is written. */
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
 import { equalStatuses } from './equal-statuses.ts';
-import { mergedStatus } from './merged-status.ts';
+import { mergedStatus, type StatusMerge, toldDisruption } from './merged-status.ts';
 import { normalizedStatus } from './normalized-status.ts';
 import { servedPodStatus } from './served-pod-status.ts';
 import type { VersionedStatus } from './status-versions.ts';
@@ -46,7 +46,7 @@ export function outdatedVersions({
 export function podsToWrite({ entries, written, pods, all }: WriteRound): PodToWrite[] {
   const due: PodToWrite[] = [];
   for (const [uid, entry] of entries) {
-    const apiUID = apiUIDOf(uid, pods);
+    const apiUID = apiUIDOf(uid, entry.pod, pods);
     if (apiUID === undefined) continue;
     const isNew = (written.get(apiUID) ?? 0) < entry.version;
     if (isNew || (all && (isDeletable(apiUID, entry, pods) || needsReconcile(uid, entry, pods)))) {
@@ -56,10 +56,14 @@ export function podsToWrite({ entries, written, pods, all }: WriteRound): PodToW
   return due;
 }
 
-/** Under which UID the API server has the status; undefined for a pod of a manifest without mirror pod. */
-export function apiUIDOf(uid: string, pods: KnownPods): string | undefined {
+/**
+ * Under which UID the API server has the status; undefined for a pod of a manifest without mirror pod. `former`: the pod of the last
+ * status, whose source may have forgotten it; its mirror pod can outlive that.
+ */
+export function apiUIDOf(uid: string, former: Pod, pods: KnownPods): string | undefined {
   const pod = pods.get(uid);
-  return pod !== undefined && isManifestPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
+  if (pod === undefined) return pods.mirrorPodOf(former)?.metadata.uid ?? uid;
+  return isManifestPod(pod) ? pods.mirrorPodOf(pod)?.metadata.uid : uid;
 }
 
 function isDeletable(apiUID: string, { podIsFinished }: VersionedStatus, pods: KnownPods): boolean {
@@ -102,8 +106,8 @@ export interface StatusWrite {
   readonly couldHaveRunningContainers: () => boolean;
   /** RFC 3339 in whole seconds. */
   readonly now: () => string;
-  /** The server has this version now. `pod`: its answer. */
-  readonly onWritten: (apiUID: string, pod: Pod) => void;
+  /** The server has this version now. `pod`: its answer. `disruption`: as it was told with the end of the pod. */
+  readonly onWritten: (apiUID: string, pod: Pod, disruption: PodCondition | undefined) => void;
 }
 
 /**
@@ -122,11 +126,12 @@ export function* writeStatus(write: StatusWrite): StatusConversation {
   if (served === undefined) return 'absent';
   const apiUID = served.metadata.uid;
   if (pods.translateUID(apiUID) !== uid) return 'replaced';
-  const patch = statusPatch(write, served);
+  const merge = mergeOf(write, served);
+  const patch = statusPatch(merge);
   const patched = patch && (yield { verb: 'patch', patch });
   if (patch && !patched && recent) return 'absent';
   const pod = patched ?? served;
-  onWritten(apiUID, pod);
+  onWritten(apiUID, pod, toldDisruption(merge));
   if (!canBeDeleted(pod, entry.podIsFinished)) return 'written';
   yield { verb: 'delete', uid: apiUID };
   return 'deleted';
@@ -146,12 +151,20 @@ export function isUntold({ status = {} }: Pod): boolean {
   return phase === 'Pending' && startTime === undefined && containerStatuses === undefined;
 }
 
+function mergeOf({ entry, couldHaveRunningContainers, now }: StatusWrite, pod: Pod): StatusMerge {
+  return {
+    pod,
+    served: pod.status ?? {},
+    status: entry.status,
+    couldHaveRunningContainers: couldHaveRunningContainers(),
+    now: now(),
+  };
+}
+
 /** The UID is a precondition: a pod that has taken the name in the meantime is not touched. */
-function statusPatch(write: StatusWrite, pod: Pod): JsonObject | undefined {
-  const { entry, now } = write;
-  const couldHaveRunningContainers = write.couldHaveRunningContainers();
-  const served = pod.status ?? {};
-  const merged = mergedStatus({ pod, served, status: entry.status, couldHaveRunningContainers, now: now() });
+function statusPatch(merge: StatusMerge): JsonObject | undefined {
+  const { pod, served } = merge;
+  const merged = mergedStatus(merge);
   const status = strategicMergePatch(servedPodStatus(served), servedPodStatus(merged), POD_STATUS_RULES);
   if (Object.keys(status).length === 0) return undefined;
   return { metadata: { uid: pod.metadata.uid }, status };

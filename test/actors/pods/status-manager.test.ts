@@ -21,6 +21,7 @@ beforeEach(() => {
   manager = new StatusManager({
     now: () => now,
     mirrorPodOf: () => mirrorPod,
+    servedStatusOf: () => mirrorPod?.status,
     onRefused: (_pod, problem) => refused.push(problem),
   });
   manager.news.subscribe((change) => news.push(change));
@@ -144,13 +145,10 @@ describe('the result of a probe counts at once', () => {
 });
 
 describe('a pod without a whole status gets none of a part alone: it would empty what the API server has of the pod', () => {
-  const fixed = testPod({ annotations: { 'kubernetes.io/config.source': 'file' } });
-
   test.each<[what: string, tell: () => void]>([
     ['a sandbox that stands', () => manager.sandboxReady(pod)],
     ['a readiness probe', () => manager.setContainerReadiness(pod, 'containerd://c-1', true)],
     ['a startup probe', () => manager.setContainerStartup(pod, 'containerd://c-1', true)],
-    ['the end of a static pod that nobody knows', () => manager.terminate(fixed)],
   ])('%s', (_what, tell) => {
     tell();
     expect(manager.entry(uid)).toBeUndefined();
@@ -183,6 +181,25 @@ describe('the end', () => {
     mirrorPod = { ...pod, status };
     manager.terminate(testPod({ annotations: { 'kubernetes.io/config.source': 'file' } }));
     expect(manager.get(uid)).toMatchObject(status);
+  });
+
+  test('of a pod of which the API server has nothing builds upon what its own object says', () => {
+    const status: PodStatus = { phase: 'Pending', qosClass: 'Burstable' };
+    manager.terminate({ ...testPod({ annotations: { 'kubernetes.io/config.source': 'file' } }), status });
+    expect(manager.entry(uid)).toMatchObject({ podIsFinished: true, status });
+  });
+
+  test('has the time of its disruption from the API server as soon as it was told, which is no new version', () => {
+    const disruption = { type: 'DisruptionTarget', status: 'True' };
+    manager.set(pod, { phase: 'Failed', conditions: [disruption] });
+    const told = { ...disruption, lastTransitionTime: '2030-01-01T00:01:00Z' };
+    manager.disruptionTold(uid, told);
+    expect(conditionOf('DisruptionTarget')).toEqual(told);
+    expect(version()).toBe(1);
+    manager.disruptionTold(uid, { ...told, status: 'False' });
+    manager.disruptionTold('unknown', told);
+    expect(conditionOf('DisruptionTarget')).toEqual(told);
+    expect(manager.entry('unknown')).toBeUndefined();
   });
 
   test('leaves no container without an end, and no pod without a terminal phase', () => {

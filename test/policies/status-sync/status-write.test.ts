@@ -62,6 +62,16 @@ describe('which statuses are written', () => {
     expect(due(fixed, entryOf(fixed), [[uid, 1]], false, mirror)).toEqual(['mirror']);
   });
 
+  test('of a static pod that its source has forgotten go on to its mirror pod, as long as there is one', () => {
+    const fixed = testPod({ annotations: STATIC });
+    const mirror = testPod({ uid: 'mirror', annotations: MIRROR });
+    const round = { entries: [[uid, entryOf(fixed)] as const], written: new Map(), all: false };
+    const apiUIDs = (mirrorPod: Pod | undefined) =>
+      podsToWrite({ ...round, pods: podManager(undefined, mirrorPod) }).map(({ apiUID }) => apiUID);
+    expect(apiUIDs(mirror)).toEqual(['mirror']);
+    expect(apiUIDs(undefined)).toEqual([uid]);
+  });
+
   test('versions of pods that are gone are forgotten, those of mirror pods stay', () => {
     const pods = podManager(
       testPod({ annotations: STATIC }),
