@@ -87,11 +87,10 @@ export class CollectedAnswers {
   /** A pod that is to go already keeps the longer grace period, and both reasons. */
   topPods(plugin: string, values: ThresholdValues, answer: TopEvictionPodsAnswer): void {
     if (this.isDryRun(plugin)) return;
-    // Katalyst keeps one grace period for all pods of an answer: a pod that raises it raises it for all.
-    const graces = answer.targetPods.map((pod) => this.#force.get(pod.metadata.uid)?.gracePeriodSeconds);
-    const gracePeriodSeconds = longest([answer.gracePeriodSeconds, ...graces]);
+    const shared = this.#sharedGracePeriod(answer);
     for (const pod of answer.targetPods) {
       const former = this.#force.get(pod.metadata.uid);
+      const gracePeriodSeconds = shared ?? former?.gracePeriodSeconds;
       const reason = thresholdReason(plugin, values) + (former ? `; ${former.reason}` : '');
       this.#force.set(pod.metadata.uid, {
         pod,
@@ -104,18 +103,30 @@ export class CollectedAnswers {
     }
   }
 
-  /** Candidates for a threshold that is only soft. */
-  topSoftPods(plugin: string, values: ThresholdValues, answer: TopEvictionPodsAnswer): void {
+  /**
+   * Katalyst keeps the grace period of an answer for all its pods: one of them that has a longer one raises it for all. Where the answer has
+   * none, each pod keeps its own.
+   */
+  #sharedGracePeriod({ targetPods, gracePeriodSeconds }: TopEvictionPodsAnswer): number | undefined {
+    if (gracePeriodSeconds === undefined) return undefined;
+    const former = targetPods.map((pod) => this.#force.get(pod.metadata.uid)?.gracePeriodSeconds);
+    return longest([gracePeriodSeconds, ...former]);
+  }
+
+  /** Candidates for a threshold that is only soft. As with Katalyst, they have their own grace period, whatever the answer says. */
+  topSoftPods(
+    plugin: string,
+    values: ThresholdValues,
+    { targetPods }: Pick<TopEvictionPodsAnswer, 'targetPods'>,
+  ): void {
     if (this.isDryRun(plugin)) return;
-    const { gracePeriodSeconds } = answer;
-    for (const pod of answer.targetPods) {
+    for (const pod of targetPods) {
       this.#soft.set(pod.metadata.uid, {
         pod,
         plugin,
         reason: thresholdReason(plugin, values),
         forceEvict: false,
         scope: values.scope,
-        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
       });
     }
   }

@@ -91,3 +91,19 @@ test('an unknown level is an error', () => {
   const level = () => qosLevel(odd);
   expect(level).toThrow("can't get valid qos level");
 });
+
+test('where an answer has no grace period, each of its pods keeps its own; else a longer one is raised for all', () => {
+  const values = { scope: 'memory', thresholdValue: 1, observedValue: 2 };
+  const graces = (gracePeriodSeconds: number | undefined) => {
+    const answers = new CollectedAnswers([]);
+    answers.evictPods('rss', { evictPods: [wanted(pod('a'), true, 30), wanted(pod('b'), true)] });
+    const targetPods = [pod('a'), pod('b'), pod('c')];
+    answers.topPods('numa', values, {
+      targetPods,
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    });
+    return [...answers.force.values()].map((ruled) => ruled.gracePeriodSeconds);
+  };
+  expect(graces(undefined)).toEqual([30, undefined, undefined]);
+  expect(graces(5)).toEqual([30, 30, 30]);
+});
