@@ -32,6 +32,7 @@ const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const MALFORMED =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const UNKNOWN_SUFFIX = "unable to parse quantity's suffix";
+const NOT_NUMERIC = 'unable to parse numeric part of quantity';
 /** Sign, whole digits, fraction, suffix. Each digit can match in one place only, so that every text takes linear time. */
 const SHAPE = /^([+-]?)([0-9]*)(?![0-9])(?:\.([0-9]*)(?![0-9]))?([eEinumkKMGTP]*[+-]?[0-9]*)$/;
 
@@ -70,7 +71,7 @@ const cache = new Map<string, Quantity>();
 
 /**
  * Reads a quantity as Kubernetes does, rounding away from zero to 1n. Throws a StateletError of kind InvalidArgument with
- * Kubernetes' message. As in Kubernetes, no digit is needed (`Ki` is 0). A number is read as the text that it prints as,
+ * Kubernetes' message. As in Kubernetes, most units need no digit (`Ki` is 0). A number is read as the text that it prints as,
  * since manifests may leave out the quotes.
  */
 export function parseQuantity(value: string | number): Quantity {
@@ -96,14 +97,21 @@ function readQuantity(text: string): Quantity {
 }
 
 function splitQuantity(text: string): Parts {
-  const [, sign, whole, fraction, suffix] = SHAPE.exec(text) ?? [];
+  const [, sign, whole, fraction = '', suffix] = SHAPE.exec(text) ?? [];
   if (text === '' || whole === undefined || suffix === undefined) throw invalid(MALFORMED);
+  const unit = UNITS.get(suffix) ?? exponentUnit(suffix);
+  if (whole === '' && fraction === '' && needsDigits(unit)) throw invalid(NOT_NUMERIC);
   return {
     negative: sign === '-',
     whole: whole.startsWith('0') ? whole.replace(/^0+/, '') : whole,
-    fraction: fraction ?? '',
-    unit: UNITS.get(suffix) ?? exponentUnit(suffix),
+    fraction,
+    unit,
   };
+}
+
+/** Without a digit Kubernetes reads 0 (`Ki`), but not in units whose numbers may have no digit beside those of an int64, or are finer than 1n. */
+function needsDigits(unit: Unit): boolean {
+  return unit.format === 'BinarySI' ? binaryDigitsMax(unit) < 1 : unit.exponent < NANO_EXPONENT;
 }
 
 /** `e3`, `E-6`, … The `E` of `1E` is exa, and is found in `UNITS`. */
@@ -141,14 +149,17 @@ function scaled(digits: bigint, { exponent, shift }: Unit, fractionDigits: numbe
  */
 function keepsSpelling({ whole, fraction, unit }: Parts): boolean {
   if (unit.format === 'BinarySI') {
-    // Numbers with this many digits fit in any case: Ki 11, Mi 8, Gi 5, Ti 2.
-    const digitsMax = 14 - Math.floor((unit.shift * 3) / 10);
-    return fraction === '' && whole.length <= digitsMax && Number(whole) % 8 !== 0;
+    return fraction === '' && whole.length <= binaryDigitsMax(unit) && Number(whole) % 8 !== 0;
   }
   const lastDigit = unit.exponent - fraction.length;
   const digits = whole + fraction;
   if (whole === '' || digits.length > 18 || digits.endsWith('000')) return false;
   return lastDigit >= NANO_EXPONENT && lastDigit % 3 === 0;
+}
+
+/** Numbers with this many digits fit into an int64 in any case: Ki 11, Mi 8, Gi 5, Ti 2. */
+function binaryDigitsMax({ shift }: Unit): number {
+  return 14 - Math.floor((shift * 3) / 10);
 }
 
 function invalid(message: string): StateletError {

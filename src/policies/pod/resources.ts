@@ -64,7 +64,9 @@ export function resourceRequest(pod: Pod, resourceName: string): bigint {
 
 function ownRequest(pod: Pod, resourceName: string): Quantity {
   if (!hasPodLevelResources(pod)) return containersAmount(pod, 'requests', resourceName);
-  return amountIn(pod.spec.resources?.requests, resourceName);
+  return isPodLevelResource(resourceName)
+    ? amountIn(pod.spec.resources?.requests, resourceName)
+    : ZERO_QUANTITY;
 }
 
 function podSums(pod: Pod, field: Field): Map<string, Quantity> {

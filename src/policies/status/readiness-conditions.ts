@@ -74,10 +74,10 @@ export function podInitializedCondition(
 
 /** Whether one runs or has ended. A container that waits to be started again does not count. */
 function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
-  return pod.spec.containers.some((container) => {
-    const state = find(statuses, container)?.state;
-    return state?.running !== undefined || state?.terminated !== undefined;
-  });
+  const regular = new Set(pod.spec.containers.map(({ name }) => name));
+  return statuses.some(
+    ({ name, state }) => regular.has(name) && (state?.running != null || state?.terminated != null),
+  );
 }
 
 /** A sidecar is done when it has started; any other init container when it is ready, that is, has succeeded. */

@@ -49,7 +49,10 @@ export function asksToRestartAllContainers(container: Container, status: Runtime
 
 /** Whether a container that ended with `exitCode` is started again. Rules count only beside a policy of the container. */
 export function containerShouldRestart(pod: Pod, container: Container, exitCode: number): boolean {
-  if (container.restartPolicy !== undefined && matchingRestartRule(container, exitCode)) return true;
+  if (container.restartPolicy !== undefined) {
+    const action = matchingRestartRule(container, exitCode)?.action;
+    if (action === 'Restart' || action === 'RestartAllContainers') return true;
+  }
   switch (effectiveRestartPolicy(pod, container)) {
     case 'Never':
       return false;
