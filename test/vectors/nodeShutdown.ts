@@ -58,11 +58,13 @@ function killPods(input: Input) {
   const pods = input.pods.map((pod) => ({ ...pod, metadata: { ...pod.metadata, uid: pod.metadata.name } }));
   const kills: ReturnType<typeof killed>[] = [];
   let finishedAt: number | undefined;
+  const groups = groupByPriority(shutdownPeriods(settingsOf(input)), pods).map((group) =>
+    group.pods.map(({ metadata }) => metadata.uid),
+  );
   const kill = (uid: string, options: KillPodOptions) => {
     const pod = pods.find(({ metadata }) => metadata.uid === uid);
     kills.push(killed(pod, options, clock.second()));
-    const seconds = (input.killSeconds[uid] ?? 0) + (input.unmountSeconds[uid] ?? 0);
-    clock.setTimeout(() => shutdown.podEnded(uid), seconds * 1000);
+    clock.setTimeout(() => shutdown.podEnded(uid), secondsToEnd(input, uid, groups) * 1000);
     return true;
   };
   const shutdown = new NodeShutdown({
@@ -85,6 +87,19 @@ function killPods(input: Input) {
   // The kubelet kills the pods of a group side by side: the vectors list them by name.
   kills.sort((a, b) => a.atSecond - b.atSecond || a.pod.localeCompare(b.pod));
   return { finishedAtSecond: finishedAt, kills };
+}
+
+/**
+ * The kubelet waits for the volumes of a group from when all its kills are done, however they went: a kill that fails ends as late, and the
+ * volumes of its pod are waited for as those of others.
+ */
+function secondsToEnd(
+  { killSeconds, unmountSeconds }: Input,
+  uid: string,
+  groups: readonly string[][],
+): number {
+  const group = groups.find((uids) => uids.includes(uid)) ?? [];
+  return Math.max(...group.map((one) => killSeconds[one] ?? 0)) + (unmountSeconds[uid] ?? 0);
 }
 
 function killed(pod: Pod | undefined, options: KillPodOptions, atSecond: number) {
