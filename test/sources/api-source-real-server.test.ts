@@ -15,7 +15,7 @@ import { Collector } from './support.ts';
 
 const timing = { clock: systemClock, random: () => 0 };
 
-describeOnControlPlane('the source api with a real API server', (controlPlane) => {
+describeOnControlPlane('the source api with a real API server', { needsKubectl: 28 }, (controlPlane) => {
   const opened: { close(): void }[] = [];
   afterEach(() => {
     for (const each of opened.splice(0).reverse()) each.close();

@@ -1,4 +1,5 @@
 /** Programs of Kubernetes that tests, benches and comparisons run beside Statelet, where the machine has them. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -34,6 +35,14 @@ export function kubectlProgram(kind: ProgramsKind = controlPlaneKind()): string 
   const named = process.env.KUBECTL ?? '';
   if (named !== '') return named;
   return (kind === 'real' ? undefined : onPath('kubectl')) ?? kubernetesProgram('kubectl');
+}
+
+/** 32 of 1.32; 0 if there is none. */
+export function kubectlMinor(kind: ProgramsKind): number {
+  const { stdout } = spawnSync(kubectlProgram(kind), ['version', '--client', '--output=json'], {
+    encoding: 'utf8',
+  });
+  return Number(/"minor": "(\d+)/u.exec(String(stdout))?.[1] ?? 0);
 }
 
 /** What every real control plane needs. */

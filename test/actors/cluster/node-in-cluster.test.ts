@@ -84,7 +84,7 @@ function agentOf(
   return agent;
 }
 
-describeOnControlPlane('a node', (controlPlane) => {
+describeOnControlPlane('a node', { needsKubectl: 28 }, (controlPlane) => {
   const nodeNow = () => controlPlane.kubectlJson<Node>('get', 'node', controlPlane.nodeName);
   const leaseNow = () =>
     controlPlane.kubectlJson<Lease>('get', 'lease', controlPlane.nodeName, '--namespace=kube-node-lease');

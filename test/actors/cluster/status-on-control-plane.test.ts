@@ -55,7 +55,7 @@ const ENDED: PartialPodStatus = {
   ],
 };
 
-describeOnControlPlane('the status of a pod', (controlPlane) => {
+describeOnControlPlane('the status of a pod', { needsKubectl: 28 }, (controlPlane) => {
   let clients: ApiClients & { close(): void };
   let desired: DesiredPods;
   let manager: StatusManager;

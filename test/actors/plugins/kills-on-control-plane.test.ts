@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
 import { KillsBed } from './kills-bed.ts';
 
-describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
+describeOnControlPlane('a pod that a plugin has chosen', { needsKubectl: 28 }, (controlPlane) => {
   let clients: ApiClients & { close(): void };
   let bed: KillsBed | undefined;
 

@@ -108,7 +108,7 @@ describe('who may what', () => {
   });
 });
 
-describeOnControlPlane('a real API server', (controlPlane) => {
+describeOnControlPlane('a real API server', { needsKubectl: 28 }, (controlPlane) => {
   test('knows the token of a service account, and what its user may', async () => {
     await controlPlane.apply(
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'scraper', namespace: 'default' } },

@@ -12,7 +12,7 @@ import { DaemonBed, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const PROXY = `/api/v1/nodes/${NODE_NAME}/proxy`;
-const CONTROL_PLANE = { nodeName: NODE_NAME, with: ['kube-controller-manager' as const] };
+const CONTROL_PLANE = { needsKubectl: 28, nodeName: NODE_NAME, with: ['kube-controller-manager' as const] };
 
 describeOnControlPlane('the server of a node', CONTROL_PLANE, (controlPlane) => {
   let bed: DaemonBed;

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { conditionOf, describeOnCluster } from '../../support/cluster-suite.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-describeOnCluster('a pod of the API server', (cluster) => {
+describeOnCluster('a pod of the API server', { controlPlane: { needsKubectl: 28 } }, (cluster) => {
   afterEach(() => cluster.clear());
 
   test('becomes ready, shows its addresses, and is gone from the API server once nothing of it runs; then from the runtime', async () => {

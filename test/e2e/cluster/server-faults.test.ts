@@ -5,7 +5,7 @@ import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { containerStatus, NODE_NAME, stateOf } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-describeOnCluster('an API server with faults', (cluster) => {
+describeOnCluster('an API server with faults', { controlPlane: { needsKubectl: 28 } }, (cluster) => {
   let proxy: ApiFaultProxy;
 
   beforeEach(async () => {

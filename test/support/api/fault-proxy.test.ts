@@ -10,7 +10,7 @@ import { ObservedConnection } from './observed-connection.ts';
 
 const LEASES = { resource: 'leases', namespace: 'kube-node-lease' } as const;
 
-describeOnControlPlane('a proxy of faults before a real API server', (controlPlane) => {
+describeOnControlPlane('a proxy of faults before a real API server', { needsKubectl: 28 }, (controlPlane) => {
   let proxy: ApiFaultProxy;
   let clients: ReturnType<typeof openApiClients>;
   const ours = () => ({ ...LEASES, name: controlPlane.nodeName });

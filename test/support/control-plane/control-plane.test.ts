@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { describeOnControlPlane } from '../control-plane.ts';
 import { waitFor } from '../wait-for.ts';
 
-describeOnControlPlane('a control plane of a test', (controlPlane) => {
+describeOnControlPlane('a control plane of a test', { needsKubectl: 28 }, (controlPlane) => {
   test('knows the administrator and the node', async () => {
     const { nodeKubeconfig, nodeName } = controlPlane;
     expect(await controlPlane.kubectl('auth', 'whoami')).toContain('system:masters');
@@ -58,7 +58,7 @@ describeOnControlPlane('a control plane of a test', (controlPlane) => {
 
 describeOnControlPlane(
   'a whole control plane of a test',
-  { with: ['kube-controller-manager', 'kube-scheduler'] },
+  { needsKubectl: 28, with: ['kube-controller-manager', 'kube-scheduler'] },
   (controlPlane) => {
     test('schedules a pod', async () => {
       const { nodeName } = controlPlane;
