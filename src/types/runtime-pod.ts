@@ -20,12 +20,25 @@ export interface RuntimeContainerStatus {
   /** Hash of the container's spec when it was created; undefined when the label is missing. */
   readonly hash?: string;
   readonly podSandboxId: string;
+  /** Its postStart hook counts as completed only if the agent remembers that; left out for containers of other agents, and without a hook. */
+  readonly recordsHook?: true;
+  /** It runs, and its postStart hook has not completed: it has not started for the pod. */
+  readonly owesHook?: true;
   /** The user of its first process, where the runtime reports it. */
   readonly user?: RuntimeUser;
   /** Mount paths in the container that are read-only recursively; left out where there are none. */
   readonly recursiveReadOnlyMounts?: readonly string[];
   /** The runtime's names of images that are mounted as volumes; left out where there are none. */
   readonly mountedImages?: readonly string[];
+}
+
+/** What only an agent knows of an instance of a container. */
+export interface KnownContainer {
+  /** Its postStart hook has completed. */
+  readonly hooked?: boolean;
+  /** By its startup probe and its readiness probe. */
+  readonly started?: boolean;
+  readonly ready?: boolean;
 }
 
 export interface RuntimeUser {

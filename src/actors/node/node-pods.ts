@@ -7,6 +7,7 @@ import { podFields } from '../../types/logger.ts';
 import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import { measuredEffects, measurePods, podObserver } from '../measured-pods.ts';
 import { ContainerEnds } from '../pods/container-ends.ts';
+import { rememberProbes } from '../probes/remembered-probes.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import { podEffects } from '../pods/pod-effects.ts';
 import { StatusManager } from '../pods/status-manager.ts';
@@ -74,6 +75,7 @@ export class NodePods {
         const seen = pleg.lastSeen(pod.metadata.uid);
         return seen && node.podIP(pod, seen);
       },
+      knownContainer: (uid, containerId) => node.knownContainer(uid, containerId),
       send: (event) => {
         this.#showProbeResult(event);
         this.supervisor.send(event);
@@ -90,6 +92,7 @@ export class NodePods {
     const isSuccess = result === 'Success';
     if (probe === 'readiness') this.statusManager.setContainerReadiness(pod, id, isSuccess);
     if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
+    rememberProbes(this.#options.agent.parts.node, pod, this.statusManager.get(uid));
   }
 
   #buildSupervisor(): Supervisor {

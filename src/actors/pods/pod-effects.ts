@@ -13,7 +13,8 @@ import {
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
 import { type EndStatus, endStatus } from '../../policies/status/end-status.ts';
-import { isLocalPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { hasProbedContainers, recordsHook, withOwedHooks } from '../../policies/status/known-containers.ts';
+import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
@@ -32,6 +33,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import type { ContainerEnds } from './container-ends.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-reference.ts';
+import { rememberProbes } from '../probes/remembered-probes.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 
@@ -81,7 +83,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   if (isStaticPod(pod)) deps.onStaticPodSync?.(pod);
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
-  const before = await pleg.current(pod.metadata, { signal });
+  const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
   if (report(deps, context, before).ended) return runToItsEnd(deps, context);
 
   const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
@@ -102,7 +104,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   await podRuntime.pruneDeadContainers(before);
 
   // The next decision is made from what the runtime says now, not from what it was asked to do.
-  const after = await pleg.read(pod.metadata, { signal });
+  const after = withKnown(deps, pod, await pleg.read(pod.metadata, { signal }));
   if (report(deps, context, after).ended) return runToItsEnd(deps, context);
   const next = decide(deps, pod, after);
   if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
@@ -115,10 +117,10 @@ async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   const reference = referenceOf(context);
   probes.stopLivenessAndStartup(context.uid);
   if (context.pod) await recallStart(deps, context.pod);
-  const before = await pleg.current(reference, { signal });
+  const before = withKnown(deps, context.pod, await pleg.current(reference, { signal }));
   if (context.pod) report(deps, context, before);
   await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
-  const after = await pleg.read(reference, { signal });
+  const after = withKnown(deps, context.pod, await pleg.read(reference, { signal }));
   if (context.pod) report(deps, context, after);
   if (isRunning(after)) {
     throw new StateletError(
@@ -172,7 +174,7 @@ function knowsStart({ statusManager }: PodEffectsDeps, { metadata, status }: Pod
 /** From the last read of the pod. */
 function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
   const seen = deps.pleg.lastSeen(context.uid);
-  if (context.pod && seen) report(deps, context, seen);
+  if (context.pod && seen) report(deps, context, withKnown(deps, context.pod, seen));
 }
 
 /** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
@@ -218,6 +220,19 @@ async function held(
   }
 }
 
+/** Reads what an earlier agent has remembered only where containers run that it may concern. */
+function withKnown(
+  { node }: PodEffectsDeps,
+  pod: Pod | undefined,
+  podStatus: RuntimePodStatus,
+): RuntimePodStatus {
+  const { uid, containers } = podStatus;
+  const isProbed = pod !== undefined && isManifestPod(pod) && hasProbedContainers(pod);
+  if (containers.some((one) => recordsHook(one) || (isProbed && one.state === 'running')))
+    node.recallContainers(uid);
+  return withOwedHooks(podStatus, (id) => node.knownContainer(uid, id));
+}
+
 /** Computes and keeps the status of the pod as the runtime shows it. */
 function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
@@ -225,6 +240,7 @@ function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePod
   deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
   deps.statusManager.set(pod, status);
+  rememberProbes(deps.node, pod, status);
   deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
 }
@@ -238,7 +254,8 @@ function statusFacts(
   const previous = deps.statusManager.get(uid);
   const results = deps.probes.results(uid);
   const { agentStartedAt } = deps.probes;
-  const before = { pod, podStatus, previous: previous ?? pod.status, agentStartedAt };
+  const known = (id: string) => deps.node.knownContainer(uid, id);
+  const before = { pod, podStatus, previous: previous ?? pod.status, agentStartedAt, known };
   const now = deps.clock.now();
   const facts: PodStatusFacts = {
     pod,

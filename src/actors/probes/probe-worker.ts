@@ -13,6 +13,7 @@ import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { ProbedContainer, ProbeMeasurements } from '../../types/measurements.ts';
+import type { KnownContainer } from '../../types/runtime-pod.ts';
 import { podFields } from '../../types/logger.ts';
 import { sightingOf } from './probe-sighting.ts';
 
@@ -29,6 +30,8 @@ export interface ProbeWorkerDeps extends ProberDeps {
   readonly agentStartedAt: number;
   readonly podStatus: (uid: string) => PodStatus | undefined;
   readonly podIP: (pod: Pod) => string | undefined;
+  /** What an earlier agent has remembered of an instance of a container. */
+  readonly knownContainer?: (uid: string, containerId: string) => KnownContainer | undefined;
   readonly send: (event: ProbeNews) => void;
   /** Called with the first probe: the supervisor may not be there yet when this object is made. */
   readonly parent?: () => AnyActorRef | undefined;
@@ -169,8 +172,10 @@ export class ProbeWorker {
 
   #seen(): { seen: Sighting | undefined; now: number } {
     const { pod, container } = this.#target;
-    const { podStatus, clock } = this.#deps;
-    return { seen: sightingOf(podStatus(pod.metadata.uid), container.name), now: clock.now() };
+    const { podStatus, knownContainer, clock } = this.#deps;
+    const { uid } = pod.metadata;
+    const known = (id: string) => knownContainer?.(uid, id);
+    return { seen: sightingOf(podStatus(uid), container.name, known), now: clock.now() };
   }
 
   #failed(error: unknown): void {

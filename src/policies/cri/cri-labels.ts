@@ -16,6 +16,8 @@ const RESTART_COUNT_ANNOTATION = 'io.kubernetes.container.restartCount';
 export const TERMINATION_MESSAGE_PATH_ANNOTATION = 'io.kubernetes.container.terminationMessagePath';
 export const TERMINATION_MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.terminationMessagePolicy';
 const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
+/** On containers with a postStart hook whose completion the agent remembers. Those of the kubelet do not have it. */
+export const POST_START_ANNOTATION = 'statelet.dev/post-start';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
 const DELETION_GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
@@ -71,6 +73,7 @@ export function containerAnnotations(
   };
   const preStop = container.lifecycle?.preStop;
   if (preStop) annotations[PRE_STOP_HANDLER_ANNOTATION] = JSON.stringify(preStop);
+  if (container.lifecycle?.postStart) annotations[POST_START_ANNOTATION] = 'remembered';
   if (container.ports?.length) annotations[PORTS_ANNOTATION] = JSON.stringify(container.ports);
   const { terminationGracePeriodSeconds } = pod.spec;
   const { deletionGracePeriodSeconds } = pod.metadata;

@@ -3,6 +3,7 @@
  * has one worker. The rules are those of the kubelet's workers.
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { KnownContainer } from '../../types/runtime-pod.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 import { isTerminalPhase } from '../sync/pod-termination.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
@@ -25,6 +26,8 @@ export type SeenContainer = {
   /** The runtime's id of the instance. */
   readonly id: string;
   readonly started: boolean;
+  /** What an earlier agent has remembered of the instance. */
+  readonly known?: KnownContainer;
 } & (
   | { readonly state: 'running'; /** Unix ms. */ readonly startedAt: number }
   | { readonly state: 'waiting' }
@@ -131,8 +134,11 @@ function withContainer(
   container: SeenContainer,
   agentStartedAt: number,
 ): ProbeRecord {
+  const { started, ready } = container.known ?? {};
+  const wasGood = { startup: started, readiness: ready, liveness: false }[kind] === true;
   const isAdopted = container.state === 'running' && container.startedAt < agentStartedAt - ADOPTED_AFTER_MS;
-  const result = isAdopted ? undefined : INITIAL_RESULT[kind];
+  const initial = isAdopted ? undefined : INITIAL_RESULT[kind];
+  const result = wasGood ? 'Success' : initial;
   return { ...record, containerId: container.id, result, onHold: false };
 }
 

@@ -33,6 +33,8 @@ export function containerState(
 ): ContainerState {
   switch (instance.state) {
     case 'running':
+      // As while the agent that has started it waits for its hook.
+      if (instance.owesHook) return { waiting: { reason: 'ContainerCreating' } };
       return { running: { startedAt: rfc3339(instance.startedAt) } };
     case 'exited':
       return { terminated: terminatedState(instance, runtimeName) };

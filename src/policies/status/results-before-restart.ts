@@ -1,6 +1,6 @@
 /** What counts for containers that ran before the agent started, until their probes speak: a restart of the agent changes no status. */
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { KnownContainer, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 
 /** A container that ran for less than this when the agent started may not have been probed yet. */
@@ -13,6 +13,8 @@ export interface FactsBeforeRestart {
   readonly previous: PodStatus | undefined;
   /** Unix ms. */
   readonly agentStartedAt: number;
+  /** What an earlier agent has remembered, of pods that no API server knows. */
+  readonly known?: (containerId: string) => KnownContainer | undefined;
 }
 
 /** `containerId`: of the runtime. */
@@ -21,6 +23,8 @@ export function resultBeforeRestart(
   probe: 'startup' | 'readiness',
   containerId: string,
 ): ProbeResult | undefined {
+  const { started, ready } = facts.known?.(containerId) ?? {};
+  if ((probe === 'startup' ? started : ready) === true) return 'Success';
   const holds = probe === 'startup' ? hasStarted(facts, containerId) : wasReady(facts, containerId);
   return holds ? 'Success' : undefined;
 }

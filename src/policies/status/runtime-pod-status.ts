@@ -5,7 +5,7 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../types/runtime-pod.ts';
-import { CONTAINER_HASH_ANNOTATION } from '../cri/cri-labels.ts';
+import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION } from '../cri/cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
 export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContainerState>> = {
@@ -93,6 +93,7 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     imageRef: container.imageRef,
     hash: container.annotations[CONTAINER_HASH_ANNOTATION],
     podSandboxId: container.podSandboxId,
+    ...(container.annotations[POST_START_ANNOTATION] !== undefined && { recordsHook: true }),
     ...(container.user && { user: container.user }),
     ...particularMounts(container),
   };

@@ -57,7 +57,9 @@ function keepSidecar(facts: PodFacts, container: Container, index: number): Init
   switch (status?.state) {
     case 'running': {
       const fault = sidecarFault(facts, container, status);
-      return fault ? replace(container, status, fault, index) : NOTHING;
+      if (fault) return replace(container, status, fault, index);
+      // What is left of its start is its postStart hook.
+      return status.owesHook ? start(index) : NOTHING;
     }
     case 'unknown':
       return replaceUnknown(container, status, index);
@@ -102,7 +104,7 @@ function advanceSidecar(
   index: number,
 ): InitActions {
   const kept = keepSidecar(facts, container, index);
-  const started = status.state === 'running' && hasStarted(facts, container, status);
+  const started = status.state === 'running' && !status.owesHook && hasStarted(facts, container, status);
   return started ? together(kept, next(facts, index)) : kept;
 }
 

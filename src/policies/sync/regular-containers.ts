@@ -20,6 +20,8 @@ export interface RegularActions {
 }
 
 const KEEP: ContainerAction = { keep: true, start: false };
+/** It runs; what is left of its start is its postStart hook. */
+const RESUME_START: ContainerAction = { keep: true, start: true };
 
 export function regularContainerActions(facts: PodFacts): RegularActions {
   const actions = facts.pod.spec.containers.map((container) => containerAction(facts, container));
@@ -54,7 +56,7 @@ function runningAction(
   status: RuntimeContainerStatus,
 ): ContainerAction {
   const fault = faultOf(facts, container, status);
-  if (!fault) return KEEP;
+  if (!fault) return status.owesHook ? RESUME_START : KEEP;
   const start = fault.reason === '' || restartsOnFailure(facts.pod, container);
   const message = start ? `${fault.message}, will be restarted` : fault.message;
   return { keep: false, start, kill: toKill(container, status, { ...fault, message }) };

@@ -18,7 +18,7 @@ import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '..
 import { StateletError } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { KnownContainer, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
@@ -26,6 +26,7 @@ import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from '.
 import type { PodDNSSource } from './pod-dns-source.ts';
 import { readServerFacts } from '../pods/read-server-facts.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
+import type { ContainerMemory } from '../pods/container-memory.ts';
 import type { StartTimes } from '../pods/start-times.ts';
 import type { UserNamespaces } from './user-namespace-ranges.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
@@ -44,6 +45,7 @@ export interface CriPodDetailsOptions {
   readonly runtimeClasses: RuntimeClasses;
   readonly dns: PodDNSSource;
   readonly startTimes: StartTimes;
+  readonly containerMemory: ContainerMemory;
   readonly cgroups: PodCgroups;
   readonly volumes: VolumeManager;
   readonly users: UserNamespaces;
@@ -63,6 +65,18 @@ export class CriPodDetails implements PodDetails {
 
   startTime(uid: string, now: string): Promise<string> {
     return this.#options.startTimes.of(uid, now);
+  }
+
+  recallContainers(uid: string): void {
+    this.#options.containerMemory.recall(uid);
+  }
+
+  knownContainer(uid: string, containerId: string): KnownContainer | undefined {
+    return this.#options.containerMemory.of(uid, containerId);
+  }
+
+  rememberContainer(uid: string, containerId: string, known: KnownContainer): Promise<void> {
+    return this.#options.containerMemory.note(uid, containerId, known);
   }
 
   async sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest> {

@@ -2,7 +2,7 @@ import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageInUse {
@@ -108,6 +108,12 @@ export interface PodDetails {
    * seconds), which is remembered until the pod is removed.
    */
   startTime(uid: string, now: string): Promise<string>;
+  /** Reads what an agent has remembered of the pod's containers, once. */
+  recallContainers(uid: string): void;
+  /** Undefined where nothing was recalled or remembered of the pod. */
+  knownContainer(uid: string, containerId: string): KnownContainer | undefined;
+  /** Remembers it until the pod is removed. Resolves when a next agent will know it too, or cannot. */
+  rememberContainer(uid: string, containerId: string, known: KnownContainer): Promise<void>;
   /** `isNew`: the sandbox is to be created. Rejects where it cannot be, for example for want of the pod's RuntimeClass. */
   sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest>;
   /** Makes sure that the image is there. Rejects with an ImageError. */

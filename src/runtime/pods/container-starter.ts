@@ -92,7 +92,9 @@ export class ContainerStarter {
 
   /** Resolves to undefined when the container runs. */
   async start(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
-    const failure = this.#inBackOff(request) ?? (await this.#measured(request, signal));
+    const failure = owingHook(request)
+      ? await this.#tryToStart(request, signal)
+      : (this.#inBackOff(request) ?? (await this.#measured(request, signal)));
     this.#remember(request, failure);
     return failure;
   }
@@ -146,6 +148,8 @@ export class ContainerStarter {
   async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
     const { node } = this.#options;
     const { pod, container, sandboxConfig } = request;
+    const owing = owingHook(request);
+    if (owing) return step('PostStartHookError', () => this.#postStart(request, owing.id, signal));
     const image = await node.image(pod, container, sandboxConfig, signal);
     const made = await step('CreateContainerError', () => this.#settleUnstarted(request));
     const started = made && (await this.#startAsMade(request, made, image, signal));
@@ -297,6 +301,8 @@ export class ContainerStarter {
       const measured = turnover && { turnover };
       const target = { runtime, clock, recorder, ...measured, logger, pod, container, containerId, podIP };
       await runPostStartHook(target, signal);
+      // An agent that dies before this is on the disk leaves it to the next one to run the hook again.
+      await node.rememberContainer(pod.metadata.uid, containerId, { hooked: true });
     } catch (error) {
       // After an abort the pod is stopped, and this container with it.
       signal.throwIfAborted();
@@ -314,6 +320,14 @@ export class ContainerStarter {
     if (failures.size > 0) this.#failures.set(uid, failures);
     else this.#failures.delete(uid);
   }
+}
+
+/** The instance that an earlier agent has started, and whose hook is still to run. */
+function owingHook({ container, podStatus, sandboxId }: StartRequest): RuntimeContainerStatus | undefined {
+  return podStatus.containers.find(
+    ({ name, owesHook, podSandboxId }) =>
+      name === container.name && owesHook === true && podSandboxId === sandboxId,
+  );
 }
 
 function retryOf({ retryAt }: { readonly retryAt?: number | undefined }): { retryAt?: number } {

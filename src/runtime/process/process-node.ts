@@ -26,6 +26,7 @@ import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promise-of.ts';
 import { systemClock } from '../../system/system-clock.ts';
+import { ContainerMemory } from '../pods/container-memory.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import type { Finding } from './monitor/findings.ts';
 import { createProcessRuntime } from './process-runtime.ts';
@@ -71,11 +72,13 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
     onFinding: (finding) => tellFinding(setup, finding),
   });
   const runtime = measuredRuntime(bare, setup.measurements);
-  const startTimes = new StartTimes({ podsDir: join(rootDir, 'pods'), logger });
-  if (settings) return withUpkeep({ ...setup, settings, startTimes }, runtime);
+  const podsDir = join(rootDir, 'pods');
+  const startTimes = new StartTimes({ podsDir, logger });
+  const containerMemory = new ContainerMemory({ podsDir, logger });
+  if (settings) return withUpkeep({ ...setup, settings, startTimes, containerMemory }, runtime);
   return {
     runtime,
-    node: processNode({ ...setup, startTimes }),
+    node: processNode({ ...setup, startTimes, containerMemory }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -95,7 +98,8 @@ function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, con
 }
 
 function withUpkeep(
-  setup: ProcessNodeSetup & UpkeepSetup & { readonly startTimes: StartTimes },
+  setup: ProcessNodeSetup &
+    UpkeepSetup & { readonly startTimes: StartTimes; readonly containerMemory: ContainerMemory },
   runtime: RuntimeService,
 ): NodeParts {
   const { recorder, logger } = setup;
@@ -130,6 +134,8 @@ export interface ProcessPodNodeOptions {
   readonly clusterDomain?: string;
   /** Without it, a pod's start time is not kept over a restart of the agent. */
   readonly startTimes?: StartTimes;
+  /** Without it, nothing is remembered of containers. */
+  readonly containerMemory?: ContainerMemory;
   /** What `resourceFieldRef` gives for the limits of a container that has none. */
   readonly allocatable?: ResourceList | undefined;
   readonly objects?: ApiObjects | undefined;
@@ -144,7 +150,7 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, startTimes, objects, logs }: ProcessPodNodeOptions,
+  { podLogsDir, startTimes, containerMemory, objects, logs }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
@@ -157,6 +163,7 @@ function processSubsystems(
       remove: async ({ uid }) => startTimes?.remove(uid),
       podsOnDisk: async ({ isKnown }) => ((await startTimes?.podsOnDisk(isKnown)) ?? []).map(podOfUID),
     },
+    { name: 'container memory', remove: async ({ uid }) => containerMemory?.remove(uid) },
     {
       name: 'logs',
       removing: async (pod, { name, restartCount }) =>
@@ -169,11 +176,22 @@ function processSubsystems(
 }
 
 function processPodDetails(
-  { podLogsDir, clusterDomain = '', hostIPs, startTimes, allocatable = {}, objects }: ProcessPodNodeOptions,
+  {
+    podLogsDir,
+    clusterDomain = '',
+    hostIPs,
+    startTimes,
+    containerMemory,
+    allocatable = {},
+    objects,
+  }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): PodDetails {
   const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
+    recallContainers: (uid) => void containerMemory?.recall(uid),
+    knownContainer: (uid, containerId) => containerMemory?.of(uid, containerId),
+    rememberContainer: async (...known) => containerMemory?.note(...known),
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
     sandbox: (pod, attempt) =>
       promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),

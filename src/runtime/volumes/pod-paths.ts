@@ -14,6 +14,7 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  * ```
  * <podsDir>/<uid>/                              0750
  *   start-time                                  0600, when the pod first started on this node
+ *   known-containers                            0600, what the agent remembers of containers that run
  *   etc-hosts                                   0644, mounted at /etc/hosts
  *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
  *   volumes/kubernetes.io~<plugin>/             0755
@@ -31,6 +32,7 @@ export function podPaths(podsDir: string, uid: string) {
     subPathsDir,
     volumesDir: join(podDir, 'volumes'),
     startTimeFile: join(podDir, 'start-time'),
+    knownContainersFile: join(podDir, 'known-containers'),
     claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),

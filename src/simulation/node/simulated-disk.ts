@@ -1,3 +1,5 @@
+import type { KnownContainer } from '../../types/runtime-pod.ts';
+
 /** What a simulated node has of its pods on its disk. The next agent on the node finds it. */
 export interface PodFolder {
   startTime?: string;
@@ -7,6 +9,8 @@ export interface PodFolder {
   mountedAt: number;
   /** By container name: how many instances have logs. */
   readonly instances: Map<string, number>;
+  /** By id of the container: what agents have remembered of it. */
+  readonly known: Map<string, KnownContainer>;
   /** The volumes into which the agent has written files, by name: contents by path. */
   readonly volumes: Map<string, ReadonlyMap<string, string>>;
 }
@@ -14,7 +18,7 @@ export interface PodFolder {
 export type SimulatedDisk = Map<string, PodFolder>;
 
 export function newFolder(): PodFolder {
-  return { mounted: false, mountedAt: 0, instances: new Map(), volumes: new Map() };
+  return { mounted: false, mountedAt: 0, instances: new Map(), known: new Map(), volumes: new Map() };
 }
 
 export function folderOf(disk: SimulatedDisk, uid: string): PodFolder {

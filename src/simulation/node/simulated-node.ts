@@ -49,6 +49,13 @@ function podDetails(options: SimulatedNodeOptions, faults: NodeFaultDraws): PodD
       await stepOf(options);
       return (folderOf(disk, uid).startTime ??= now);
     },
+    recallContainers: () => undefined,
+    knownContainer: (uid, containerId) => disk.get(uid)?.known.get(containerId) ?? {},
+    rememberContainer: async (uid, containerId, known) => {
+      await stepOf(options);
+      const all = disk.get(uid)?.known;
+      all?.set(containerId, { ...all.get(containerId), ...known });
+    },
     sandbox: (pod, attempt) =>
       Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) }),
     image: imagePuller(options, faults),

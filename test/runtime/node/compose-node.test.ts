@@ -23,6 +23,9 @@ const unused = () => {
   throw new Error('not asked in this test');
 };
 const DETAILS: PodDetails = {
+  recallContainers: unused,
+  knownContainer: unused,
+  rememberContainer: unused,
   startTime: unused,
   sandbox: unused,
   image: unused,

@@ -98,7 +98,9 @@ export const KINDS = {
     once: [],
     restless: [],
     spec: (container) => ({
-      containers: [container('main', SERVE, { lifecycle: { preStop: exec('sleep 0.2') } })],
+      containers: [
+        container('main', SERVE, { lifecycle: { postStart: exec('sleep 0.2'), preStop: exec('sleep 0.2') } }),
+      ],
     }),
   },
 } as const satisfies Record<string, Kind>;
