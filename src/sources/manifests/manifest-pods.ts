@@ -1,10 +1,8 @@
-/** Reads the pods of a manifest. A large manifest is read by a worker thread, so that it does not block the event loop. */
+/** Reads the pods of a manifest. A large or an unusual one is read by a worker thread, so that it does not block the event loop. */
+import { isReadInline } from './inline-manifests.ts';
 import { parseManifest, type Manifest } from './read-manifest.ts';
 import { manifestPod, type ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
-
-/** A manifest up to this size is read in less time than a thread takes to start. */
-export const INLINE_BYTES_MAX = 8 * 1024;
 
 /** Rejects only when `signal` aborts, which ends the thread. */
 export async function readManifestPods(
@@ -12,7 +10,7 @@ export async function readManifestPods(
   origin: ManifestOrigin,
   signal?: AbortSignal,
 ): Promise<ManifestPods> {
-  if (content.length <= INLINE_BYTES_MAX) return manifestPods(parseManifest(content, origin), origin);
+  if (isReadInline(content)) return manifestPods(parseManifest(content, origin), origin);
   const { readInThread } = await import('./manifest-thread.ts');
   return readInThread(content, origin, signal);
 }

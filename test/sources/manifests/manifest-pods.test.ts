@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { INLINE_BYTES_MAX, readManifestPods } from '../../../src/sources/manifests/manifest-pods.ts';
+import { INLINE_BYTES_MAX } from '../../../src/sources/manifests/inline-manifests.ts';
+import { readManifestPods } from '../../../src/sources/manifests/manifest-pods.ts';
 import type { ManifestPods } from '../../../src/sources/pod-of-manifest.ts';
 import { problemText } from '../../../src/sources/source.ts';
 import { manifest } from '../support.ts';
