@@ -49,11 +49,16 @@ function generate(name: string, schema: object, source: string): void {
   const code = standalone.default(ajv, ajv.compile(schema));
   if (/\brequire\(/.test(code))
     throw new Error(`${name} would need ajv at run time: a keyword is in the way.`);
-  writeFileSync(new URL(`${name}.js`, GENERATED), notice + code);
+  const [, root] = /const (schema\d+) = \{/.exec(code) ?? [];
+  if (root === undefined) throw new Error(`${name} has no schema.`);
+  writeFileSync(new URL(`${name}.js`, GENERATED), `${notice}${code}\nexport { ${root} as schema };\n`);
   writeFileSync(new URL(`${name}.d.ts`, GENERATED), notice + DECLARATIONS);
 }
 
-const DECLARATIONS = `import type { SchemaError } from '../types/schema-error.ts';
+const DECLARATIONS = `import type { Schema, SchemaError } from '../types/schema-error.ts';
+
+/** The schema, with its definitions. */
+export declare const schema: Schema;
 
 export declare const validate: {
   (data: unknown): boolean;

@@ -12,7 +12,9 @@ export interface DefinitionSupplement {
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 const QUALIFIED_NAME = '([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]';
-const AMOUNT = '(\\d+(\\.\\d*)?|\\.\\d+)([eE][-+]?\\d+|[numkMGTPE]|[KMGTPE]i)?';
+/** Its exponent has three digits, which is more than any amount needs: the agent reads no larger one. */
+const AMOUNT = '(\\d+(\\.\\d*)?|\\.\\d+)([eE][-+]?0*\\d{1,3}|[numkMGTPE]|[KMGTPE]i)?';
+const AMOUNT_LENGTH = '(?=.{1,1000}$)';
 
 /** Those that the API server knows by name, and the real-time ones. */
 const SIGNALS =
@@ -22,7 +24,7 @@ const SIGNALS =
 /** Shapes of values that several fields share. */
 export const SHAPES: Readonly<Record<string, Schema>> = {
   Int32: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-  Int64: { type: 'integer' },
+  Int64: { type: 'integer', minimum: -(2 ** 63), maximum: 2 ** 63 },
   IntOrString: { type: ['integer', 'string'] },
   Time: {
     type: 'string',
@@ -31,12 +33,12 @@ export const SHAPES: Readonly<Record<string, Schema>> = {
   },
   Quantity: {
     type: ['string', 'number'],
-    pattern: `^[-+]?${AMOUNT}$`,
+    pattern: `^${AMOUNT_LENGTH}[-+]?${AMOUNT}$`,
     description: 'a quantity such as 500m or 1.5Gi',
   },
   Amount: {
     type: ['string', 'number'],
-    pattern: `^\\+?${AMOUNT}$`,
+    pattern: `^${AMOUNT_LENGTH}\\+?${AMOUNT}$`,
     minimum: 0,
     description: 'a quantity such as 500m or 1.5Gi, not negative',
   },

@@ -1,3 +1,11 @@
+/** A part of a JSON schema. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
 /** An error of ajv, with its part of the schema and the value. */
 export interface SchemaError {
   readonly instancePath: string;

@@ -1,7 +1,9 @@
 /** Puts the errors of the schema validator into the words of Kubernetes. */
+import { schema } from '../../generated/pod-validator.js';
 import { didYouMean } from '../../policies/formats/did-you-mean.ts';
 import { mayBeSecret } from '../../policies/pod/secret-fields.ts';
 import type { SchemaError } from '../../types/schema-error.ts';
+import { FieldPlaces } from './field-places.ts';
 import { fieldPath } from './place.ts';
 import type { ManifestProblem } from '../source.ts';
 
@@ -9,6 +11,7 @@ const GOT_LENGTH_MAX = 60;
 /** The largest edit distance between an unknown name and a suggestion. */
 const TYPO_DISTANCE_MAX = 3;
 const NAME_LENGTH_MAX = 100;
+const PLACES = new FieldPlaces(schema);
 
 export function schemaProblems(errors: readonly SchemaError[]): ManifestProblem[] {
   // `propertyNames` repeats an error that is also reported for the name.
@@ -29,8 +32,7 @@ type Words = (error: SchemaError) => string;
 /** Whole messages, by keyword of the schema. */
 const PLAIN: Readonly<Record<string, Words>> = {
   required: () => 'is required',
-  additionalProperties: ({ params, parentSchema }) =>
-    `unknown field${suggestion(String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))}`,
+  additionalProperties: (error) => `unknown field${suggestion(error)}`,
   minItems: ({ params }) => `must have at least ${count(params.limit)}`,
   maxItems: ({ params }) => `must have at most ${count(params.limit)}`,
 };
@@ -42,9 +44,14 @@ const RULES: Readonly<Record<string, Words>> = {
     `be one of ${(params.allowedValues as unknown[]).filter(isNamed).map(shown).join(', ')}`,
   pattern: ({ params, parentSchema }) =>
     `be ${parentSchema?.description ?? `of the form ${String(params.pattern)}`}`,
-  minimum: ({ params }) => `be at least ${String(params.limit)}`,
-  maximum: ({ params }) => `be at most ${String(params.limit)}`,
+  minimum: ({ params }) => `be ${withinInt64(params.limit) ?? `at least ${String(params.limit)}`}`,
+  maximum: ({ params }) => `be ${withinInt64(params.limit) ?? `at most ${String(params.limit)}`}`,
 };
+
+/** The limits of 64 bits are no numbers that JavaScript could print. */
+function withinInt64(limit: unknown): string | undefined {
+  return Number.isSafeInteger(limit) ? undefined : 'an integer of 64 bits';
+}
 
 /** An empty text means not set; it is not listed as a choice. */
 function isNamed(value: unknown): boolean {
@@ -64,7 +71,8 @@ function quoteHint({ keyword, params, data }: SchemaError): string {
 /** The value as JSON, cut short. Objects and lists are not shown: they may contain secrets. */
 export function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
-  const text = JSON.stringify(value);
+  const isInfinite = typeof value === 'number' && !Number.isFinite(value);
+  const text = isInfinite ? String(value) : JSON.stringify(value);
   return text.length > GOT_LENGTH_MAX ? `${text.slice(0, GOT_LENGTH_MAX)}…` : text;
 }
 
@@ -91,7 +99,12 @@ function fieldOf(error: SchemaError): string {
   return fieldPath(typeof member === 'string' ? [...names, member] : names);
 }
 
-function suggestion(name: string, known: readonly string[]): string {
+/** The name that was meant, or else the object that the field belongs to. */
+function suggestion(error: SchemaError): string {
+  const { params, parentSchema, data } = error;
+  const name = String(params.additionalProperty);
   if (name.length > NAME_LENGTH_MAX) return '';
-  return didYouMean(name, known, () => Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3)));
+  const known = Object.keys(parentSchema?.properties ?? {});
+  const similar = didYouMean(name, known, () => Math.min(TYPO_DISTANCE_MAX, Math.ceil(name.length / 3)));
+  return similar === '' ? PLACES.hint(pathOf(error), name, data ?? {}) : similar;
 }

@@ -18,6 +18,57 @@ describe('the schema of a pod reports', () => {
     expect(problemsOf(podWith({ replicas: 3 }))).toEqual(['spec.replicas: unknown field']);
   });
 
+  test.each([
+    [
+      { metadata: { restartPolicy: 'Never' } },
+      'metadata.restartPolicy: unknown field; it belongs to spec: spec.restartPolicy',
+    ],
+    [{ containers: [] }, 'containers: unknown field; it belongs to spec: spec.containers'],
+    [{ spec: { labels: {} } }, 'spec.labels: unknown field; it belongs to metadata: metadata.labels'],
+    [
+      { spec: { containers: [{ name: 'a', volumes: [] }] } },
+      'spec.containers[0].volumes: unknown field; it belongs to spec: spec.volumes',
+    ],
+    [
+      { spec: { containers: [{ name: 'a', securityContext: { fsGroup: 1 } }] } },
+      'spec.containers[0].securityContext.fsGroup: unknown field; it belongs to spec.securityContext: spec.securityContext.fsGroup',
+    ],
+    [
+      { spec: { containers: [{ name: 'a', privileged: true }] } },
+      'spec.containers[0].privileged: unknown field; it belongs to spec.containers[0].securityContext: ' +
+        'spec.containers[0].securityContext.privileged',
+    ],
+    [
+      { spec: { command: ['a'] } },
+      'spec.command: unknown field; it belongs to spec.containers[]: spec.containers[].command',
+    ],
+    [
+      { spec: { volumes: [{ name: 'v', hostPath: { path: '/a' }, path: '/b' }] } },
+      'spec.volumes[0].path: unknown field; it belongs to spec.volumes[0].hostPath: spec.volumes[0].hostPath.path',
+    ],
+  ])('a field at a wrong level, and says where it belongs: %j', (more, problem) => {
+    const { metadata = {}, spec = {}, ...others } = more as Record<string, object>;
+    const containers = [{ name: 'main' }];
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', ...metadata },
+      spec: { containers, ...spec },
+    };
+    expect(problemsOf({ ...pod, ...others })).toContain(problem);
+  });
+
+  test('what does not fit into 64 bits, and quantities that no node could have, by their fields', () => {
+    expect(problemsOf(podWith({ terminationGracePeriodSeconds: 1e23 }))).toContain(
+      'spec.terminationGracePeriodSeconds: must be an integer of 64 bits (got 1e+23)',
+    );
+    for (const amount of ['1'.repeat(7_000), '1e999999999', '1e-99999']) {
+      const [problem] = problemsOf(podWithContainer({ resources: { requests: { memory: amount } } }));
+      expect(problem).toMatch(/^spec.containers\[0\].resources.requests.memory: must be a quantity/);
+    }
+    expect(problemsOf(podWithContainer({ resources: { requests: { memory: '1e999' } } }))).toEqual([]);
+  });
+
   test('a number or boolean where a text is wanted, and suggests quotes', () => {
     expect(problemsOf(podWithContainer({ env: [{ name: 'PORT', value: 8080 }] }))).toEqual([
       'spec.containers[0].env[0].value: must be string (got a number); put it in quotes',
