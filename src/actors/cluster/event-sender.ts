@@ -1,6 +1,6 @@
 /** Tells the API server of events, one after the other. Who records an event never waits for the server. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
-import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
+import { ApiError, hasNoNamespace, hasReason } from '../../cluster/service/api-error.ts';
 import type { EventFacts } from '../../policies/events/event-correlation.ts';
 import { EventCorrelator } from '../../policies/events/event-correlator.ts';
 import { EventNames } from '../../policies/events/event-names.ts';
@@ -160,11 +160,11 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
     const what = isRefused ? 'The API server refused an event' : 'An event could not be sent';
     const message = `${what}: ${errorMessage(error)}`;
-    // It was created by a request whose answer was lost.
-    const isKnown = hasReason(error, 'AlreadyExists');
-    if (this.#isRefused || isKnown) logger.debug(fields, message);
+    // It was created by a request whose answer was lost, or nobody can read it any more: what ends with its namespace still has events.
+    const isExpected = hasReason(error, 'AlreadyExists') || hasNoNamespace(error);
+    if (this.#isRefused || isExpected) logger.debug(fields, message);
     else logger.warn(fields, message);
-    this.#isRefused = isRefused && !isKnown;
+    this.#isRefused = isRefused && !isExpected;
     return true;
   }
 }

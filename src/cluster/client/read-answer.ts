@@ -15,7 +15,7 @@ interface Status {
   readonly code?: unknown;
   readonly reason?: unknown;
   readonly message?: unknown;
-  readonly details?: { readonly retryAfterSeconds?: unknown } | null;
+  readonly details?: { readonly retryAfterSeconds?: unknown; readonly causes?: unknown } | null;
 }
 
 /** The reasons that go with status codes, for answers without one. */
@@ -94,7 +94,20 @@ export function refusal(what: string, { status, headers }: HttpAnswer, text: str
     typeof told?.message === 'string' && told.message !== ''
       ? told.message
       : `${what}: the server answered ${status}${text === '' ? '' : `: ${shortened(text)}`}`;
-  return new ApiError(message, { status, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  const causes = causesIn(told?.details?.causes);
+  return new ApiError(message, {
+    status,
+    reason,
+    causes,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function causesIn(causes: unknown): readonly string[] {
+  if (!Array.isArray(causes)) return [];
+  return causes
+    .map((cause: { readonly reason?: unknown } | null) => cause?.reason)
+    .filter((reason) => typeof reason === 'string');
 }
 
 /**

@@ -25,6 +25,8 @@ export interface ApiErrorDetails {
   readonly reason: string;
   /** How long the server wants the client to wait. */
   readonly retryAfterMs?: number;
+  /** The reasons in `metav1.Status.details.causes`: `NamespaceTerminating`, `FieldValueInvalid`, … */
+  readonly causes?: readonly string[];
 }
 
 /** The server answered, and refused. Where it did not answer there is a `StateletError` of kind `Unavailable` or `DeadlineExceeded`. */
@@ -32,19 +34,27 @@ export class ApiError extends StateletError {
   readonly status: number;
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
+  readonly causes: readonly string[];
 
-  constructor(message: string, { status, reason, retryAfterMs }: ApiErrorDetails) {
+  constructor(message: string, { status, reason, retryAfterMs, causes = [] }: ApiErrorDetails) {
     super(KINDS[reason] ?? (status >= 500 ? 'Unavailable' : 'Unknown'), message);
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.causes = causes;
   }
 }
 
 /** Whether the server answered with this reason. */
 export function hasReason(error: unknown, reason: string): boolean {
   return error instanceof ApiError && error.reason === reason;
+}
+
+/** Whether the server refused because the namespace of the object is being deleted, or is gone. */
+export function hasNoNamespace(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.causes.includes('NamespaceTerminating') || error.reason === 'NotFound';
 }
 
 /** The resourceVersion is too old for the server: everything must be listed anew. */

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { EventSender } from '../../../src/actors/cluster/event-sender.ts';
+import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { CoreEvent, Pod } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
@@ -219,6 +220,25 @@ describe('a server that refuses', () => {
       expect(warnings).toEqual([expect.stringContaining('refused')]);
     },
   );
+
+  // client-go's recorder says nothing of a namespace that is being terminated.
+  test.each([
+    ['is being deleted', { status: 403, reason: 'Forbidden', causes: ['NamespaceTerminating'] }],
+    ['is gone', { status: 404, reason: 'NotFound' }],
+  ])('for a namespace that %s is no news, and does not hide another refusal', async (_, details) => {
+    api.answer = () => {
+      throw new ApiError('no namespace', details);
+    };
+    for (const message of ['a', 'b']) backOff(message);
+    await clock.advance(1_000_000);
+    expect([api.requests.length, warnings]).toEqual([2, []]);
+    api.answer = () => {
+      throw refusal('Forbidden');
+    };
+    backOff('c');
+    await clock.advance(0);
+    expect(warnings).toEqual([expect.stringContaining('refused')]);
+  });
 
   test('is told of once, until it accepts an event again', async () => {
     api.answer = () => {

@@ -247,6 +247,13 @@ export class ApiObjects {
         type,
         name,
         `unable to create new content in namespace ${namespace} because it is being terminated`,
+        [
+          {
+            reason: 'NamespaceTerminating',
+            message: `namespace ${namespace} is being terminated`,
+            field: 'metadata.namespace',
+          },
+        ],
       );
   }
 

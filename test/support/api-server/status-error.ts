@@ -84,9 +84,15 @@ export const modified = (named: Named): StatusError =>
     'the object has been modified; please apply your changes to the latest version and try again',
   );
 
-export function forbidden(type: ServedType, name: string, why: string): StatusError {
+export function forbidden(
+  type: ServedType,
+  name: string,
+  why: string,
+  causes: readonly Cause[] = [],
+): StatusError {
   const what = name === '' ? resourceOf(type) : `${resourceOf(type)} "${name}"`;
-  return new StatusError(403, 'Forbidden', `${what} is forbidden: ${why}`, detailsOf(type, name));
+  const details = { ...detailsOf(type, name), ...(causes.length > 0 && { causes }) };
+  return new StatusError(403, 'Forbidden', `${what} is forbidden: ${why}`, details);
 }
 
 export interface Cause {
