@@ -7,7 +7,7 @@ import type { NodePlugins } from '../actors/plugins/plugin-parts.ts';
 import { PluginPodKills } from '../actors/plugins/plugin-pod-kills.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
-import { builtInPlugins } from '../plugins/built-in/built-in-plugins.ts';
+import { BUILT_IN_NAMES, builtInPlugins } from '../plugins/built-in/built-in-plugins.ts';
 import { RemoteEvictionPlugin } from '../plugins/eviction/remote-eviction-plugin.ts';
 import { registrationClient } from '../plugins/protocol/registration-client.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
@@ -64,6 +64,7 @@ function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPlug
   return new Plugins({
     ...actorParts(core),
     registryDir: settings.registryDir,
+    reservedNames: BUILT_IN_NAMES,
     builtIn: builtInPlugins({
       settings,
       stats,

@@ -3,9 +3,11 @@ import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { pluginMachine } from '../../machines/plugin-machine.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
+import { RegistrationQueue } from '../../plugins/registration/registration-queue.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
+import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory } from './plugin-parts.ts';
 import {
   type ConnectedPlugin,
@@ -30,6 +32,8 @@ export interface PluginsOptions {
   readonly registryDir: string;
   /** No other plugin can take the name of one of these. */
   readonly builtIn: readonly EvictionPlugin[];
+  /** Nor the name of one that is built in and is not asked. */
+  readonly reservedNames?: readonly string[];
   readonly connect: (registered: RegisteredPlugin) => ConnectedPlugin;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
   readonly clock: Clock;
@@ -45,6 +49,7 @@ export interface PluginsOptions {
 export class Plugins implements PluginDirectory {
   readonly #options: PluginsOptions;
   readonly #deps: PluginWorkerDeps;
+  readonly #log: PluginLog;
   readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
   readonly #builtIn: PluginWorker[] = [];
   /** By the path of the socket, as long as that is there: also those that were replaced. */
@@ -58,15 +63,17 @@ export class Plugins implements PluginDirectory {
 
   constructor(options: PluginsOptions) {
     this.#options = options;
-    const { registryDir, builtIn, connect, openRegistration, clock, logger } = options;
+    const { registryDir, builtIn, reservedNames = [], connect, openRegistration, clock, logger } = options;
     const { parent, inspect, onChange } = options;
     this.#deps = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
       connect,
       openRegistration,
-      builtInNames: new Set(builtIn.map(({ name }) => name)),
+      builtInNames: new Set([...reservedNames, ...builtIn.map(({ name }) => name)]),
       clock,
       logger,
+      log: (this.#log = new PluginLog(logger, clock)),
+      queue: new RegistrationQueue(clock),
       ...(parent && { parent }),
       ...(inspect && { inspect }),
       onServing: (worker) => this.#serving(worker),
@@ -102,6 +109,7 @@ export class Plugins implements PluginDirectory {
   /** Resolves when the folder is not read, and nothing is connected any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#log.stop();
     const workers = [...this.#builtIn, ...this.#bySocket.values()];
     await Promise.all([this.#sockets.stop(), ...workers.map((worker) => worker.stop())]);
   }

@@ -10,11 +10,13 @@ import {
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
+import type { RegistrationQueue } from '../../plugins/registration/registration-queue.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginState } from './plugin-parts.ts';
 
 const BUILT_IN = 'built-in';
@@ -38,6 +40,9 @@ export interface PluginWorkerDeps {
   readonly builtInNames: ReadonlySet<string>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of all plugins together. */
+  readonly log: PluginLog;
+  readonly queue: RegistrationQueue;
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** From now on it has its name, and no other plugin. */
@@ -227,12 +232,14 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #register(): Promise<void> {
-    const { openRegistration, clock, builtInNames } = this.#deps;
+    const { openRegistration, clock, builtInNames, queue } = this.#deps;
     const { signal } = (this.#call = new AbortController());
     let event: PluginEvent;
     try {
-      this.#client = openRegistration(this.origin);
-      const info = await askForInfo(this.#client, { clock, signal });
+      const info = await queue.run(async () => {
+        this.#client = openRegistration(this.origin);
+        return askForInfo(this.#client, { clock, signal });
+      }, signal);
       if (signal.aborted) return;
       event = this.#taken(judgeOffer(info, this.origin, builtInNames));
     } catch (error) {
@@ -289,7 +296,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   /** `since`: when the state began that the line is about. */
-  #log(level: keyof Logger, what: string, since = this.since()): void {
+  #log(level: 'debug' | 'info' | 'warn', what: string, since = this.since()): void {
     const { name } = this;
     const fields = {
       ...(name !== undefined && { plugin: name }),
@@ -297,7 +304,7 @@ export class PluginWorker implements HostedPlugin {
       since: new Date(since).toISOString(),
     };
     const who = name === undefined ? `The eviction plugin at ${this.origin}` : `The eviction plugin ${name}`;
-    this.#deps.logger[level](fields, `${who} ${what}`);
+    this.#deps.log.tell(level, fields, `${who} ${what}`);
   }
 
   #failed(error: unknown): void {

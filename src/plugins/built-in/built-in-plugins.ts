@@ -16,6 +16,14 @@ import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
 import { RssOverusePlugin } from './rss-overuse-plugin.ts';
 import { SystemMemoryPlugin } from './system-memory-plugin.ts';
 
+/** Of all of them, also those that are not asked: a plugin of another process cannot pass for one. */
+export const BUILT_IN_NAMES: readonly string[] = [
+  'reclaimed-resource-pressure-eviction-plugin',
+  'numa-memory-pressure-eviction-plugin',
+  'system-memory-pressure-eviction-plugin',
+  'rss-overuse-eviction-plugin',
+];
+
 export interface BuiltInParts extends Pick<PluginTools, 'allocatable' | 'clock'> {
   readonly settings: Pick<EvictionPluginSettings, 'innerPlugins'>;
   /** Default: `DEFAULT_BUILT_IN_SETTINGS`. */

@@ -7,6 +7,8 @@ import { recordingLogger } from '../../support/recording-logger.ts';
 
 const [A, B] = ['/registry/a.sock', '/registry/b.sock'];
 const MINUTE_MS = 60_000;
+/** So many registrations begin at once. */
+const AT_ONCE = 8;
 
 let bed: PluginBed;
 
@@ -371,9 +373,57 @@ test('after the stop no plugin is connected, none is asked, and nothing is armed
 test('two hundred sockets at once are registered', async () => {
   const paths = Array.from({ length: 200 }, (_, i) => `/registry/${i}.sock`);
   for (const path of paths) bed.appear(path);
-  for (const [i, path] of paths.entries()) bed.at(path).answer({ ...RSS_INFO, name: `plugin-${i}` });
-  await settled();
-  for (const path of paths) bed.at(path).hear();
-  await settled();
+  for (let from = 0; from < paths.length; from += AT_ONCE) {
+    const some = paths.slice(from, from + AT_ONCE);
+    for (const path of some)
+      bed.at(path).answer({ ...RSS_INFO, name: `plugin of ${path}`.replaceAll(/\W+/gu, '-') });
+    await settled();
+    for (const path of some) bed.at(path).hear();
+    await settled();
+  }
+  // The line that counts what the log leaves out.
+  await bed.clock.advance(2_000);
   expect([bed.asked().length, bed.connected.length, bed.held]).toEqual([200, 200, 0]);
+});
+
+describe('many sockets at once', () => {
+  const paths = Array.from({ length: 500 }, (_, i) => `/registry/${i}.sock`);
+  const begun = () => paths.filter((path) => bed.at(path).connections > 0).length;
+
+  test('begin to register a few at a time; one that hangs gives its place to another', async () => {
+    for (const path of paths) bed.appear(path);
+    expect(begun()).toBe(AT_ONCE);
+    await bed.clock.advance(100);
+    await settled();
+    expect(begun()).toBe(2 * AT_ONCE);
+    bed.at(paths[0] ?? '').fail('connection refused');
+    await settled();
+    expect(begun()).toBe(2 * AT_ONCE - 1);
+  });
+
+  test('that nobody listens at are a few lines of the log, and one that counts the rest; at trace all of them', async () => {
+    for (const path of paths) bed.appear(path);
+    for (let from = 0; from < paths.length; from += AT_ONCE) {
+      for (const path of paths.slice(from, from + AT_ONCE)) bed.at(path).fail('connection refused');
+      await settled();
+    }
+    await bed.clock.advance(2_000);
+    const shown = bed.lines.filter(({ level }) => level !== 'trace');
+    expect(shown).toHaveLength(21);
+    expect(shown.at(-1)).toMatchObject({
+      level: 'warn',
+      message: expect.stringMatching(/^Eviction plugins: \d+ more lines about them are left out; /),
+    });
+    expect(bed.lines.filter(({ message }) => message.includes('connection refused'))).toHaveLength(500);
+  });
+});
+
+test('the name of a built-in plugin that is not asked cannot be taken', async () => {
+  await bed.plugins.stop();
+  bed = new PluginBed({ reservedNames: ['own'] });
+  bed.appear(A);
+  bed.at(A).answer({ ...RSS_INFO, name: 'own' });
+  await settled();
+  expect(bed.hosted(A).problem()).toContain('"own" is the name of a built-in plugin');
+  expect(messages()).toEqual([expect.stringMatching(/^warn: .*"own" is the name of a built-in plugin/)]);
 });

@@ -93,7 +93,9 @@ class PluginReplay {
     }).toEqual({
       calls: isCalled ? 1 : 0,
       clients: isCalled ? 1 : 0,
-      timers: isCalled || state === 'Registering.BackingOff' ? 1 : 0,
+      // For the answer, for the place among those that register, and for the next try.
+      timers: [isCalled, state === 'Registering.Asking', state === 'Registering.BackingOff'].filter(Boolean)
+        .length,
       connected: isConnected ? [PATHS.first] : others,
       asked: isAsked ? [PATHS.first] : others,
       hasProblem: state !== 'Serving' && this.#snapshot?.context.problem !== undefined,

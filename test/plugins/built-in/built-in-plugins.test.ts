@@ -7,6 +7,7 @@ import {
 } from '../../../src/policies/eviction-plugins/built-in/built-in-settings.ts';
 import type { QosLevel } from '../../../src/policies/eviction-plugins/qos-level.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { BUILT_IN_NAMES } from '../../../src/plugins/built-in/built-in-plugins.ts';
 import { container, MIB, SANDBOX, StatsBed } from '../../runtime/stats/stats-bed.ts';
 import { numaStatV1, twoNumaNodes } from '../../support/numa-machine.ts';
 import { qosPod } from '../../support/qos-pod.ts';
@@ -391,4 +392,8 @@ test('all plugins that are asked about the same pods share one reading', async (
     bed.plugins.flatMap((plugin) => [plugin.thresholdMet(question), plugin.getEvictPods(question)]),
   );
   expect(read).toBe(1);
+});
+
+test('all names of built-in plugins are known, so that no other can take them', () => {
+  expect(open({ innerPlugins: ['*'] }).plugins.map(({ name }) => name)).toEqual(BUILT_IN_NAMES);
 });
