@@ -201,7 +201,7 @@ export class NodeAgent {
 
   #core(): AgentCore {
     const { supervisor, statusManager } = this;
-    const { clock, random, recorder, logger, inspect } = this.#options;
+    const { clock, random, recorder, logger, inspect, measurements } = this.#options;
     return {
       registry: supervisor.registry,
       desired: supervisor.desired,
@@ -215,12 +215,13 @@ export class NodeAgent {
       random,
       logger,
       ...(inspect && { inspect }),
+      ...(measurements && { measurements }),
     };
   }
 
   /** In a cluster, pods that end with the agent end as in a shutdown of the node: whoever made them is told that they are over. */
   #buildShutdown(): NodeShutdown | undefined {
-    const { shutdownPeriods = [], cluster, clock, recorder, logger, inspect } = this.#options;
+    const { shutdownPeriods = [], cluster, clock, recorder, logger, inspect, measurements } = this.#options;
     const periods = shutdownPeriods.length === 0 && cluster ? [OWN_GRACE_PERIODS] : shutdownPeriods;
     if (periods.length === 0) return undefined;
     const { registry } = this.supervisor;
@@ -234,6 +235,7 @@ export class NodeAgent {
       recorder,
       logger,
       parent: this.supervisor.actor,
+      ...(measurements && { measurements: measurements.nodeLife }),
       ...(inspect && { inspect }),
     });
   }

@@ -115,9 +115,25 @@ export interface TurnoverMeasurements {
   containerTerminated(type: ContainerType, exitCode: number, reason: string): void;
 }
 
+/** How the node comes and goes, and what it tells the API server. Times are Unix ms. */
+export interface NodeLifeMeasurements {
+  /** The status of a pod has changed. To be ended when the API server has it. */
+  statusChanged(): Stopwatch;
+  /** The pods of the node are ended, because it shuts down. */
+  shutdownBegan(atMs: number): void;
+  shutdownEnded(atMs: number): void;
+  /** The Node object is about to be made. */
+  registrationBegan(atMs: number): void;
+  /** The API server has made it: there was none. */
+  registered(atMs: number): void;
+  /** The API server has been told that the node is ready. */
+  nodeReady(atMs: number): void;
+}
+
 /** What the actors tell. */
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   readonly turnover: TurnoverMeasurements;
+  readonly nodeLife: NodeLifeMeasurements;
   /** All pods of the runtime are listed. */
   relist(): Stopwatch;
   /** A pod is evicted because of that signal of the node, or that limit of the pod. */

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Node } from '../../src/types/kubernetes.ts';
 import { type FactsInput, machineFacts, REGISTRATION } from './machine-facts.ts';
 import { NodeApi } from './node-api.ts';
+import { RecordedMeasurements } from './recorded-measurements.ts';
 import { recordingLogger } from './recording-logger.ts';
 
 export const MINUTE_MS = 60_000;
@@ -28,6 +29,7 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
   const { logger, lines } = recordingLogger();
   const events: string[] = [];
   const told: string[] = [];
+  const measurements = new RecordedMeasurements();
   /** What had been told before each event. */
   const toldAtEvents: string[][] = [];
   const facts: { -readonly [Key in keyof FactsInput]: FactsInput[Key] } = { nowMs: 0 };
@@ -44,6 +46,7 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
     isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => told.push(`registered ${uid}`),
     onLost: () => told.push('lost'),
+    measurements: measurements.nodeLife,
     clock,
     random: () => random,
     recorder: {
@@ -57,7 +60,7 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
     parent: createActor(createMachine({})).start(),
   });
   started.push(node);
-  return { clock, api, node, facts, events, told, toldAtEvents, lines };
+  return { clock, api, node, facts, events, told, measurements, toldAtEvents, lines };
 }
 
 /** Registered and reported; the requests until then are forgotten. */

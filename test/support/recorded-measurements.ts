@@ -1,5 +1,6 @@
 import type {
   Measurements,
+  NodeLifeMeasurements,
   PluginVictim,
   PodEffect,
   ProbedContainer,
@@ -24,6 +25,15 @@ export class RecordedMeasurements implements Measurements {
     sleepCutShort: () => void this.told.push('sleep cut short'),
     containerTerminated: (type, exitCode, reason) =>
       void this.told.push(`${type} ended: ${exitCode} ${reason}`),
+  };
+
+  readonly nodeLife: NodeLifeMeasurements = {
+    statusChanged: () => this.#begin('status'),
+    shutdownBegan: (atMs) => void this.told.push(`shutdown begins at ${atMs}`),
+    shutdownEnded: (atMs) => void this.told.push(`shutdown ends at ${atMs}`),
+    registrationBegan: () => void this.told.push('registration begins'),
+    registered: () => void this.told.push('registered'),
+    nodeReady: () => void this.told.push('node ready'),
   };
 
   runtimeOperation(operation: string): Stopwatch {

@@ -16,6 +16,7 @@ import type { AgentCore, ClusterParts } from './cluster-parts.ts';
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeLease } from './node-lease.ts';
 import { StatusWriter } from './status-writer.ts';
+import { ToldStatuses } from './told-statuses.ts';
 
 export interface ClusterAgentOptions {
   readonly clients: ApiClients;
@@ -38,6 +39,7 @@ export class ClusterAgent implements ClusterParts {
   readonly #lease: NodeLease;
   readonly #mirrorPods: MirrorPods;
   readonly #statuses: StatusWriter;
+  readonly #told: ToldStatuses | undefined;
   readonly #subscriptions = new Subscription();
   #uid: string | undefined;
 
@@ -46,10 +48,13 @@ export class ClusterAgent implements ClusterParts {
     this.#lease = this.#buildLease();
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
+    const { desired, ends, measurements, statusManager } = options.core;
+    this.#told = measurements && new ToldStatuses(measurements.nodeLife, statusManager);
     this.#statuses = this.#buildStatusWriter();
-    const { desired, ends } = options.core;
     ends.subscribe(({ uid }, end) => {
-      if (end === 'Forgotten') desired.outlive(uid);
+      if (end !== 'Forgotten') return;
+      desired.outlive(uid);
+      this.#told?.forget(uid);
     });
   }
 
@@ -100,6 +105,7 @@ export class ClusterAgent implements ClusterParts {
 
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
+    this.#told?.stop();
     this.#lease.stop();
     this.#node.stop();
     await Promise.all([this.#statuses.stop(), this.#mirrorPods.stop()]);
@@ -202,7 +208,7 @@ export class ClusterAgent implements ClusterParts {
 
   #buildNode(): ClusterNode {
     const { clients, settings, registration, core } = this.#options;
-    const { clock, random, recorder, logger, parent, inspect, health } = core;
+    const { clock, random, recorder, logger, parent, inspect, health, measurements } = core;
     return new ClusterNode({
       api: clients.heartbeats,
       settings,
@@ -215,6 +221,7 @@ export class ClusterAgent implements ClusterParts {
         this.#mirrorPods.reconcileAll();
       },
       onLost: () => this.#lease.nodeLost(),
+      ...(measurements && { measurements: measurements.nodeLife }),
       clock,
       random,
       recorder,
@@ -236,6 +243,9 @@ export class ClusterAgent implements ClusterParts {
         mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
       },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
+      ...(this.#told && {
+        onWritten: (uid, entry) => this.#told?.written(uid, entry),
+      }),
       isOwnNode: () => !this.#isOfOtherMachine,
       clock,
       logger,

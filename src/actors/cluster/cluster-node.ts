@@ -121,7 +121,7 @@ export class ClusterNode {
   }
 
   #machine(): typeof nodeMachine {
-    const { settings, random, clock, isReady } = this.#options;
+    const { settings, random, clock, isReady, measurements } = this.#options;
     const object = this.#object;
     const due = () => this.#send({ type: 'DUE', now: clock.now() });
     const quickLook = () => this.#send({ type: 'QUICK_LOOK', isReady: isReady(), now: clock.now() });
@@ -131,7 +131,10 @@ export class ClusterNode {
         armLook: () => this.#timer.arm(lookDelayMs(settings.nodeStatusUpdateFrequencyMs, random()), due),
         armQuickLook: () => this.#quickTimer.arm(QUICK_LOOK_PERIOD_MS, quickLook),
         disarmTimers: () => this.#disarm(),
-        register: ({ context }) => void this.#ask('REGISTRATION_FAILED', () => object.register(context)),
+        register: ({ context }) => {
+          measurements?.registrationBegan(clock.now());
+          void this.#ask('REGISTRATION_FAILED', () => object.register(context));
+        },
         lookForNode: ({ context }) => void this.#ask('LOOK_FAILED', () => object.find(context)),
         report: ({ context }) => void this.#ask('REPORT_FAILED', () => object.report(context)),
         lookAtOther: ({ context }) => void this.#ask('LOOK_FAILED', () => object.lookAtOther(context)),
@@ -152,7 +155,10 @@ export class ClusterNode {
     try {
       const event = await ask();
       // Those of a registration wait until the UID of the Node object is known, which they refer to.
-      if (event.type === 'REPORTED') this.#recordNews();
+      if (event.type === 'REPORTED') {
+        this.#recordNews();
+        if (event.isReady) this.#options.measurements?.nodeReady(event.now);
+      }
       this.#send(event);
     } catch (error) {
       this.#send({ type: failure, problem: errorMessage(error), now: this.#options.clock.now() });

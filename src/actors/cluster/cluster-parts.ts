@@ -6,6 +6,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { AgentMeasurements } from '../../types/measurements.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { PodEnds } from '../pods/pod-ends.ts';
@@ -29,6 +30,7 @@ export interface AgentCore {
   /** In [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  readonly measurements?: AgentMeasurements;
 }
 
 /** The node's part in a cluster. No pod waits for anything of it. */

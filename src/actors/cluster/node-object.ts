@@ -24,6 +24,7 @@ import {
 import type { Clock } from '../../types/clock.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import { errorKind } from '../../types/errors.ts';
+import type { NodeLifeMeasurements } from '../../types/measurements.ts';
 import type { Lease, Node } from '../../types/kubernetes.ts';
 
 export interface NodeObjectOptions {
@@ -37,6 +38,7 @@ export interface NodeObjectOptions {
   readonly facts: () => Promise<NodeStatusFacts>;
   /** Parts of the status that could not be built, and stay as they were. Called with each build. */
   readonly onBuilt: (problems: readonly string[]) => void;
+  readonly measurements?: NodeLifeMeasurements;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -78,6 +80,7 @@ export class NodeObject {
     let existing: Node | undefined;
     try {
       const created = await api.create<Node>({ resource: 'nodes' }, initial.node, this.#requestOptions);
+      this.#options.measurements?.registered(clock.now());
       return this.#accepted(created, initial);
     } catch (error) {
       if (!mayExist(errorKind(error))) throw error;

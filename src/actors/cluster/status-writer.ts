@@ -21,6 +21,7 @@ import {
   type StatusRequest,
   writeStatus,
 } from '../../policies/status-sync/status-write.ts';
+import type { VersionedStatus } from '../../policies/status-sync/status-versions.ts';
 import { writeBackOffMs } from '../../policies/status-sync/write-back-off.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -36,6 +37,8 @@ export interface StatusWriterOptions {
   readonly pods: KnownPods;
   /** By the UID on this node. A pod that could still run something does not become Failed or Succeeded at the API server. */
   readonly couldHaveRunningContainers: (uid: string) => boolean;
+  /** The API server has that version of the status now. */
+  readonly onWritten?: (uid: string, entry: VersionedStatus) => void;
   /** Whether the pods at the API server are those of this machine. While they are not, nothing is written. */
   readonly isOwnNode?: () => boolean;
   readonly clock: Clock;
@@ -289,6 +292,7 @@ export class StatusWriter {
       if (disruption) statusManager.disruptionTold(uid, disruption);
       this.#written.set(served, entry.version);
       this.#recent.set(served, recent?.pod === pod ? recent : { pod: withoutSpec(pod), answeredAt: askedAt });
+      this.#options.onWritten?.(uid, entry);
     };
     const conversation = writeStatus({
       uid,

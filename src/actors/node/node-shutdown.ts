@@ -9,6 +9,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import type { NodeLifeMeasurements } from '../../types/measurements.ts';
 import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
 
 export interface NodeShutdownOptions {
@@ -24,6 +25,7 @@ export interface NodeShutdownOptions {
   readonly clock: Clock;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
+  readonly measurements?: Pick<NodeLifeMeasurements, 'shutdownBegan' | 'shutdownEnded'>;
   /** Where it hangs among the actors. Without it, it is the root of its own system. */
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
@@ -35,6 +37,8 @@ export class NodeShutdown {
   readonly #timer: Timer;
   #groups: readonly ShutdownGroup[] = [];
   #ended = Promise.withResolvers<undefined>();
+  /** All groups have ended or had their time, or it was cancelled. */
+  #isOver = false;
   #isStopped = false;
 
   constructor(options: NodeShutdownOptions) {
@@ -76,7 +80,7 @@ export class NodeShutdown {
   }
 
   #begin(): void {
-    const { periods, pods, clock } = this.#options;
+    const { periods, pods, clock, measurements } = this.#options;
     this.#ended = Promise.withResolvers();
     this.#groups = groupByPriority(periods, pods()).filter((group) => group.pods.length > 0);
     const groups = this.#groups.map((group) => ({
@@ -84,7 +88,16 @@ export class NodeShutdown {
       seconds: group.shutdownGracePeriodSeconds,
       uids: group.pods.map(({ metadata }) => metadata.uid),
     }));
+    this.#isOver = false;
+    measurements?.shutdownBegan(clock.now());
     this.#send({ type: 'SHUTDOWN', at: clock.now(), groups });
+  }
+
+  #end(): void {
+    const { measurements, clock } = this.#options;
+    if (!this.#isOver) measurements?.shutdownEnded(clock.now());
+    this.#isOver = true;
+    this.#ended.resolve(undefined);
   }
 
   #machine(): typeof shutdownMachine {
@@ -102,9 +115,9 @@ export class NodeShutdown {
         reportTimeOver: ({ context }) => this.#reportTimeOver(context.awaited),
         reportCancelled: () => {
           this.#options.logger.info({}, 'The shutdown of the machine was cancelled');
-          this.#ended.resolve(undefined);
+          this.#end();
         },
-        reportEnded: () => this.#ended.resolve(undefined),
+        reportEnded: () => this.#end(),
       },
     });
   }

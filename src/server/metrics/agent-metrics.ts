@@ -17,6 +17,7 @@ import {
   USUAL_BOUNDS,
 } from './metric-names.ts';
 import type { Labels, Metric } from './metric-text.ts';
+import { NodeLifeMetrics } from './node-life-metrics.ts';
 import { PodLives } from './pod-lives.ts';
 import { imageSizeBucket } from './image-sizes.ts';
 import { LastPass } from './last-pass.ts';
@@ -32,6 +33,7 @@ const PROBE_RESULTS = { Success: 'successful', Failure: 'failed' } as const;
 export class AgentMetrics implements Measurements {
   readonly #nowMs: () => number;
   readonly turnover = new TurnoverMetrics();
+  readonly nodeLife: NodeLifeMetrics;
   readonly #pods: PodLives;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
@@ -64,6 +66,7 @@ export class AgentMetrics implements Measurements {
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
     this.#pods = new PodLives(nowMs);
+    this.nodeLife = new NodeLifeMetrics(nowMs);
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -224,6 +227,7 @@ export class AgentMetrics implements Measurements {
     return [
       ...counted.map((one) => one.metric()),
       ...this.turnover.metrics(),
+      ...this.nodeLife.metrics(),
       ...this.#lastPass.metrics(),
       ...this.#pods.metrics(),
     ];

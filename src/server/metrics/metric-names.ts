@@ -11,6 +11,7 @@ export const START_BOUNDS = [
   3600,
 ];
 export const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+export const STATUS_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 export const CONTAINER_BOUNDS = [1, 2, 4, 8, 16];
 /** Of pulls of images, in seconds. */
 export const PULL_BOUNDS = [
@@ -178,6 +179,10 @@ export const COUNTED = {
     name: 'kubelet_pod_worker_start_duration_seconds',
     help: '[ALPHA] Duration in seconds from kubelet seeing a pod to starting a worker.',
   },
+  statusSync: {
+    name: 'kubelet_pod_status_sync_duration_seconds',
+    help: '[ALPHA] Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
+  },
   transitions: {
     name: 'statelet_pod_transitions_total',
     help: 'Transitions of the charts of pods from one state to another.',
@@ -205,6 +210,34 @@ export const GAUGES = {
   orphansCleanedErrors: {
     name: 'kubelet_orphan_pod_cleaned_volumes_errors',
     help: '[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+  },
+  shutdownStart: {
+    name: 'kubelet_graceful_shutdown_start_time_seconds',
+    help: '[ALPHA] Last graceful shutdown start time since unix epoch in seconds',
+  },
+  shutdownEnd: {
+    name: 'kubelet_graceful_shutdown_end_time_seconds',
+    help: '[ALPHA] Last graceful shutdown end time since unix epoch in seconds',
+  },
+  startupPreKubelet: {
+    name: 'kubelet_node_startup_pre_kubelet_duration_seconds',
+    help: '[ALPHA] Duration in seconds of node startup before kubelet starts.',
+  },
+  startupPreRegistration: {
+    name: 'kubelet_node_startup_pre_registration_duration_seconds',
+    help: '[ALPHA] Duration in seconds of node startup before registration.',
+  },
+  startupRegistration: {
+    name: 'kubelet_node_startup_registration_duration_seconds',
+    help: '[ALPHA] Duration in seconds of node startup during registration.',
+  },
+  startupPostRegistration: {
+    name: 'kubelet_node_startup_post_registration_duration_seconds',
+    help: '[ALPHA] Duration in seconds of node startup after registration.',
+  },
+  startup: {
+    name: 'kubelet_node_startup_duration_seconds',
+    help: '[ALPHA] Duration in seconds of node startup in total.',
   },
   activePods: {
     name: 'running_pod_cnt',

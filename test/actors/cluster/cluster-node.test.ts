@@ -26,6 +26,16 @@ describe('registration', () => {
     expect(node.node).toBe(api.node);
   });
 
+  test('is measured until the new node is ready; one that existed is not new', async () => {
+    const { measurements } = await registered();
+    expect(measurements.told).toEqual(['registration begins', 'registered', 'node ready']);
+    const { clock, api, node, measurements: others } = setUp();
+    api.putNode({ metadata: { name: 'node-1', uid: 'old' } });
+    node.start();
+    await clock.advance(1_000);
+    expect(others.told).toEqual(['registration begins', 'node ready']);
+  });
+
   test('has the taints and the provider that the settings name', async () => {
     const registration = {
       registerWithTaints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }],

@@ -2,12 +2,14 @@
 import { afterEach, beforeEach } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
+import { ToldStatuses } from '../../../src/actors/cluster/told-statuses.ts';
 import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
 import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { PodServer } from '../../support/pod-server.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { testPod } from '../../support/pods.ts';
 
 export let server: PodServer;
@@ -17,6 +19,8 @@ export let manager: StatusManager;
 export let writer: StatusWriter;
 export let running: Set<string>;
 export let lines: string[];
+export let measurements: RecordedMeasurements;
+export let told: ToldStatuses;
 let isOwnNode: boolean;
 
 beforeEach(() => {
@@ -40,11 +44,14 @@ beforeEach(() => {
     now: () => clock.now(),
     mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
   });
+  measurements = new RecordedMeasurements();
+  told = new ToldStatuses(measurements.nodeLife, manager);
   writer = new StatusWriter({
     api: server,
     statusManager: manager,
     pods: desired,
     couldHaveRunningContainers: (uid) => running.has(uid),
+    onWritten: (uid, entry) => told.written(uid, entry),
     isOwnNode: () => isOwnNode,
     clock,
     logger,
@@ -53,7 +60,10 @@ beforeEach(() => {
   });
   writer.start();
 });
-afterEach(() => writer.stop());
+afterEach(async () => {
+  told.stop();
+  await writer.stop();
+});
 
 /** A pod that is bound to this node, at the API server and here. A node has begun it: by default, that is known at the API server. */
 export function bound(name: string, more: Parameters<typeof testPod>[0] = {}, isUntold = false): Pod {

@@ -4,6 +4,7 @@ import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
 
 const PERIODS = [
@@ -22,6 +23,7 @@ function setUp(pods: readonly Pod[]) {
   /** Whether the node was shutting down, each time that a change was told. */
   const told: boolean[] = [];
   const { logger, lines } = recordingLogger();
+  const measurements = new RecordedMeasurements();
   const shutdown: NodeShutdown = new NodeShutdown({
     periods: PERIODS,
     pods: () => pods,
@@ -34,9 +36,10 @@ function setUp(pods: readonly Pod[]) {
     clock,
     recorder: { nodeEvent: (type, reason) => events.push(`${type} ${reason}`) },
     logger,
+    measurements: measurements.nodeLife,
   });
   const uids = () => killed.map(([uid]) => uid);
-  return { clock, shutdown, killed, uids, events, told, lines };
+  return { clock, shutdown, killed, uids, events, told, lines, measurements };
 }
 
 test('whoever is told of the shutdown sees that the node shuts down: else NotReady is reported late', () => {
@@ -84,3 +87,22 @@ test('a shutdown that is cancelled ends no further group, and nothing is armed',
   expect(uids()).toEqual(['uid-of-web']);
   expect(clock.armed).toBe(0);
 });
+
+test.each(['all pods have ended', 'it is cancelled'])(
+  'is measured from its beginning until %s',
+  async (end) => {
+    const { clock, shutdown, measurements } = setUp([testPod()]);
+    const startMs = clock.now();
+    const down = shutdown.shutDown();
+    await clock.advance(3_000);
+    if (end === 'it is cancelled') shutdown.cancel();
+    else shutdown.podEnded('uid-of-web');
+    await down;
+    await clock.advance(1_000);
+    shutdown.cancel();
+    expect(measurements.told).toEqual([
+      `shutdown begins at ${startMs}`,
+      `shutdown ends at ${startMs + 3_000}`,
+    ]);
+  },
+);
