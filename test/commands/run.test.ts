@@ -150,7 +150,7 @@ spec:
       expect(quiet).toContainEqual(
         expect.objectContaining({ msg: expect.stringMatching(/^Running the pods of /) }),
       );
-      await rm(join(folder, 'root'), { recursive: true });
+      await rm(join(folder, 'root'), { recursive: true, maxRetries: 5 });
       const states = logLines(await printed('-v', '4')).filter(({ msg }) => msg === 'state');
       expect(states.map(({ to }) => to)).toEqual(
         expect.arrayContaining(['Syncing.Settled', 'Terminating.Stopping', 'Terminated.Finished']),
