@@ -1,6 +1,7 @@
 /** The objects that events are about, as the API server is told of them. */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 import type { EventFacts } from './event-correlation.ts';
 
 type EventObject = EventFacts['object'];
@@ -33,10 +34,9 @@ export function nodeEventObject(name: string, uid: string | undefined): EventObj
 
 /** `spec.initContainers{NAME}`. A container that the spec does not have counts as a regular one. */
 function containerFieldPath(spec: PodSpec | undefined, container: string): string {
-  const isOne = ({ name }: { readonly name: string }) => name === container;
-  const isRegular = spec?.containers.some(isOne) ?? true;
-  if (!isRegular && spec?.initContainers?.some(isOne) === true) return `spec.initContainers{${container}}`;
-  if (!isRegular && spec?.ephemeralContainers?.some(isOne) === true)
-    return `spec.ephemeralContainers{${container}}`;
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec ?? {};
+  const isRegular = containers === undefined || named(containers, container) !== undefined;
+  if (!isRegular && named(initContainers, container)) return `spec.initContainers{${container}}`;
+  if (!isRegular && named(ephemeralContainers, container)) return `spec.ephemeralContainers{${container}}`;
   return `spec.containers{${container}}`;
 }

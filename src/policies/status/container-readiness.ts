@@ -1,5 +1,6 @@
 /** `started` and `ready` of container statuses, by the results of probes. */
 import type { Container, ContainerStatus, Pod } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
@@ -20,7 +21,7 @@ export function withReadiness(
 ): ContainerStatuses {
   const mark = (containers: readonly Container[] = []) => {
     return (status: ContainerStatus): ContainerStatus => {
-      const container = containers.find(({ name }) => name === status.name);
+      const container = named(containers, status.name);
       return container ? markOne(status, container, results) : status;
     };
   };
@@ -41,7 +42,7 @@ function markOne(status: ContainerStatus, container: Container, results: ProbeRe
 }
 
 function withCompletion(status: ContainerStatus, initContainers: readonly Container[] = []): ContainerStatus {
-  const container = initContainers.find(({ name }) => name === status.name);
+  const container = named(initContainers, status.name);
   if (!container || isRestartableInitContainer(container)) return status;
   return { ...status, ready: status.state?.terminated?.exitCode === 0 };
 }

@@ -1,6 +1,7 @@
 /** What container statuses show beside the state: resources and volumes of the spec, and the user that the container runs as. */
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { named } from '../pod/named.ts';
 import { containerID } from './container-state.ts';
 import type { ContainerStatuses } from './container-statuses.ts';
 import { containerMountPath } from '../volumes/volume-mounts.ts';
@@ -31,12 +32,11 @@ function each(
   containers: readonly (Container | EphemeralContainer)[],
   { podStatus, runtimeName }: Facts,
 ): ContainerStatus[] {
+  const instances = new Map(podStatus.containers.map((one) => [containerID(runtimeName, one.id), one]));
   return statuses.map((status) => {
-    const container = containers.find(({ name }) => name === status.name);
+    const container = named(containers, status.name);
     if (container === undefined) return status;
-    const instance = podStatus.containers.find(
-      ({ id }) => containerID(runtimeName, id) === status.containerID,
-    );
+    const instance = instances.get(status.containerID ?? '');
     return {
       ...status,
       ...(instance && ofInstance(container, instance)),

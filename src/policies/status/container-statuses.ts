@@ -4,6 +4,7 @@
  */
 import type { Container, ContainerState, ContainerStatus, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
+import { named } from '../pod/named.ts';
 import type { ContainerFacts, ContainerKind } from './container-facts.ts';
 import { containerID, containerState } from './container-state.ts';
 import { forgottenContainerStatus, inferredCompletion } from './forgotten-container.ts';
@@ -45,9 +46,10 @@ function statusesOf(
   containers: readonly Container[],
   previous: readonly ContainerStatus[] = [],
 ): ContainerStatus[] {
+  const instances = Map.groupBy(facts.podStatus.containers, ({ name }) => name);
   return containers.map((container) => {
-    const old = previous.find(({ name }) => name === container.name);
-    const [newest, before] = instancesOf(facts, container);
+    const old = named(previous, container.name);
+    const [newest, before] = newestFirst(instances.get(container.name) ?? []);
     if (newest === undefined) {
       const status = forgottenContainerStatus(facts, container, old);
       const completed = inferredCompletion(facts, kind, container, status);
@@ -66,9 +68,8 @@ function hasSucceeded({ podStatus }: ContainerFacts, { name }: Container): boole
   return newest?.state === 'exited' && newest.exitCode === 0;
 }
 
-/** Newest first. While one instance runs, an instance that was created and never started is left out. */
-function instancesOf(facts: ContainerFacts, container: Container): readonly RuntimeContainerStatus[] {
-  const instances = facts.podStatus.containers.filter(({ name }) => name === container.name);
+/** Instances of one container. While one instance runs, an instance that was created and never started is left out. */
+function newestFirst(instances: readonly RuntimeContainerStatus[]): readonly RuntimeContainerStatus[] {
   const runs = instances.some(({ state }) => state === 'running');
   return instances
     .filter(({ state }) => !runs || state !== 'created')

@@ -1,5 +1,6 @@
 /** A pod's phase, computed from its container statuses. */
 import type { Container, ContainerStatus, Pod, PodPhase } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
@@ -56,7 +57,7 @@ function phaseOfInitialized(
 }
 
 function containerProgress(pod: Pod, container: Container, statuses: readonly ContainerStatus[]): Progress {
-  const status = statuses.find(({ name }) => name === container.name);
+  const status = named(statuses, container.name);
   const state = status?.state;
   if (state?.running) return { at: 'running', started: status?.started === true };
   const end = state?.terminated ?? (state?.waiting && status?.lastState?.terminated);

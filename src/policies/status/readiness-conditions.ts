@@ -1,5 +1,6 @@
 /** The conditions ContainersReady, Ready and Initialized, computed from a pod's container statuses. */
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
 
 /** The statuses of init and regular containers; undefined where nothing is known about them. */
@@ -87,7 +88,7 @@ function isIncomplete(container: Container, status: ContainerStatus | undefined)
 }
 
 function find(statuses: readonly ContainerStatus[], { name }: Container): ContainerStatus | undefined {
-  return statuses.find((status) => status.name === name);
+  return named(statuses, name);
 }
 
 /** Undefined where there are no containers to list. */

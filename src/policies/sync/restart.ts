@@ -1,6 +1,7 @@
 /** Whether a container that has ended is started again: by its restart rules, then its own policy, then the pod's policy. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { named } from '../pod/named.ts';
 
 type ContainerRestartRule = NonNullable<Container['restartPolicyRules']>[number];
 
@@ -18,7 +19,7 @@ export function containerStatusByName(
   podStatus: RuntimePodStatus,
   name: string,
 ): RuntimeContainerStatus | undefined {
-  return podStatus.containers.find((status) => status.name === name);
+  return named(podStatus.containers, name);
 }
 
 /** The first restart rule of the container that applies to this exit code. */

@@ -1,0 +1,19 @@
+/** A list that is this short is searched faster than an index is made. */
+const SHORT_MAX = 32;
+
+const indexes = new WeakMap<readonly object[], ReadonlyMap<string, object>>();
+
+/**
+ * The first in the list with that name. A pod may have thousands of containers, and each is looked up many times: a long list gets an
+ * index at its first look-up, so it must not be changed after that.
+ */
+export function named<T extends { readonly name: string }>(list: readonly T[], name: string): T | undefined {
+  if (list.length <= SHORT_MAX) return list.find((one) => one.name === name);
+  let index = indexes.get(list);
+  if (index === undefined) {
+    // Of several with one name the first counts: it is set last.
+    index = new Map(list.map((one) => [one.name, one] as const).reverse());
+    indexes.set(list, index);
+  }
+  return index.get(name) as T | undefined;
+}
