@@ -39,10 +39,10 @@ export function kubectlProgram(kind: ProgramsKind = controlPlaneKind()): string 
 
 /** 32 of 1.32; 0 if there is none. */
 export function kubectlMinor(kind: ProgramsKind): number {
-  const { stdout } = spawnSync(kubectlProgram(kind), ['version', '--client', '--output=json'], {
+  const { stdout, error } = spawnSync(kubectlProgram(kind), ['version', '--client', '--output=json'], {
     encoding: 'utf8',
   });
-  return Number(/"minor": "(\d+)/u.exec(String(stdout))?.[1] ?? 0);
+  return error === undefined ? Number(/"minor": "(\d+)/u.exec(stdout)?.[1] ?? 0) : 0;
 }
 
 /** What every real control plane needs. */
