@@ -63,11 +63,13 @@ export class DaemonServer {
   /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
   async openPorts(): Promise<number> {
     const { own, logger } = this.#options;
-    const { config, cluster } = own;
+    const { config, cluster, counted } = own;
     const { port = NODE_PORT } = config.server;
     if (!opensPorts(config)) return port;
     const { openNodePorts } = await import('./open-node-ports.ts');
-    this.#ports = await openNodePorts({ config, cluster, routes: await this.#routesOfNode(), logger });
+    const routes = await this.#routesOfNode();
+    const measurements = counted && { measurements: counted.requests };
+    this.#ports = await openNodePorts({ config, cluster, routes, logger, ...measurements });
     return this.#ports.port ?? port;
   }
 

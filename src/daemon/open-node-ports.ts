@@ -11,12 +11,14 @@ import { pairOfFiles } from '../server/node/tls-material.ts';
 import type { Route } from '../server/routes/route.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
+import type { RequestMeasurements } from '../types/measurements.ts';
 
 export interface NodePorts {
   readonly config: StateletConfig;
   readonly cluster: Pick<Cluster, 'serving' | 'openReviews'> | undefined;
   readonly routes: readonly Route[];
   readonly logger: Logger;
+  readonly measurements?: RequestMeasurements;
 }
 
 export interface OpenNodePorts {
@@ -26,7 +28,8 @@ export interface OpenNodePorts {
 }
 
 /** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
-export async function openNodePorts({ config, cluster, routes, logger }: NodePorts): Promise<OpenNodePorts> {
+export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
+  const { config, cluster, routes, logger, measurements } = ports;
   const { server: settings, nodeName } = config;
   const port = securePort(config);
   const reviews = port === undefined ? undefined : cluster?.openReviews();
@@ -50,6 +53,7 @@ export async function openNodePorts({ config, cluster, routes, logger }: NodePor
       ...(asks && { reviews: asks }),
       clock: systemClock,
       logger,
+      ...(measurements && { measurements }),
     });
     return {
       port: server.port,

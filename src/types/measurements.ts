@@ -25,6 +25,12 @@ export interface RuntimeMeasurements {
 
 export interface ImageMeasurements {
   imagePulled(sizeBytes: number, durationMs: number): void;
+  /** A container needs its image. Undefined: it was not looked whether it is on the node, or has to be pulled. */
+  imageEnsured(
+    policy: 'Always' | 'IfNotPresent' | 'Never',
+    isPresent?: boolean,
+    isPullRequired?: boolean,
+  ): void;
   /** An unused image was removed. */
   imageCollected(reason: 'age' | 'space'): void;
 }
@@ -130,6 +136,22 @@ export interface NodeLifeMeasurements {
   nodeReady(atMs: number): void;
 }
 
+export interface NodeRequest {
+  readonly method: string;
+  /** Decoded; undefined where it is none. */
+  readonly path: string | undefined;
+  /** On `readOnlyPort`. */
+  readonly isReadOnly: boolean;
+}
+
+/** Of the requests to the ports of the node. Labels that clients could choose are bounded by who counts. */
+export interface RequestMeasurements {
+  /** A request has come. Ended when its answer, or its connection, has ended. */
+  nodeRequest(request: NodeRequest): Stopwatch;
+  /** A client takes the connection over for a stream, by WebSocket. */
+  webSocketAdmitted(path: string): void;
+}
+
 /** What the actors tell. */
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   readonly turnover: TurnoverMeasurements;
@@ -147,4 +169,7 @@ export interface CertificateMeasurements {
   renewalFailed(kind: 'client' | 'serving'): void;
 }
 
-export type Measurements = NodeMeasurements & AgentMeasurements & ApiMeasurements & CertificateMeasurements;
+export interface Measurements
+  extends NodeMeasurements, AgentMeasurements, ApiMeasurements, CertificateMeasurements {
+  readonly requests: RequestMeasurements;
+}

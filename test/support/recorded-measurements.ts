@@ -2,6 +2,7 @@ import type {
   Measurements,
   NodeLifeMeasurements,
   PluginVictim,
+  RequestMeasurements,
   PodEffect,
   ProbedContainer,
   Stopwatch,
@@ -27,6 +28,11 @@ export class RecordedMeasurements implements Measurements {
       void this.told.push(`${type} ended: ${exitCode} ${reason}`),
   };
 
+  readonly requests: RequestMeasurements = {
+    nodeRequest: ({ method, path = 'no path', isReadOnly }) =>
+      this.#begin(`${method} ${path}${isReadOnly ? ' of everyone' : ''}`),
+    webSocketAdmitted: (path) => void this.told.push(`WebSocket ${path}`),
+  };
   readonly nodeLife: NodeLifeMeasurements = {
     statusChanged: () => this.#begin('status'),
     shutdownBegan: (atMs) => void this.told.push(`shutdown begins at ${atMs}`),
@@ -46,6 +52,10 @@ export class RecordedMeasurements implements Measurements {
 
   imagePulled(sizeBytes: number): void {
     this.told.push(`pulled an image of ${sizeBytes} bytes`);
+  }
+
+  imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {
+    this.told.push(`image ${policy}: present ${isPresent ?? '?'}, pull ${isPullRequired ?? '?'}`);
   }
 
   imageCollected(reason: string): void {

@@ -39,6 +39,12 @@ export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'
   readonly records?: ImageRecords;
 }
 
+/** What became known of an image before it is used; undefined while it is not. */
+interface Findings {
+  isPresent?: boolean;
+  isPullRequired?: boolean;
+}
+
 /** The container that events are about. */
 interface Target {
   readonly pod: Pod;
@@ -89,8 +95,9 @@ export class ImageManager {
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
   ): Promise<ImageInUse> {
+    const findings: Findings = {};
     try {
-      return await this.#ensure(pod, container, sandboxConfig, signal);
+      return await this.#ensure(pod, container, sandboxConfig, signal, findings);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ImageError) {
@@ -98,6 +105,9 @@ export class ImageManager {
         this.#event(target, 'Warning', 'Failed', `Error: ${error.reason}`);
       }
       throw error;
+    } finally {
+      const { isPresent, isPullRequired } = findings;
+      this.#options.measurements?.imageEnsured(imagePullPolicy(container), isPresent, isPullRequired);
     }
   }
 
@@ -119,6 +129,7 @@ export class ImageManager {
     container: Container | EphemeralContainer,
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
+    findings: Findings,
   ): Promise<ImageInUse> {
     const { image = '' } = container;
     const target = { pod, container: container.name };
@@ -126,14 +137,20 @@ export class ImageManager {
     const credentials = once(() => this.#credentials.lookup(pod, name, signal));
     const request = { ...target, image, name, sandboxConfig, credentials };
     const policy = imagePullPolicy(container);
-    if (policy === 'Always') return this.#pull(request, false, signal);
+    if (policy === 'Always') {
+      findings.isPullRequired = true;
+      return this.#pull(request, false, signal);
+    }
 
     const present = await this.#find(request, signal);
+    findings.isPresent = present !== undefined;
     if (present !== undefined && (await this.#mayUse(request, present))) {
+      findings.isPullRequired = false;
       const message = `Container image "${image}" already present on machine and can be accessed by the pod`;
       this.#event(target, 'Normal', 'Pulled', message);
       return present;
     }
+    if (present !== undefined || policy === 'IfNotPresent') findings.isPullRequired = true;
     if (policy === 'IfNotPresent') return this.#pull(request, true, signal);
     // The same for an image that is present and may not be used: the pod must not learn that it is there.
     const message = `Container image "${image}" is not present with pull policy of Never`;

@@ -21,6 +21,7 @@ import { NodeLifeMetrics } from './node-life-metrics.ts';
 import { PodLives } from './pod-lives.ts';
 import { imageSizeBucket } from './image-sizes.ts';
 import { LastPass } from './last-pass.ts';
+import { RequestMetrics } from './request-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
 const MS_PER_S = 1000;
@@ -34,13 +35,14 @@ export class AgentMetrics implements Measurements {
   readonly #nowMs: () => number;
   readonly turnover = new TurnoverMetrics();
   readonly nodeLife: NodeLifeMetrics;
+  readonly requests: RequestMetrics;
   readonly #pods: PodLives;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
   readonly #runtimeDuration = new Histogram(COUNTED.runtimeDuration, RUNTIME_BOUNDS);
   readonly #cgroupDuration = new Histogram(COUNTED.cgroupDuration, USUAL_BOUNDS);
   readonly #storageDuration = new Histogram(COUNTED.storageDuration, STORAGE_BOUNDS);
-  readonly #requests = new Counter(COUNTED.requests);
+  readonly #apiRequests = new Counter(COUNTED.requests);
   readonly #requestDuration = new Histogram(COUNTED.requestDuration, REQUEST_BOUNDS);
   readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
   readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
@@ -49,6 +51,7 @@ export class AgentMetrics implements Measurements {
   readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
   readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
   readonly #imagePullDuration = new Histogram(COUNTED.imagePullDuration, PULL_BOUNDS);
+  readonly #imagesEnsured = new Counter(COUNTED.imagesEnsured);
   readonly #imagesCollected = new Counter(COUNTED.imagesCollected);
   readonly #lastPass = new LastPass();
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
@@ -67,6 +70,7 @@ export class AgentMetrics implements Measurements {
     this.#nowMs = nowMs;
     this.#pods = new PodLives(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
+    this.requests = new RequestMetrics(nowMs);
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -98,6 +102,14 @@ export class AgentMetrics implements Measurements {
     this.#imagePullDuration.observe(labels, durationMs / MS_PER_S);
   }
 
+  imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {
+    this.#imagesEnsured.add({
+      present_locally: String(isPresent ?? 'unknown'),
+      pull_policy: policy.toLowerCase(),
+      pull_required: String(isPullRequired ?? 'unknown'),
+    });
+  }
+
   imageCollected(reason: 'age' | 'space'): void {
     this.#imagesCollected.add({ reason });
   }
@@ -118,7 +130,7 @@ export class AgentMetrics implements Measurements {
   apiRequest(method: string): (host: string, status?: number) => void {
     const beganMs = this.#nowMs();
     return (host, status) => {
-      this.#requests.add({ code: status === undefined ? NO_ANSWER : String(status), host, method });
+      this.#apiRequests.add({ code: status === undefined ? NO_ANSWER : String(status), host, method });
       this.#requestDuration.observe({ host, verb: method }, this.#secondsSince(beganMs));
     };
   }
@@ -208,7 +220,7 @@ export class AgentMetrics implements Measurements {
       this.#runtimeDuration,
       this.#cgroupDuration,
       this.#storageDuration,
-      this.#requests,
+      this.#apiRequests,
       this.#requestDuration,
       this.#relistDuration,
       this.#relistInterval,
@@ -217,6 +229,7 @@ export class AgentMetrics implements Measurements {
       this.#sandboxDuration,
       this.#sandboxErrors,
       this.#imagePullDuration,
+      this.#imagesEnsured,
       this.#imagesCollected,
       this.#pluginAnswers,
       this.#pluginVictims,
@@ -228,6 +241,7 @@ export class AgentMetrics implements Measurements {
       ...counted.map((one) => one.metric()),
       ...this.turnover.metrics(),
       ...this.nodeLife.metrics(),
+      ...this.requests.metrics(),
       ...this.#lastPass.metrics(),
       ...this.#pods.metrics(),
     ];

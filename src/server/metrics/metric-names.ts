@@ -135,6 +135,10 @@ export const COUNTED = {
     name: 'kubelet_image_pull_duration_seconds',
     help: '[ALPHA] Duration in seconds to pull an image.',
   },
+  imagesEnsured: {
+    name: 'kubelet_image_manager_ensure_image_requests_total',
+    help: '[ALPHA] Number of ensure-image requests processed by the kubelet.',
+  },
   imagesCollected: {
     name: 'kubelet_image_garbage_collected_total',
     help: '[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
@@ -179,6 +183,18 @@ export const COUNTED = {
     name: 'kubelet_pod_worker_start_duration_seconds',
     help: '[ALPHA] Duration in seconds from kubelet seeing a pod to starting a worker.',
   },
+  nodeRequests: {
+    name: 'kubelet_http_requests_total',
+    help: '[ALPHA] Number of the http requests received since the server started',
+  },
+  nodeRequestDuration: {
+    name: 'kubelet_http_requests_duration_seconds',
+    help: '[ALPHA] Duration in seconds to serve http requests',
+  },
+  webSockets: {
+    name: 'kubelet_websocket_streaming_requests_total',
+    help: '[ALPHA] Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
+  },
   statusSync: {
     name: 'kubelet_pod_status_sync_duration_seconds',
     help: '[ALPHA] Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
@@ -210,6 +226,10 @@ export const GAUGES = {
   orphansCleanedErrors: {
     name: 'kubelet_orphan_pod_cleaned_volumes_errors',
     help: '[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+  },
+  nodeRequestsInFlight: {
+    name: 'kubelet_http_inflight_requests',
+    help: '[ALPHA] Number of the inflight http requests',
   },
   shutdownStart: {
     name: 'kubelet_graceful_shutdown_start_time_seconds',

@@ -4,6 +4,7 @@ import type { RequestAttributes } from '../../policies/server/request-attributes
 import { tlsChoice } from '../../policies/server/tls-names.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { RequestMeasurements } from '../../types/measurements.ts';
 import type { ServerSettings } from '../../types/server-settings.ts';
 import type { ServerUser } from '../../types/server-user.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
@@ -35,6 +36,7 @@ export interface NodeServerOptions {
   readonly reviews?: Reviews;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly measurements?: RequestMeasurements;
   readonly limits?: SecureLimits;
 }
 
@@ -74,7 +76,7 @@ export class NodeServer {
 }
 
 async function openSecure(options: NodeServerOptions, port: number, servers: Server[]): Promise<number> {
-  const { settings, routes, certificate, logger, limits = SECURE_LIMITS } = options;
+  const { settings, routes, certificate, logger, measurements, limits = SECURE_LIMITS } = options;
   const { clientCAFile, address } = settings;
   const material = new TLSMaterial({
     certificate,
@@ -82,7 +84,12 @@ async function openSecure(options: NodeServerOptions, port: number, servers: Ser
     choice: tlsChoice(settings),
   });
   const check = accessCheck(options);
-  const service = nodeService({ routes: enabledRoutes(routes, settings), check, logger });
+  const service = nodeService({
+    routes: enabledRoutes(routes, settings),
+    check,
+    logger,
+    ...(measurements && { measurements }),
+  });
   const server = await secureServer({ material, service, logger, limits });
   const flags = { portFlag: '--port', hostFlag: '--address' };
   const bound = await listen(server, { host: address, port, what: "the node's own paths", ...flags });
@@ -112,12 +119,18 @@ function authorizationOf({ settings, reviews, clock }: NodeServerOptions): Autho
 }
 
 async function openReadOnly(
-  { settings, routes, logger }: NodeServerOptions,
+  { settings, routes, logger, measurements }: NodeServerOptions,
   servers: Server[],
 ): Promise<number> {
   const { address, readOnlyPort } = settings;
   const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 256, idleMs: SECURE_LIMITS.idleMs });
-  serveRoutes(server, nodeService({ routes: readOnlyRoutes(routes), logger }));
+  const service = nodeService({
+    routes: readOnlyRoutes(routes),
+    logger,
+    ...(measurements && { measurements }),
+    isReadOnly: true,
+  });
+  serveRoutes(server, service);
   const flags = { portFlag: '--read-only-port', hostFlag: '--address' };
   const what = 'what everyone may read';
   const bound = await listen(server, { host: address, port: readOnlyPort, what, ...flags });

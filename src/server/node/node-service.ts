@@ -2,9 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { RequestMeasurements } from '../../types/measurements.ts';
 import type { Route } from '../routes/route.ts';
 import { NO_PAGE, NO_PAGE_THERE, PathTrees, redirectUnclean } from './path-rules.ts';
-import type { RequestTarget } from './request-path.ts';
+import { type RequestTarget, requestTarget } from './request-path.ts';
 import { type FoundRoute, Router } from './router.ts';
 import type { Service } from './serve-routes.ts';
 
@@ -13,9 +14,13 @@ export interface NodeServiceOptions {
   /** Rejects with a `RequestError` for a request that is refused. Without it everyone may do everything. */
   readonly check?: (request: IncomingMessage, path: string) => Promise<void>;
   readonly logger: Logger;
+  readonly measurements?: RequestMeasurements;
+  /** Of `readOnlyPort`. */
+  readonly isReadOnly?: boolean;
 }
 
-export function nodeService({ routes, check, logger }: NodeServiceOptions): Service {
+export function nodeService(options: NodeServiceOptions): Service {
+  const { routes, check, logger, measurements, isReadOnly = false } = options;
   const router = new Router(routes);
   const trees = new PathTrees(routes);
   return {
@@ -26,8 +31,27 @@ export function nodeService({ routes, check, logger }: NodeServiceOptions): Serv
       await check?.(raw, target.path);
     },
     notFound: NO_PAGE_THERE,
+    ...(measurements && measuredBy(measurements, isReadOnly)),
     onDefect: (error, { path }) => logger.warn({ problem: errorMessage(error), path }, 'A request failed'),
   };
+}
+
+function measuredBy(
+  measurements: RequestMeasurements,
+  isReadOnly: boolean,
+): Pick<Service, 'began' | 'webSocketAdmitted'> {
+  return {
+    began: (raw) => measurements.nodeRequest({ method: raw.method ?? '', path: pathOf(raw), isReadOnly }),
+    webSocketAdmitted: (path) => measurements.webSocketAdmitted(path),
+  };
+}
+
+function pathOf({ url }: IncomingMessage): string | undefined {
+  try {
+    return requestTarget(url).path;
+  } catch {
+    return undefined;
+  }
 }
 
 const ENCODED_SLASH = /%2f/iu;

@@ -15,16 +15,26 @@ export interface Service {
   admit?(raw: IncomingMessage, target: RequestTarget): void | Promise<void>;
   /** The answer to a path without route. */
   readonly notFound: RequestError;
+  /** Hears of each request when it comes. What it returns is called when its answer, or its connection, has ended. */
+  began?(raw: IncomingMessage): () => void;
+  /** A client takes the connection over, by WebSocket. */
+  webSocketAdmitted?(path: string): void;
   /** Hears of errors that are defects: what a route throws besides `RequestError`. */
   onDefect?(error: unknown, target: RequestTarget): void;
 }
 
 /** The server must not answer in another way. */
 export function serveRoutes(server: Server | SecureServer, service: Service): void {
-  server.on('request', (raw, response) => void answer(raw, response, service));
+  server.on('request', (raw, response) => {
+    const end = service.began?.(raw);
+    if (end) response.once('close', end);
+    void answer(raw, response, service);
+  });
   server.on('upgrade', (raw: IncomingMessage, socket: Duplex, head: Buffer) => {
     takenOver(raw.socket);
     socket.on('error', () => undefined); // The client is gone; whoever reads the socket hears of its end.
+    const end = service.began?.(raw);
+    if (end) socket.once('close', end);
     void upgrade(raw, socket, head, service);
   });
 }
@@ -44,6 +54,7 @@ async function upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer, servi
     const { found, request } = await routeOf(raw, service);
     const { route } = found;
     if (route.upgrade !== undefined) {
+      if (raw.headers.upgrade?.toLowerCase() === 'websocket') service.webSocketAdmitted?.(request.path);
       await route.upgrade(request, socket, head);
       return;
     }

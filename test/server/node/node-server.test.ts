@@ -4,6 +4,7 @@ import { pairOfFiles } from '../../../src/server/node/tls-material.ts';
 import type { Route } from '../../../src/server/routes/route.ts';
 import { type KeyPair, TestAuthority } from '../../support/certificate-authority.ts';
 import { freePort } from '../../support/free-port.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import {
   NodeServerBed,
@@ -357,4 +358,18 @@ describe('the server', () => {
     await server.close();
     await ended;
   });
+});
+
+test('each request is measured until its answer has ended, also one that is refused', async () => {
+  const measurements = new RecordedMeasurements();
+  const { ask } = await bed.open({ reviews: new TestReviews(), measurements: measurements.requests });
+  expect(await ask('/pods?limit=1', ADMIN)).toMatchObject({ status: 200 });
+  expect(await ask('/secret', withToken('bad'))).toMatchObject({ status: 404 });
+  await waitFor(() => measurements.told.length === 4, { what: 'the ends of both requests' });
+  expect(measurements.told.toSorted()).toEqual([
+    'GET /pods begins',
+    'GET /pods ends',
+    'GET /secret begins',
+    'GET /secret ends',
+  ]);
 });

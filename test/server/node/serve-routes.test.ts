@@ -164,3 +164,26 @@ describe('a request for an upgrade', () => {
     expect(defects).toEqual([new Error('it broke')]);
   });
 });
+
+test('a connection that is taken over is measured until it ends, and a stream by WebSocket is told', async () => {
+  const told: string[] = [];
+  const stream: Route = {
+    path: '/exec',
+    handle: (_, response) => void response.end(),
+    upgrade: (_, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+  };
+  const ended = Promise.withResolvers<undefined>();
+  const { raw } = await serve([stream], {
+    began: ({ url }) => {
+      told.push(`${url} begins`);
+      return () => {
+        told.push(`${url} ends`);
+        ended.resolve(undefined);
+      };
+    },
+    webSocketAdmitted: (path) => void told.push(`WebSocket ${path}`),
+  });
+  await raw('GET /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n');
+  await ended.promise;
+  expect(told).toEqual(['/exec begins', 'WebSocket /exec', '/exec ends']);
+});
