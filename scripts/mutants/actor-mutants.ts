@@ -75,7 +75,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'orphans-not-killed',
     breaks: 'Pods that run when the agent starts, and are not wanted, are left running (I10)',
     file: CLEANUPS,
-    find: `    for (const pod of plan.killRuntimePods) delivery.killRuntimePod(pod);`,
+    find: `      delivery.killRuntimePod(pod);`,
     replace: ``,
   },
   {

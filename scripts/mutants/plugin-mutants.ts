@@ -38,8 +38,8 @@ export const PLUGIN_MUTANTS: readonly Mutant[] = [
     breaks: 'A pod is ended for the threshold of a plugin on trial (plugins)',
     file: COLLECTED,
     find: `    if (this.isDryRun(plugin)) return;
-    // Katalyst keeps`,
-    replace: `    // Katalyst keeps`,
+    const shared`,
+    replace: `    const shared`,
   },
   {
     name: 'chosen-twice',
