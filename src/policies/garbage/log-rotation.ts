@@ -42,6 +42,12 @@ export function rotatedLogs(log: string, names: readonly string[]): string[] {
   return names.filter((name) => name.startsWith(log) && ROTATED.test(name.slice(log.length)));
 }
 
+/** Among `names`, the log that was rotated last, if it can still be read as text. */
+export function lastRotatedLog(log: string, names: readonly string[]): string | undefined {
+  const isText = (name: string): boolean => !name.endsWith(COMPRESSED) && !name.endsWith(TEMPORARY);
+  return rotatedLogs(log, names).filter(isText).sort().at(-1);
+}
+
 /** Whether a file of that name is the log, or a rotated log, of a container's instance. */
 export function isContainerLog(name: string): boolean {
   const log = /^\d+\.log/.exec(name)?.[0];

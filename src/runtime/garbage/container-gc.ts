@@ -10,6 +10,7 @@ import type { Container, PodSandbox } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
+import { unlessNotFound } from '../service/unless-not-found.ts';
 
 export interface ContainerGCOptions {
   readonly runtime: RuntimeService;
@@ -101,6 +102,8 @@ export class ContainerGC {
     if (withPod && !isPodRemovable(podUid)) return undefined;
     logger.debug({ container: id, uid: podUid }, `Removing dead container ${metadata.name}`);
     await named(`remove dead container ${metadata.name} (${id}) of pod ${podUid}`, async () => {
+      // If it is gone since the list was read, the log at its path may be that of a new instance.
+      if (!(await unlessNotFound(runtime.containerStatus(id, { signal })))) return;
       if (state === 'CONTAINER_UNKNOWN') await runtime.stopContainer(id, UNKNOWN_STOP_SECONDS, { signal });
       await removeContainerLogs?.(container);
       await runtime.removeContainer(id, { signal });

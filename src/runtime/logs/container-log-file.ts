@@ -1,10 +1,12 @@
 import { realpath } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { lastRotatedLog } from '../../policies/garbage/log-rotation.ts';
 import { type FailedCall, unopenedLog, unreadLog, unresolvedLog } from '../../policies/logs/log-problems.ts';
 import { TailStart } from '../../policies/logs/tail-start.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 
 const BLOCK_BYTES = 64 * 1024;
 
@@ -28,6 +30,14 @@ export class LogFile {
     } catch (error) {
       throw failure(unopenedLog(path, failedCall(error, path)), error);
     }
+  }
+
+  /** Undefined where there is none. It is read as the log of `path`: where the runtime opens the next one there, that replaces it. */
+  static async openRotated(path: string): Promise<LogFile | undefined> {
+    const dir = dirname(path);
+    const rotated = lastRotatedLog(basename(path), (await ifThere(readdir(dir))) ?? []);
+    const handle = rotated === undefined ? undefined : await ifThere(open(join(dir, rotated)));
+    return handle && new LogFile(handle, path);
   }
 
   /** Goes to the beginning of the last lines. Reads the file backwards, as far as it has to. */
@@ -79,8 +89,33 @@ export class LogFile {
   }
 }
 
+/**
+ * Opens a log that may be rotated just now: then nothing is at its path until the runtime opens the next one, or until the old one is
+ * moved back; an agent that dies in between leaves it so. Rejects with the kubelet's words.
+ */
+export async function openLog(logPath: string): Promise<{ readonly file: LogFile; readonly path: string }> {
+  try {
+    return await openAt(await resolveLog(logPath));
+  } catch (error) {
+    if (errorKind(error) !== 'NotFound') throw error;
+    const path = await inResolvedFolder(logPath);
+    const file = path === undefined ? undefined : await LogFile.openRotated(path);
+    // Meanwhile the rotation may have ended.
+    return path !== undefined && file !== undefined ? { file, path } : openAt(await resolveLog(logPath));
+  }
+}
+
+async function openAt(path: string): Promise<{ readonly file: LogFile; readonly path: string }> {
+  return { file: await LogFile.open(path), path };
+}
+
+async function inResolvedFolder(path: string): Promise<string | undefined> {
+  const dir = await ifThere(promisify(realpath)(dirname(path)));
+  return dir === undefined ? undefined : join(dir, basename(path));
+}
+
 /** The path without symbolic links: where Docker keeps logs, CRI's path is a link. Rejects with the kubelet's words. */
-export async function resolveLog(path: string): Promise<string> {
+async function resolveLog(path: string): Promise<string> {
   try {
     return await promisify(realpath)(path);
   } catch (error) {

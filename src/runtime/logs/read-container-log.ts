@@ -3,7 +3,7 @@ import { LogView, type LogViewOptions } from '../../policies/logs/log-view.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import { FileWatch } from './file-watch.ts';
-import { LogFile, resolveLog } from './container-log-file.ts';
+import { LogFile, openLog } from './container-log-file.ts';
 import { OutputBatch } from './output-batch.ts';
 
 export interface LogReading {
@@ -23,11 +23,12 @@ const LOOK_PERIOD_MS = 1000;
 
 /**
  * Reads a container's log as the kubelet does: only its newest file, and its rotated ones only as far as they were begun. Needs the same
- * memory for a log of any size. Rejects with a StateletError that has the kubelet's words, or with the reason of `signal`.
+ * memory for a log of any size. Rejects with a StateletError that has the kubelet's words, or with the reason of `signal`. `NotFound`: there
+ * is no log, and nothing has been written.
  */
 export async function readContainerLog(reading: LogReading): Promise<void> {
-  const path = await resolveLog(reading.path);
-  const reader = new Reader(reading, path, await LogFile.open(path));
+  const { file, path } = await openLog(reading.path);
+  const reader = new Reader(reading, path, file);
   try {
     await reader.run();
   } finally {

@@ -10,7 +10,7 @@ import { isRefusal, logViewOptions, type PodLogOptions } from '../../policies/se
 import { readContainerLog } from '../../runtime/logs/read-container-log.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
 import type { NodeApi } from './node-api.ts';
@@ -35,33 +35,55 @@ async function serveLog(
   const { namespace = '', pod: podName = '', container = '' } = params;
   const understood = containerLogRequest(api.pod(namespace, podName), { podName, container, query });
   if (isRefusal(understood)) throw new RequestError(understood.status, understood.message);
-  const { served, options } = understood;
-  const instance = instanceOf(served, podName, container, options);
+  const { options } = understood;
+  const instance = instanceOf(understood.served, podName, container, options);
   if ('problem' in instance) {
     // The kubelet's answer has neither type nor length, as those with a log.
     response.writeHead(400, { 'Transfer-Encoding': 'chunked' }).end(instance.problem);
     return;
   }
-  const id = instance.containerId;
   // The client learns that its request was understood, although the first line may come much later.
   response.writeHead(200).flushHeaders();
   // A container may be silent for long, and a reader slow.
   response.socket?.setTimeout(SILENCE_MS);
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  try {
-    await readContainerLog({
+  const uid = understood.served.pod.metadata.uid;
+  const read = async (id: string) =>
+    readContainerLog({
       path: await logPath(api, id, gone.signal),
       options: logViewOptions(options, clock.now()),
-      isRunning: () => isRunning(api, served.pod.metadata.uid, runtimeId(id)),
+      isRunning: () => isRunning(api, uid, runtimeId(id)),
       write: (output) => write(response, output, gone.signal),
       clock,
       signal: gone.signal,
     });
+  const present = () => {
+    const served = api.pod(namespace, podName);
+    return served?.pod.metadata.uid === uid ? instanceOf(served, podName, container, options) : undefined;
+  };
+  try {
+    await readPresent(instance.containerId, read, present);
     response.end();
   } catch (error) {
     // The status has been sent: the kubelet puts the error at the end of the log.
     response.end(gone.signal.aborted ? '' : errorMessage(error));
+  }
+}
+
+/** An instance may be removed after the status was read: then the log of the one that has taken its place is read. */
+async function readPresent(
+  containerId: string,
+  read: (containerId: string) => Promise<void>,
+  present: () => LoggedInstance | undefined,
+): Promise<void> {
+  try {
+    await read(containerId);
+  } catch (error) {
+    if (errorKind(error) !== 'NotFound') throw error;
+    const next = present();
+    if (next === undefined || 'problem' in next || next.containerId === containerId) throw error;
+    await readPresent(next.containerId, read, present);
   }
 }
 
@@ -79,7 +101,9 @@ async function logPath({ runtime }: ContainerLogApi, id: string, signal: AbortSi
   try {
     return (await runtime.containerStatus(runtimeId(id), { signal })).logPath;
   } catch (error) {
-    throw new Error(`unable to retrieve container logs for ${id}`, { cause: error });
+    throw new StateletError(errorKind(error), `unable to retrieve container logs for ${id}`, {
+      cause: error,
+    });
   }
 }
 

@@ -109,6 +109,26 @@ test('logs are orphaned if their container was missing in two collections', asyn
   ]);
 });
 
+test('the log of a container that has gone since the list was read stays: its path may be that of a new instance', async () => {
+  await podThatRan(3);
+  const [, second] = (await bed.runtime.listContainers())
+    .filter(({ metadata }) => metadata.name === 'main')
+    .sort((a, b) => a.createdAt - b.createdAt)
+    .slice(-3);
+  const runtime: RuntimeService = {
+    ...bed.runtime,
+    removeContainer: async (id) => {
+      await bed.runtime.removeContainer(id);
+      await bed.runtime.removeContainer(second?.id ?? '');
+    },
+  };
+  const cleaned: number[] = [];
+  const removeContainerLogs: ContainerGCOptions['removeContainerLogs'] = ({ metadata }) =>
+    Promise.resolve(void cleaned.push(metadata.attempt));
+  await newGC({ runtime, removeContainerLogs }).collect();
+  expect({ cleaned, warnings }).toEqual({ cleaned: [0], warnings: [] });
+});
+
 test('a container of unknown state is stopped before it is removed', async () => {
   const pod = await podThatRan(2);
   const stopped: string[] = [];

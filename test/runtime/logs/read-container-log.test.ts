@@ -102,6 +102,21 @@ describe('a log that is not followed', () => {
     expect(client.output).toBe('a\n');
   });
 
+  test('is read from its last rotated file while nothing is at its path', async () => {
+    say('older');
+    renameSync(path, `${path}.20300101-000000`);
+    writeFileSync(`${path}.20300101-000001`, line('rotated just now'));
+    writeFileSync(`${path}.20300101-000002.gz`, 'compressed');
+    const link = join(dir, 'folder');
+    symlinkSync(dir, link);
+    for (const logPath of [path, join(link, '0.log')]) {
+      const client = new Client({}, { path: logPath });
+      await client.done;
+      expect(client.output).toBe('rotated just now\n');
+    }
+    rmSync(link);
+  });
+
   test('may be larger than all buffers, and shows the same lines from its end', async () => {
     const texts = Array.from({ length: 20_000 }, (_, index) => `${index} ${'x'.repeat(index % 90)}`);
     say(...texts);
@@ -199,6 +214,29 @@ describe('a log that is followed', () => {
     client.isRunning = false;
     await client.done;
     expect(held()).toEqual([]);
+  });
+
+  test('is followed into the new file where the reading began between the two', async () => {
+    say('a');
+    renameSync(path, `${path}.20300101-000000`);
+    const client = new Client({ follow: true });
+    await client.sees('a\n');
+    writeFileSync(path, line('b'));
+    await client.sees('a\nb\n');
+    client.isRunning = false;
+    await client.done;
+    expect(held()).toEqual([]);
+  });
+
+  test('is followed in the same file where the rotation has failed', async () => {
+    say('a');
+    renameSync(path, `${path}.20300101-000000`);
+    const client = new Client({ follow: true });
+    await client.sees('a\n');
+    renameSync(`${path}.20300101-000000`, path);
+    say('b');
+    await client.sees('a\nb\n');
+    client.gone.abort();
   });
 
   test('ends with the new file where the container ended after a rotation', async () => {

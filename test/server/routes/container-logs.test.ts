@@ -30,6 +30,9 @@ class Node {
     lastState: { terminated: { exitCode: 1, containerID: 'containerd://before' } },
   };
 
+  /** Called when the runtime is asked about a container. */
+  onAsked: (id: string) => void = () => undefined;
+
   path(id: string): string {
     return join(this.dir, `${id}.log`);
   }
@@ -51,10 +54,12 @@ class Node {
   }
 
   #api() {
-    const containerStatus = (id: string) =>
-      id === 'gone'
+    const containerStatus = (id: string) => {
+      this.onAsked(id);
+      return id === 'gone'
         ? Promise.reject(new StateletError('NotFound', 'no such container'))
         : Promise.resolve({ logPath: this.path(id) });
+    };
     return {
       runtime: { containerStatus } as unknown as RuntimeService,
       pod: (namespace: string, name: string): ServedPod | undefined => {
@@ -102,6 +107,23 @@ describe('a log', () => {
     node.say('a');
     expect(await node.server.ask(`${PATH}?previous=true`)).toMatchObject({ status: 200, body: 'older\n' });
   });
+
+  test.each(['gone', 'before'])(
+    'of an instance (%s) that is removed after the request was understood is that of the next one',
+    async (id) => {
+      const state = { terminated: { exitCode: 1, containerID: `containerd://${id}` } };
+      node.container = { containerID: `containerd://${id}`, state };
+      node.say('a');
+      const asked: string[] = [];
+      node.onAsked = (containerId) => {
+        asked.push(containerId);
+        rmSync(node.path('before'), { force: true });
+        node.container = { containerID: 'containerd://now', state: { running: {} } };
+      };
+      expect(await node.server.ask(PATH)).toMatchObject({ status: 200, body: 'a\n' });
+      expect(asked).toEqual([id, 'now']);
+    },
+  );
 
   test('that is followed has its headers before its first line, and ends with the container', async () => {
     const response = await node.server.begin(`${PATH}?follow=true`);
