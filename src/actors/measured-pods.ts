@@ -6,18 +6,22 @@ import type { PodEffects } from './pods/pod-actor.ts';
 import type { PodEnds } from './pods/pod-ends.ts';
 import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
 import { stateName } from './pods/served-pods.ts';
+import { isStartAwaited } from '../policies/pod/start-latency.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 
 const nothing = () => undefined;
 
-export function podObserver(measurements: PodMeasurements): PodObserver {
+export function podObserver(measurements: PodMeasurements & Pick<AgentMeasurements, 'starts'>): PodObserver {
   return {
     spawned: ({ pod: { uid }, actor }: PodEntry) => {
       measurements.podAdded(uid, actor.getSnapshot().context.runtimeHolds === 'nothing');
       // The registry's parent hears of the failure of an actor.
       actor.subscribe({ next: ({ value }) => measurements.podState(uid, stateName(value)), error: nothing });
     },
-    sent: (uid, { type }) => measurements.podEvent(uid, type),
+    sent: (uid, event) => {
+      measurements.podEvent(uid, event.type);
+      if (event.type === 'SyncPodCreate' && isStartAwaited(event.pod)) measurements.starts.awaited(uid);
+    },
   };
 }
 
@@ -84,6 +88,8 @@ class ShownEnds {
         if (before?.has(name) === true) continue;
         const { exitCode, reason = '' } = state.terminated;
         this.#measurements.turnover.containerTerminated(type, exitCode, reason);
+        if (type === 'init_container')
+          this.#measurements.starts.initContainerRan(uid, durationMs(state.terminated));
       }
     }
     if (now.size > 0 || before !== undefined) this.#terminated.set(uid, now);
@@ -92,6 +98,13 @@ class ShownEnds {
   forget(uid: string): void {
     this.#terminated.delete(uid);
   }
+}
+
+type ContainerEnd = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
+
+/** In whole seconds, as the status tells it. */
+function durationMs({ startedAt = '', finishedAt = '' }: ContainerEnd): number {
+  return Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0;
 }
 
 export function measureRelist(measurements: AgentMeasurements | undefined, relist: Promise<void>): void {

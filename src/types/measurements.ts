@@ -25,6 +25,8 @@ export interface RuntimeMeasurements {
 
 export interface ImageMeasurements {
   imagePulled(sizeBytes: number, durationMs: number): void;
+  /** An image is pulled for a container of the pod. */
+  podPull(uid: string): Stopwatch;
   /** A container needs its image. Undefined: it was not looked whether it is on the node, or has to be pulled. */
   imageEnsured(
     policy: 'Always' | 'IfNotPresent' | 'Never',
@@ -136,6 +138,22 @@ export interface NodeLifeMeasurements {
   nodeReady(atMs: number): void;
 }
 
+export interface PodStart {
+  readonly sinceCreationMs: number;
+  /** It has volumes that outlive it, or that others see. */
+  readonly isStateful: boolean;
+  readonly hostNetwork: boolean;
+}
+
+/** How long pods of the API server take to start. */
+export interface StartMeasurements {
+  /** A pod has come that no node has begun. */
+  awaited(uid: string): void;
+  initContainerRan(uid: string, durationMs: number): void;
+  /** The API server knows that all containers of the pod run. May be told again. */
+  started(uid: string, start: PodStart): void;
+}
+
 export interface NodeRequest {
   readonly method: string;
   /** Decoded; undefined where it is none. */
@@ -156,6 +174,7 @@ export interface RequestMeasurements {
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   readonly turnover: TurnoverMeasurements;
   readonly nodeLife: NodeLifeMeasurements;
+  readonly starts: StartMeasurements;
   /** All pods of the runtime are listed. */
   relist(): Stopwatch;
   /** A pod is evicted because of that signal of the node, or that limit of the pod. */

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { podObserver } from '../../src/actors/measured-pods.ts';
 import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
 import { startAgent, staticPod, type TestAgent } from '../support/agent.ts';
 import { RecordedMeasurements } from '../support/recorded-measurements.ts';
+import { testPod } from '../support/pods.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { samplesNamed } from '../server/metrics/samples.ts';
 
@@ -123,4 +125,26 @@ test('an effect that fails ends as well', async () => {
     'statelet_pod_effect',
   );
   expect(count).toBe('1');
+});
+
+test('a pod of the API server that no node has begun is to start; one of a manifest is not', () => {
+  const observer = podObserver(measurements);
+  const fromApi = testPod({ name: 'api' });
+  for (const pod of [fromApi, { ...fromApi, status: { startTime: '2030-01-01T00:00:00Z' } }])
+    observer.sent(pod.metadata.uid, { type: 'SyncPodCreate', pod });
+  observer.sent('uid-web', { type: 'SyncPodCreate', pod: staticPod('web', 'uid-web') });
+  expect(measurements.told.filter((line) => line.endsWith('is to start'))).toEqual([
+    'uid-of-api is to start',
+  ]);
+});
+
+test('how long an init container ran is told once', async () => {
+  const pod = staticPod('web', 'uid-web', {
+    initContainers: [{ name: 'first', command: ['true'] }],
+  });
+  agent.add(pod);
+  await agent.until('uid-web', 'Syncing.Settled');
+  const told = measurements.told.filter((line) => line.startsWith('uid-web init container:'));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toMatch(/: \d+ ms$/);
 });

@@ -3,6 +3,7 @@ import type {
   NodeLifeMeasurements,
   PluginVictim,
   RequestMeasurements,
+  StartMeasurements,
   PodEffect,
   ProbedContainer,
   Stopwatch,
@@ -33,6 +34,14 @@ export class RecordedMeasurements implements Measurements {
       this.#begin(`${method} ${path}${isReadOnly ? ' of everyone' : ''}`),
     webSocketAdmitted: (path) => void this.told.push(`WebSocket ${path}`),
   };
+  readonly starts: StartMeasurements = {
+    awaited: (uid) => void this.told.push(`${uid} is to start`),
+    initContainerRan: (uid, durationMs) => void this.told.push(`${uid} init container: ${durationMs} ms`),
+    started: (uid, { sinceCreationMs, isStateful, hostNetwork }) =>
+      void this.told.push(
+        `${uid} started: ${sinceCreationMs} ms${isStateful ? ' stateful' : ''}${hostNetwork ? ' host' : ''}`,
+      ),
+  };
   readonly nodeLife: NodeLifeMeasurements = {
     statusChanged: () => this.#begin('status'),
     shutdownBegan: (atMs) => void this.told.push(`shutdown begins at ${atMs}`),
@@ -52,6 +61,10 @@ export class RecordedMeasurements implements Measurements {
 
   imagePulled(sizeBytes: number): void {
     this.told.push(`pulled an image of ${sizeBytes} bytes`);
+  }
+
+  podPull(uid: string): Stopwatch {
+    return this.#begin(`${uid} pull`);
   }
 
   imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {

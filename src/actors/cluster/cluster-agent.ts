@@ -48,8 +48,8 @@ export class ClusterAgent implements ClusterParts {
     this.#lease = this.#buildLease();
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
-    const { desired, ends, measurements, statusManager } = options.core;
-    this.#told = measurements && new ToldStatuses(measurements.nodeLife, statusManager);
+    const { desired, ends, measurements, statusManager, clock } = options.core;
+    this.#told = measurements && new ToldStatuses(measurements, statusManager, clock);
     this.#statuses = this.#buildStatusWriter();
     ends.subscribe(({ uid }, end) => {
       if (end !== 'Forgotten') return;

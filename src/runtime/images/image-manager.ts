@@ -216,7 +216,8 @@ export class ImageManager {
   async #pullNow(request: Request, joins: boolean, signal: AbortSignal): Promise<PulledImage> {
     const { image, name, sandboxConfig } = request;
     this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
-    const { clock } = this.#options;
+    const { clock, measurements } = this.#options;
+    const end = measurements?.podPull(request.pod.metadata.uid);
     const askedAt = clock.now();
     try {
       const credentials = await request.credentials();
@@ -230,6 +231,8 @@ export class ImageManager {
     } catch (error) {
       signal.throwIfAborted();
       throw this.#pullFailed(request, error);
+    } finally {
+      end?.();
     }
   }
 

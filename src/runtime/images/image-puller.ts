@@ -22,7 +22,7 @@ export interface ImagePullerOptions {
   /** 0: no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
-  readonly measurements?: Pick<ImageMeasurements, 'imagePulled' | 'imageEnsured'>;
+  readonly measurements?: Pick<ImageMeasurements, 'imagePulled' | 'imageEnsured' | 'podPull'>;
   readonly onPulled: (name: string, image: ImageInUse) => void;
 }
 

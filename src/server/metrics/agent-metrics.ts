@@ -22,6 +22,7 @@ import { PodLives } from './pod-lives.ts';
 import { imageSizeBucket } from './image-sizes.ts';
 import { LastPass } from './last-pass.ts';
 import { RequestMetrics } from './request-metrics.ts';
+import { StartMetrics } from './start-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
 const MS_PER_S = 1000;
@@ -36,6 +37,7 @@ export class AgentMetrics implements Measurements {
   readonly turnover = new TurnoverMetrics();
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
+  readonly starts: StartMetrics;
   readonly #pods: PodLives;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
@@ -71,6 +73,7 @@ export class AgentMetrics implements Measurements {
     this.#pods = new PodLives(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
+    this.starts = new StartMetrics(nowMs);
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -100,6 +103,10 @@ export class AgentMetrics implements Measurements {
   imagePulled(sizeBytes: number, durationMs: number): void {
     const labels = { image_size_in_bytes: imageSizeBucket(sizeBytes) };
     this.#imagePullDuration.observe(labels, durationMs / MS_PER_S);
+  }
+
+  podPull(uid: string): Stopwatch {
+    return this.starts.podPull(uid);
   }
 
   imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {
@@ -206,6 +213,7 @@ export class AgentMetrics implements Measurements {
 
   podForgotten(uid: string): void {
     this.#pods.podForgotten(uid);
+    this.starts.forget(uid);
   }
 
   podEffect(uid: string, effect: PodEffect): Stopwatch {
@@ -242,6 +250,7 @@ export class AgentMetrics implements Measurements {
       ...this.turnover.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
+      ...this.starts.metrics(),
       ...this.#lastPass.metrics(),
       ...this.#pods.metrics(),
     ];

@@ -195,6 +195,14 @@ export const COUNTED = {
     name: 'kubelet_websocket_streaming_requests_total',
     help: '[ALPHA] Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.',
   },
+  podStartSLI: {
+    name: 'kubelet_pod_start_sli_duration_seconds',
+    help: '[ALPHA] Duration in seconds to start a pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+  },
+  podStartTotal: {
+    name: 'kubelet_pod_start_total_duration_seconds',
+    help: '[ALPHA] Duration in seconds to start a pod since creation, including time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
+  },
   statusSync: {
     name: 'kubelet_pod_status_sync_duration_seconds',
     help: '[ALPHA] Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
@@ -230,6 +238,10 @@ export const GAUGES = {
   nodeRequestsInFlight: {
     name: 'kubelet_http_inflight_requests',
     help: '[ALPHA] Number of the inflight http requests',
+  },
+  firstNetworkPodStart: {
+    name: 'kubelet_first_network_pod_start_sli_duration_seconds',
+    help: '[INTERNAL] Duration in seconds to start the first network pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch',
   },
   shutdownStart: {
     name: 'kubelet_graceful_shutdown_start_time_seconds',

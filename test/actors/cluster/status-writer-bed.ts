@@ -45,7 +45,7 @@ beforeEach(() => {
     mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
   });
   measurements = new RecordedMeasurements();
-  told = new ToldStatuses(measurements.nodeLife, manager);
+  told = new ToldStatuses(measurements, manager, clock);
   writer = new StatusWriter({
     api: server,
     statusManager: manager,

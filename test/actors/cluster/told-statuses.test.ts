@@ -1,6 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { StateletError } from '../../../src/types/errors.ts';
-import { bound, clock, manager, measurements, server, told } from './status-writer-bed.ts';
+import type { ContainerStatus } from '../../../src/types/kubernetes.ts';
+import { bound, clock, desired, manager, measurements, server, told } from './status-writer-bed.ts';
+
+const status = (more: Pick<ContainerStatus, 'name' | 'state'>): ContainerStatus => ({
+  ...{ image: '', imageID: '', ready: false, restartCount: 0 },
+  ...more,
+});
 
 test('a status is measured from its change to when the API server has it, also where that did not answer at first', async () => {
   server.before = () => {
@@ -44,4 +50,24 @@ test('a pod that was forgotten is measured anew', async () => {
   told.forget(pod.metadata.uid);
   manager.set(pod, { phase: 'Pending' });
   expect(measurements.told).toEqual(['status begins', 'status begins']);
+});
+
+test('a pod has started when the API server knows that all its containers run', async () => {
+  const createdAt = new Date(clock.now() - 3_000).toISOString();
+  const plain = bound('web');
+  const pod = { ...plain, metadata: { ...plain.metadata, creationTimestamp: createdAt } };
+  server.put(pod);
+  desired.set(pod);
+  const running = (name: string) => ({ name, state: { running: { startedAt: createdAt } } });
+  const waiting = (name: string) => ({ name, state: { waiting: { reason: 'ContainerCreating' } } });
+  const started = () => measurements.told.filter((line) => line.includes('started'));
+  manager.set(pod, {
+    phase: 'Pending',
+    containerStatuses: [status(running('a')), status(waiting('b'))],
+  });
+  await clock.advance(0);
+  expect(started()).toEqual([]);
+  manager.set(pod, { phase: 'Running', containerStatuses: [status(running('a')), status(running('b'))] });
+  await clock.advance(0);
+  expect(started()).toEqual(['uid-of-web started: 3000 ms']);
 });

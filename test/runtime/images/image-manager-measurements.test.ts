@@ -30,3 +30,14 @@ describe('what is measured of an image that a container needs', () => {
     );
   });
 });
+
+test('a pull is measured for the pod that waits for it, also one that fails', async () => {
+  const measurements = new RecordedMeasurements();
+  const bed = imageBed({ measurements });
+  const ensured = refusal(bed.ensure('pod', { imagePullPolicy: 'Always' }));
+  await bed.clock.advance(0);
+  expect(measurements.told).toEqual(['pod pull begins']);
+  bed.pulls[0]?.fail('no such image');
+  await ensured;
+  expect(measurements.told.slice(0, 2)).toEqual(['pod pull begins', 'pod pull ends']);
+});
