@@ -119,10 +119,13 @@ const RANKS: Readonly<Record<RuntimeContainerState, number>> = {
   created: 2,
 };
 
-/** Instances that were created at the same time are ordered by their attempts. */
+/**
+ * The order in which dead containers and sandboxes are collected: what the status names as the last must be what is kept. Times alone
+ * would differ from it where the clock of the machine was set back.
+ */
 function newestFirst(
   a: { createdAt: number; attempt?: number; restartCount?: number },
   b: { createdAt: number; attempt?: number; restartCount?: number },
 ): number {
-  return b.createdAt - a.createdAt || (b.attempt ?? b.restartCount ?? 0) - (a.attempt ?? a.restartCount ?? 0);
+  return (b.attempt ?? b.restartCount ?? 0) - (a.attempt ?? a.restartCount ?? 0) || b.createdAt - a.createdAt;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { CONTAINER_GC_POLICY, containerGarbage } from '../../../src/policies/garbage/dead-containers.ts';
 import {
   emptyRuntimePodStatus,
   isEmpty,
@@ -72,6 +73,19 @@ describe("the runtime's words in the kubelet's terms", () => {
     for (const field of ['recursiveReadOnlyMounts', 'mountedImages', 'user']) {
       expect(plain).not.toHaveProperty(field);
     }
+  });
+
+  test('what the status names as the last is what the collection of dead containers keeps, also where the clock was set back', () => {
+    const labels = { 'io.kubernetes.pod.uid': 'u' };
+    const state = 'CONTAINER_EXITED';
+    const earlier = container({ id: 'earlier', state, attempt: 0, createdAt: 9_000_000, labels });
+    const last = container({ id: 'last', state, attempt: 1, createdAt: 5_000_000, labels });
+    const garbage = containerGarbage(
+      { containers: [earlier, last], now: OBSERVED_AT, isPodRemovable: () => false },
+      CONTAINER_GC_POLICY,
+    );
+    expect(garbage.map(({ container: { id } }) => id)).toEqual(['earlier']);
+    expect(statusOf([], [earlier, last]).containers.map(({ id }) => id)).toEqual(['last', 'earlier']);
   });
 
   test('an instance that was created late and never started hides neither one that runs nor one that has ended', () => {
