@@ -1,5 +1,5 @@
 /** The commands for the pods of a running daemon, at the socket in its root folder. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { BIN } from '../support/built.ts';
 import { DaemonBed, mainProcesses, statelet } from '../support/daemon.ts';
+import { hashOf, readSlowly } from '../support/slow-reader.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 
@@ -39,6 +40,43 @@ test('exec runs a command: its output, its input and its exit code pass through'
   const [code] = (await once(child, 'close')) as [number];
   const hash = createHash('sha256').update(input).digest('hex');
   expect([code, await output]).toEqual([0, `${hash}  -\n`]);
+});
+
+test('exec, attach and logs give a slow reader all output, until the end of the container', async () => {
+  const lines = 2_000_000;
+  const output = Buffer.from(Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join(''));
+  const whole = { bytes: output.length, hash: hashOf(output) };
+  const main = { ...shell(`read go; seq 1 ${lines}`), stdin: true };
+  const side = { ...shell('exec sleep 1000'), name: 'side' };
+  writeFileSync(file(WEB), manifest('web', { restartPolicy: 'Never', containers: [main, side] }));
+  const daemon = await bed.start('--container-log-max-size', '1Gi');
+  await daemon.running('web');
+  const begin = (...args: string[]) => spawn(process.execPath, [BIN, ...args, '--root-dir', bed.rootDir]);
+  const ended = async (child: ChildProcess) => ((await once(child, 'close')) as [number])[0];
+  const words = ['--', 'sh', '-c', `seq 1 ${lines} & seq 1 ${lines} >&2; wait; exit 7`];
+  const exec = spawn(process.execPath, [
+    BIN,
+    'exec',
+    '--root-dir',
+    bed.rootDir,
+    '-q',
+    'web',
+    '-c',
+    'side',
+    ...words,
+  ]);
+  const attach = begin('attach', '-i', '-q', 'web', '-c', 'main');
+  const logs = begin('logs', '-f', 'web', '-c', 'main');
+  const codes = Promise.all([exec, attach, logs].map(ended));
+  attach.stdin.write('go\n');
+  const outputs = [exec.stdout, exec.stderr, attach.stdout, logs.stdout];
+  expect(await Promise.all(outputs.map((stream) => readSlowly(stream, 3)))).toEqual([
+    whole,
+    whole,
+    whole,
+    whole,
+  ]);
+  expect(await codes).toEqual([7, 0, 0]);
 });
 
 test('delete ends a pod, which stays ended over a restart of the daemon, until its manifest changes', async () => {

@@ -18,13 +18,19 @@ export interface Upgraded {
   readonly protocol: string;
 }
 
+/** Of a server at a unix socket. */
+export interface OwnPath {
+  readonly socketPath: string;
+  readonly path: string;
+}
+
 /** Asks for an upgrade; `protocols` are those of `X-Stream-Protocol-Version`. */
 export async function upgrade(
-  url: string,
+  url: string | OwnPath,
   protocols: readonly string[],
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Upgraded | Refused> {
-  const asked = request(url, {
+  const options = {
     method: 'POST',
     agent: false,
     headers: {
@@ -33,7 +39,8 @@ export async function upgrade(
       ...(protocols.length > 0 && { 'X-Stream-Protocol-Version': [...protocols] }),
       ...headers,
     },
-  });
+  };
+  const asked = typeof url === 'string' ? request(url, options) : request({ ...options, ...url });
   asked.end();
   return new Promise((resolve, reject) => {
     asked.on('error', reject);
@@ -70,7 +77,10 @@ export class SpdyClient {
 }
 
 /** Throws where the server refuses. */
-export async function spdyClient(url: string, ...protocols: readonly string[]): Promise<SpdyClient> {
+export async function spdyClient(
+  url: string | OwnPath,
+  ...protocols: readonly string[]
+): Promise<SpdyClient> {
   const answer = await upgrade(url, protocols.length > 0 ? protocols : ['v4.channel.k8s.io']);
   if ('status' in answer) throw new Error(`refused: ${answer.status} ${answer.body}`);
   return new SpdyClient(answer);
@@ -103,8 +113,12 @@ export class WebSocketClient {
 
   /** What has come for a channel. */
   received(channel: number): string {
+    return this.receivedBytes(channel).toString();
+  }
+
+  receivedBytes(channel: number): Buffer {
     const ofChannel = this.#messages.filter(({ data }) => data[0] === channel);
-    return Buffer.concat(ofChannel.map(({ data }) => data.subarray(1))).toString();
+    return Buffer.concat(ofChannel.map(({ data }) => data.subarray(1)));
   }
 
   /** Resolves when so much has come, or the server has closed the connection. */

@@ -100,7 +100,9 @@ export class ForwardedPod {
     void lastWords(errors).then((problem) => {
       if (problem === '') return;
       onProblem(problem.trim());
-      socket.destroy();
+      // What the pod has sent before is still written.
+      if (data.readableEnded || data.destroyed) socket.destroySoon();
+      else data.once('end', () => socket.destroySoon());
     });
     socket.pipe(data);
     data.pipe(socket);

@@ -1,10 +1,11 @@
 /** The streams of a command in a container, or of a container's main process, over SPDY (`v4.channel.k8s.io`). */
 import type { Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import { exitCodeOf, isStatus } from '../../server/streaming/command/command-status.ts';
 import { lastWords } from '../../server/streaming/spdy/last-words.ts';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
 import { openSpdy } from './spdy-request.ts';
 import type { Terminal } from './own-terminal.ts';
@@ -52,7 +53,7 @@ async function carry(
   { stdin, stdout, stderr, tty, terminal }: LocalStreams,
 ): Promise<number> {
   const open = (type: string): SpdyStream => spdy.open(new Map([['streamtype', type]]));
-  const result = lastWords(open('error'));
+  const result = lastWords(open('error'), isStatus);
   const remoteStdin = stdin && open('stdin');
   const outputs = [copied(open('stdout'), stdout)];
   if (!tty) outputs.push(copied(open('stderr'), stderr));
@@ -61,8 +62,10 @@ async function carry(
   if (terminal !== undefined && sizes !== undefined) sendSizes(terminal, sizes);
   if (stdin !== undefined && remoteStdin !== undefined) sendInput(stdin, remoteStdin, terminal);
   const words = await result;
+  spdy.end();
   await Promise.all(outputs);
   stopInput(stdin);
+  if (words === '') throw broken();
   return exitCodeOf(words);
 }
 
@@ -89,30 +92,5 @@ function sendSizes(terminal: Terminal, resize: SpdyStream): void {
   });
 }
 
-interface CommandStatus {
-  readonly status?: string;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
-}
-
-function exitCodeOf(words: string): number {
-  const { status, message, reason, details } = statusOf(words);
-  if (status === 'Success') return 0;
-  const code = details?.causes?.find((cause) => cause.reason === 'ExitCode')?.message;
-  if (reason === 'NonZeroExitCode' && code !== undefined && /^\d+$/u.test(code)) return Number(code);
-  throw new StateletError('Unknown', message ?? `the command failed: ${words}`);
-}
-
-function statusOf(words: string): CommandStatus {
-  if (words === '')
-    throw new StateletError(
-      'Unavailable',
-      'the connection broke before the command had ended; it may still run',
-    );
-  try {
-    return JSON.parse(words) as CommandStatus;
-  } catch (error) {
-    throw new StateletError('Internal', `the result of the command cannot be read: ${errorMessage(error)}`);
-  }
-}
+const broken = (): StateletError =>
+  new StateletError('Unavailable', 'the connection broke before the command had ended; it may still run');

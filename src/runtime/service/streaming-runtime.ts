@@ -39,7 +39,7 @@ export interface CommandStreams {
   readonly stderr: Readable | undefined;
   /** Of the terminal; without one nothing happens. */
   resize(size: TerminalSize): void;
-  /** The exit code, after the output has ended. Of an attached container: 0 when it has ended. Rejects with a StateletError. */
+  /** The exit code. Output may still have to be read. Of an attached container: 0 when it has ended. Rejects with a StateletError. */
   readonly exit: Promise<number>;
   /** The client is gone: a command of `exec` is killed, a container's main process goes on. */
   abandon(): void;

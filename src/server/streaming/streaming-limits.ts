@@ -8,5 +8,8 @@ export interface StreamingLimits {
 /** The kubelet's. */
 export const STREAM_CREATION_MS = 30_000;
 
-/** How long a client that is told of the end may take to read the rest. */
+/** How long a client that is told of the end may take to read more of the rest, and to close the connection. */
 export const LINGER_MS = 15 * 60_000;
+
+/** After a command's outcome, how long a runtime may take to say that its output has ended. */
+export const SILENCE_MS = 5000;

@@ -1,9 +1,10 @@
 import type { EventEmitter } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { attachToPod, execInPod, type OwnStreams } from '../../../src/commands/client/exec-in-pod.ts';
 import { podOnNode } from '../../support/owner-socket.ts';
+import { distinctBytes } from '../../support/slow-reader.ts';
 import {
   plainStreams,
   type StartedCommand,
@@ -94,6 +95,28 @@ describe('exec', () => {
     await expect(execInPod('web', ['nope'], { rootDir }, plainStreams().own)).rejects.toThrow(
       'no such program',
     );
+  });
+
+  test('a slow terminal gets everything before the command returns', async () => {
+    const output = distinctBytes(2_000_000).toString('latin1');
+    const { rootDir } = await serve(ends(3, output, output));
+    const { own } = plainStreams();
+    const shown = { stdout: '', stderr: '' };
+    const slow = (stream: 'stdout' | 'stderr') =>
+      new Writable({
+        decodeStrings: true,
+        write: (chunk: Buffer, _encoding, done) => {
+          shown[stream] += chunk.toString('latin1');
+          setTimeout(done, 2);
+        },
+      });
+    const [stdout, stderr] = [slow('stdout'), slow('stderr')];
+    const flags = { rootDir, quiet: true };
+    expect(await execInPod('web', ['cat'], flags, { ...own, stdout, stderr } as unknown as OwnStreams)).toBe(
+      3,
+    );
+    expect(shown.stdout === Buffer.from(output).toString('latin1')).toBe(true);
+    expect(shown.stderr === shown.stdout).toBe(true);
   });
 
   test('a connection that breaks is said', async () => {

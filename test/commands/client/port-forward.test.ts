@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parseForwardedPort, portForward } from '../../../src/commands/client/port-forward.ts';
 import { podOnNode } from '../../support/owner-socket.ts';
+import { distinctBytes, hashOf, readSlowly } from '../../support/slow-reader.ts';
 import { type StreamingPod, streamingPod } from '../../support/streaming-pod.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -52,6 +54,8 @@ let echo: Server;
 let connections: Socket[];
 let pod: StreamingPod;
 let stop: AbortController;
+/** What stands in the place of a connection to the pod. */
+let replaced: Duplex | undefined;
 let lines: string[];
 let problems: string[];
 beforeEach(async () => {
@@ -60,9 +64,11 @@ beforeEach(async () => {
   lines = [];
   problems = [];
   stop = new AbortController();
+  replaced = undefined;
   pod = await streamingPod(WEB, {
     forwarder: {
       connect: async (port) => {
+        if (replaced) return replaced;
         if (port !== 80) throw new Error(`nothing listens at ${String(port)}`);
         const { port: there } = echo.address() as AddressInfo;
         const socket = connect({ port: there, host: '127.0.0.1', allowHalfOpen: true });
@@ -140,6 +146,25 @@ test('a port at which nothing listens is said for each connection; others go on'
   expect(problems[0]).toContain(`an error occurred forwarding ${String(ports[0])} -> 81: `);
   expect(problems[0]).toContain('nothing listens at 81');
   expect((await ask(ports[1], 'x')).toString()).toBe('x');
+});
+
+test('a slow client gets all that came before its connection broke', async () => {
+  const sent = distinctBytes(20_000_000);
+  let at = 0;
+  const breaking = new Duplex({
+    // Nothing is held: what breaks then has been passed on.
+    readableHighWaterMark: 1,
+    read() {
+      if (at >= sent.length) this.destroy(new Error('the pod is gone'));
+      else this.push(sent.subarray(at, (at += 40_000)));
+    },
+    write: (_chunk, _encoding, done) => done(),
+  });
+  replaced = breaking;
+  const { ports } = await forward(':80');
+  const client = connect({ port: ports[0] ?? 0, host: '127.0.0.1' });
+  expect(await readSlowly(client, 2)).toEqual({ bytes: sent.length, hash: hashOf(sent) });
+  expect(problems[0]).toContain('the pod is gone');
 });
 
 test('ends when it is stopped, and frees its port', async () => {

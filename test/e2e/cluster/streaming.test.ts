@@ -8,6 +8,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { kubectlProgram } from '../../support/kubernetes-programs.ts';
+import { hashOf, readSlowly } from '../../support/slow-reader.ts';
 
 interface Ended {
   readonly code: number;
@@ -59,6 +60,21 @@ describeOnCluster('the streams of a node', (cluster) => {
     const { code, stdout } = await kubectl(['exec', '-i', 'web', '--', 'cat'], input);
     expect(code).toBe(0);
     expect(stdout === input.toString('latin1')).toBe(true);
+  });
+
+  // kubectl and the API server ask every five seconds whether their connection stands, also when the command has ended.
+  test.each([
+    ['a WebSocket', 'true'],
+    ['SPDY', 'false'],
+  ])('exec over %s gives a slow reader all output, and the exit code', async (_, webSockets) => {
+    const lines = 2_500_000;
+    const output = Buffer.from(Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join(''));
+    const args = ['exec', 'web', '-c', 'main', '--', 'sh', '-c', `seq 1 ${lines}; exit 7`];
+    const env = { ...environment(), KUBECTL_REMOTE_COMMAND_WEBSOCKETS: webSockets };
+    const child = spawn(program(), args, { env });
+    const closed = once(child, 'close');
+    expect(await readSlowly(child.stdout, 40)).toEqual({ bytes: output.length, hash: hashOf(output) });
+    expect((await closed)[0]).toBe(7);
   });
 
   test('exec of a program that does not exist fails with the reason', async () => {

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { onceStill } from '../../service/stillness.ts';
 import type { OutputCopy } from '../streams/output-copy.ts';
 import { nowNs } from '../monitor/start-clock.ts';
 import { CriLogFormatter } from './cri-log-format.ts';
@@ -50,9 +51,10 @@ export class ContainerLog {
   /** Writes what is left in the pipes, and closes pipes and file. */
   async finish(): Promise<void> {
     for (const pump of this.#pumps.values()) pump.hurry();
-    const timer = setTimeout(() => this.#stopReading(), DRAIN_MS);
+    const isHeld = () => [...this.#pumps.values()].some((pump) => pump.isHeld);
+    const stopWaiting = onceStill({ stillMs: DRAIN_MS, isHeld }, () => this.#stopReading());
     await this.ended;
-    clearTimeout(timer);
+    stopWaiting();
     await this.#file?.close();
   }
 
@@ -82,6 +84,11 @@ class Pump {
       for (const copy of this.#copies) copy.write(chunk);
       if (file?.behind || [...this.#copies].some((copy) => copy.behind)) void this.#wait(file);
     });
+  }
+
+  /** It waits for the log file or for a client, and has left output in the pipe. */
+  get isHeld(): boolean {
+    return this.#socket.isPaused();
   }
 
   add(copy: OutputCopy | undefined): void {

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { BoundedOutput } from '../../../system/bounded-output.ts';
+import { onceStill } from '../../service/stillness.ts';
 import { exitCodeOf, hasEnded, launch } from './launch.ts';
 import type { ProcessSpec } from './launch.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
@@ -71,9 +72,9 @@ class Output {
   }
 
   async drained(): Promise<void> {
-    const timer = setTimeout(() => this.stop(), DRAIN_MS);
+    const stopWaiting = onceStill({ stillMs: DRAIN_MS }, () => this.stop());
     await this.#closed;
-    clearTimeout(timer);
+    stopWaiting();
   }
 
   /** Stops reading. */

@@ -1,10 +1,11 @@
 import { Socket } from 'node:net';
+import { onceStill } from '../../service/stillness.ts';
 import { StateletError } from '../../../types/errors.ts';
 
 /** A client with more unread bytes makes the container wait. */
 const BEHIND_BYTES = 1024 * 1024;
-/** How long a container waits for a client that reads too slowly. */
-const PATIENCE_MS = 2000;
+/** How long a container waits for a client that reads nothing. */
+const PATIENCE_MS = 10_000;
 
 /** The copy of a container's output that one attached client gets, over a named pipe. */
 export class OutputCopy {
@@ -42,14 +43,16 @@ export class OutputCopy {
     if (!this.behind) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
-        clearTimeout(timer);
+        stopWaiting();
         this.#pipe.off('drain', done).off('close', done);
         resolve();
       };
-      const timer = setTimeout(() => {
+      // A slow client makes the container slow, as with other runtimes: all that it writes is read.
+      const progress = () => this.#pipe.writableLength;
+      const stopWaiting = onceStill({ progress, stillMs: PATIENCE_MS }, () => {
         this.#tooSlow = true;
         this.#pipe.destroy();
-      }, PATIENCE_MS);
+      });
       this.#pipe.once('drain', done).once('close', done);
     });
   }
@@ -68,6 +71,6 @@ export class OutputCopy {
 const tooSlow = (): StateletError =>
   new StateletError(
     'ResourceExhausted',
-    `the attached client did not read the container's output within ${PATIENCE_MS / 1000} s and was cut off: containers do ` +
+    `the attached client read nothing of the container's output for ${PATIENCE_MS / 1000} s and was cut off: containers do ` +
       'not wait longer for a client',
   );

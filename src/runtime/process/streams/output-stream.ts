@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
+import { onceStill } from '../../service/stillness.ts';
 
 /** How long output is awaited after the command's end: a process that it left running may hold the pipe open. */
 const DRAIN_MS = 1000;
@@ -11,7 +12,7 @@ export class OutputStream {
   readonly ended: Promise<void>;
   readonly #pipe: Socket;
   readonly #through = new PassThrough();
-  #drainTimer: NodeJS.Timeout | undefined;
+  #stopWaiting: () => void = () => undefined;
 
   /** Becomes the owner of the descriptor, which does not block. */
   constructor(fd: number) {
@@ -33,12 +34,9 @@ export class OutputStream {
   /** The command has ended: what it wrote is read, but no process that it has left is waited for. */
   commandEnded(): void {
     if (this.#pipe.destroyed) return;
-    const before = this.#pipe.bytesRead;
-    this.#drainTimer = setTimeout(() => {
-      const isStill = this.#pipe.bytesRead === before && !this.#through.writableNeedDrain;
-      if (isStill) this.#pipe.destroy();
-      else this.commandEnded();
-    }, DRAIN_MS);
+    const progress = () => this.#pipe.bytesRead;
+    const isHeld = () => this.#through.writableNeedDrain;
+    this.#stopWaiting = onceStill({ progress, isHeld, stillMs: DRAIN_MS }, () => this.#pipe.destroy());
   }
 
   /** What has not been read from the pipe yet is lost. */
@@ -51,7 +49,7 @@ export class OutputStream {
   }
 
   #release(): void {
-    clearTimeout(this.#drainTimer);
+    this.#stopWaiting();
     this.#pipe.destroy();
   }
 }

@@ -1,7 +1,7 @@
 /** Joins the streams of a command with the streams of a client. */
 import type { Readable, Writable } from 'node:stream';
 import type { CommandStreams } from '../../../runtime/service/streaming-runtime.ts';
-import { type CommandStatus, exitStatus, failureStatus } from './command-status.ts';
+import { type CommandStatus, exitStatus, failureStatus, ReceivedFailure } from './command-status.ts';
 import { onTerminalSizes } from './terminal-sizes.ts';
 
 /** The client's ends. Those that it did not ask for are undefined. */
@@ -43,6 +43,7 @@ async function outcome(exit: Promise<number>, kind: 'exec' | 'attach'): Promise<
   try {
     return exitStatus(await exit);
   } catch (error) {
+    if (error instanceof ReceivedFailure) return error.status;
     return failureStatus(error, kind === 'exec' ? 'executing command in' : 'attaching to');
   }
 }

@@ -1,12 +1,12 @@
 /** The outcome of a command, as clients read it from the error stream: a metav1.Status. */
-import { errorMessage } from '../../../types/errors.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
 
 export interface CommandStatus {
   readonly metadata: object;
   readonly status: 'Success' | 'Failure';
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: { readonly causes: readonly { readonly reason?: string; readonly message: string }[] };
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message: string }[] };
   readonly code?: number;
 }
 
@@ -40,26 +40,39 @@ export function statusText({ status, message = '' }: CommandStatus): string {
   return status === 'Success' ? '' : message;
 }
 
-/** The exit code of a status that was received. Throws an error with the message of any other failure. */
-export function exitCodeOf(text: string): number {
-  const { status, message, reason, details } = parsed(text);
-  if (status === 'Success') return 0;
-  const cause =
-    reason === 'NonZeroExitCode' && details?.causes?.find(({ reason: kind }) => kind === 'ExitCode');
-  const code = cause ? Number(cause.message) : Number.NaN;
-  if (Number.isInteger(code)) return code;
-  throw new Error(message ?? text);
+/** A failure that the runtime's server has put into words for the client: they are passed on as they are. */
+export class ReceivedFailure extends StateletError {
+  readonly status: CommandStatus;
+
+  constructor(status: CommandStatus, text: string) {
+    super('Unknown', status.message ?? `the command failed: ${text}`);
+    this.status = status;
+  }
 }
 
-type Received = Partial<Omit<CommandStatus, 'details'>> & {
-  readonly details?: Partial<CommandStatus['details']>;
-};
+/** The exit code of a status that was received. Throws a `ReceivedFailure` for any other outcome, and `Internal` for what is no status. */
+export function exitCodeOf(text: string): number {
+  const received = parsed(text);
+  if (received === undefined)
+    throw new StateletError('Internal', `the result of the command cannot be read: ${text}`);
+  const { status, reason, details } = received;
+  if (status === 'Success') return 0;
+  const causes = reason === 'NonZeroExitCode' ? details?.causes : undefined;
+  const code = causes?.find((cause) => cause.reason === 'ExitCode')?.message ?? '';
+  if (/^\d+$/u.test(code)) return Number(code);
+  throw new ReceivedFailure({ ...received, metadata: {}, status: 'Failure' }, text);
+}
 
-function parsed(text: string): Received {
+/** Whether it is a whole status: an object of JSON ends with itself. */
+export function isStatus(text: string): boolean {
+  return parsed(text) !== undefined;
+}
+
+function parsed(text: string): Partial<CommandStatus> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
+    return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -5,8 +5,8 @@ import type { CommandStreams } from '../../../runtime/service/streaming-runtime.
 import { StateletError } from '../../../types/errors.ts';
 import { lastWords } from '../spdy/last-words.ts';
 import { SpdyConnection } from '../spdy/spdy-connection.ts';
-import { askForUpgrade, refusalOf } from '../upgrade/runtime-upgrade.ts';
-import { exitCodeOf } from './command-status.ts';
+import { askForSpdy } from '../upgrade/runtime-upgrade.ts';
+import { exitCodeOf, isStatus } from './command-status.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
 
@@ -16,10 +16,8 @@ export async function openRuntimeCommand(
   { stdin, stdout, stderr, tty }: SelectedStreams,
   signal: AbortSignal,
 ): Promise<CommandStreams> {
-  const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': PROTOCOL };
-  const answer = await askForUpgrade({ url, method: 'POST', headers, signal });
-  if (!answer.socket) throw await refusalOf(answer.response);
-  const connection = new SpdyConnection(answer.socket, { side: 'client' });
+  const socket = await askForSpdy({ url, protocol: PROTOCOL, signal });
+  const connection = new SpdyConnection(socket, { side: 'client' });
   const open = (type: string) => connection.open(new Map([['streamtype', type]]));
   const status = open('error');
   const streams = {
@@ -41,11 +39,11 @@ export async function openRuntimeCommand(
 
 async function exitOf(status: Readable, connection: SpdyConnection): Promise<number> {
   try {
-    const words = await lastWords(status);
+    const words = await lastWords(status, isStatus);
     if (words === '') throw new StateletError('Unavailable', LOST);
     return exitCodeOf(words);
   } finally {
-    // Output that has come is still read; the runtime has nothing more to say.
+    // The output is still read to its end.
     connection.end();
   }
 }

@@ -1,11 +1,14 @@
-/** Carries the streams of a command between a client and the runtime. */
+/**
+ * Carries the streams of a command between a client and the runtime. A runtime that serves them itself closes its connection right
+ * after the outcome, while much of the output is still on its way to a slow client. Bytes that this client sends then, such as a
+ * ping, must not reach that connection: the system would discard the output. So the client's connection ends here.
+ */
 import type { SelectedStreams } from '../../../policies/server/remote-command-options.ts';
 import type { CommandStreams, Streaming } from '../../../runtime/service/streaming-runtime.ts';
 import { askRuntime } from '../found-container.ts';
 import type { StreamingLimits } from '../streaming-limits.ts';
 import { acceptSpdy, acceptWebSocket, type UpgradeRequest } from '../upgrade/accept.ts';
 import { isWebSocket, spdyProtocol, webSocketProtocol } from '../upgrade/negotiation.ts';
-import { proxyUpgrade } from '../upgrade/proxy-upgrade.ts';
 import { joinCommand, type CommandChannels } from './command-session.ts';
 import { openRuntimeCommand } from './runtime-command.ts';
 import { COMMAND_PROTOCOLS, spdyChannels } from './spdy-channels.ts';
@@ -23,44 +26,31 @@ export interface ServedCommand {
 /** Throws a `RequestError` while the request can still be refused. Resolves when the connection is done with or handed over. */
 export async function serveCommand(client: UpgradeRequest, command: ServedCommand): Promise<void> {
   const { kind, signal } = command;
-  const accept = accepting(client, command);
+  const open = opening(client, command);
   const started = await askRuntime(command.start());
-  if ('url' in started && !accept.isTranslated) {
-    await proxyUpgrade(client, started.url, signal);
-    return;
-  }
   const streams =
     'url' in started
       ? await askRuntime(openRuntimeCommand(started.url, command.streams, signal))
       : started.streams;
   // The exit may be known before anybody waits for it.
   streams.exit.catch(() => undefined);
-  const channels = await accept.open().catch(() => undefined);
+  const channels = await open().catch(() => undefined);
   if (channels) await joinCommand(streams, channels, kind);
   else streams.abandon();
 }
 
-interface Accepting {
-  /** No runtime speaks this protocol. */
-  readonly isTranslated: boolean;
-  /** Undefined, or a rejection: the client has not come. */
-  open(): Promise<CommandChannels | undefined>;
-}
+/** Undefined, or a rejection: the client has not come. */
+type Opening = () => Promise<CommandChannels | undefined>;
 
 /** A request that no protocol fits is refused here, before the command is started. */
-function accepting(client: UpgradeRequest, { streams, limits }: ServedCommand): Accepting {
+function opening(client: UpgradeRequest, { streams, limits: { creationMs } }: ServedCommand): Opening {
   if (isWebSocket(client.raw)) {
     const protocol = webSocketProtocol(client.raw, COMMAND_SUBPROTOCOLS);
-    const open = async () => {
+    return async () => {
       const socket = await acceptWebSocket(client, protocol);
       return socket && webSocketCommand(socket, protocol, streams);
     };
-    return { isTranslated: protocol.startsWith('v5.'), open };
   }
   const protocol = spdyProtocol(client.raw, COMMAND_PROTOCOLS);
-  const { creationMs } = limits;
-  return {
-    isTranslated: false,
-    open: () => spdyChannels(acceptSpdy(client, protocol), { streams, protocol, creationMs }),
-  };
+  return () => spdyChannels(acceptSpdy(client, protocol), { streams, protocol, creationMs });
 }

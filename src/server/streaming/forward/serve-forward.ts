@@ -6,15 +6,14 @@ import type { StreamingLimits } from '../streaming-limits.ts';
 import { acceptSpdy, acceptWebSocket, type UpgradeRequest } from '../upgrade/accept.ts';
 import { isWebSocket, listed, spdyProtocol, webSocketProtocol } from '../upgrade/negotiation.ts';
 import { joinSockets, proxyUpgrade } from '../upgrade/proxy-upgrade.ts';
-import { askForUpgrade, refusalOf } from '../upgrade/runtime-upgrade.ts';
-import type { ForwardTarget } from './forward-connection.ts';
+import { askForSpdy } from '../upgrade/runtime-upgrade.ts';
+import { type ForwardedPod, forwarderTarget, type ForwardTarget } from './forward-connection.ts';
+import { openRuntimeForward } from './runtime-forward.ts';
 import { FORWARD_PROTOCOL, forwardOverSpdy } from './spdy-forward.ts';
 import { FORWARD_SUBPROTOCOLS, forwardOverWebSocket } from './web-socket-forward.ts';
 
-export interface ServedForward {
+export interface ServedForward extends ForwardedPod {
   readonly ports: readonly number[];
-  readonly podName: string;
-  readonly podUid: string;
   start(): Promise<Streaming<PortForwarder>>;
   readonly signal: AbortSignal;
   readonly limits: StreamingLimits;
@@ -32,11 +31,12 @@ export function isTunnel({ raw }: Pick<UpgradeRequest, 'raw'>): boolean {
 export async function serveForward(client: UpgradeRequest, forward: ServedForward): Promise<void> {
   const serve = serving(client, forward);
   const started = await askRuntime(forward.start());
-  if ('streams' in started) {
-    const { podName, podUid } = forward;
-    await serve({ forwarder: started.streams, podName, podUid });
-  } else if (isTunnel(client)) await tunnel(client, started.url, forward.signal);
-  else await proxyUpgrade(client, started.url, forward.signal);
+  const { signal } = forward;
+  if ('streams' in started) await serve(forwarderTarget(started.streams, forward));
+  else if (isTunnel(client)) await tunnel(client, started.url, signal);
+  // Its connection to the runtime would end with what the pod sends, before a slow client has read that.
+  else if (isWebSocket(client.raw)) await serve(await askRuntime(openRuntimeForward(started.url, signal)));
+  else await proxyUpgrade(client, started.url, signal);
 }
 
 /** A request that no protocol fits is refused here. */
@@ -48,7 +48,7 @@ function serving(
     return async (target) => {
       const socket = await acceptWebSocket(client, TUNNEL);
       if (socket) await forwardOverSpdy(createWebSocketStream(socket), target, creationMs);
-      else target.forwarder.close();
+      else target.close();
     };
   }
   if (isWebSocket(client.raw)) {
@@ -56,7 +56,7 @@ function serving(
     return async (target) => {
       const socket = await acceptWebSocket(client, protocol);
       if (socket) await forwardOverWebSocket(socket, protocol, ports, target);
-      else target.forwarder.close();
+      else target.close();
     };
   }
   const protocol = spdyProtocol(client.raw, [FORWARD_PROTOCOL]);
@@ -65,15 +65,7 @@ function serving(
 
 /** The runtime speaks SPDY; the bytes are the same. */
 async function tunnel(client: UpgradeRequest, url: URL, signal: AbortSignal): Promise<void> {
-  const headers = {
-    Connection: 'Upgrade',
-    Upgrade: 'SPDY/3.1',
-    'X-Stream-Protocol-Version': FORWARD_PROTOCOL,
-  };
-  const { response, socket: runtime } = await askRuntime(
-    askForUpgrade({ url, method: 'POST', headers, signal }),
-  );
-  if (!runtime) throw await refusalOf(response);
+  const runtime = await askRuntime(askForSpdy({ url, protocol: FORWARD_PROTOCOL, signal }));
   const socket = await acceptWebSocket(client, TUNNEL);
   if (socket) joinSockets(createWebSocketStream(socket), runtime);
   else runtime.destroy();

@@ -4,7 +4,7 @@ import { parsePort } from '../../../policies/server/remote-command-options.ts';
 import { SpdyConnection } from '../spdy/spdy-connection.ts';
 import type { SpdyHeaders } from '../spdy/spdy-headers.ts';
 import type { SpdyStream } from '../spdy/spdy-stream.ts';
-import { forwardConnection, type ForwardTarget } from './forward-connection.ts';
+import type { ForwardTarget } from './forward-connection.ts';
 
 export const FORWARD_PROTOCOL = 'portforward.k8s.io';
 
@@ -31,7 +31,7 @@ export async function forwardOverSpdy(
   });
   await connection.closed;
   for (const { timer } of pairs.values()) clearTimeout(timer);
-  target.forwarder.close();
+  target.close();
 }
 
 function isForward(headers: SpdyHeaders): boolean {
@@ -76,7 +76,7 @@ function giveUp(id: string, pairs: Map<string, Pair>): void {
 }
 
 async function forward(data: SpdyStream, error: SpdyStream, target: ForwardTarget): Promise<void> {
-  const problem = await forwardConnection(data, Number(data.headers.get('port')), target);
+  const problem = await target.carry(data, Number(data.headers.get('port')));
   if (problem === undefined) error.end();
   else error.end(problem);
   data.resume().end();

@@ -1,7 +1,10 @@
-/** Port-forward over a WebSocket as before Kubernetes 1.30: the ports are in the query, each has one connection and two channels. */
+/**
+ * Port-forward over a WebSocket as before Kubernetes 1.30: the ports are in the query, each has one connection and two channels. A
+ * channel cannot be ended by itself: a connection is over when the pod has ended its direction.
+ */
 import type { WebSocket } from 'ws';
 import { WebSocketChannels } from '../upgrade/web-socket-channels.ts';
-import { forwardConnection, type ForwardTarget } from './forward-connection.ts';
+import type { ForwardTarget } from './forward-connection.ts';
 
 export const FORWARD_SUBPROTOCOLS = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''];
 
@@ -17,7 +20,7 @@ export async function forwardOverWebSocket(
   const all = Promise.all(ports.map((port, index) => forward(channels, index * 2, port, target)));
   await Promise.race([all, channels.closed]);
   channels.end();
-  target.forwarder.close();
+  target.close();
 }
 
 async function forward(
@@ -32,6 +35,7 @@ async function forward(
   named.writeUInt16LE(port);
   data.write(named);
   error.write(named);
-  const problem = await forwardConnection(data, port, target);
+  data.once('finish', () => channels.endInput(number));
+  const problem = await target.carry(data, port);
   if (problem !== undefined) await new Promise((resolve) => error.write(problem, resolve));
 }

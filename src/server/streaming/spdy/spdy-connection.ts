@@ -3,7 +3,9 @@
  * whole connection, so that its peer is slowed by TCP.
  */
 import type { Duplex } from 'node:stream';
-import { LINGER_MS } from '../streaming-limits.ts';
+import { finished } from 'node:stream/promises';
+import { onceStill, type Watched } from '../../../runtime/service/stillness.ts';
+import { LINGER_MS, SILENCE_MS } from '../streaming-limits.ts';
 import { SpdyError } from './spdy-error.ts';
 import * as frames from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
@@ -39,6 +41,11 @@ export class SpdyConnection {
   #lastPeerId = 0;
   #nextId: number;
   #isEnding = false;
+  /** A reader is behind: nothing is read from the peer meanwhile. */
+  #isHeld = false;
+  /** Read from the peer so far. */
+  #chunks = 0;
+  #stopWaiting: () => void = () => undefined;
 
   constructor(socket: Duplex, options: SpdyConnectionOptions) {
     this.#socket = socket;
@@ -57,37 +64,57 @@ export class SpdyConnection {
   }
 
   /**
-   * Says that nothing follows. What the peer still has to read reaches it: closing at once could discard that. What has come from the peer
-   * can still be read here.
+   * Nothing follows from this side. A server sends what was written before, and lets the client close the connection: closing it
+   * first could discard what the client, or a proxy before it, has not read yet. A client reads all that the server sends, and then
+   * closes the connection.
    */
   end(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    this.#send(frames.goAwayFrame(this.#lastPeerId));
-    this.#socket.end();
-    this.#destroyLater();
-    for (const stream of this.#streams.values()) stream.abort();
+    void (this.#options.side === 'server' ? this.#endWriting() : this.#endReading());
   }
 
   destroy(): void {
     this.#socket.destroy();
   }
 
-  #destroyLater(): void {
-    // Its `close` has been told already: nothing would clear the timer.
-    if (this.#socket.destroyed) return;
-    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
-    this.#socket.once('close', () => clearTimeout(timer));
+  async #endWriting(): Promise<void> {
+    const progress = () => this.#socket.writableLength;
+    this.#onceStill({ stillMs: LINGER_MS, progress }, () => this.#socket.destroy());
+    const streams = [...this.#streams.values()];
+    await Promise.allSettled(streams.map((stream) => finished(stream.end(), { readable: false })));
+    this.#send(frames.goAwayFrame(this.#lastPeerId));
+    // What the client still sends is passed over.
+    for (const stream of this.#streams.values()) stream.destroy();
+  }
+
+  async #endReading(): Promise<void> {
+    // Servers end their streams or close the connection right after the outcome of a command. For one that does neither, silence is the end.
+    const watched = { stillMs: SILENCE_MS, progress: () => this.#chunks, isHeld: () => this.#isHeld };
+    this.#onceStill(watched, () => {
+      for (const stream of this.#streams.values()) void stream.receive(Buffer.alloc(0), true);
+      this.#socket.destroy();
+    });
+    await Promise.allSettled(
+      [...this.#streams.values()].map((stream) => finished(stream, { writable: false })),
+    );
+    if (this.#socket.writable) this.#socket.end(frames.goAwayFrame(this.#lastPeerId));
+  }
+
+  #onceStill(watched: Watched, callback: () => void): void {
+    if (!this.#socket.destroyed) this.#stopWaiting = onceStill(watched, callback);
   }
 
   readonly #carrier = {
     sendData: (streamId: number, chunk: Buffer | undefined, done: (error?: Error | null) => void): void => {
-      if (chunk) this.#sendChunk(streamId, chunk, done);
+      if (this.#isEnding && this.#options.side === 'client') done();
+      else if (chunk) this.#sendChunk(streamId, chunk, done);
       else this.#send(frames.dataHead(streamId, 0, true), done);
     },
     leave: (stream: SpdyStream): void => {
       this.#streams.delete(stream.id);
-      if (!stream.isFinished) this.#send(frames.resetFrame(stream.id, frames.RESET_CANCEL));
+      const isTold = stream.isFinished || (this.#isEnding && this.#options.side === 'server');
+      if (!isTold) this.#send(frames.resetFrame(stream.id, frames.RESET_CANCEL));
     },
   };
 
@@ -131,6 +158,7 @@ export class SpdyConnection {
       return error instanceof Error ? error : new Error(String(error));
     } finally {
       this.#socket.destroy();
+      this.#stopWaiting();
       this.#headerReader.close();
       for (const stream of this.#streams.values()) stream.abort();
     }
@@ -138,11 +166,20 @@ export class SpdyConnection {
 
   async #readFrames(): Promise<void> {
     for await (const chunk of this.#socket) {
+      this.#chunks += 1;
       for (const frame of this.#reader.push(chunk as Buffer)) {
+        // A server says so when it has sent everything. A client may still have to read.
+        if (frame.type === 'goAway' && this.#options.side === 'client') return;
         const wait = this.#take(frame);
-        if (wait) await wait;
+        if (wait) await this.#hold(wait);
       }
     }
+  }
+
+  async #hold(wait: Promise<void>): Promise<void> {
+    this.#isHeld = true;
+    await wait;
+    this.#isHeld = false;
   }
 
   #take(frame: SpdyFrame): Promise<void> | undefined {

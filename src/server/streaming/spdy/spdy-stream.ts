@@ -79,12 +79,24 @@ export class SpdyStream extends Duplex {
     this.#goOn();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#carrier.sendData(this.id, chunk, done);
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#sendData(chunk, done);
   }
 
-  override _final(done: (error?: Error | null) => void): void {
-    this.#carrier.sendData(this.id, undefined, done);
+  override _final(done: () => void): void {
+    this.#sendData(undefined, done);
+  }
+
+  /** What the peer does not take any more is passed over: an error would also discard what it has sent and what is not read yet. */
+  #sendData(chunk: Buffer | undefined, done: () => void): void {
+    if (this.#isAborted) {
+      done();
+      return;
+    }
+    this.#carrier.sendData(this.id, chunk, (error) => {
+      if (error != null) this.abort();
+      done();
+    });
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

@@ -1,6 +1,7 @@
 /** Passes a request and its connection on to the runtime's server, as it is. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { onceStill } from '../../../runtime/service/stillness.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { NO_SNIFF } from '../../routes/answers.ts';
 import { RequestError } from '../../routes/route.ts';
@@ -68,8 +69,9 @@ function headOf(response: IncomingMessage): string {
  * the other has closed it too.
  */
 export function joinSockets(client: Duplex, runtime: Duplex): void {
-  passOn(client, runtime);
-  passOn(runtime, client);
+  passOn(client, runtime, () => runtime.destroy());
+  // What the runtime has said before its connection broke is still sent.
+  passOn(runtime, client, () => client.end(() => client.destroy()));
   // Nobody is left who could read what the runtime still says; what the client has said still reaches the runtime.
   client.once('close', () => {
     if (runtime.writableFinished) runtime.destroy();
@@ -77,16 +79,18 @@ export function joinSockets(client: Duplex, runtime: Duplex): void {
   });
 }
 
-function passOn(from: Duplex, to: Duplex): void {
+function passOn(from: Duplex, to: Duplex, onBroken: () => void): void {
   from.on('error', () => undefined).pipe(to);
   from.once('end', () => {
     // Its `close` has been told already: nothing would clear the timer.
     if (to.destroyed) return;
-    const timer = setTimeout(() => to.destroy(), LINGER_MS);
-    to.once('close', () => clearTimeout(timer));
+    const stopWaiting = onceStill({ stillMs: LINGER_MS, progress: () => to.writableLength }, () =>
+      to.destroy(),
+    );
+    to.once('close', stopWaiting);
   });
   // Broken off, rather than ended.
   from.once('close', () => {
-    if (!from.readableEnded) to.destroy();
+    if (!from.readableEnded) onBroken();
   });
 }

@@ -42,6 +42,21 @@ export function askForUpgrade({ url, method, headers, signal }: RuntimeRequest):
   });
 }
 
+export interface SpdyRequest {
+  readonly url: URL;
+  /** What the streams of the connection mean. */
+  readonly protocol: string;
+  readonly signal: AbortSignal;
+}
+
+/** A connection for SPDY. Throws a `RequestError` with the runtime's answer where it refuses. */
+export async function askForSpdy({ url, protocol, signal }: SpdyRequest): Promise<Duplex> {
+  const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': protocol };
+  const { response, socket } = await askForUpgrade({ url, method: 'POST', headers, signal });
+  if (!socket) throw await refusalOf(response);
+  return socket;
+}
+
 const BODY_BYTES_MAX = 65_536;
 
 /** The runtime's refusal, for the client. */

@@ -97,7 +97,7 @@ export class WebSocketChannels {
     const [first] = message;
     if (first === undefined) return;
     if (first === CLOSE_CHANNEL && this.#format.endsStreams) {
-      this.#endOf(message[1]);
+      this.endInput(message[1]);
       return;
     }
     const channel = this.#channels.get(this.#format.isBase64 ? first - ZERO : first);
@@ -108,7 +108,8 @@ export class WebSocketChannels {
     this.#socket.pause();
   }
 
-  #endOf(number: number | undefined): void {
+  /** What the client sends from now on is passed over. */
+  endInput(number: number | undefined): void {
     const channel = number === undefined ? undefined : this.#channels.get(number);
     if (!channel || channel.destroyed) return;
     this.#channels.delete(number ?? -1);

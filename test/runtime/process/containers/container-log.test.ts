@@ -13,6 +13,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ContainerLog } from '../../../../src/runtime/process/containers/container-log.ts';
@@ -84,6 +85,29 @@ describe('the log of a container', () => {
     for (const fd of ends) closeSync(fd);
     await log.finish();
     expect(logLines(path)).toEqual(['stdout F last words']);
+  });
+
+  test('is finished when a slow disk has taken all that was written', async () => {
+    // As a disk that is slow: what is written waits for a reader.
+    const disk = join(dir, 'disk');
+    await makePipes([disk], undefined);
+    const reading = openSync(disk, constants.O_RDWR | constants.O_NONBLOCK);
+    const file = new LogFile(disk, () => undefined);
+    const log = new ContainerLog(readingEnds(), file);
+    const ends = containerEnds();
+    const writer = children.start('seq', ['1', '100000'], { stdio: ['ignore', ends[0], ends[1]] });
+    for (const fd of ends) closeSync(fd);
+    await waitFor(() => file.behind, { what: 'much to be written' });
+    const finished = log.finish();
+    // Longer than an escaped process is waited for.
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const taken = new Socket({ fd: reading, readable: true, writable: false });
+    let lines = '';
+    taken.on('data', (chunk: Buffer) => (lines += chunk.toString('latin1')));
+    await finished;
+    await waitFor(() => lines.endsWith(' 100000\n'), { what: 'the last line' });
+    taken.destroy();
+    expect(writer.exitCode).toBe(0);
   });
 
   test('goes on in a new file after it was moved away', async () => {

@@ -45,6 +45,16 @@ describe('a command', () => {
     await kill9(pid);
   });
 
+  test('has the output that came while this process itself was held', async () => {
+    const result = run('sh -c "sleep 0.3; echo late" &');
+    // The command has ended by then.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Timers that are due come next, before anything is read.
+    await new Promise(setImmediate);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    expect(textOf((await result).stdoutBase64)).toBe('late\n');
+  });
+
   test('is killed with its group after its timeout', async () => {
     const result = run('sleep 1000 & sleep 1000', { timeoutSeconds: 1 });
     await expect(result).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SpdyConnection } from '../../../../src/server/streaming/spdy/spdy-connection.ts';
 import { streamingRoutes } from '../../../../src/server/streaming/streaming-routes.ts';
 import { RouteServer } from '../../../support/route-server.ts';
+import { distinctBytes, hashOf } from '../../../support/slow-reader.ts';
 import {
   spdyClient,
   type SpdyClient,
@@ -118,6 +119,27 @@ describe('port-forward', () => {
     expect(await text(error)).toBe('');
     spdy.destroy();
     await spdy.closed;
+  });
+
+  test('over a WebSocket gives a slow client all that the pod sends before it ends the connection', async () => {
+    const output = distinctBytes(20_000_000);
+    const pod = createServer((socket) => void socket.on('error', () => undefined).end(output));
+    await once(pod.listen(0, '127.0.0.1'), 'listening');
+    runtime.connect = async () => {
+      const { port } = pod.address() as AddressInfo;
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      await once(socket, 'connect');
+      return socket;
+    };
+    const url = at('/portForward/shop/web?port=80');
+    const client = await new WebSocketClient(url, ['v4.channel.k8s.io']).opened();
+    client.socket.on('message', () => {
+      client.socket.pause();
+      setTimeout(() => client.socket.resume(), 4);
+    });
+    await client.closed();
+    pod.close();
+    expect(hashOf(client.receivedBytes(0).subarray(2))).toBe(hashOf(output));
   });
 
   test('over a WebSocket with the ports in the query has two channels for each', async () => {

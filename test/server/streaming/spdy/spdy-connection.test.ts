@@ -11,6 +11,7 @@ import {
 } from '../../../../src/server/streaming/spdy/spdy-frames.ts';
 import { SpdyHeaderWriter } from '../../../../src/server/streaming/spdy/spdy-headers.ts';
 import type { SpdyStream } from '../../../../src/server/streaming/spdy/spdy-stream.ts';
+import { distinctBytes, hashOf, readSlowly } from '../../../support/slow-reader.ts';
 import { socketPair } from '../../../support/socket-pair.ts';
 import { seededRandom, type SeededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 
@@ -135,6 +136,71 @@ test('the end of a connection lets the peer read what was sent before', async ()
   const stream = client.open(headers('a'));
   expect(await text(stream)).toBe('last words');
   await client.closed;
+});
+
+describe('a connection that one side ends', () => {
+  test('lets what was written before be sent, in whatever pieces', async () => {
+    const bytes = distinctBytes(5_000_000);
+    const { promise, resolve } = Promise.withResolvers<SpdyStream>();
+    const { client, server } = await connect(resolve);
+    const stream = client.open(headers('a'));
+    (await promise).resume().write(bytes);
+    server.end();
+    expect(await readSlowly(stream, 2)).toEqual({ bytes: bytes.length, hash: hashOf(bytes) });
+  });
+
+  test('lets a client read what the server still sends, and is closed after that', async () => {
+    const { promise, resolve } = Promise.withResolvers<SpdyStream>();
+    const { client } = await connect(resolve);
+    const stream = client.open(headers('a'));
+    const served = (await promise).resume();
+    client.end();
+    for (let piece = 0; piece < 20; piece += 1) {
+      await new Promise<void>((written) => served.write('x'.repeat(50_000), () => written()));
+    }
+    served.end('end');
+    expect((await text(stream)).endsWith('xend')).toBe(true);
+    await client.closed;
+  });
+
+  test('closes a client whose server neither ends its streams nor says anything more', async () => {
+    const { promise, resolve } = Promise.withResolvers<SpdyStream>();
+    const { client } = await connect(resolve);
+    const stream = client.open(headers('a')).resume();
+    (await promise).resume().write('the last');
+    await once(stream, 'data');
+    client.end();
+    await Promise.all([once(stream, 'end'), client.closed]);
+  });
+
+  test('by the server is closed by the client: until then the server hears and answers', async () => {
+    const [near, far] = await socketPair();
+    const server = serve(far, (stream) => stream.resume());
+    server.end();
+    const reader = new SpdyFrameReader();
+    const heard: string[] = [];
+    for await (const chunk of near) {
+      for (const { type } of reader.push(chunk as Buffer)) {
+        heard.push(type);
+        if (type === 'goAway') near.write(pingFrame(1));
+      }
+      if (heard.includes('ping')) break;
+    }
+    expect(heard).toEqual(['goAway', 'ping']);
+    await server.closed;
+  });
+});
+
+test('what came before the connection broke is still read, also by one who then writes', async () => {
+  const { client } = await connect(
+    (stream) => void stream.resume().write('last words', () => opened[0]?.destroy()),
+  );
+  const stream = client.open(headers('a'));
+  await once(stream, 'readable');
+  await client.closed;
+  stream.write('into nothing');
+  expect(String(stream.read())).toBe('last words');
+  await once(stream, 'close');
 });
 
 test('what came before the peer reset a stream is still read', async () => {
