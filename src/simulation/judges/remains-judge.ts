@@ -45,7 +45,9 @@ export class RemainsJudge {
     const state = stateName(snapshot);
     const isForgotten =
       state === 'Terminated.Finished' && (snapshot.context.restartRequested || !this.#truth.isDesired(uid));
-    if (isBeforeStart(state) || isForgotten) return;
+    // A removal that began before the pod came again goes on when this one is told to end.
+    const endsWithout = state.startsWith('Terminating.') && !this.#truth.isInUse(uid);
+    if (isBeforeStart(state) || isForgotten || endsWithout) return;
     this.#violated(uid, `its folder is removed in ${state}`);
   }
 

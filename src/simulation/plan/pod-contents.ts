@@ -47,6 +47,9 @@ export function withoutContents({ volumes, initContainers, containers, ...spec }
   };
 }
 
+/** Each object that the API server serves has one. */
+const defaultMode = 0o644;
+
 function contents(random: SeededRandom): Volume {
   const config = reference(CONFIG_NAMES, random);
   const { name: secretName, ...ofSecret } = reference(SECRET_NAMES, random);
@@ -54,13 +57,13 @@ function contents(random: SeededRandom): Volume {
   const key = random.pick(KEYS);
   switch (random.integer(1, 5)) {
     case 1:
-      return { name, configMap: config };
+      return { name, configMap: { ...config, defaultMode } };
     case 2:
-      return { name, configMap: { ...config, items: [{ key, path: `config/${key}` }] } };
+      return { name, configMap: { ...config, defaultMode, items: [{ key, path: `config/${key}` }] } };
     case 3:
-      return { name, secret: { secretName, ...ofSecret } };
+      return { name, secret: { secretName, ...ofSecret, defaultMode } };
     default:
-      return { name, projected: { sources: projections(random) } };
+      return { name, projected: { defaultMode, sources: projections(random) } };
   }
 }
 

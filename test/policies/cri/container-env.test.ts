@@ -113,7 +113,7 @@ describe('containerEnv', () => {
     (fieldPath) => {
       const failure = failureOf(() => envOf([field('X', fieldPath)]));
       expect(failure.kind).toBe('InvalidArgument');
-      expect(failure.message).toContain(`fieldPath: ${fieldPath} (there are: `);
+      expect(failure.message).toContain(`field label not supported: ${fieldPath} (there are: `);
     },
   );
 

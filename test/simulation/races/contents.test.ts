@@ -18,8 +18,11 @@ const withVariables = (variables: Pick<Container, 'env' | 'envFrom'>): PodSpec =
   podSpec({ containers: [container('main', 'run', variables)] });
 
 const NEEDS: readonly (readonly [how: string, spec: PodSpec])[] = [
-  ['a volume', mounting({ configMap: { name: 'config' } })],
-  ['a projected volume', mounting({ projected: { sources: [{ configMap: { name: 'config' } }] } })],
+  ['a volume', mounting({ configMap: { name: 'config', defaultMode: 0o644 } })],
+  [
+    'a projected volume',
+    mounting({ projected: { defaultMode: 0o644, sources: [{ configMap: { name: 'config' } }] } }),
+  ],
   ['variables', withVariables({ envFrom: [{ configMapRef: { name: 'config' } }] })],
   [
     'a variable',
@@ -96,7 +99,7 @@ describe.each(NEEDS)('a pod that needs an object for %s', (_, spec) => {
 test('files follow their object, and stay when it is deleted', async () => {
   const agent = new SimulatedAgent();
   set(agent);
-  const uid = agent.create('web', mounting({ configMap: { name: 'config' } }));
+  const uid = agent.create('web', mounting({ configMap: { name: 'config', defaultMode: 0o644 } }));
   await agent.untilState(uid, 'Syncing.Settled');
   expect(filesOf(agent, uid)).toEqual({ a: 'config/a/1', b: 'config/b/1' });
   set(agent);
@@ -114,7 +117,9 @@ test('a hundred pods that share an object hold one watch, which ends with the la
   agent.nodeFacts = { ...agent.nodeFacts, allocatable: { ...agent.nodeFacts.allocatable, pods: '200' } };
   set(agent);
   const names = Array.from({ length: 100 }, (_, index) => `web-${String(index)}`);
-  const uids = names.map((name) => agent.create(name, mounting({ configMap: { name: 'config' } })));
+  const uids = names.map((name) =>
+    agent.create(name, mounting({ configMap: { name: 'config', defaultMode: 0o644 } })),
+  );
   for (const uid of uids) await agent.untilState(uid, 'Syncing.Settled');
   const watches = () => agent.run.client.watched.filter((subject) => subject.startsWith('configmaps/'));
   expect(watches()).toEqual(['configmaps/default/config']);
@@ -125,7 +130,10 @@ test('a hundred pods that share an object hold one watch, which ends with the la
 
 test('a pod does not wait for what is optional, and gets it when it is there', async () => {
   const agent = new SimulatedAgent();
-  const uid = agent.create('web', mounting({ configMap: { name: 'config', optional: true } }));
+  const uid = agent.create(
+    'web',
+    mounting({ configMap: { name: 'config', optional: true, defaultMode: 0o644 } }),
+  );
   await agent.untilState(uid, 'Syncing.Settled');
   expect(filesOf(agent, uid)).toEqual({});
   set(agent);
@@ -138,7 +146,7 @@ test('a pod does not wait for what is optional, and gets it when it is there', a
 test('an immutable object keeps its contents', async () => {
   const agent = new SimulatedAgent();
   set(agent, true);
-  const uid = agent.create('web', mounting({ configMap: { name: 'config' } }));
+  const uid = agent.create('web', mounting({ configMap: { name: 'config', defaultMode: 0o644 } }));
   await agent.untilState(uid, 'Syncing.Settled');
   set(agent);
   await agent.clock.advance(300_000);
