@@ -87,6 +87,35 @@ const PURE_DATE = [
   },
 ];
 
+const REMOVALS = {
+  selector:
+    'CallExpression:matches([callee.name=/^(rm|rmdir|cp)(Sync)?$/], [callee.property.name=/^(rm|rmdir|cp)(Sync)?$/]) Property[key.name="recursive"]',
+  message:
+    'This walks by paths and follows what becomes a link meanwhile: use src/system/files/remove-tree.ts.',
+};
+
+/** Rooms with files that pods own, can write or can replace. */
+const FILES_OF_PODS = [
+  'src/runtime/logs/**/*.ts',
+  'src/runtime/pods/**/*.ts',
+  'src/runtime/process/containers/**/*.ts',
+  'src/runtime/process/streams/**/*.ts',
+  'src/runtime/stats/disks/**/*.ts',
+  'src/runtime/volumes/**/*.ts',
+];
+
+const BY_PATH = ['chmod', 'chown', 'cp', 'copyFile', 'appendFile', 'truncate', 'utimes', 'writeFile'].flatMap(
+  (name) => [name, `${name}Sync`],
+);
+
+/** These follow a link that a pod has put at the path, or wait at a pipe. */
+const restrictedFileCalls = ['node:fs', 'node:fs/promises'].map((name) => ({
+  name,
+  importNames: [...BY_PATH, 'createReadStream', 'createWriteStream', 'readFile', 'opendir'],
+  message:
+    'By its path a file of a pod may be another one by now. Use what src/system/files has, and flags with O_NOFOLLOW and O_NONBLOCK.',
+}));
+
 const arrows = Object.entries(HOUSE).map(([room, { rooms, packages }]) => {
   const allowed = new Set([room, 'types', ...rooms]);
   return {
@@ -179,6 +208,15 @@ export default tseslint.config(
     },
   },
   ...arrows,
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/system/files/**'],
+    rules: { 'no-restricted-syntax': ['error', REMOVALS] },
+  },
+  {
+    files: FILES_OF_PODS,
+    rules: { 'no-restricted-imports': ['error', { paths: restrictedFileCalls }] },
+  },
   {
     files: ['src/**/*.ts'],
     ignores: ['src/system/terminal.ts', 'src/ui/**'],

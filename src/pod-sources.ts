@@ -1,6 +1,6 @@
 /** The sources of pods that a configuration names. */
 import { createHash } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Observable } from 'rxjs';
 import type { LocalPods, StateletConfig } from './config/config.ts';
@@ -10,6 +10,7 @@ import { localSource } from './sources/local-source.ts';
 import { LastGoodManifests } from './sources/manifests/last-good-manifests.ts';
 import type { PodSources } from './sources/pod-config.ts';
 import type { SourceUpdate } from './sources/source.ts';
+import { removeTree } from './system/files/remove-tree.ts';
 
 export interface PodSourcesOptions {
   /** Whether the last good manifests are kept in the root folder, for a source that is broken at the next start. */
@@ -53,5 +54,5 @@ function folderOf(pods: LocalPods): string {
 async function removeOthers(folder: string, wanted: readonly string[]): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const others = names.filter((name) => !wanted.includes(name));
-  await Promise.all(others.map((name) => rm(join(folder, name), { recursive: true }).catch(() => undefined)));
+  await Promise.all(others.map((name) => removeTree(join(folder, name)).catch(() => undefined)));
 }

@@ -3,17 +3,23 @@
  * way any more; rejects with the first failure.
  */
 export async function eachOf<T>(
-  items: Iterable<T>,
+  items: Iterable<T> | AsyncIterable<T>,
   limit: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = items[Symbol.iterator]();
+  const waiting = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   const failures: unknown[] = [];
   const runInTurn = async () => {
-    for (let next = waiting.next(); !next.done && failures.length === 0; next = waiting.next()) {
-      await work(next.value).catch((error: unknown) => failures.push(error));
+    try {
+      for (let next = await waiting.next(); !next.done; next = await waiting.next()) {
+        if (failures.length > 0) return;
+        await work(next.value);
+      }
+    } catch (error) {
+      failures.push(error);
     }
   };
   await Promise.all(Array.from({ length: limit }, runInTurn));
+  await waiting.return?.();
   if (failures.length > 0) throw failures[0];
 }

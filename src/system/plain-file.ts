@@ -1,10 +1,9 @@
 /** Files of this user in folders where something else may stand by now: a link, a pipe, a folder. */
 import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { StateletError } from '../types/errors.ts';
+import { O_PATH } from './files/open-place.ts';
 import { errnoCode } from './system-errors.ts';
 
-/** Linux' O_PATH opens a place in the tree, not its content. */
-const O_PATH = 0o10_000_000;
 const OWNER_ONLY = 0o600;
 
 /**

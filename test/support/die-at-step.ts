@@ -37,7 +37,21 @@ function step(what: string, dying: () => void = () => undefined): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-const isBelow = (argument: unknown) => typeof argument === 'string' && argument.includes(below);
+const PLACE = /^\/proc\/\d+\/fd\/\d+/;
+
+/** The path that an argument names, also by the number of an open folder. */
+function pathOf(argument: unknown): string {
+  if (typeof argument !== 'string' && !Buffer.isBuffer(argument)) return '';
+  return argument.toString().replace(PLACE, (place) => {
+    try {
+      return fs.readlinkSync(place);
+    } catch {
+      return place;
+    }
+  });
+}
+
+const isBelow = (argument: unknown) => pathOf(argument).includes(below);
 
 type Call = (...args: unknown[]) => unknown;
 const promises = fs.promises as unknown as Record<(typeof CHANGES)[number], Call>;
@@ -46,8 +60,9 @@ if (below !== '') {
   for (const name of CHANGES) {
     const call = promises[name];
     promises[name] = (...args) => {
-      if (args.some(isBelow)) step(`${name} ${args.filter(isBelow).join(' ')}`, () => halfDone(name, args));
-      return call(...args);
+      if (!args.some(isBelow)) return call(...args);
+      step(`${name} ${args.filter(isBelow).map(pathOf).join(' ')}`, () => halfDone(name, args));
+      return name === 'open' ? watched(pathOf(args[0]), call(...args)) : call(...args);
     };
   }
   const { spawn } = childProcess as unknown as { spawn: Call };
@@ -63,8 +78,22 @@ if (below !== '') {
   syncBuiltinESMExports();
 }
 
+/** What is written into an open file is a step as well. */
+async function watched(path: string, opening: unknown): Promise<fs.promises.FileHandle> {
+  const handle = (await opening) as fs.promises.FileHandle;
+  const write = handle.writeFile.bind(handle);
+  handle.writeFile = (content, ...rest) => {
+    step(`write ${path}`, () => fs.writeSync(handle.fd, half(content)));
+    return write(content, ...rest);
+  };
+  return handle;
+}
+
 function halfDone(name: string, [path, content]: readonly unknown[]): void {
-  if (name !== 'writeFile' || typeof path !== 'string') return;
+  if (name === 'writeFile' && typeof path === 'string') fs.writeFileSync(path, half(content));
+}
+
+function half(content: unknown): Buffer {
   const bytes = Buffer.from(content as string);
-  fs.writeFileSync(path, bytes.subarray(0, bytes.length / 2));
+  return bytes.subarray(0, bytes.length / 2);
 }

@@ -1,10 +1,11 @@
-import { realpath } from 'node:fs';
+import { constants, realpath } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { lastRotatedLog } from '../../policies/garbage/log-rotation.ts';
 import { type FailedCall, unopenedLog, unreadLog, unresolvedLog } from '../../policies/logs/log-problems.ts';
 import { TailStart } from '../../policies/logs/tail-start.ts';
+import { openForeignFile } from '../../system/files/foreign-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 
@@ -25,9 +26,15 @@ export class LogFile {
   }
 
   static async open(path: string): Promise<LogFile> {
+    let handle: FileHandle | undefined;
     try {
-      return new LogFile(await open(path), path);
+      // A pod that has the folder of logs may have put a pipe there, which must not hold the agent up.
+      handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const stats = await handle.stat();
+      if (!stats.isFile() && !stats.isDirectory()) throw notAFile();
+      return new LogFile(handle, path);
     } catch (error) {
+      await handle?.close();
       throw failure(unopenedLog(path, failedCall(error, path)), error);
     }
   }
@@ -36,7 +43,7 @@ export class LogFile {
   static async openRotated(path: string): Promise<LogFile | undefined> {
     const dir = dirname(path);
     const rotated = lastRotatedLog(basename(path), (await ifThere(readdir(dir))) ?? []);
-    const handle = rotated === undefined ? undefined : await ifThere(open(join(dir, rotated)));
+    const handle = rotated === undefined ? undefined : await ifThere(openForeignFile(join(dir, rotated)));
     return handle && new LogFile(handle, path);
   }
 
@@ -128,6 +135,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   ELOOP: 'too many levels of symbolic links',
 };
+
+function notAFile(): Error {
+  return Object.assign(new Error('is not a file'), { syscall: 'open' });
+}
 
 function failedCall(error: unknown, path: string): FailedCall {
   const { syscall = '', path: failedPath = path } = error as NodeJS.ErrnoException;

@@ -1,6 +1,7 @@
 /** Whether a folder is what agents and runtimes make for the logs of a pod: `<container>/<attempt>.log`, and rotated ones. */
-import { open, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openForeignFile } from '../../system/files/foreign-file.ts';
 import { isContainerLog } from '../../policies/garbage/log-rotation.ts';
 
 /** UIDs of the API server and of agents. A manifest may have any other. */
@@ -39,7 +40,7 @@ async function logsBelow(dir: string): Promise<readonly string[] | undefined> {
 }
 
 async function beginningOf(path: string): Promise<string> {
-  const file = await open(path);
+  const file = await openForeignFile(path, { followsLinks: false });
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
     return buffer.toString('latin1', 0, bytesRead);

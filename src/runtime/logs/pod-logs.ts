@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podLogsFolder, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { instancesByLogs } from '../../policies/garbage/log-rotation.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
+import { removeTree } from '../../system/files/remove-tree.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { holdsPodLogs } from './pod-logs-folder.ts';
 
@@ -40,6 +41,6 @@ export class PodLogs {
   }
 
   async remove(pod: PodReference): Promise<void> {
-    await rm(join(this.#dir, podLogsFolder(pod)), { recursive: true, force: true });
+    await removeTree(join(this.#dir, podLogsFolder(pod)));
   }
 }

@@ -1,13 +1,18 @@
 /** When pods first started on this node. Kept on disk, so that a pod's age and deadline outlive the agent. */
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
 import { basename } from 'node:path';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { readForeignFile } from '../../system/files/foreign-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
 
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_TRUNC, O_WRONLY } = constants;
 const PRIVATE_FILE_MODE = 0o600;
+/** A time and the end of its line. */
+const RECORD_BYTES_MAX = 64;
 
 /** `<podsDir>/<uid>/start-time`, one line in RFC 3339. Calls for one pod must not overlap. */
 export class StartTimes {
@@ -79,7 +84,9 @@ export class StartTimes {
   /** Undefined also if the record is not readable, as after a loss of power. */
   async #read(uid: string): Promise<string | undefined> {
     try {
-      const atMs = unixMs((await readFile(this.#paths(uid).record, 'utf8')).trim());
+      const options = { bytesMax: RECORD_BYTES_MAX, followsLinks: false };
+      const { content } = await readForeignFile(this.#paths(uid).record, options);
+      const atMs = unixMs(content.toString().trim());
       return Number.isNaN(atMs) ? undefined : rfc3339(atMs);
     } catch {
       return undefined;
@@ -99,7 +106,7 @@ export class StartTimes {
 
   /** Not by way of a draft: a record that the death of the machine has cut off cannot be read, and counts as none. */
   async #write({ podDir, record }: RecordPaths, startTime: string): Promise<void> {
-    const write = () => writeFile(record, `${startTime}\n`, { mode: PRIVATE_FILE_MODE });
+    const write = () => writeRecord(record, `${startTime}\n`);
     try {
       await write().catch(async (error: unknown) => {
         if (errnoCode(error) !== 'ENOENT') throw error;
@@ -131,6 +138,16 @@ export class StartTimes {
 /** `NAMESPACE_NAME_UID`: the embedded runtime has the folders of logs beside those of pods. */
 function isLogFolder(name: string): boolean {
   return name.includes('_');
+}
+
+async function writeRecord(record: string, text: string): Promise<void> {
+  const flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+  const file = await open(record, flags, PRIVATE_FILE_MODE);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
 }
 
 interface RecordPaths {

@@ -1,22 +1,36 @@
 /** The files that the agent gives every container: `/etc/hosts` and the file for its termination message. */
-import { type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoCode, ifThere } from '../../system/system-errors.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 const HOSTS_MODE = 0o644;
 const TERMINATION_MODE = 0o666;
 /** The running instance, the dead instance in the status, and an instance that is about to be pruned. */
 const INSTANCES_KEPT = 3;
 
-/** Writes the file in place, not by renaming: running containers have mounted this very file. */
+/**
+ * Writes the file in place, not by renaming: running containers have mounted this very file. They may have written any amount into it,
+ * and no more of it is read than would be right.
+ */
 export async function writeHostsFile(file: string, content: string): Promise<void> {
+  const handle = await open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, HOSTS_MODE);
   try {
-    await writeFile(file, content, { flag: 'wx', mode: HOSTS_MODE });
-  } catch (error) {
-    if (errnoCode(error) !== 'EEXIST') throw error;
-    if ((await readFile(file, 'utf8')) !== content) await writeFile(file, content);
+    const wanted = Buffer.from(content);
+    const { size } = await handle.stat();
+    if (size === wanted.length && (await holds(handle, wanted))) return;
+    if (size > 0) await handle.truncate();
+    await handle.write(wanted, 0, wanted.length, 0);
+  } finally {
+    await handle.close();
   }
+}
+
+async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted.length), 0, wanted.length, 0);
+  return buffer.subarray(0, bytesRead).equals(wanted);
 }
 
 export async function makeTerminationFolder(folder: string): Promise<void> {
@@ -42,7 +56,7 @@ export async function makeTerminationFile(folder: string, attempt: number): Prom
 }
 
 function openEmpty(file: string): Promise<FileHandle> {
-  return open(file, 'w', TERMINATION_MODE);
+  return open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, TERMINATION_MODE);
 }
 
 async function openEmptyIn(folder: string, file: string): Promise<FileHandle> {

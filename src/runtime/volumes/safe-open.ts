@@ -1,17 +1,14 @@
-/**
- * Opens paths inside a volume while a container may be changing them. Node has no `openat`, but a path through `/proc/self/fd`
- * starts at the open file, even if its name leads elsewhere by now.
- */
+/** Opens paths inside a volume while a container may be changing them. */
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readFile, realpath, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { isWithin } from '../../policies/volumes/mount-table.ts';
 import { StateletError } from '../../types/errors.ts';
+import { readOpenedFile } from '../../system/files/foreign-file.ts';
+import { changeMode, O_PATH, placeOf } from '../../system/files/open-place.ts';
 import { ifThere } from '../../system/system-errors.ts';
 
-/** Linux' O_PATH opens a place in the tree, not its content: opening a pipe or a device that way has no effect on it. */
-const O_PATH = 0o10_000_000;
 const MODE_BITS = 0o7777;
 
 /**
@@ -47,13 +44,7 @@ export async function readInVolume(
   const place = await placeInVolume(volume, names);
   if (place === undefined) throw new StateletError('NotFound', 'no such file');
   try {
-    const stats = await place.stat();
-    // Reading a pipe or a device might never end.
-    if (!stats.isFile()) throw new StateletError('FailedPrecondition', 'is not a file');
-    if (stats.size > bytesMax) {
-      throw new StateletError('FailedPrecondition', `is larger than ${bytesMax} bytes`);
-    }
-    return await readFile(placeOf(place), 'utf8');
+    return (await readOpenedFile(place, { bytesMax })).content.toString();
   } finally {
     await place.close();
   }
@@ -92,7 +83,7 @@ async function stepInto(from: FileHandle, name: string, newFolderMode?: number):
       if ((await entry.stat()).isSymbolicLink()) {
         throw new StateletError('FailedPrecondition', `${name} has become a symbolic link`);
       }
-      if (newFolderMode !== undefined) await chmod(placeOf(entry), newFolderMode);
+      if (newFolderMode !== undefined) await changeMode(entry, newFolderMode);
       return entry;
     } catch (error) {
       await entry.close();
@@ -101,9 +92,4 @@ async function stepInto(from: FileHandle, name: string, newFolderMode?: number):
   } finally {
     await from.close();
   }
-}
-
-/** A path to the open file, for this process and the processes that it starts. */
-export function placeOf({ fd }: FileHandle): string {
-  return `/proc/${process.pid}/fd/${fd}`;
 }

@@ -1,9 +1,10 @@
 import { mkdir, open, readdir, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { placeOf } from '../../system/files/open-place.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { bindMount, unmountBelow } from './mounter.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
-import { openInVolume, placeOf } from './safe-open.ts';
+import { openInVolume } from './safe-open.ts';
 
 /** The file below the mount: only the agent has access to it. */
 const TARGET_FILE_MODE = 0o640;

@@ -1,9 +1,16 @@
-import { chmod, chown, mkdir, rename, stat } from 'node:fs/promises';
+import { mkdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MemoryFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { volumeRootMode } from '../../policies/volumes/volume-ownership.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import {
+  changeMode,
+  changeOwner,
+  inFolder,
+  type Opened,
+  withRealPath,
+} from '../../system/files/open-place.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { hasFilesystem, mountFilesystem } from './mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
@@ -17,17 +24,18 @@ export interface Ownership {
 
 /** Sets the owner first: a change of owner may clear bits of the mode. */
 export async function setOwnership(
-  path: string,
+  opened: Opened,
   mode: number,
   { fsGroup, owner, logger }: Ownership,
 ): Promise<void> {
   if (fsGroup !== undefined || owner !== undefined) {
     // As with the kubelet, the pod starts even if the agent may not change owners or the filesystem has none.
-    await chown(path, owner ?? -1, fsGroup ?? -1).catch((error: unknown) =>
-      logger.warn({ path, fsGroup, owner }, `cannot give a volume to its owner: ${errorMessage(error)}`),
-    );
+    await changeOwner(opened, { uid: owner, gid: fsGroup }).catch((error: unknown) => {
+      const problem = errorMessage(withRealPath(error));
+      logger.warn({ fsGroup, owner }, `cannot give a volume to its owner: ${problem}`);
+    });
   }
-  await chmod(path, mode);
+  await changeMode(opened, mode);
 }
 
 /**
@@ -41,7 +49,7 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
   if (!isFirst && (await ifThere(stat(folder))) !== undefined) return false;
   const draft = join(dirname(folder), `.${basename(folder)}`);
   await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  await setOwnership(draft, volumeRootMode(ownership.fsGroup), ownership);
+  await inFolder(draft, (opened) => setOwnership(opened, volumeRootMode(ownership.fsGroup), ownership));
   await rename(draft, folder);
   return true;
 }

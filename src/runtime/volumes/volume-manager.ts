@@ -1,4 +1,4 @@
-import { mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
@@ -19,6 +19,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
+import { removeTree } from '../../system/files/remove-tree.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { unlessAborted } from '../../system/unless-aborted.ts';
 import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
@@ -164,7 +165,7 @@ export class VolumeManager {
       await unmountBelow(podDir);
       await removeSubPaths(subPathsDir);
       await removeLocalVolumes(volumesDir);
-      await rm(volumesDir, { recursive: true, force: true });
+      await removeTree(volumesDir);
       end?.('success');
       this.#options.claims?.forget(uid);
     } catch (error) {
@@ -185,7 +186,7 @@ export class VolumeManager {
     await unmountBelow(podDir);
     await removeSubPaths(subPathsDir);
     await removeLocalVolumes(volumesDir);
-    await rm(podDir, { recursive: true, force: true });
+    await removeTree(podDir);
   }
 
   /** UIDs of the pods that have a folder here. */

@@ -22,7 +22,8 @@ import {
   type SystemLogQuery,
   systemLogQuery,
 } from '../../policies/server/system-log-query.ts';
-import { placeInVolume, placeOf } from '../../runtime/volumes/safe-open.ts';
+import { placeInVolume } from '../../runtime/volumes/safe-open.ts';
+import { placeOf } from '../../system/files/open-place.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { NO_SNIFF } from './answers.ts';
 import { RequestError, type RouteRequest } from './route.ts';

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   mkdtempSync,
@@ -294,4 +295,10 @@ test('nothing is read while the client is held up', async () => {
   release.resolve(undefined);
   await client.done;
   expect(client.output).toBe(other.output);
+});
+
+test('a pipe in place of a log holds nothing up, and is said to be none', async () => {
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  await expect(new Client().done).rejects.toThrow('is not a file');
 });

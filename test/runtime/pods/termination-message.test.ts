@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TERMINATION_MESSAGE_POLICY_ANNOTATION } from '../../../src/policies/cri/cri-labels.ts';
+import { testAsRoot } from '../../support/as-root.ts';
 import { terminationMessage } from '../../../src/runtime/pods/termination-message.ts';
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args);
@@ -53,4 +54,25 @@ test('a link is not followed, and a pipe does not block', () => {
   rmSync(message);
   run('mkfifo', message);
   expect(read()).toBe('');
+});
+
+testAsRoot("a file that the container's user cannot write is not its message", () => {
+  const asWriter = (uid: number, gids: readonly number[]) =>
+    terminationMessage(
+      { annotations: {}, exitCode: 1 },
+      { message, writer: { uid, gids }, writtenSinceMs: 0, log: undefined },
+    );
+  writeFileSync(message, 'of root');
+  expect(asWriter(1000, [1000])).toBe('');
+  expect(asWriter(0, [0])).toBe('of root');
+  chownSync(message, 1000, 0);
+  expect(asWriter(1000, [1000])).toBe('of root');
+  chownSync(message, 0, 2000);
+  expect(asWriter(1000, [1000, 2000])).toBe('');
+  chmodSync(message, 0o660);
+  expect(asWriter(1000, [1000, 2000])).toBe('of root');
+  expect(asWriter(1000, [1000])).toBe('');
+  chmodSync(message, 0o666);
+  expect(asWriter(1000, [1000])).toBe('of root');
+  return Promise.resolve();
 });

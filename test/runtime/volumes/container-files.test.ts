@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -21,6 +31,25 @@ test('the hosts file is written in place, as running containers have mounted it'
   expect(statSync(file, { bigint: true }).ino).toBe(ino);
   expect(readFileSync(file, 'utf8')).toBe('two\n');
   expect(modeOf(file)).toBe('644');
+});
+
+test('a hosts file that a container has filled is not read, but written anew', async () => {
+  const file = join(dir, 'etc-hosts');
+  writeFileSync(file, '');
+  // More than a process can have in memory.
+  truncateSync(file, 2 ** 40);
+  await writeHostsFile(file, 'one\n');
+  expect(readFileSync(file, 'utf8')).toBe('one\n');
+});
+
+test('a link in place of a hosts file or a termination file is not followed', async () => {
+  const outside = join(dir, 'outside');
+  writeFileSync(outside, 'kept');
+  symlinkSync(outside, join(dir, 'etc-hosts'));
+  symlinkSync(outside, join(dir, '00000000'));
+  await expect(writeHostsFile(join(dir, 'etc-hosts'), 'one\n')).rejects.toMatchObject({ code: 'ELOOP' });
+  await expect(makeTerminationFile(dir, 0)).rejects.toMatchObject({ code: 'ELOOP' });
+  expect(readFileSync(outside, 'utf8')).toBe('kept');
 });
 
 test('a termination file is empty and every user may write it, whatever the umask', async () => {

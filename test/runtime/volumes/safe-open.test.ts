@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { openInVolume, placeOf, readInVolume } from '../../../src/runtime/volumes/safe-open.ts';
+import { openInVolume, readInVolume } from '../../../src/runtime/volumes/safe-open.ts';
+import { placeOf } from '../../../src/system/files/open-place.ts';
 import { modeOf, run } from './bed.ts';
 
 let dir: string;

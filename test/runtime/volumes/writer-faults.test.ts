@@ -1,4 +1,5 @@
 /** Whatever happens while files are written: a reader sees all old files or all new ones, and the next write completes and tidies up. */
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -193,6 +194,49 @@ describe('what is not of the volume', () => {
     await write({ key: 'b' });
     expectTidy({ key: 'b' });
     expect(readFileSync(join(outside, 'key'), 'utf8')).toBe('a');
+  });
+});
+
+describe('in place of a file of the volume', () => {
+  const current = () => join(volume, readlinkSync(join(volume, '..data')));
+
+  test('a pipe holds nothing up: the files are written anew', async () => {
+    await write({ key: 'a', other: 'b' });
+    rmSync(join(current(), 'key'));
+    execFileSync('mkfifo', [join(current(), 'key')]);
+    await write({ key: 'a', other: 'b' });
+    expectTidy({ key: 'a', other: 'b' });
+  });
+
+  test('a link to a file of the same content counts as another file', async () => {
+    writeFileSync(join(dir, 'outside'), 'a');
+    await write({ key: 'a' });
+    const before = current();
+    rmSync(join(before, 'key'));
+    symlinkSync(join(dir, 'outside'), join(before, 'key'));
+    await write({ key: 'a' });
+    expect(current()).not.toBe(before);
+    expectTidy({ key: 'a' });
+  });
+
+  test('a link in place of a folder is not written through', async () => {
+    mkdirSync(join(dir, 'outside'));
+    writeFileSync(join(dir, 'outside', 'a'), 'old');
+    await write({ 'dir/a': 'old' });
+    const before = current();
+    rmSync(join(before, 'dir'), { recursive: true });
+    symlinkSync(join(dir, 'outside'), join(before, 'dir'));
+    await write({ 'dir/a': 'old' });
+    expect(current()).not.toBe(before);
+    expectTidy({ 'dir/a': 'old' });
+    expect(readdirSync(join(dir, 'outside'))).toEqual(['a']);
+  });
+
+  test('an entry whose name is not UTF-8 is removed', async () => {
+    await write({ key: 'a' });
+    mkdirSync(Buffer.concat([Buffer.from(`${volume}/`), Buffer.from([0xff])]));
+    await write({ key: 'b' });
+    expectTidy({ key: 'b' });
   });
 });
 

@@ -10,7 +10,7 @@ import { ContainerLog, type Copies } from './container-log.ts';
 import { containerStreams, messageFile, processSpec } from './container-spec.ts';
 import { execCommand } from './exec.ts';
 import type { ExecLimits } from './exec.ts';
-import { exitCodeOf, openForReading, type ProcessSpec, StartError } from './launch.ts';
+import { exitCodeOf, openForReading, type ProcessSpec, StartError, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { LogFile } from './log-file.ts';
 import { adoptedProcess } from './main-process.ts';
@@ -239,9 +239,12 @@ export class Container {
   #message(exitCode: number): string {
     const message = messageFile(this.#host.layout, this.record);
     const log = logFilePath(this.record, this.#sandbox);
-    const { annotations } = this.record.config;
+    const { annotations, linux } = this.record.config;
+    const user = userOf(this.record.config);
+    const gids = user && [user.gid, ...(linux?.securityContext?.supplementalGroups ?? [])];
     const writtenSinceMs = this.record.startedAt / 1e6;
-    return terminationMessage({ annotations, exitCode }, { message, writtenSinceMs, log });
+    const files = { message, writer: user && { uid: user.uid, gids: gids ?? [] }, writtenSinceMs, log };
+    return terminationMessage({ annotations, exitCode }, files);
   }
 
   #settle(message: string): void {

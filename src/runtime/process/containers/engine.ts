@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, mkdirSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { removePrivateSync, removeTree } from '../../../system/files/remove-tree.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type {
   ContainerConfig,
@@ -21,6 +22,8 @@ import { RecordStore } from '../monitor/record-store.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { recover } from '../monitor/recovery.ts';
 import { Sweeper } from './sweeper.ts';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 interface Sandbox {
   readonly record: SandboxRecord;
@@ -106,7 +109,7 @@ export class Engine {
       this.#makeScratch(record.id);
       this.#store.addSandbox(record);
     } catch (error) {
-      rmSync(this.#layout.podScratch(record.id), { recursive: true, force: true });
+      removePrivateSync(this.#layout.podScratch(record.id));
       this.#store.removeSandbox(record.id);
       throw error;
     }
@@ -128,7 +131,7 @@ export class Engine {
     if (!this.#sandboxes.has(id)) return;
     await this.stopPodSandbox(id);
     await Promise.all(this.#containersOf(id).map(({ record }) => this.removeContainer(record.id)));
-    await rm(this.#layout.podScratch(id), { recursive: true, force: true });
+    await removeTree(this.#layout.podScratch(id));
     this.#store.removeSandbox(id);
     this.#sandboxes.delete(id);
   }
@@ -238,14 +241,18 @@ export class Engine {
     mkdirSync(this.#layout.terminationDir(sandboxId), { mode: 0o711 });
     mkdirSync(this.#layout.workDir(sandboxId), { mode: 0o700 });
     // The mode of /tmp: the containers of a pod may run as different users.
-    if (process.getuid?.() === 0) chmodSync(this.#layout.workDir(sandboxId), 0o1777);
+    if (process.getuid?.() !== 0) return;
+    const folder = openSync(this.#layout.workDir(sandboxId), O_DIRECTORY | O_NOFOLLOW);
+    fchmodSync(folder, 0o1777);
+    closeSync(folder);
   }
 
   #makeTerminationFile(sandboxId: string, id: string, config: ContainerConfig): void {
     const file = this.#layout.terminationFile(sandboxId, id);
-    writeFileSync(file, '', { mode: 0o600 });
+    const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     const user = userOf(config);
-    if (user) chownSync(file, user.uid, user.gid);
+    if (user) fchownSync(fd, user.uid, user.gid);
+    closeSync(fd);
   }
 
   #emit(onEvent: (event: ContainerEvent) => void, type: ContainerEventType, record: ContainerRecord): void {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { chownSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, lchownSync, openSync, readFileSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { resolve } from 'node:path';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
@@ -142,7 +142,7 @@ export async function makePipes(paths: readonly string[], user: ProcessSpec['use
     );
   }
   // The container's user needs the permission, to open /dev/stdout.
-  for (const path of user ? paths : []) chownSync(path, user?.uid ?? 0, user?.gid ?? 0);
+  for (const path of user ? paths : []) lchownSync(path, user?.uid ?? 0, user?.gid ?? 0);
 }
 
 /** Opens a reading end for the monitor, without waiting for a writer. */

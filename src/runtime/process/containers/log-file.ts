@@ -1,5 +1,7 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, write } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /** With more unwritten text than this, the source has to wait. */
 const BEHIND_BYTES = 256 * 1024;
@@ -114,5 +116,6 @@ function cut(fd: number, bytes: number): boolean {
 
 function open(path: string): number {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-  return openSync(path, 'a', 0o640);
+  // What a pod has put there must neither lead elsewhere nor hold the monitor up.
+  return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o640);
 }

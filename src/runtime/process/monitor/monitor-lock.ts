@@ -1,8 +1,9 @@
-import { lstatSync, rmSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { type FileLock, type HeldLock, lockFile } from '../../../system/file-lock.ts';
+import { removePrivateSync } from '../../../system/files/remove-tree.ts';
 import { connectSocket } from './monitor-socket.ts';
 
 const WAIT_MS = 10_000;
@@ -41,7 +42,7 @@ function lockAnyway(path: string): { lock: FileLock | HeldLock; problem?: string
     return { lock: lockFile(path) };
   } catch (error) {
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false) throw error;
-    rmSync(path, { recursive: true, force: true });
+    removePrivateSync(path);
     return { lock: lockFile(path), problem: errorMessage(error) };
   }
 }

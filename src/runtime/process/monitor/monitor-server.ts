@@ -1,7 +1,8 @@
-import { chmodSync, fchmodSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, fchmodSync, readlinkSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { ContainerEvent } from '../../../types/cri.ts';
+import { removePrivateSync } from '../../../system/files/remove-tree.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { encode, encodeResponse, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
 import type { ClientMessage, Handlers, MethodName, Request } from './protocol.ts';
@@ -40,7 +41,7 @@ export class MonitorServer {
   /** Only for the holder of the folder's lock: a socket file that exists is left from a monitor that has ended. */
   async listen(): Promise<void> {
     const path = socketPath(this.#dirFd);
-    rmSync(path, { recursive: true, force: true });
+    removePrivateSync(path);
     fchmodSync(this.#dirFd, 0o700);
     const server = createServer((socket) => this.#accept(socket));
     server.maxConnections = CONNECTIONS_MAX;

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../../types/errors.ts';
+import { removePrivateSync } from '../../../system/files/remove-tree.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { fileOfDraft, removeDraft, replaceFileSync } from '../../../system/replace-file.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
@@ -101,25 +102,25 @@ export class RecordStore {
 
   /** Replaces what stands in place of the record, also a folder. */
   restoreSandbox(record: SandboxRecord): void {
-    rmSync(this.#layout.sandboxFile(record.id), { recursive: true, force: true });
+    removePrivateSync(this.#layout.sandboxFile(record.id));
     this.addSandbox(record);
   }
 
   restoreContainer(record: ContainerRecord): void {
-    rmSync(this.#layout.containerFile(record.id), { recursive: true, force: true });
+    removePrivateSync(this.#layout.containerFile(record.id));
     this.addContainer(record);
   }
 
   /** The file first: a copy without it is not a sandbox. */
   removeSandbox(id: string): void {
-    rmSync(this.#layout.sandboxFile(id), { recursive: true, force: true });
-    rmSync(this.#layout.sandboxCopy(id), { recursive: true, force: true });
+    removePrivateSync(this.#layout.sandboxFile(id));
+    removePrivateSync(this.#layout.sandboxCopy(id));
   }
 
   removeContainer(id: string): void {
     // The file first: a folder without it is not a container.
-    rmSync(this.#layout.containerFile(id), { recursive: true, force: true });
-    rmSync(this.#layout.containerDir(id), { recursive: true, force: true });
+    removePrivateSync(this.#layout.containerFile(id));
+    removePrivateSync(this.#layout.containerDir(id));
   }
 
   sandboxes(): Entry<SandboxRecord>[] {

@@ -1,4 +1,5 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { removeTree } from '../../../system/files/remove-tree.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { podOfLabels } from '../../../policies/cri/cri-labels.ts';
 import { Container } from '../containers/container.ts';
@@ -210,15 +211,15 @@ class Recovery {
       ...idsBut(layout.containersDir, isInUse).map((id) => layout.containerDir(id)),
       ...idsBut(layout.scratchDir, (id) => this.#sandboxes.has(id)).map((id) => layout.podScratch(id)),
     ];
-    for (const path of remnants) this.#remove(path);
+    // Nothing waits for it: a pod may have left any number of files.
+    for (const path of remnants) void this.#remove(path);
   }
 
-  #remove(path: string): void {
-    try {
-      rmSync(path, { recursive: true, force: true });
-    } catch (error) {
-      this.#host.log(`${path} could not be removed: ${String(error)}`);
-    }
+  /** Never rejects. */
+  async #remove(path: string): Promise<void> {
+    await removeTree(path).catch((error: unknown) =>
+      this.#host.log(`${path} could not be removed: ${errorMessage(error)}`),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { removePrivateSync } from '../../../system/files/remove-tree.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { TerminalSize } from '../../service/streaming-runtime.ts';
 import type { Container } from '../containers/container.ts';
@@ -39,7 +40,7 @@ export class StreamDesk {
   constructor(layout: RuntimeLayout, container: (id: string) => Container) {
     this.#layout = layout;
     this.#container = container;
-    rmSync(layout.streamsDir, { recursive: true, force: true });
+    removePrivateSync(layout.streamsDir);
     mkdirSync(layout.streamsDir, { mode: 0o700 });
   }
 
@@ -115,7 +116,7 @@ export class StreamDesk {
   }
 
   #removePipes(id: string): void {
-    rmSync(this.#dir(id), { recursive: true, force: true });
+    removePrivateSync(this.#dir(id));
   }
 
   #dir(id: string): string {

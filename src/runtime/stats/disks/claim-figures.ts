@@ -1,14 +1,13 @@
 /** The figures of volumes with a PersistentVolumeClaim. */
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { claimNameOf, claimsOf } from '../../../policies/volumes/claims/claim.ts';
-import { recordedVolume } from '../../../policies/volumes/claims/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
-import { ifThere } from '../../../system/system-errors.ts';
 import { unlessAborted } from '../../../system/unless-aborted.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../../types/logger.ts';
 import type { ClaimStats } from '../../../types/stats.ts';
+import { readRecordedVolume } from '../../volumes/claims/claimed-volumes.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
 import { fileSystemStats } from './file-systems.ts';
@@ -104,7 +103,7 @@ async function foldersOf(
   const paths = podPaths(podsDir, pod.metadata.uid);
   const folders: [Volume, string][] = [];
   for (const volume of claimsOf(pod)) {
-    const record = recordedVolume((await ifThere(readFile(paths.claimFile(volume.name), 'utf8'))) ?? '');
+    const record = await readRecordedVolume(paths.claimFile(volume.name));
     if (record?.source.kind !== 'local') continue;
     const folder = paths.volume('local', record.name);
     if (mounted.has(folder)) folders.push([volume, folder]);

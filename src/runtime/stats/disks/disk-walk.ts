@@ -1,7 +1,8 @@
-import { lstat, opendir } from 'node:fs/promises';
-import type { Stats } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, type Stats } from 'node:fs';
+import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { folderAt, type FolderVisitor, walkFolder } from '../../../system/files/folder-walk.ts';
+import type { Opened } from '../../../system/files/open-place.ts';
 
 const BLOCK_BYTES = 512;
 /** After so many files the walk pauses, for so many times as long as they took. */
@@ -75,21 +76,27 @@ export class Pace {
 
 /**
  * What a folder and everything below it use of the folder's file system, counted as by `du`: in blocks, and a file with
- * several names once. Files that cannot be read or are removed meanwhile count nothing.
+ * several names once. Files that cannot be read or are removed meanwhile count nothing. No link is followed, also none that takes the
+ * place of a folder meanwhile.
  */
 export async function diskUsed(folder: string, pace: Pace): Promise<DiskUsed> {
   const top = await statOf(folder);
   if (top === undefined) return NOTHING_USED;
-  const walk = new Walk(top.dev, pace);
-  walk.count(top);
-  const folders = top.isDirectory() ? [folder] : [];
-  for (let next = folders.pop(); next !== undefined && !pace.isOver; next = folders.pop()) {
-    folders.push(...(await walk.into(next)));
+  const count = new Count(top.dev, pace);
+  count.add(top);
+  const opened = top.isDirectory() ? await folderAt(folder).catch(() => undefined) : undefined;
+  if (opened === undefined) return count.used;
+  try {
+    await walkFolder(opened, count);
+  } finally {
+    closeSync(opened.fd);
   }
-  return walk.used;
+  return count.used;
 }
 
-class Walk {
+class Count implements FolderVisitor {
+  readonly entriesAtATime = 1;
+  readonly foldersAtATime = 1;
   readonly #device: number;
   readonly #pace: Pace;
   /** The inodes of files with several names. */
@@ -101,36 +108,36 @@ class Walk {
     this.#pace = pace;
   }
 
-  count(stats: Stats): void {
+  get isOver(): boolean {
+    return this.#pace.isOver;
+  }
+
+  add(stats: Stats): void {
     const isLinked = stats.nlink > 1 && !stats.isDirectory();
     if (isLinked && this.#linked.has(stats.ino)) return;
     if (isLinked) this.#linked.add(stats.ino);
     this.used = sumOf([this.used, { usedBytes: stats.blocks * BLOCK_BYTES, inodesUsed: 1 }]);
   }
 
-  /** Counts the files in the folder. Resolves to the folders below it, which are still to be counted. */
-  async into(folder: string): Promise<string[]> {
-    const below: string[] = [];
-    try {
-      // Read in parts: the folder may have any number of files.
-      for await (const { name } of await opendir(folder)) {
-        await this.#pace.step();
-        if (this.#pace.isOver) break;
-        const path = join(folder, name);
-        const stats = await statOf(path);
-        if (stats?.dev !== this.#device) continue;
-        this.count(stats);
-        if (stats.isDirectory()) below.push(path);
-      }
-    } catch (error) {
-      // A folder that cannot be read counts nothing. An abort is passed on.
-      if (this.#pace.isAborted) throw error;
-    }
-    return below;
+  async entry(place: Buffer): Promise<boolean> {
+    await this.#pace.step();
+    const stats = this.isOver ? undefined : await statOf(place);
+    if (stats?.dev !== this.#device) return false;
+    this.add(stats);
+    return stats.isDirectory();
+  }
+
+  enters(_: Opened, { dev }: Stats): boolean {
+    return dev === this.#device;
+  }
+
+  /** A folder that cannot be read counts nothing. An abort is passed on. */
+  unreadable(error: unknown): void {
+    if (this.#pace.isAborted) throw error;
   }
 }
 
-async function statOf(path: string): Promise<Stats | undefined> {
+async function statOf(path: string | Buffer): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch {

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   aboutClaim,
@@ -15,6 +15,7 @@ import {
 } from '../../../policies/volumes/claims/claimed-volume.ts';
 import { failedStep, MountProblem, unprocessed } from '../../../policies/volumes/claims/mount-problems.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
+import { readForeignFile } from '../../../system/files/foreign-file.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { unlessAborted } from '../../../system/unless-aborted.ts';
@@ -26,6 +27,8 @@ import { PRIVATE_FOLDER_MODE, type PodPaths } from '../pod-paths.ts';
 import { type LocalVolumeDeps, setUpLocalVolume } from './local-volume.ts';
 
 const RECORD_MODE = 0o600;
+/** More than the API server would store of the volume. */
+const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface ClaimedVolumesOptions extends LocalVolumeDeps {
   readonly objects: Pick<ApiObjects, 'persistentVolumeClaim' | 'persistentVolume'>;
@@ -61,7 +64,7 @@ export class ClaimedVolumes {
     const known = this.of(uid, volume.name);
     if (known !== undefined) return known;
     const file = paths.claimFile(volume.name);
-    const recorded = recordedVolume((await ifThere(readFile(file, 'utf8'))) ?? '');
+    const recorded = await readRecordedVolume(file);
     const found = recorded ?? (await this.#ask(pod, volume, signal));
     checkExclusive(found, recorded === undefined && this.#isUsedByOther(uid, found));
     const all = this.#known.get(uid) ?? new Map<string, ClaimedVolume>();
@@ -148,6 +151,12 @@ export class ClaimedVolumes {
       throw error instanceof MountProblem ? error : failedStep('MountVolume.SetUp', name, error);
     }
   }
+}
+
+/** What has been recorded in the file; undefined where there is none. */
+export async function readRecordedVolume(file: string): Promise<ClaimedVolume | undefined> {
+  const record = await ifThere(readForeignFile(file, { bytesMax: RECORD_BYTES_MAX, followsLinks: false }));
+  return recordedVolume(record?.content.toString() ?? '');
 }
 
 async function record(file: string, claimed: ClaimedVolume): Promise<void> {

@@ -1,19 +1,25 @@
 import { constants, type Stats } from 'node:fs';
-import { chmod, lchown, lstat, open, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lchown, lstat, open } from 'node:fs/promises';
 import {
   groupChanges,
   needsChanges,
   type FileFacts,
 } from '../../../policies/volumes/claims/group-permissions.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import { placeOf } from '../safe-open.ts';
+import { type FolderVisitor, walkFolder } from '../../../system/files/folder-walk.ts';
+import {
+  changeMode,
+  changeOwner,
+  inFolder,
+  O_PATH,
+  type Opened,
+  placeOf,
+  withRealPath,
+  withRealPaths,
+} from '../../../system/files/open-place.ts';
+import { ifThere } from '../../../system/system-errors.ts';
 
-/** Linux' O_PATH opens a place in the tree, not its content. */
-const O_PATH = 0o10_000_000;
 const MODE_BITS = 0o7777;
-/** How many files are changed at the same time. */
-const BATCH = 64;
 
 export interface GroupRequest {
   readonly fsGroup: number;
@@ -43,11 +49,13 @@ export async function giveToGroup(
   const stats = await lstat(root);
   if (!needsChanges(factsOf(stats), request.fsGroup, request.changePolicy)) return undefined;
   const walk = new GroupWalk(request, stats.dev, signal);
-  await walk.folder(root, stats);
+  await inFolder(root, (folder) => walkFolder(folder, walk));
   return walk.problem;
 }
 
-class GroupWalk {
+class GroupWalk implements FolderVisitor {
+  readonly entriesAtATime = 8;
+  readonly foldersAtATime = 4;
   readonly #request: GroupRequest;
   readonly #device: number;
   readonly #signal: AbortSignal;
@@ -59,51 +67,65 @@ class GroupWalk {
     this.#signal = signal;
   }
 
-  async folder(path: string, stats: Stats): Promise<void> {
-    const folders: [string, Stats][] = [];
-    let batch: Promise<void>[] = [];
-    for await (const { name } of await opendir(path)) {
-      batch.push(this.#entry(join(path, name), folders));
-      if (batch.length < BATCH) continue;
-      await Promise.all(batch);
-      batch = [];
-    }
-    await Promise.all(batch);
-    for (const [inner, innerStats] of folders) await this.folder(inner, innerStats);
-    await this.#change(path, stats);
-  }
-
-  /** Changes a file, and remembers a folder. */
-  async #entry(path: string, folders: [string, Stats][]): Promise<void> {
+  async entry(place: Buffer): Promise<boolean> {
     this.#signal.throwIfAborted();
-    const stats = await lstat(path);
-    if (stats.dev !== this.#device) return;
-    if (stats.isDirectory()) folders.push([path, stats]);
-    else await this.#change(path, stats);
+    const stats = await ifThere(lstat(place));
+    if (stats?.dev !== this.#device) return false;
+    if (stats.isDirectory()) return true;
+    await this.#change(place, stats, () => (stats.isSymbolicLink() ? this.#link(place) : this.#file(place)));
+    return false;
   }
 
-  async #change(path: string, stats: Stats): Promise<void> {
-    const { gid, mode } = groupChanges(factsOf(stats), this.#request.fsGroup);
+  enters(_: Opened, { dev }: Stats): boolean {
+    return dev === this.#device;
+  }
+
+  async leaving(folder: Opened, stats: Stats): Promise<void> {
+    if (stats.dev === this.#device)
+      await this.#change(placeOf(folder), stats, () => this.#opened(folder, stats));
+  }
+
+  unreadable(error: unknown): void {
+    throw withRealPath(error);
+  }
+
+  async #change(place: string | Buffer, stats: Stats, change: () => Promise<void>): Promise<void> {
     try {
-      // First the group: a change of it may clear bits of the mode.
-      if (gid !== undefined) await lchown(path, stats.uid, gid);
-      if (mode !== undefined || (gid !== undefined && !stats.isSymbolicLink()))
-        await setMode(path, mode ?? stats.mode & MODE_BITS);
+      const { gid, mode } = groupChanges(factsOf(stats), this.#request.fsGroup);
+      if (gid !== undefined || mode !== undefined) await change();
     } catch (error) {
-      const { problem = errorMessage(error), path: first = path, count = 0 } = this.problem ?? {};
+      const path = withRealPaths(place.toString());
+      const {
+        problem = errorMessage(withRealPath(error)),
+        path: first = path,
+        count = 0,
+      } = this.problem ?? {};
       this.problem = { path: first, problem, count: count + 1 };
     }
     this.#request.onFile();
   }
-}
 
-/** Not by its path: what has become a link meanwhile may lead out of the volume. */
-async function setMode(path: string, mode: number): Promise<void> {
-  const handle = await open(path, O_PATH | constants.O_NOFOLLOW);
-  try {
-    await chmod(placeOf(handle), mode);
-  } finally {
-    await handle.close();
+  /** The owner stays, whatever file has the name by now. */
+  #link(place: Buffer): Promise<void> {
+    return lchown(place, -1, this.#request.fsGroup);
+  }
+
+  /** Another file may have the name by now: what is changed follows from the file that is open. */
+  async #file(place: Buffer): Promise<void> {
+    const handle = await open(place, O_PATH | constants.O_NOFOLLOW);
+    try {
+      const stats = await handle.stat();
+      if (stats.dev === this.#device && !stats.isSymbolicLink()) await this.#opened(handle, stats);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #opened(opened: Opened, stats: Stats): Promise<void> {
+    const { gid, mode } = groupChanges(factsOf(stats), this.#request.fsGroup);
+    // First the group: a change of it may clear bits of the mode.
+    if (gid !== undefined) await changeOwner(opened, { gid });
+    if (gid !== undefined || mode !== undefined) await changeMode(opened, mode ?? stats.mode & MODE_BITS);
   }
 }
 

@@ -9,7 +9,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -21,6 +20,7 @@ import { makePipes, openForReading } from '../../../../src/runtime/process/conta
 import { LogFile } from '../../../../src/runtime/process/containers/log-file.ts';
 import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
 import type { ContainerConfig } from '../../../../src/types/cri.ts';
+import { mountSmallDisk, testAsRoot } from '../../../support/as-root.ts';
 import { childProcesses } from '../../../support/child-processes.ts';
 import { logLines, processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { podConfig, shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
@@ -197,18 +197,28 @@ describe('a container of the embedded runtime', () => {
       expect(lines.sort()).toEqual(['stderr F err', 'stdout F out']);
     });
 
-    test('and goes on if the disk is full', async () => {
-      const sandbox = podConfig(logsDir);
-      const config = shell('seq 1 100000; echo done > finished; sleep 1000');
-      const logFile = join(sandbox.logDirectory, config.logPath);
-      mkdirSync(dirname(logFile), { recursive: true });
-      symlinkSync('/dev/full', logFile);
-      const id = await runtime.createContainer(await runtime.runPodSandbox(sandbox), config, sandbox);
-      await runtime.startContainer(id);
-      await waitFor(async () => (await runtime.execSync(id, ['cat', 'finished'], 0)).exitCode === 0, {
-        what: 'the container to finish writing',
-      });
-      expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
+    testAsRoot('and goes on if the disk is full', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'statelet-full-'));
+      const disk = mountSmallDisk(folder);
+      try {
+        const sandbox = podConfig(disk.path);
+        const config = shell('seq 1 100000; echo done > finished; sleep 1000');
+        const logFile = join(sandbox.logDirectory, config.logPath);
+        mkdirSync(dirname(logFile), { recursive: true });
+        writeFileSync(logFile, '');
+        disk.fill();
+        const id = await runtime.createContainer(await runtime.runPodSandbox(sandbox), config, sandbox);
+        await runtime.startContainer(id);
+        await waitFor(async () => (await runtime.execSync(id, ['cat', 'finished'], 0)).exitCode === 0, {
+          what: 'the container to finish writing',
+        });
+        expect((await runtime.containerStatus(id)).state).toBe('CONTAINER_RUNNING');
+        expect(readFileSync(logFile, 'utf8')).not.toContain(' 100000\n');
+        await runtime.stopContainer(id, 0);
+      } finally {
+        disk.unmount();
+        rmSync(folder, { recursive: true });
+      }
     });
   });
 });

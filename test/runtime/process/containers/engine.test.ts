@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { testAsRoot } from '../../../support/as-root.ts';
 import { type EngineBed, engineBed } from '../../../support/process-engine.ts';
+import { attackTree, makeFolders } from '../../../support/tree-attack.ts';
 import { containerConfig, podConfig, shell } from '../../../support/runtime-configs.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
@@ -43,6 +45,24 @@ describe('a sandbox', () => {
     await expect(engine.startContainer(id)).rejects.toEqual(kind('FailedPrecondition'));
     const second = containerConfig(['true'], { metadata: { name: 'second', attempt: 0 } });
     await expect(engine.createContainer(sandboxId, second)).rejects.toEqual(kind('FailedPrecondition'));
+  });
+
+  test('that is removed takes nothing else with it, whatever a program of it does in its folder meanwhile', async () => {
+    const { engine, layout } = bed;
+    const victim = join(layout.rootDir, 'victim');
+    makeFolders(victim, 50);
+    let swapped = 0;
+    for (let round = 0; round < 4; round++) {
+      const sandboxId = engine.runPodSandbox(podConfig('/logs'));
+      const folder = join(layout.workDir(sandboxId), 'folder');
+      makeFolders(folder, 400);
+      const attack = await attackTree(['swap', folder, victim, '400']);
+      await engine.removePodSandbox(sandboxId);
+      swapped += Number(await attack.ended);
+    }
+    expect(swapped).toBeGreaterThan(0);
+    expect(readdirSync(victim, { recursive: true })).toHaveLength(100);
+    expect(readdirSync(layout.scratchDir)).toEqual([]);
   });
 
   test('that is removed leaves nothing of its containers', async () => {

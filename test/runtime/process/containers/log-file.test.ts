@@ -25,6 +25,15 @@ describe('a log file', () => {
     expect(readFileSync(join(dir, 'deep', 'er', '0.log'), 'latin1')).toBe(texts.join(''));
   });
 
+  test.each([
+    ['a pipe', 'mkfifo'],
+    ['a link', 'ln -s /dev/null'],
+  ])('is not opened where there is %s: whoever writes would wait, or write elsewhere', (what, command) => {
+    const path = join(dir, `${what}.log`);
+    execFileSync('sh', ['-c', `${command} "$1"`, 'sh', path]);
+    expect(() => new LogFile(path, () => undefined)).toThrow(/ENXIO|ELOOP/);
+  });
+
   test('that exists is appended to', async () => {
     for (const text of ['first\n', 'second\n']) {
       const file = new LogFile(join(dir, 'twice.log'), () => undefined);

@@ -236,7 +236,7 @@ describe('when the monitor is killed, and a record cannot be used afterwards', (
   test('its commands are not taken for the container, also if it has closed its output', async () => {
     const { id, sandboxId } = await runningShell('exec >/dev/null 2>&1; echo $$ > pid; sleep 1000');
     const pidFile = join(rootDir, 'scratch', sandboxId, 'work', 'pid');
-    const pid = Number(await waitFor(() => read(pidFile).trim(), { what: 'its pid' }));
+    const pid = Number(await waitFor(() => read(pidFile).trim() || undefined, { what: 'its pid' }));
     const command = runtime.execSync(id, ['sh', '-c', 'echo > began; sleep 1000'], 0).catch(() => undefined);
     await waitFor(() => existsSync(join(pidFile, '..', 'began')), { what: 'the command' });
     await killMonitor();
@@ -250,7 +250,7 @@ describe('when the monitor is killed, and a record cannot be used afterwards', (
   test('a container with a terminal goes on', async () => {
     const { id, sandboxId } = await runningShell('echo $$ > pid; sleep 1000', { tty: true });
     const pidFile = join(rootDir, 'scratch', sandboxId, 'work', 'pid');
-    const pid = Number(await waitFor(() => read(pidFile).trim(), { what: 'its pid' }));
+    const pid = Number(await waitFor(() => read(pidFile).trim() || undefined, { what: 'its pid' }));
     await killMonitor();
     cutOff(stateFile(id));
     const [finding] = await findings();

@@ -1,6 +1,8 @@
-import { linkSync, statSync, symlinkSync } from 'node:fs';
+import { closeSync, linkSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { diskUsed, Pace } from '../../../../src/runtime/stats/disks/disk-walk.ts';
+import { placeOf } from '../../../../src/system/files/open-place.ts';
+import { removeTree } from '../../../../src/system/files/remove-tree.ts';
 import { MIB, StatsBed } from '../stats-bed.ts';
 
 let bed: StatsBed;
@@ -44,6 +46,28 @@ describe('the disk usage of a folder', () => {
     const { inodesUsed } = await hurried.within(-1, () => diskUsed(bed.cgroups.path('data'), hurried));
     expect(hurried.isOver).toBe(true);
     expect(inodesUsed).toBe(256);
+  });
+
+  test('counts files below folders of any depth, and with names that are not UTF-8', async () => {
+    bed.write('data/one', '');
+    let at = openSync(bed.cgroups.path('data'), 'r');
+    // Deeper than a path can be.
+    for (let depth = 0; depth < 60; depth++) {
+      const inner = `${placeOf({ fd: at })}/${'deep'.repeat(25)}`;
+      mkdirSync(inner);
+      const next = openSync(inner, 'r');
+      closeSync(at);
+      at = next;
+    }
+    writeFileSync(`${placeOf({ fd: at })}/large`, text(MIB));
+    closeSync(at);
+    const odd = Buffer.concat([Buffer.from(`${bed.cgroups.path('data')}/`), Buffer.from([0xff, 0x80])]);
+    mkdirSync(odd);
+    writeFileSync(Buffer.concat([odd, Buffer.from([0x2f, 0xc3])]), text(MIB));
+    const { usedBytes, inodesUsed } = await used();
+    expect(inodesUsed).toBe(1 + 1 + 60 + 1 + 1 + 1);
+    expect(usedBytes).toBeGreaterThanOrEqual(2 * MIB);
+    await removeTree(bed.cgroups.path('data'));
   });
 
   test('rejects when the signal aborts', async () => {
