@@ -141,7 +141,7 @@ export class WebSocketClient {
 }
 
 /** SPDY in the binary messages of a WebSocket. Written out, as the client of ws takes no protocol with a slash in its name. */
-export async function tunnelClient(url: string): Promise<Upgraded> {
+export async function tunnelClient(url: string, protocol = 'SPDY/3.1+portforward.k8s.io'): Promise<Upgraded> {
   const asked = request(url, {
     agent: false,
     headers: {
@@ -149,7 +149,7 @@ export async function tunnelClient(url: string): Promise<Upgraded> {
       Upgrade: 'websocket',
       'Sec-WebSocket-Version': '13',
       'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-      'Sec-WebSocket-Protocol': 'SPDY/3.1+portforward.k8s.io',
+      ...(protocol !== '' && { 'Sec-WebSocket-Protocol': protocol }),
     },
   });
   asked.end();

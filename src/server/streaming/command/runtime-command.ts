@@ -1,24 +1,35 @@
 /** A command whose streams a runtime carries over SPDY, opened by us. */
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import type { SelectedStreams } from '../../../policies/server/remote-command-options.ts';
 import type { CommandStreams } from '../../../runtime/service/streaming-runtime.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { lastWords } from '../spdy/last-words.ts';
 import { SpdyConnection } from '../spdy/spdy-connection.ts';
+import type { SpdyStream } from '../spdy/spdy-stream.ts';
+import { SILENCE_MS } from '../streaming-limits.ts';
 import { askForSpdy } from '../upgrade/runtime-upgrade.ts';
 import { exitCodeOf, isStatus } from './command-status.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
 
-/** Throws a `RequestError` with the runtime's answer where it refuses. */
-export async function openRuntimeCommand(
-  url: URL,
+/** A connection for the streams of a command, on which none are opened yet. Throws a `RequestError` where the runtime refuses. */
+export async function reachRuntime(url: URL, signal: AbortSignal): Promise<Duplex> {
+  return askForSpdy({ url, protocol: PROTOCOL, signal });
+}
+
+/** Opens the streams: then the runtime starts the command. */
+export function openRuntimeCommand(
+  socket: Duplex,
   { stdin, stdout, stderr, tty }: SelectedStreams,
-  signal: AbortSignal,
-): Promise<CommandStreams> {
-  const socket = await askForSpdy({ url, protocol: PROTOCOL, signal });
+): CommandStreams {
   const connection = new SpdyConnection(socket, { side: 'client' });
-  const open = (type: string) => connection.open(new Map([['streamtype', type]]));
+  const opened: SpdyStream[] = [];
+  const open = (type: string): SpdyStream => {
+    const stream = connection.open(new Map([['streamtype', type]]));
+    opened.push(stream);
+    return stream;
+  };
   const status = open('error');
   const streams = {
     stdin: stdin ? open('stdin') : undefined,
@@ -33,8 +44,18 @@ export async function openRuntimeCommand(
       if (sizes?.writable) sizes.write(`${JSON.stringify({ Width: width, Height: height })}\n`);
     },
     exit: exitOf(status, connection),
-    abandon: () => connection.destroy(),
+    abandon: () => void leave(connection, opened),
   };
+}
+
+/**
+ * Once the runtime has answered: a stream of containerd whose answer could not be sent waits for ever, and the container with it, as
+ * soon as it writes.
+ */
+async function leave(connection: SpdyConnection, opened: readonly SpdyStream[]): Promise<void> {
+  const answered = Promise.all(opened.map((stream) => stream.answered));
+  await Promise.race([answered, setTimeout(SILENCE_MS, undefined, { ref: false })]);
+  connection.destroy();
 }
 
 async function exitOf(status: Readable, connection: SpdyConnection): Promise<number> {

@@ -10,7 +10,7 @@ import type { StreamingLimits } from '../streaming-limits.ts';
 import { acceptSpdy, acceptWebSocket, type UpgradeRequest } from '../upgrade/accept.ts';
 import { isWebSocket, spdyProtocol, webSocketProtocol } from '../upgrade/negotiation.ts';
 import { joinCommand, type CommandChannels } from './command-session.ts';
-import { openRuntimeCommand } from './runtime-command.ts';
+import { openRuntimeCommand, reachRuntime } from './runtime-command.ts';
 import { COMMAND_PROTOCOLS, spdyChannels } from './spdy-channels.ts';
 import { COMMAND_SUBPROTOCOLS, webSocketCommand } from './web-socket-command.ts';
 
@@ -28,26 +28,30 @@ export async function serveCommand(client: UpgradeRequest, command: ServedComman
   const { kind, signal } = command;
   const open = opening(client, command);
   const started = await askRuntime(command.start());
-  const streams =
-    'url' in started
-      ? await askRuntime(openRuntimeCommand(started.url, command.streams, signal))
-      : started.streams;
+  if ('url' in started) {
+    const socket = await askRuntime(reachRuntime(started.url, signal));
+    const channels = await open(true).catch(() => undefined);
+    if (channels) await joinCommand(openRuntimeCommand(socket, command.streams), channels, kind);
+    else socket.destroy();
+    return;
+  }
+  const { streams } = started;
   // The exit may be known before anybody waits for it.
   streams.exit.catch(() => undefined);
-  const channels = await open().catch(() => undefined);
+  const channels = await open(false).catch(() => undefined);
   if (channels) await joinCommand(streams, channels, kind);
   else streams.abandon();
 }
 
-/** Undefined, or a rejection: the client has not come. */
-type Opening = () => Promise<CommandChannels | undefined>;
+/** Undefined, or a rejection: the client has not come. `isCarried`: by the runtime's own server. */
+type Opening = (isCarried: boolean) => Promise<CommandChannels | undefined>;
 
 /** A request that no protocol fits is refused here, before the command is started. */
 function opening(client: UpgradeRequest, { streams, limits: { creationMs } }: ServedCommand): Opening {
   if (isWebSocket(client.raw)) {
     const protocol = webSocketProtocol(client.raw, COMMAND_SUBPROTOCOLS);
-    return async () => {
-      const socket = await acceptWebSocket(client, protocol);
+    return async (isCarried) => {
+      const socket = await acceptWebSocket(client, { protocol, tellsNone: isCarried });
       return socket && webSocketCommand(socket, protocol, streams);
     };
   }

@@ -32,29 +32,30 @@ export async function serveForward(client: UpgradeRequest, forward: ServedForwar
   const serve = serving(client, forward);
   const started = await askRuntime(forward.start());
   const { signal } = forward;
-  if ('streams' in started) await serve(forwarderTarget(started.streams, forward));
+  if ('streams' in started) await serve(forwarderTarget(started.streams, forward), false);
   else if (isTunnel(client)) await tunnel(client, started.url, signal);
   // Its connection to the runtime would end with what the pod sends, before a slow client has read that.
-  else if (isWebSocket(client.raw)) await serve(await askRuntime(openRuntimeForward(started.url, signal)));
+  else if (isWebSocket(client.raw))
+    await serve(await askRuntime(openRuntimeForward(started.url, signal)), true);
   else await proxyUpgrade(client, started.url, signal);
 }
 
+/** `isCarried`: by the runtime's own server. */
+type Serving = (target: ForwardTarget, isCarried: boolean) => Promise<void>;
+
 /** A request that no protocol fits is refused here. */
-function serving(
-  client: UpgradeRequest,
-  { ports, limits: { creationMs } }: ServedForward,
-): (target: ForwardTarget) => Promise<void> {
+function serving(client: UpgradeRequest, { ports, limits: { creationMs } }: ServedForward): Serving {
   if (isTunnel(client)) {
     return async (target) => {
-      const socket = await acceptWebSocket(client, TUNNEL);
+      const socket = await acceptWebSocket(client, { protocol: TUNNEL });
       if (socket) await forwardOverSpdy(createWebSocketStream(socket), target, creationMs);
       else target.close();
     };
   }
   if (isWebSocket(client.raw)) {
     const protocol = webSocketProtocol(client.raw, FORWARD_SUBPROTOCOLS);
-    return async (target) => {
-      const socket = await acceptWebSocket(client, protocol);
+    return async (target, isCarried) => {
+      const socket = await acceptWebSocket(client, { protocol, tellsNone: isCarried });
       if (socket) await forwardOverWebSocket(socket, protocol, ports, target);
       else target.close();
     };
@@ -66,7 +67,7 @@ function serving(
 /** The runtime speaks SPDY; the bytes are the same. */
 async function tunnel(client: UpgradeRequest, url: URL, signal: AbortSignal): Promise<void> {
   const runtime = await askRuntime(askForSpdy({ url, protocol: FORWARD_PROTOCOL, signal }));
-  const socket = await acceptWebSocket(client, TUNNEL);
+  const socket = await acceptWebSocket(client, { protocol: TUNNEL });
   if (socket) joinSockets(createWebSocketStream(socket), runtime);
   else runtime.destroy();
 }

@@ -12,12 +12,15 @@ export interface StreamCarrier {
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: SpdyHeaders;
+  /** Resolves when the peer has accepted or refused the stream, or the connection has ended. */
+  readonly answered: Promise<unknown>;
   readonly #carrier: StreamCarrier;
   /** Set while the peer may not send: the reader is behind. */
   #resume: (() => void) | undefined;
   #hasFin = false;
   #isAborted = false;
   #accepted: (() => void) | undefined;
+  #answer: () => void;
   #awaitsReply: boolean;
 
   /** `awaitsReply`: nothing is sent before the peer has accepted the stream: what comes earlier it would drop. */
@@ -27,6 +30,10 @@ export class SpdyStream extends Duplex {
     this.headers = headers;
     this.#carrier = carrier;
     this.#awaitsReply = awaitsReply;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.answered = promise;
+    this.#answer = () => resolve(undefined);
+    if (!awaitsReply) resolve(undefined);
   }
 
   /** Whether the peer knows of the end of both directions. */
@@ -39,6 +46,7 @@ export class SpdyStream extends Duplex {
     const accepted = this.#accepted;
     this.#awaitsReply = false;
     this.#accepted = undefined;
+    this.#answer();
     accepted?.();
   }
 

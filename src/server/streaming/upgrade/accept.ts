@@ -21,13 +21,17 @@ export function acceptSpdy({ socket, head }: UpgradeRequest, protocol: string): 
 /** As in the kubelet: larger messages end the connection. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/**
- * Undefined for a client that is gone, or whose handshake is not good: that has then been answered. `protocol` is '' for none; ws is
- * not told of it, as it takes no names with a slash, such as SPDY/3.1+portforward.k8s.io.
- */
+export interface Accepted {
+  /** '' for none. ws is not told of it, as it takes no names with a slash, such as SPDY/3.1+portforward.k8s.io. */
+  readonly protocol: string;
+  /** None is told as an empty name: the servers of container runtimes do so, and through the kubelet clients get their answer. */
+  readonly tellsNone?: boolean;
+}
+
+/** Undefined for a client that is gone, or whose handshake is not good: that has then been answered. */
 export function acceptWebSocket(
   { raw, socket, head }: UpgradeRequest,
-  protocol: string,
+  { protocol, tellsNone = false }: Accepted,
 ): Promise<WebSocket | undefined> {
   delete raw.headers['sec-websocket-protocol'];
   // It has been looked at; ws takes no client that says it twice.
@@ -42,10 +46,12 @@ export function acceptWebSocket(
   };
   const server = new WebSocketServer(options);
   server.on('headers', (headers) => {
-    if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
+    if (protocol !== '' || tellsNone) headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
   const idleMs = raw.socket.timeout ?? 0;
   return new Promise((resolve) => {
+    // It may have gone while the runtime was asked.
+    if (socket.destroyed) resolve(undefined);
     socket.once('close', () => resolve(undefined));
     server.handleUpgrade(raw, socket, head, (accepted) => {
       // ws takes the limit away.

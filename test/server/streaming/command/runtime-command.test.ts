@@ -1,8 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { CommandStreams } from '../../../../src/runtime/service/streaming-runtime.ts';
 import { exitStatus } from '../../../../src/server/streaming/command/command-status.ts';
-import { openRuntimeCommand } from '../../../../src/server/streaming/command/runtime-command.ts';
+import {
+  openRuntimeCommand,
+  reachRuntime,
+} from '../../../../src/server/streaming/command/runtime-command.ts';
+import { SpdyConnection } from '../../../../src/server/streaming/spdy/spdy-connection.ts';
 import { GoRuntime, type OpenedStreams, writeAll } from '../../../support/go-runtime.ts';
+import { socketPair } from '../../../support/socket-pair.ts';
 import { distinctBytes, hashOf, readSlowly } from '../../../support/slow-reader.ts';
 
 const OUTPUT = distinctBytes(2_000_001);
@@ -18,7 +23,8 @@ afterEach(() => {
 
 async function commandOf(serve: (opened: OpenedStreams) => Promise<void>): Promise<CommandStreams> {
   runtime = await GoRuntime.open(4, serve);
-  return (command = await openRuntimeCommand(runtime.url, SELECTED, new AbortController().signal));
+  const socket = await reachRuntime(runtime.url, new AbortController().signal);
+  return (command = openRuntimeCommand(socket, SELECTED));
 }
 
 const outcome = (opened: OpenedStreams) =>
@@ -79,4 +85,19 @@ test('the outcome of a runtime that does not end the stream of the outcome is kn
   stdout!.resume();
   stderr!.resume();
   expect(await exit).toBe(9);
+});
+
+test('a client that is gone at once leaves after the runtime has answered all of its streams', async () => {
+  const [near, far] = await socketPair();
+  const left = openRuntimeCommand(near, SELECTED);
+  const exit = left.exit.catch((error: unknown) => error);
+  left.abandon();
+  const answered: string[] = [];
+  const connection = new SpdyConnection(far, {
+    side: 'server',
+    onStream: (stream) => void answered.push(stream.headers.get('streamtype') ?? ''),
+  });
+  await connection.closed;
+  expect(await exit).toMatchObject({ kind: 'Unavailable' });
+  expect(answered).toEqual(['error', 'stdin', 'stdout', 'stderr']);
 });

@@ -7,7 +7,7 @@ import { streamingRoutes } from '../../../../src/server/streaming/streaming-rout
 import { GoRuntime, type OpenedStreams, writeAll } from '../../../support/go-runtime.ts';
 import { RouteServer } from '../../../support/route-server.ts';
 import { distinctBytes, hashOf, readSlowly } from '../../../support/slow-reader.ts';
-import { spdyClient, WebSocketClient } from '../../../support/streaming-client.ts';
+import { spdyClient, tunnelClient, upgrade, WebSocketClient } from '../../../support/streaming-client.ts';
 import { HeldRuntime, streamingApi } from '../../../support/streaming-runtime.ts';
 
 /** More than the system holds between two ends of a connection. */
@@ -72,6 +72,24 @@ test.each(['v5.channel.k8s.io', 'v4.channel.k8s.io'])(
     expect(JSON.parse(client.received(3))).toMatchObject({ details: { causes: [{ message: '3' }] } });
   },
 );
+
+test('a client that opens no streams starts no command', async () => {
+  let started = 0;
+  const url = await nodeWith(() => Promise.resolve(void (started += 1)), 1);
+  const answer = await upgrade(`${url}${EXEC}`, ['v4.channel.k8s.io']);
+  if ('socket' in answer) answer.socket.destroy();
+  const client = await spdyClient(`${url}${EXEC}`);
+  for (const type of ['error', 'stdout']) client.open(type).resume();
+  await client.connection.closed;
+  expect(started).toBe(1);
+});
+
+test('a WebSocket client that names no protocol is answered as by the server of a runtime', async () => {
+  const url = new URL(`${await nodeWith(outputThen(exitStatus(0)))}${EXEC}`);
+  const answer = await tunnelClient(url.href, '');
+  expect(answer.protocol).toBe('');
+  answer.socket.destroy();
+});
 
 test('a command whose runtime breaks its connection has failed, rather than ended early', async () => {
   const url = await nodeWith((opened) => writeAll(opened.get('stdout'), Buffer.from('some')));

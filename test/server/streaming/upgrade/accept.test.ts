@@ -12,7 +12,7 @@ beforeEach(async () => {
   server.on('upgrade', (raw, socket, head) => {
     try {
       const protocol = webSocketProtocol(raw, ['']);
-      void acceptWebSocket({ raw, socket, head }, protocol).then((accepted) => accepted?.terminate());
+      void acceptWebSocket({ raw, socket, head }, { protocol }).then((accepted) => accepted?.terminate());
     } catch (error) {
       socket.end(`HTTP/1.1 ${(error as RequestError).status} Refused\r\n\r\n`);
     }
