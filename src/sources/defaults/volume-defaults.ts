@@ -12,7 +12,7 @@ type Projected = NonNullable<Volume['projected']>;
 const FILE_MODE = 0o644;
 
 export function withVolumeDefaults(volume: Volume): Volume {
-  const { emptyDir, hostPath, downwardAPI, projected, image } = volume;
+  const { emptyDir, hostPath, downwardAPI, projected, image, configMap, secret } = volume;
   if (Object.keys(volume).length === 1) return { ...volume, emptyDir: {} };
   return {
     ...volume,
@@ -20,6 +20,8 @@ export function withVolumeDefaults(volume: Volume): Volume {
     ...(hostPath && { hostPath: { type: '', ...hostPath } }),
     ...(downwardAPI && { downwardAPI: withDownwardDefaults({ defaultMode: FILE_MODE, ...downwardAPI }) }),
     ...(projected && { projected: withProjectedDefaults(projected) }),
+    ...(configMap && { configMap: { defaultMode: FILE_MODE, ...configMap } }),
+    ...(secret && { secret: { defaultMode: FILE_MODE, ...secret } }),
     ...(image && {
       image: { ...image, pullPolicy: image.pullPolicy ?? defaultImagePullPolicy(image.reference ?? '') },
     }),

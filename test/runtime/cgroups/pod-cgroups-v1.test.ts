@@ -161,8 +161,8 @@ afterAll(() => {
     const cgroups = await open();
     mkdirSync(file('pids', 'kubepods/besteffort/podlost'), { recursive: true });
     const found: string[] = [];
-    for (let search = 0; search < hierarchies.length; search++)
-      found.push(...(await cgroups.podsOnDisk(false)));
+    const searches = hierarchies.length;
+    for (let search = 0; search < searches; search++) found.push(...(await cgroups.podsOnDisk(false)));
     expect(found).toEqual(['lost']);
   });
 

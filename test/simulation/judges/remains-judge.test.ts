@@ -91,6 +91,7 @@ test.each([
   ['Terminated', 'CleaningUp'],
 ])('the folder of a pod in %s.%s must not be removed', (outer, inner) => {
   const { truth, violations, judge } = bed();
+  truth.inUse.add('uid-gone');
   truth.snapshot = snapshotIn(outer, inner);
   judge.removes('uid-gone');
   expect(violations).toEqual([`uid-gone: its folder is removed in ${outer}.${inner}`]);

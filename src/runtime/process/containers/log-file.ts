@@ -5,6 +5,7 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /** With more unwritten text than this, the source has to wait. */
 const BEHIND_BYTES = 256 * 1024;
+const FULL_PIPE_MS = 50;
 
 /**
  * Appends to a log file. Text that comes during a write is collected, and goes into the next write. If a write fails
@@ -81,6 +82,11 @@ export class LogFile {
       const position = done + (error ? 0 : written);
       if (!error && position < bytes.length) {
         this.#write(fd, bytes, position);
+        return;
+      }
+      // Only a pipe in place of the log can answer so: it takes no more until its reader has read.
+      if (error?.code === 'EAGAIN') {
+        setTimeout(() => this.#write(fd, bytes, position), FULL_PIPE_MS);
         return;
       }
       if (error) this.#lose(fd, error, bytes.subarray(0, position));

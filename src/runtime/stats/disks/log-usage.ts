@@ -1,8 +1,9 @@
 /** What the logs of pods use of the disk. */
-import { lstat, opendir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podLogsFolder } from '../../../policies/cri/cri-labels.ts';
 import { eachOf } from '../../../system/each-of.ts';
+import { inFolder, placeOf } from '../../../system/files/open-place.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { type DiskUsed, NOTHING_USED, sumOf } from './disk-walk.ts';
 
@@ -48,13 +49,10 @@ async function sizeOf(path: string): Promise<DiskUsed> {
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
-  const names: string[] = [];
   try {
-    for await (const { name } of await opendir(folder)) {
-      if (names.push(name) === FILES_MAX) break;
-    }
+    return (await inFolder(folder, (opened) => readdir(placeOf(opened)))).slice(0, FILES_MAX);
   } catch {
     // It is no folder, or was removed meanwhile.
+    return [];
   }
-  return names;
 }
