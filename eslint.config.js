@@ -19,7 +19,7 @@ const HOUSE = {
   actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'system'] },
   sources: { rooms: ['policies', 'cluster', 'system'] },
   server: { rooms: ['policies', 'runtime', 'system'] },
-  config: { rooms: ['policies'] },
+  config: { rooms: ['policies', 'system'] },
   /** In the browser. */
   ui: { rooms: [], packages: ['lit-html'] },
   simulation: {

@@ -1,9 +1,9 @@
 /** Reads a KubeletConfiguration from a file. It imports yaml, so it is loaded only when a file is given. */
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
+import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { SchemaError } from '../types/schema-error.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
@@ -43,15 +43,16 @@ function invalid(file: string, ...problems: string[]): StateletError {
 
 const READ_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file; check the path given with --config',
-  EISDIR: 'is a folder; --config takes a file',
   EACCES: 'may not be read by this user',
 };
 
 async function read(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readProvidedFile(file);
   } catch (error) {
-    throw invalid(file, READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error));
+    const hint = error instanceof NotPlainError ? '; --config takes a file' : '';
+    const words = READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error);
+    throw invalid(file, `${words}${hint}`);
   }
 }
 

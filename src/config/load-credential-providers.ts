@@ -1,6 +1,6 @@
 /** Reads the files that name credential provider plugins. It imports yaml, so it is loaded only where there are such files. */
 import { constants } from 'node:fs';
-import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import {
@@ -12,6 +12,7 @@ import {
   repeatedName,
 } from '../policies/images/credential-provider-config.ts';
 import { withoutNullMembers } from '../policies/images/strict-fields.ts';
+import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const CONFIG_FLAG = '--image-credential-provider-config';
@@ -77,7 +78,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
 }
 
 async function readProviders(file: string): Promise<readonly Partial<CredentialProvider>[]> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readProvidedFile(file).catch((error: unknown) => {
     throw invalid(CONFIG_FLAG, `unable to read file "${file}": ${errorMessage(error)}`);
   });
   const decoding = (problem: string) => invalid(CONFIG_FLAG, `error decoding config "${file}": ${problem}`);

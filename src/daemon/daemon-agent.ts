@@ -11,7 +11,7 @@ import { podSources } from '../pod-sources.ts';
 import type { PodSource } from '../policies/sync/pod-updates.ts';
 import { inBatches } from '../sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from '../sources/pod-config.ts';
-import { problemText } from '../sources/source.ts';
+import { problemText, type SourceProblem } from '../sources/source.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
@@ -30,12 +30,12 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
     ...podSources(config, { keepsLastGood: true }),
     ...(cluster && { api: cluster.pods }),
   };
-  const blocked = new Map<PodSource, string>();
+  const blocked = new Map<PodSource, readonly SourceProblem[]>();
   const agent: NodeAgent = new NodeAgent({
     ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
     sources: Object.keys(sources),
     configuration: configuration(sources, { blocked, recorder, logger }),
-    sourceProblem: () => blocked.values().next().value,
+    sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
     ...(inspect && { inspect }),
     ...(counted && { measurements: counted }),
@@ -64,7 +64,7 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
 
 interface SourceSurroundings {
   /** Gets what a source waits at, by source, and loses it when it goes on. */
-  readonly blocked: Map<PodSource, string>;
+  readonly blocked: Map<PodSource, readonly SourceProblem[]>;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
 }
@@ -78,8 +78,10 @@ function configuration(
     recorder,
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
     onBlocked: (source, problems) => {
-      if (problems.length === 0) blocked.delete(source);
-      else blocked.set(source, problems.map(problemText).join('; '));
+      const files = new Set(problems.map(({ file }) => file));
+      for (const { file } of blocked.get(source) ?? [])
+        if (!files.has(file)) logger.info({ source }, `${file ?? source}: blocks its reader no more`);
+      blocked.set(source, problems);
     },
   }).pipe(inBatches(), map(channelEvent));
 }

@@ -15,8 +15,7 @@ import {
   type Observable,
 } from 'rxjs';
 import { podFullName } from '../policies/pod/pod-kinds.ts';
-import { PatientCalls } from './patient-calls.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { patientCalls } from '../system/files/patient-calls.ts';
 import { ifThere } from '../system/system-errors.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -43,12 +42,9 @@ export interface FileSourceOptions {
   readonly quietMs?: number;
   /** Has pods for manifests that are broken when the agent starts. */
   readonly lastGood?: LastGoodManifests;
-  /** How long a call of the file system may take. A file on a disk that is only slow is read next time. */
-  readonly deadlineMs?: number;
 }
 
 const QUIET_MS = 100;
-const DEADLINE_MS = 5_000;
 
 /**
  * Emits the whole source after the first reading and after each change. A manifest that is broken or unreadable keeps the
@@ -91,10 +87,9 @@ class FolderFollower {
   #wasUnstable = false;
 
   constructor(options: FileSourceOptions, signal: AbortSignal) {
-    const { path, nodeName, source = 'file', lastGood, deadlineMs = DEADLINE_MS } = options;
+    const { path, nodeName, source = 'file', lastGood } = options;
     this.path = resolve(path);
-    const calls = new PatientCalls(systemClock, deadlineMs);
-    this.#options = { source, nodeName, signal, calls, ...(lastGood && { lastGood }) };
+    this.#options = { source, nodeName, signal, calls: patientCalls, ...(lastGood && { lastGood }) };
   }
 
   /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */

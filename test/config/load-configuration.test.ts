@@ -200,7 +200,9 @@ describe('an error has the file, the field, the value and what to do', () => {
       /none\.yaml: no such file; .*--config/,
     );
     await mkdir(join(folder, 'folder'));
-    await expect(loadConfiguration(join(folder, 'folder'))).rejects.toThrow(/folder: is a folder/);
+    await expect(loadConfiguration(join(folder, 'folder'))).rejects.toThrow(
+      /folder: is not a file but a folder; --config takes a file/,
+    );
     if (process.getuid?.() === 0) return; // Root may read everything.
     await load(HEAD, 'locked.yaml');
     await chmod(join(folder, 'locked.yaml'), 0);

@@ -169,6 +169,8 @@ describe('files', () => {
       await daemon.running('late');
       for (const name of ['a-pipe.yaml', 'b-log.yaml', 'c-hung.yaml']) rmSync(file(name));
       await waitFor(async () => (await daemon.fetch('/healthz')).ok, { what: 'a healthy daemon' });
+      const isTold = ({ msg }: { msg: string }) => msg.endsWith('a-pipe.yaml: blocks its reader no more');
+      await waitFor(() => daemon.log.some(isTold), { what: 'the word that the pipe blocks no more' });
       await expectUndisturbed(web);
       // The call that hangs is still under way.
       expect(await daemon.end()).toBe(0);

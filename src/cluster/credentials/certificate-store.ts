@@ -2,8 +2,9 @@
  * Where the node keeps a certificate, as the kubelet does: `PREFIX-<time>.pem` has the certificates and then the key, and
  * `PREFIX-current.pem` is a link to the newest one. Older ones stay.
  */
-import { lstat, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { lstat, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
@@ -29,7 +30,7 @@ export class CertificateStore {
   async current(): Promise<CertificatePair | undefined> {
     await this.#finishUpdate();
     try {
-      const text = await ifThere(readFile(this.currentPath, 'utf8'));
+      const text = await ifThere(readProvidedFile(this.currentPath));
       return text === undefined ? undefined : certificatePair(text, text);
     } catch (error) {
       throw new StateletError('FailedPrecondition', `${this.currentPath}: ${errorMessage(error)}`, {

@@ -1,6 +1,7 @@
 /** Credentials of a kubeconfig, read again when one of its files has changed or what a program printed has expired. */
 import { stat } from 'node:fs/promises';
 import { type Observable, Subject } from 'rxjs';
+import { patientCalls } from '../../system/files/patient-calls.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -157,7 +158,9 @@ async function versionsOf(files: readonly string[]): Promise<string[]> {
   return Promise.all(
     files.map(async (file) => {
       try {
-        const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+        const { dev, ino, size, mtimeNs, ctimeNs } = await patientCalls.call(file, () =>
+          stat(file, { bigint: true }),
+        );
         return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
       } catch {
         return '';

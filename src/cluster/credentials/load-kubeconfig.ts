@@ -1,8 +1,8 @@
 /** Reads a kubeconfig and everything that it refers to. Run in a process of its own (`credentials-process.ts`). */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { ConnectionDetails } from '../service/api-server.ts';
@@ -23,9 +23,6 @@ export interface LoadedKubeconfig {
   /** They come from a program or a service: to load again may bring others, although no file has changed. */
   readonly isRenewable: boolean;
 }
-
-/** Larger files are not kubeconfigs, certificates or tokens. */
-const FILE_BYTES_MAX = 1024 ** 2;
 
 interface Materials {
   readonly ca?: string;
@@ -53,13 +50,13 @@ function filesOf({ cluster, user }: KubeconfigEntry): string[] {
 
 async function textOf(path: string): Promise<string> {
   try {
-    const stats = await stat(path);
-    // A pipe would be waited for without end.
-    if (!stats.isFile()) throw new Error('is no file');
-    if (stats.size > FILE_BYTES_MAX) throw new Error('has more than 1 MiB');
-    return await readFile(path, 'utf8');
+    return await readProvidedFile(path);
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') throw new Error('does not exist', { cause: error });
+    if (error instanceof StateletError && error.kind !== 'DeadlineExceeded')
+      throw new Error(error.message, { cause: error });
+    if (error instanceof StateletError)
+      throw new StateletError('Unavailable', error.message, { cause: error });
     if (errnoCode(error) === 'EACCES') throw new Error('may not be read by this user', { cause: error });
     throw error;
   }

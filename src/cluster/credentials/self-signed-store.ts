@@ -1,7 +1,7 @@
 /** The certificate with which a node serves where nobody gives it one: `kubelet.crt` and `kubelet.key`, as the kubelet names them. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isExpired } from '../../policies/certificates/certificate-rotation.ts';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -46,7 +46,7 @@ async function storedPair({
   key,
 }: ReturnType<typeof selfSignedFiles>): Promise<CertificatePair | undefined> {
   try {
-    const [certText, keyText] = await Promise.all([readFile(cert, 'utf8'), readFile(key, 'utf8')]);
+    const [certText, keyText] = await Promise.all([readProvidedFile(cert), readProvidedFile(key)]);
     return certificatePair(certText, keyText);
   } catch {
     return undefined;

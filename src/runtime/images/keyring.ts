@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type DockerConfig,
@@ -10,6 +10,8 @@ import type { ImageReference } from '../../policies/images/image-reference.ts';
 import type { AuthConfig } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
+import { patientCalls } from '../../system/files/patient-calls.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 
 /** The node's credentials for registries. */
@@ -98,7 +100,7 @@ class CachedFile {
     const { path, format } = this.#file;
     let text: string;
     try {
-      text = await readFile(path, 'utf8');
+      text = await readProvidedFile(path);
     } catch (error) {
       this.#warn(`it cannot be read (${errorMessage(error)}); no pull will use it`);
       return undefined;
@@ -120,7 +122,7 @@ class CachedFile {
 /** Differs when the content differs; empty where there is no file. */
 async function versionOf(path: string): Promise<string> {
   try {
-    const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+    const { mtimeNs, size, ino } = await patientCalls.call(path, () => stat(path, { bigint: true }));
     return `${mtimeNs} ${size} ${ino}`;
   } catch (error) {
     const code = errnoCode(error) ?? '';

@@ -1,4 +1,6 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
+import { patientCalls } from '../../system/files/patient-calls.ts';
 import { parseResolvConf } from '../../policies/network/parse-resolv-conf.ts';
 import type { DNSConfig } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -41,11 +43,10 @@ export class ResolvConf {
   }
 
   async #readFile(path: string): Promise<DNSConfig> {
-    const { ino, size, mtimeMs } = await stat(path);
+    const { ino, size, mtimeMs } = await patientCalls.call(path, () => stat(path));
     const version = [path, ino, size, mtimeMs].join();
     if (this.#last?.version === version) return this.#last.config;
-    if (size > BYTES_MAX) throw new StateletError('InvalidArgument', 'is larger than 10 MiB');
-    const config = parseResolvConf(await readFile(path, 'utf8'));
+    const config = parseResolvConf(await readProvidedFile(path, BYTES_MAX));
     this.#last = { version, config };
     return config;
   }

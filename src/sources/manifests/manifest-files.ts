@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { PatientCalls } from '../patient-calls.ts';
+import type { PatientCalls } from '../../system/files/patient-calls.ts';
 import { isAbsence } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';

@@ -2,11 +2,19 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, statfs } from 'node:fs/promises';
 import { StateletError } from '../../types/errors.ts';
+import { patientCalls } from './patient-calls.ts';
 import { O_PATH, type Opened, placeOf, withRealPath } from './open-place.ts';
 
 interface ForeignFile {
   readonly content: Buffer;
   readonly stats: BigIntStats;
+}
+
+/** What stands at the path might block whoever opens or reads it. */
+export class NotPlainError extends StateletError {
+  constructor(message: string) {
+    super('FailedPrecondition', message);
+  }
 }
 
 interface OpeningOptions {
@@ -48,11 +56,8 @@ export async function readOpenedFile(
   const stats = await place.stat({ bigint: true });
   refuseOthers(stats);
   if (stats.size > bytesMax) throw tooLarge(bytesMax);
-  if (stats.size === 0n) {
-    const { type } = await statfs(placeOf(place));
-    if (ENDLESS_FILESYSTEMS.has(type)) throw refused('is a file of the kernel, which need not end');
-    return { content: Buffer.alloc(0), stats };
-  }
+  if (stats.size === 0n && ENDLESS_FILESYSTEMS.has((await statfs(placeOf(place))).type))
+    throw new NotPlainError('has no end: its reader would wait for what is written next');
   const file = await openForReading(place);
   try {
     return { content: await readToEnd(file, Number(stats.size), bytesMax), stats };
@@ -90,12 +95,12 @@ async function readToEnd(file: FileHandle, size: number, bytesMax: number): Prom
     chunks.push(chunk.subarray(0, bytesRead));
     length += bytesRead;
     if (length > bytesMax) throw tooLarge(bytesMax);
-    if (bytesRead === 0 || length === size) return Buffer.concat(chunks, length);
+    if (bytesRead === 0 || (length === size && size > 0)) return Buffer.concat(chunks, length);
   }
 }
 
 function refuseOthers(stats: BigIntStats): void {
-  if (!stats.isFile()) throw refused(`is not a file but ${kindOf(stats)}`);
+  if (!stats.isFile()) throw new NotPlainError(`is not a file but ${kindOf(stats)}`);
 }
 
 function kindOf(stats: BigIntStats): string {
@@ -105,10 +110,13 @@ function kindOf(stats: BigIntStats): string {
   return stats.isSymbolicLink() ? 'a link' : 'a device';
 }
 
-function refused(problem: string): StateletError {
-  return new StateletError('FailedPrecondition', problem);
+function tooLarge(bytesMax: number): StateletError {
+  const limit = bytesMax >= MIB ? `${bytesMax / MIB} MiB` : `${bytesMax} bytes`;
+  return new StateletError('FailedPrecondition', `is larger than ${limit}`);
 }
 
-function tooLarge(bytesMax: number): StateletError {
-  return refused(`is larger than ${bytesMax >= MIB ? `${bytesMax / MIB} MiB` : `${bytesMax} bytes`}`);
+/** The text of a file that an operator provides, of which a file system elsewhere may never answer. */
+export async function readProvidedFile(path: string, bytesMax = MIB): Promise<string> {
+  const { content } = await patientCalls.call(path, () => readForeignFile(path, { bytesMax }));
+  return content.toString();
 }

@@ -357,7 +357,9 @@ describe('what is wrong with a kubeconfig is said with its file and field:', () 
 
   test('a file that does not exist, a folder, a file that is too large', async () => {
     await expect(loadKubeconfig(join(folder, 'none'))).rejects.toThrow(`${folder}/none: does not exist`);
-    await expect(loadKubeconfig(folder)).rejects.toThrow(`kubeconfig ${folder}: is no file`);
-    await expect(loadKubeconfig(writeText('#'.repeat(1024 ** 2 + 1)))).rejects.toThrow('has more than 1 MiB');
+    await expect(loadKubeconfig(folder)).rejects.toThrow(`kubeconfig ${folder}: is not a file but a folder`);
+    await expect(loadKubeconfig(writeText('#'.repeat(1024 ** 2 + 1)))).rejects.toThrow(
+      'is larger than 1 MiB',
+    );
   });
 });

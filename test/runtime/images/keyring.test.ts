@@ -105,7 +105,7 @@ test('a file that is not JSON is named in a warning, once for each version and w
 test('a file that cannot be read is named in a warning', async () => {
   mkdirSync(folder('root/config.json'), { recursive: true });
   expect(await user()).toBeUndefined();
-  expect(warnings).toEqual([expect.stringContaining('it cannot be read (EISDIR')]);
+  expect(warnings).toEqual([expect.stringContaining('it cannot be read (is not a file but a folder')]);
 });
 
 test('entries that cannot be used are named, the others are used', async () => {

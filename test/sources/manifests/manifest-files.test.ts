@@ -8,7 +8,7 @@ import {
   type Reading,
   type ReadingOptions,
 } from '../../../src/sources/manifests/manifest-files.ts';
-import { PatientCalls } from '../../../src/sources/patient-calls.ts';
+import { PatientCalls } from '../../../src/system/files/patient-calls.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import { manifest, put, temporaryFolder } from '../support.ts';
 

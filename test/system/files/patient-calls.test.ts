@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { PatientCalls } from '../../src/sources/patient-calls.ts';
-import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import { PatientCalls } from '../../../src/system/files/patient-calls.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const DEADLINE_MS = 1_000;
 
@@ -46,4 +46,21 @@ test('while two paths hang, no other is tried, so that threads are left for othe
   hung.resolve(0);
   await new Promise(setImmediate);
   expect(await other()).toBe(1);
+});
+
+test('of calls that begin at the same time, two are under way; the others are refused when both hang', async () => {
+  const { clock, calls } = bed();
+  const hung = Promise.withResolvers<number>();
+  const begun: string[] = [];
+  const all = ['/a', '/b', '/c', '/d'].map((path) =>
+    calls.call(path, () => {
+      begun.push(path);
+      return hung.promise;
+    }),
+  );
+  const outcomes = Promise.allSettled(all);
+  await clock.advance(DEADLINE_MS);
+  expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'rejected'));
+  expect(begun).toEqual(['/a', '/b']);
+  hung.resolve(0);
 });
