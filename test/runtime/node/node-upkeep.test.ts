@@ -10,7 +10,7 @@ import {
 } from '../../../src/runtime/node/node-upkeep.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import type { Container } from '../../../src/types/cri.ts';
+import type { ContainerStatus } from '../../../src/types/cri.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
@@ -19,7 +19,7 @@ const POD: Pod = {
   spec: { containers: [] },
 };
 
-const DEAD: Container = {
+const DEAD: ContainerStatus = {
   id: 'c1',
   podSandboxId: 's1',
   metadata: { name: 'main', attempt: 1 },
@@ -29,6 +29,12 @@ const DEAD: Container = {
   createdAt: 0,
   labels: containerLabels(POD, { name: 'main' }),
   annotations: {},
+  startedAt: 0,
+  finishedAt: 0,
+  exitCode: 0,
+  reason: 'Completed',
+  message: '',
+  logPath: '',
 };
 
 let podLogsDir: string;
@@ -58,6 +64,7 @@ test('a dead container is removed after its logs, and the logs of other instance
   const runtime = new SimulatedRuntime({ clock: new VirtualClock(), random: () => 0.5 }).connect();
   runtime.listContainers = () => Promise.resolve([DEAD]);
   runtime.listPodSandbox = () => Promise.resolve([]);
+  runtime.containerStatus = () => Promise.resolve(DEAD);
   runtime.removeContainer = (id) => {
     removed.push(`${id} beside ${readdirSync(folder).join()}`);
     return Promise.resolve();
