@@ -25,6 +25,21 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     queueMicrotask(() => actor.send({ type: 'AT_REST' }));`,
   },
   {
+    name: 'hook-owed-by-nobody',
+    breaks: 'A postStart hook that the death of an agent has interrupted counts as completed (rule 15)',
+    file: 'src/policies/status/known-containers.ts',
+    find: `known(container.id)?.hooked !== true`,
+    replace: `known(container.id) === undefined`,
+  },
+  {
+    name: 'hook-noted-before-it-runs',
+    breaks: 'It is remembered that a postStart hook has completed before it has run (rule 15)',
+    file: STARTER,
+    find: `      await runPostStartHook(target, signal);`,
+    replace: `      await node.rememberContainer(pod.metadata.uid, containerId, { hooked: true });
+      await runPostStartHook(target, signal);`,
+  },
+  {
     name: 'kill-not-awaited',
     breaks: 'A kill is answered before the pod is Terminated (rule 6)',
     file: SUPERVISOR,

@@ -38,23 +38,30 @@ export interface ExecOptions {
   readonly clock: Clock;
   readonly program: Program;
   readonly timeoutSeconds: number;
+  /** The command has ended. */
+  readonly ended: (exitCode: number) => void;
 }
 
 /** The command ends by itself, with its container, or at its time limit. */
 export function execSync(
   call: Call<ExecSyncResponse>,
   container: SimulatedContainer,
-  { clock, program, timeoutSeconds }: ExecOptions,
+  { clock, program, timeoutSeconds, ended }: ExecOptions,
 ): ExecSyncResponse | typeof LATER {
   requireRunning(container);
   const { startError, takesMs = Infinity } = program;
   if (startError !== undefined) throw new StateletError('Unknown', startError.message);
-  if (takesMs <= 0) return outcomeOf(program, container, clock.now());
+  const outcome = () => {
+    const response = outcomeOf(program, container, clock.now());
+    ended(response.exitCode);
+    return response;
+  };
+  if (takesMs <= 0) return outcome();
   const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
   const endsAfterMs = Math.min(takesMs, limitMs);
   const end = () => {
     forget();
-    if (takesMs <= limitMs) call.complete(outcomeOf(program, container, clock.now()));
+    if (takesMs <= limitMs) call.complete(outcome());
     else
       call.fail(new StateletError('DeadlineExceeded', `the command did not end within ${timeoutSeconds} s`));
   };

@@ -168,12 +168,14 @@ export class SimulatedConnection implements RuntimeService {
     timeoutSeconds: number,
     options?: CallOptions,
   ): Promise<ExecSyncResponse> {
-    const { world, clock, requestTimeoutMs, programOf } = this.#host;
+    const { world, clock, requestTimeoutMs, programOf, witness } = this.#host;
     const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 + requestTimeoutMs : Infinity;
     const subject = { ...this.#of(containerId), timeoutMs };
-    return this.#call<ExecSyncResponse>('ExecSync', subject, options, (call) =>
-      execSync(call, world.container(containerId), { clock, timeoutSeconds, program: programOf(command) }),
-    );
+    return this.#call<ExecSyncResponse>('ExecSync', subject, options, (call) => {
+      const container = world.container(containerId);
+      const ended = (exitCode: number) => witness.commandEnded?.({ container, words: command, exitCode });
+      return execSync(call, container, { clock, timeoutSeconds, program: programOf(command), ended });
+    });
   }
 
   listContainerStats(

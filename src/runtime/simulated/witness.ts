@@ -47,6 +47,13 @@ export interface ContainerTruth {
   readonly reason: string;
 }
 
+/** A command in a container that has ended. */
+export interface CommandTruth {
+  readonly container: ContainerTruth;
+  readonly words: readonly string[];
+  readonly exitCode: number;
+}
+
 /**
  * Is called at the moment of each event. It may read the runtime, and must not change it. `connection` is undefined
  * if no call caused the event.
@@ -57,6 +64,8 @@ export interface RuntimeWitness {
   callEnded?(call: CallUnderWay, outcome: string): void;
   /** A call that its caller has given up has had its effect. */
   callLanded?(call: CallUnderWay): void;
+  /** By itself. One that is killed, with its container or at its time limit, is not told of. */
+  commandEnded?(command: CommandTruth): void;
   sandboxStarted?(sandbox: SandboxTruth, connection: number | undefined): void;
   sandboxEnded?(sandbox: SandboxTruth, connection: number | undefined): void;
   containerStarted?(container: ContainerTruth, connection: number | undefined): void;

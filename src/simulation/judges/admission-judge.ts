@@ -8,7 +8,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Violation } from '../history.ts';
 import { admissionObstacles, takenPorts } from './admission-obstacles.ts';
-import { EvictionJudge, type EvictionTruth } from './eviction-judge.ts';
+import { EvictionJudge, type EvictionTruth } from './eviction/eviction-judge.ts';
 import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
 import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
 import { isEndingOrEnded, podsOf, type PodRecord, PodRecords } from './pod-records.ts';

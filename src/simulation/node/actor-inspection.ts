@@ -8,7 +8,7 @@ import type { PreemptionContext, PreemptionEvent } from '../../machines/preempti
 import type { Eviction } from '../../policies/eviction/pass.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import type { AdmissionJudge } from '../judges/admission-judge.ts';
-import type { EvictionView } from '../judges/eviction-judge.ts';
+import type { EvictionView } from '../judges/eviction/eviction-judge.ts';
 import type { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PodEndJudge } from '../judges/pod-end-judge.ts';
 import { isEndingState, stateName } from '../judges/pod-states.ts';

@@ -24,7 +24,8 @@ import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Violation } from '../history.ts';
 import { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EffectName } from '../judges/effect-judge.ts';
-import type { EvictionTruth } from '../judges/eviction-judge.ts';
+import type { EvictionTruth } from '../judges/eviction/eviction-judge.ts';
+import type { HookJudge } from '../judges/hook-judge.ts';
 import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';
 import { PodEndJudge } from '../judges/pod-end-judge.ts';
@@ -39,6 +40,7 @@ import { SimulatedStats, type StatsFaults } from '../resources/simulated-stats.t
 import { ActorInspection } from './actor-inspection.ts';
 import { AgentCluster, drawnStrategy } from './agent-cluster.ts';
 import { AgentClock } from './agent-clock.ts';
+import { judgedLogger } from './judged-logger.ts';
 import type { NodeFaults } from './node-fault-draws.ts';
 import type { SimulatedDisk } from './simulated-disk.ts';
 import { simulatedNode } from './simulated-node.ts';
@@ -83,6 +85,7 @@ export interface AgentRunOptions {
   /** A pod's actor has reached its last state. */
   readonly onFinished: (uid: string) => void;
   readonly remains: Pick<RemainsJudge, 'removes'>;
+  readonly hooks: Pick<HookJudge, 'shows' | 'agentEnds'>;
   /** Whether the pod is an ordinary one of a manifest, and an earlier agent was told to end it, or had a reason to. */
   readonly hadReasonToEnd: (uid: string) => boolean;
 }
@@ -147,6 +150,7 @@ export class AgentRun {
     this.#reclaimer = this.#buildReclaimer();
     this.agent = this.#buildAgent();
     this.#listen(options.listen?.(ordinal));
+    this.#judgeHooks();
     this.agent.start();
   }
 
@@ -186,6 +190,7 @@ export class AgentRun {
 
   /** SIGKILL: from now on the agent does nothing. Calls that the runtime has received already may still be carried out. */
   crash(): void {
+    this.#options.hooks.agentEnds(this.startedAt);
     this.#isAlive = false;
     this.#clock.stop();
     this.#stats?.close();
@@ -222,6 +227,13 @@ export class AgentRun {
     if (listener === undefined) return;
     this.agent.transitions.subscribe((...transition) => {
       if (this.#isAlive) listener(...transition);
+    });
+  }
+
+  #judgeHooks(): void {
+    const { statusManager } = this.agent;
+    statusManager.news.subscribe(({ uid }) => {
+      if (this.#isAlive) this.#options.hooks.shows(uid, statusManager.get(uid) ?? {}, this.startedAt);
     });
   }
 
@@ -423,22 +435,9 @@ export class AgentRun {
     };
   }
 
-  /** The agent logs an error only if its charts did not foresee something: that is a defect. */
   #logger(): Logger {
-    const nothing = () => undefined;
     const { node, onViolation } = this.#options;
-    return {
-      trace: nothing,
-      debug: nothing,
-      info: nothing,
-      warn: nothing,
-      error: (fields, what) => {
-        const uid = 'uid' in fields ? { uid: String(fields.uid) } : {};
-        // A line about a broken invariant names it: "… (I5)".
-        const [, invariant = 'defect'] = /\((I\d+)\)$/.exec(what) ?? [];
-        if (this.#isAlive) onViolation({ invariant, node, what, ...uid });
-      },
-    };
+    return judgedLogger((violation) => this.#isAlive && onViolation({ node, ...violation }));
   }
 
   #violated(invariant: string, uid: string, what: string): void {

@@ -16,6 +16,7 @@ import { ApiJudge } from '../judges/api/api-judge.ts';
 import { SimulatedResources } from '../resources/simulated-resources.ts';
 import { countEviction, type Tally } from '../tally.ts';
 import { ContentJudge } from '../judges/contents/content-judge.ts';
+import { HookJudge } from '../judges/hook-judge.ts';
 import { RemainsJudge } from '../judges/remains-judge.ts';
 import { TaintJudge } from '../judges/plugins/taint-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
@@ -79,6 +80,7 @@ export class Host {
   readonly #plugins: HostPlugins | undefined;
   readonly #changes: NodeChanges;
   readonly #remains: RemainsJudge;
+  readonly #hooks: HookJudge;
   #faults: ReadonlySet<Fault>;
   /** Eviction plugins want nothing any more. */
   #isQuiet = false;
@@ -97,6 +99,7 @@ export class Host {
     const images = resources?.oldImages ?? [];
     this.apiJudge = this.#buildApiJudge();
     this.api = this.#buildApi();
+    this.#hooks = this.#buildHookJudge();
     this.versions = new ObjectVersions(this.api.store.changes);
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
@@ -165,6 +168,7 @@ export class Host {
         isStatic: (uid) => this.#pods.isStatic(uid),
         violated: (uid, what) => this.#violated({ invariant: 'contents', node, uid, what }),
       }),
+      hooks: this.#hooks,
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => {
         this.#changes.callBegan(call);
@@ -212,6 +216,16 @@ export class Host {
       },
       (uid, what) => this.#violated({ invariant: 'remains', node: this.node, uid, what }),
     );
+  }
+
+  #buildHookJudge(): HookJudge {
+    const { node, clock } = this.#options;
+    return new HookJudge({
+      now: () => clock.now(),
+      truth: () => this.runtime,
+      specOf: (uid) => this.#pods.specOf(uid),
+      violated: (uid, what) => this.#violated({ invariant: 'rule 15', node, uid, what }),
+    });
   }
 
   #judgeRemains(): void {
@@ -346,6 +360,7 @@ export class Host {
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),
       remains: this.#remains,
+      hooks: this.#hooks,
       hadReasonToEnd: (uid) => this.hadReasonToEnd(uid),
       onViolation: (violation) => this.#violated(violation),
     });

@@ -1,6 +1,7 @@
 /** Sees everything that happens in the simulated runtime: writes it down, and checks that no container and no static pod runs twice. */
 import type {
   CallUnderWay,
+  CommandTruth,
   ContainerTruth,
   RuntimeWitness,
   SandboxTruth,
@@ -8,6 +9,7 @@ import type {
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
+import type { HookJudge } from '../judges/hook-judge.ts';
 import { isRead, secondInstance } from '../judges/runtime-truth.ts';
 import type { Tally } from '../tally.ts';
 import type { AgentRun } from './agent-run.ts';
@@ -21,6 +23,7 @@ export interface RuntimeObserverOptions {
   readonly pods: CreatedPods;
   /** Is told of the containers whose start was waited for. */
   readonly contents: Pick<ContentJudge, 'started'>;
+  readonly hooks: Pick<HookJudge, 'commandEnded'>;
   readonly tally: Tally;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, what: string, isMinor?: boolean) => void;
@@ -75,6 +78,10 @@ export class RuntimeObserver implements RuntimeWitness {
   containerEnded({ uid, id, metadata, exitCode }: ContainerTruth): void {
     this.#options.onChange();
     this.#options.tell(uid, `container ${metadata.name} ${id} has ended with ${String(exitCode)}`);
+  }
+
+  commandEnded(command: CommandTruth): void {
+    this.#options.hooks.commandEnded(command);
   }
 
   sandboxStarted({ uid, id }: SandboxTruth): void {

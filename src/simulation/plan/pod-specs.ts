@@ -67,11 +67,12 @@ const SPECS: readonly SpecMaker[] = [
     restartPolicy: 'Never',
   }),
   // Hooks.
-  (random) => ({
-    containers: [
-      container('main', 'run', { lifecycle: { postStart: { sleep: { seconds: random.integer(0, 5) } } } }),
-    ],
-  }),
+  (random) => {
+    const seconds = random.integer(0, 5);
+    const command = ['succeed', `takes=${String(seconds)}s`];
+    const postStart = seconds % 2 === 0 ? { sleep: { seconds } } : { exec: { command } };
+    return { containers: [container('main', 'run', { lifecycle: { postStart } })] };
+  },
   (random) => ({
     containers: [
       container('main', 'run ignore-term', {
@@ -133,8 +134,9 @@ export function goesOnForever({ spec }: Pod): boolean {
 
 function runsForever(container: Container): boolean {
   const { image = '', livenessProbe, startupProbe, lifecycle } = container;
-  const isKilled = livenessProbe ?? startupProbe ?? lifecycle?.postStart?.exec;
-  return !endsItself(container) && !image.includes('missing') && isKilled === undefined;
+  const isKilled = livenessProbe ?? startupProbe;
+  const hookFails = lifecycle?.postStart?.exec?.command?.[0] === 'fail';
+  return !endsItself(container) && !image.includes('missing') && isKilled === undefined && !hookFails;
 }
 
 function endsItself({ command = [] }: Container): boolean {

@@ -30,6 +30,7 @@ function bed() {
     agentRun: () => run as unknown as AgentRun,
     pods,
     contents: { started: ({ id }) => started.push(id) },
+    hooks: { commandEnded: () => undefined },
     tally,
     tell: (uid, what, isMinor = false) => lines.push(`${uid}${isMinor ? ' (minor)' : ''}: ${what}`),
     onCall: () => undefined,

@@ -23,6 +23,10 @@ describe('a pod goes on forever', () => {
   test.each<[string, PodSpec]>([
     ['if its containers run', { containers: [RUN, RUN] }],
     ['if its init containers succeed', { containers: [RUN], initContainers: [container('init', 'succeed')] }],
+    [
+      'with a postStart hook that succeeds',
+      { containers: [{ ...RUN, lifecycle: { postStart: { exec: { command: ['succeed', 'takes=3s'] } } } }] },
+    ],
     ['beside a sidecar', { containers: [RUN], initContainers: [{ ...RUN, restartPolicy: 'Always' }] }],
   ])('%s', (_, spec) => {
     expect(goesOnForever(podOf(spec))).toBe(true);
@@ -35,7 +39,7 @@ describe('a pod goes on forever', () => {
     ['if an image cannot be pulled', { containers: [{ ...RUN, image: 'registry.example/missing:1' }] }],
     ['with a liveness probe', { containers: [{ ...RUN, livenessProbe: { exec: { command: ['fail'] } } }] }],
     [
-      'with a postStart hook that may fail',
+      'with a postStart hook that fails',
       { containers: [{ ...RUN, lifecycle: { postStart: { exec: { command: ['fail'] } } } }] },
     ],
   ])('but not %s', (_, spec) => {

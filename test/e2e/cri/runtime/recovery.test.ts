@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
@@ -109,6 +111,63 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
     ).toEqual([]);
   });
 
+  test('while postStart hooks run: they run again in the same containers, and what comes after them waits until they have completed', async () => {
+    bed = openBed();
+    const notes = join(bed.dir, 'notes');
+    mkdirSync(notes);
+    const wrote = (line: string) => {
+      const log = join(notes, 'log');
+      return existsSync(log)
+        ? readFileSync(log, 'utf8')
+            .split('\n')
+            .filter((one) => one === line).length
+        : 0;
+    };
+    const until = (line: string, count: number) =>
+      waitFor(() => wrote(line) === count, { what: `"${line}" ${count} times` });
+    const volumeMounts = [{ name: 'notes', mountPath: '/notes' }];
+    const hook = (name: string) => {
+      const say = (what: string) => `echo ${name} ${what} >> /notes/log`;
+      const script = `${say('began')}; until [ -e /notes/go-${name} ]; do sleep 0.05; done; ${say('done')}`;
+      return { volumeMounts, lifecycle: { postStart: { exec: { command: ['sh', '-c', script] } } } };
+    };
+    const go = (name: string) => writeFileSync(join(notes, `go-${name}`), '');
+    const shown = () => daemon.until('hooked', 'shown', (pod) => allStatuses(pod).length > 0);
+    const WAITING = { ready: false, started: false, state: { waiting: { reason: expect.any(String) } } };
+    bed.apply('hooked', {
+      volumes: [{ name: 'notes', hostPath: { path: notes } }],
+      initContainers: [bed.server({ name: 'sidecar', restartPolicy: 'Always', ...hook('sidecar') })],
+      containers: [bed.server(hook('main'))],
+    });
+
+    daemon = await bed.startToLeavePods();
+    await until('sidecar began', 1);
+    await daemon.end('SIGKILL');
+    daemon = await bed.startToLeavePods();
+    await until('sidecar began', 2);
+    expect(allStatuses(await shown())).toMatchObject([WAITING, WAITING]);
+    const [{ id: sidecar } = { id: '' }] = await bed.runtime.listContainers();
+    go('sidecar');
+
+    await until('main began', 1);
+    await daemon.end('SIGKILL');
+    daemon = await bed.startToLeavePods();
+    await until('main began', 2);
+    expect(allStatuses(await shown())).toMatchObject([{ started: true, state: { running: {} } }, WAITING]);
+    go('main');
+
+    const pod = await daemon.running('hooked');
+    expect(allStatuses(pod)).toMatchObject([READY, READY]);
+    expect(bed.idOf(pod, 'sidecar')).toBe(sidecar);
+    expect(await bed.runtime.listContainers()).toHaveLength(2);
+    // They have completed: the next agent runs none of them.
+    await daemon.end('SIGKILL');
+    daemon = await bed.start();
+    await daemon.inState('hooked', 'Syncing.Settled');
+    const counts = ['sidecar began', 'sidecar done', 'main began', 'main done'].map(wrote);
+    expect(counts).toEqual([2, 1, 2, 1]);
+  });
+
   test('while it ends pods that are added again: the next agent starts them when the old ones have ended', async () => {
     bed = openBed();
     apply();
@@ -124,4 +183,9 @@ describeOnContainerd('an agent that is killed', ({ openBed }) => {
   });
 });
 
+const READY = { ready: true, started: true, restartCount: 0 };
+const allStatuses = ({ status }: Pod) => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
 const isRunning = ({ status }: Pod) => status?.phase === 'Running';

@@ -1,12 +1,15 @@
 /** Who goes when something gets short, and how: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { EvictionSignal } from '../../../src/policies/eviction/signals.ts';
-import { CONFIG_MIRROR_ANNOTATION, CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { requestingPod, type RequestingPod } from '../../support/admission.ts';
-import { killed, STOPPED } from './lifecycle-judge-bed.ts';
+import type { EvictionSignal } from '../../../../src/policies/eviction/signals.ts';
+import {
+  CONFIG_MIRROR_ANNOTATION,
+  CONFIG_SOURCE_ANNOTATION,
+} from '../../../../src/policies/pod/pod-kinds.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
+import { killed, STOPPED } from '../lifecycle-judge-bed.ts';
 import { DRAINED, EvictionCourt, evictionOf, pod, rule, type Uses } from './eviction-court.ts';
-import { CRITICAL } from './admission-judge-bed.ts';
+import { CRITICAL } from '../admission-judge-bed.ts';
 
 const bytes = (amounts: Record<string, number>): Record<string, Uses> =>
   Object.fromEntries(Object.entries(amounts).map(([uid, memoryBytes]) => [uid, { memoryBytes }]));

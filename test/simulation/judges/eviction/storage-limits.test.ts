@@ -1,11 +1,11 @@
 /** Who goes for a limit of his own: each mistake of the agent is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import { exceededLimits } from '../../../src/simulation/judges/storage-limits.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { requestingPod, type RequestingPod } from '../../support/admission.ts';
-import type { JudgedPod } from './lifecycle-judge-bed.ts';
+import { exceededLimits } from '../../../../src/simulation/judges/eviction/storage-limits.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
+import type { JudgedPod } from '../lifecycle-judge-bed.ts';
 import { EvictionCourt, evictionOf, ONE_DISK, pod, rule } from './eviction-court.ts';
-import { CRITICAL } from './admission-judge-bed.ts';
+import { CRITICAL } from '../admission-judge-bed.ts';
 
 const limited = (name: string, more: RequestingPod = {}): Pod =>
   requestingPod(name, { limits: { 'ephemeral-storage': '100' }, ...more });

@@ -1,11 +1,11 @@
 /** Which of two pods has to be evicted first, by the figures that the agent received. */
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import { countedAmount } from '../../policies/admission/held-resources.ts';
-import { podRequest } from '../../policies/pod/resources.ts';
-import type { Pod } from '../../types/kubernetes.ts';
-import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../resources/node-use.ts';
-import { priorityOf, type PodRecord } from './pod-records.ts';
+import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
+import { countedAmount } from '../../../policies/admission/held-resources.ts';
+import { podRequest } from '../../../policies/pod/resources.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../../resources/node-use.ts';
+import { priorityOf, type PodRecord } from '../pod-records.ts';
 
 /** What a pod is evicted for. */
 export interface Cause {

@@ -1,9 +1,9 @@
 /** Which limits of local storage a pod exceeds, by the figures that the agent received. */
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
-import { countedAmount } from '../../policies/admission/held-resources.ts';
-import { parseQuantity } from '../../policies/formats/quantity.ts';
-import type { Container, Pod } from '../../types/kubernetes.ts';
-import { NOTHING, type StorageUse } from '../resources/node-use.ts';
+import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
+import { countedAmount } from '../../../policies/admission/held-resources.ts';
+import { parseQuantity } from '../../../policies/formats/quantity.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import { NOTHING, type StorageUse } from '../../resources/node-use.ts';
 
 /** By the names under which evictions are counted. */
 export function exceededLimits(

@@ -1,24 +1,24 @@
 /** Checks eviction against what really runs and what it uses: which pod is evicted when something is short, and one at a time. */
-import type { EvictionEvent } from '../../machines/eviction-machine.ts';
-import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
-import type { Eviction } from '../../policies/eviction/pass.ts';
+import type { EvictionEvent } from '../../../machines/eviction-machine.ts';
+import type { NodeReclaim } from '../../../policies/eviction/file-system-parts.ts';
+import type { Eviction } from '../../../policies/eviction/pass.ts';
 import {
   type EvictionSignal,
   PRESSURE_CONDITIONS,
   type PressureCondition,
-} from '../../policies/eviction/signals.ts';
-import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
-import { podQOS } from '../../policies/pod/qos.ts';
-import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+} from '../../../policies/eviction/signals.ts';
+import { isCriticalPod } from '../../../policies/pod/pod-kinds.ts';
+import { podQOS } from '../../../policies/pod/qos.ts';
+import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
 import { goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
-import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from './pod-records.ts';
-import { isBeforeStart, isTerminated } from './pod-states.ts';
+import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from '../pod-records.ts';
+import { isBeforeStart, isTerminated } from '../pod-states.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
-import { type EvictionRules, isHard } from '../resources/eviction-rules.ts';
-import type { NodeUse, StorageUse } from '../resources/node-use.ts';
-import type { RunningTruth } from '../resources/running-use.ts';
+import { type EvictionRules, isHard } from '../../resources/eviction-rules.ts';
+import type { NodeUse, StorageUse } from '../../resources/node-use.ts';
+import type { RunningTruth } from '../../resources/running-use.ts';
 import { isOfMemory, isShort, Shortages } from './shortages.ts';
 import { exceededLimits } from './storage-limits.ts';
 

@@ -1,10 +1,10 @@
 /** Checks that dead containers and unused images are removed before any pod is evicted, and that nothing in use is removed. */
-import type { FileSystemLayout, NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
-import type { RunningTruth } from '../resources/running-use.ts';
-import type { PodRecords } from './pod-records.ts';
-import { isTerminated } from './pod-states.ts';
+import type { FileSystemLayout, NodeReclaim } from '../../../policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../runtime/simulated/witness.ts';
+import type { RunningTruth } from '../../resources/running-use.ts';
+import type { PodRecords } from '../pod-records.ts';
+import { isTerminated } from '../pod-states.ts';
 
 export interface ReclaimJudgeOptions {
   readonly now: () => number;

@@ -1,20 +1,23 @@
-import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
-import type { FileSystemLayout } from '../../../src/policies/eviction/file-system-parts.ts';
+import type { EvictionEvent } from '../../../../src/machines/eviction-machine.ts';
+import type { FileSystemLayout } from '../../../../src/policies/eviction/file-system-parts.ts';
 import {
   type Eviction,
   type EvictionEvaluation,
   INITIAL_EVICTION_STATE,
-} from '../../../src/policies/eviction/pass.ts';
-import type { EvictionSignal, PressureCondition } from '../../../src/policies/eviction/signals.ts';
-import { evictionKill } from '../../../src/policies/eviction/eviction-message.ts';
-import type { SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
-import type { EvictionJudge, EvictionView } from '../../../src/simulation/judges/eviction-judge.ts';
-import type { EvictionRules, ThresholdRule } from '../../../src/simulation/resources/eviction-rules.ts';
-import { type DiskUse, NOTHING, type PodUse, sumOf } from '../../../src/simulation/resources/node-use.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { requestingPod, type RequestingPod } from '../../support/admission.ts';
-import { CLEANED_UP, type JudgedPod, STOPPED } from './lifecycle-judge-bed.ts';
-import { AdmissionJudgeBed } from './admission-judge-bed.ts';
+} from '../../../../src/policies/eviction/pass.ts';
+import type { EvictionSignal, PressureCondition } from '../../../../src/policies/eviction/signals.ts';
+import { evictionKill } from '../../../../src/policies/eviction/eviction-message.ts';
+import type { SandboxTruth } from '../../../../src/runtime/simulated/witness.ts';
+import type {
+  EvictionJudge,
+  EvictionView,
+} from '../../../../src/simulation/judges/eviction/eviction-judge.ts';
+import type { EvictionRules, ThresholdRule } from '../../../../src/simulation/resources/eviction-rules.ts';
+import { type DiskUse, NOTHING, type PodUse, sumOf } from '../../../../src/simulation/resources/node-use.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
+import { CLEANED_UP, type JudgedPod, STOPPED } from '../lifecycle-judge-bed.ts';
+import { AdmissionJudgeBed } from '../admission-judge-bed.ts';
 
 const MESSAGE = 'The node was low on resource: memory. ';
 export const DRAINED = { type: 'AT_REST' } as const;
