@@ -5,6 +5,7 @@ import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
+  MANIFEST_HASH_ANNOTATION,
 } from '../policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import type { ManifestPod } from './manifests/read-manifest.ts';
@@ -25,11 +26,12 @@ export function manifestPod(manifest: ManifestPod, origin: ManifestOrigin): Pod 
 /**
  * A pod without a UID gets one from node, location and content: the same manifest at the same location is always the same
  * pod, and a changed manifest is another pod. Defaults do not count, so that an agent with newer defaults does not restart
- * every pod. `podUpdates` notes when the pod was first seen. The result is deeply frozen.
+ * every pod. A pod with a UID of its own keeps it, and an annotation tells its versions apart. `podUpdates` notes when the pod was first seen. The result is deeply frozen.
  */
 function staticPod(manifest: ManifestPod, { source, location, nodeName }: ManifestOrigin): Pod {
   const { metadata } = manifest;
-  const uid = metadata.uid ?? contentUid(manifest, location, nodeName);
+  const hash = contentUid(manifest, location, nodeName);
+  const uid = metadata.uid ?? hash;
   return frozen({
     ...manifest,
     metadata: {
@@ -41,6 +43,7 @@ function staticPod(manifest: ManifestPod, { source, location, nodeName }: Manife
         ...withoutMirror(metadata.annotations ?? {}),
         [CONFIG_SOURCE_ANNOTATION]: source,
         [CONFIG_HASH_ANNOTATION]: uid,
+        ...(uid !== hash && { [MANIFEST_HASH_ANNOTATION]: hash }),
       },
     },
     spec: {
@@ -76,7 +79,8 @@ function localPod(manifest: ManifestPod, { location, nodeName }: ManifestOrigin)
 
 /** A manifest may be a copy of a mirror pod: the static pod is no mirror pod. */
 function withoutMirror(annotations: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key !== CONFIG_MIRROR_ANNOTATION));
+  const isOfMirror = (key: string) => key === CONFIG_MIRROR_ANNOTATION || key === MANIFEST_HASH_ANNOTATION;
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !isOfMirror(key)));
 }
 
 /** 32 hexadecimal digits, like the kubelet's. A status in the manifest does not count. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isLocalPod, isStaticPod } from '../../src/policies/pod/pod-kinds.ts';
+import { isLocalPod, isStaticPod, MANIFEST_HASH_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import { parseManifest, type ManifestPod } from '../../src/sources/manifests/read-manifest.ts';
 import { manifestPod } from '../../src/sources/pod-of-manifest.ts';
 
@@ -51,11 +51,25 @@ describe('a static pod', () => {
     expect([uid, annotations?.['kubernetes.io/config.hash']]).toEqual(['my-own', 'my-own']);
   });
 
+  test('with a UID of the manifest has an annotation that tells its versions apart', () => {
+    const hashOf = (spec: object, metadata = {}) =>
+      made(spec, { uid: 'my-own', ...metadata }).metadata.annotations?.[MANIFEST_HASH_ANNOTATION];
+    expect(hashOf({})).toMatch(/^[0-9a-f]{32}$/u);
+    expect(hashOf({})).toBe(hashOf({}));
+    expect(hashOf({ hostNetwork: true })).not.toBe(hashOf({}));
+    expect(hashOf({}, { labels: { a: 'b' } })).not.toBe(hashOf({}));
+  });
+
   test('has annotations for its source and hash, and is no mirror pod, even if the manifest is a copy of one', () => {
     const pod = made(
       {},
       {
-        annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.source': 'api', mine: 'y' },
+        annotations: {
+          'kubernetes.io/config.mirror': 'x',
+          'kubernetes.io/config.source': 'api',
+          [MANIFEST_HASH_ANNOTATION]: 'z',
+          mine: 'y',
+        },
       },
     );
     expect(pod.metadata.annotations).toEqual({

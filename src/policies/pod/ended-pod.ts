@@ -5,6 +5,7 @@
 import { canonicalJson } from '../formats/canonical-json.ts';
 import type { KillPodOptions } from '../sync/pod-termination.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import { MANIFEST_HASH_ANNOTATION } from './pod-kinds.ts';
 
 export interface EndedPod {
   readonly uid: string;
@@ -59,5 +60,5 @@ export function manifestContent({ metadata, spec }: Pod): string | undefined {
 
 /** Set by the agent, not by the manifest. */
 function isOwn(annotation: string): boolean {
-  return annotation.startsWith('kubernetes.io/config.');
+  return annotation.startsWith('kubernetes.io/config.') || annotation === MANIFEST_HASH_ANNOTATION;
 }

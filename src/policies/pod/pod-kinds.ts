@@ -8,6 +8,8 @@ export const CONFIG_SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 export const CONFIG_MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 /** Hash of the manifest that a static pod was read from. */
 export const CONFIG_HASH_ANNOTATION = 'kubernetes.io/config.hash';
+/** Of a static pod whose UID is that of its manifest: the hash of the manifest, since the UID stays when the manifest changes. */
+export const MANIFEST_HASH_ANNOTATION = 'statelet.dev/manifest-hash';
 /** When the pod's source first saw it, RFC 3339. */
 export const CONFIG_SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 

@@ -5,7 +5,9 @@ import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
+  MANIFEST_HASH_ANNOTATION,
 } from '../../../src/policies/pod/pod-kinds.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
@@ -38,6 +40,19 @@ test('a mirror pod of this version stays', () => {
 test('a mirror pod of another version, and one that is being deleted, is deleted and made anew', () => {
   for (const mirrorPod of [mirrorOf('earlier'), mirrorOf('static', true)])
     expect(planMirrorPod({ pod, mirrorPod, node })).toEqual({ delete: mirrorPod, create: true });
+});
+
+test('a mirror pod of the same UID, and of another version of the manifest, is made anew', () => {
+  const ofVersion = (version: string, one: Pod): Pod => {
+    const annotations = { ...one.metadata.annotations, [MANIFEST_HASH_ANNOTATION]: version };
+    return { ...one, metadata: { ...one.metadata, annotations } };
+  };
+  const second = ofVersion('2', pod);
+  const staysOf = (mirrorPod: Pod) => planMirrorPod({ pod: second, mirrorPod, node });
+  expect(staysOf(ofVersion('2', mirrorOf('static')))).toEqual({ create: false });
+  // Also one of the kubelet, which may show any version.
+  for (const mirrorPod of [ofVersion('1', mirrorOf('static')), mirrorOf('static')])
+    expect(staysOf(mirrorPod)).toEqual({ delete: mirrorPod, create: true });
 });
 
 test('while the node is being deleted no mirror pod is made, but a stale one still goes', () => {

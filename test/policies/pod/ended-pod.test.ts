@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { deletionKill, manifestContent } from '../../../src/policies/pod/ended-pod.ts';
-import { CONFIG_SEEN_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import { CONFIG_SEEN_ANNOTATION, MANIFEST_HASH_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 
 const pod = (uid: string, metadata: object = {}, image = 'app:1'): Pod => ({
@@ -28,6 +28,13 @@ test('with a UID of its own, a pod has another content if its image, its labels 
   expect(manifestContent(pod('my-uid', {}, 'app:2'))).not.toBe(content);
   expect(manifestContent(pod('my-uid', { labels: { a: 'b' } }))).not.toBe(content);
   expect(manifestContent(pod('my-uid', { annotations: { a: 'b' } }))).not.toBe(content);
+});
+
+test('what the agent itself says of the manifest makes no difference to the content', () => {
+  const annotations = { [MANIFEST_HASH_ANNOTATION]: '0123456789abcdef0123456789abcdef' };
+  expect(manifestContent(pod('my-uid', { annotations }))).toBe(
+    manifestContent(pod('my-uid', { annotations: {} })),
+  );
 });
 
 test('when a source saw the pod first makes no difference to its content', () => {
