@@ -10,6 +10,7 @@ import { metricsText } from '../src/server/metrics/metric-text.ts';
 import { nodeMetrics } from '../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../src/server/metrics/resource-metrics.ts';
+import { logMetric } from '../src/server/metrics/volume-metrics.ts';
 import type { ServedPod } from '../src/types/served-pod.ts';
 import { testPod } from '../test/support/pods.ts';
 import { median } from './support/measures.ts';
@@ -62,11 +63,18 @@ const nodeApi = {
   mirrorPodCount: () => 0,
   lastRelistMs: () => undefined,
   cgroupVersion: () => 1 as const,
+  metricsProvider: 'cadvisor' as const,
+  pluginSockets: () => [],
 };
 const SCRAPES: Readonly<Record<string, () => string | Promise<string>>> = {
   'Summary, CPU and memory': async () => JSON.stringify(await summary(true)),
-  '/metrics': () =>
-    metricsText([...nodeMetrics(nodeApi, Date.now()), ...processMetrics(), ...counted.metrics()]),
+  '/metrics': async () =>
+    metricsText([
+      logMetric(await node.stats.logFigures()),
+      ...nodeMetrics(nodeApi, Date.now()),
+      ...processMetrics(),
+      ...counted.metrics(),
+    ]),
   '/metrics/resource': async () => metricsText(resourceMetrics(await summary(true))),
   '/metrics/cadvisor': async () => metricsText(cadvisorMetrics(await node.stats.groupFigures(), machine)),
 };

@@ -60,9 +60,15 @@ class RunningDaemon implements Daemon {
   constructor(own: OwnParts, deps: DaemonDeps) {
     this.#own = own;
     this.#deps = deps;
-    const { config, parts } = own;
+    const { config, parts, counted } = own;
     const { logger, stateLog } = deps;
-    const stats = new DaemonStats({ config, runtime: parts.runtime, agent: () => this.agent, logger });
+    const stats = new DaemonStats({
+      config,
+      runtime: parts.runtime,
+      agent: () => this.agent,
+      logger,
+      ...(counted && { measurements: counted }),
+    });
     this.#stats = stats;
     this.agent = daemonAgent({ own, stats, logger });
     this.#server = new DaemonServer({

@@ -6,7 +6,7 @@ import { EMBEDDED, type StateletConfig } from './config/config.ts';
 import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
-import type { CredentialProvider } from './policies/images/credential-provider-config.ts';
+import type { CredentialProviderConfig } from './policies/images/credential-provider-config.ts';
 import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
 import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
 import { systemClock } from './system/system-clock.ts';
@@ -122,9 +122,7 @@ async function openParts(
 }
 
 /** Undefined where no plugins are configured. Rejects where their configuration is no good. */
-async function credentialProviders({
-  node,
-}: StateletConfig): Promise<readonly CredentialProvider[] | undefined> {
+async function credentialProviders({ node }: StateletConfig): Promise<CredentialProviderConfig | undefined> {
   const { imageCredentialProviderConfig: path, imageCredentialProviderBinDir: binDir } = node;
   if (path === '' && binDir === '') return undefined;
   const { loadCredentialProviders } = await import('./config/load-credential-providers.ts');

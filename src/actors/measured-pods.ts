@@ -109,7 +109,7 @@ function durationMs({ startedAt = '', finishedAt = '' }: ContainerEnd): number {
 
 export function measureRelist(measurements: AgentMeasurements | undefined, relist: Promise<void>): void {
   if (measurements === undefined) return;
-  const end = measurements.relist();
+  const end = measurements.pleg.relist();
   relist.then(
     () => end('success'),
     () => end('failure'),

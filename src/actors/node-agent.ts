@@ -222,6 +222,7 @@ export class NodeAgent {
   /** In a cluster, pods that end with the agent end as in a shutdown of the node: whoever made them is told that they are over. */
   #buildShutdown(): NodeShutdown | undefined {
     const { shutdownPeriods = [], cluster, clock, recorder, logger, inspect, measurements } = this.#options;
+    const { shutdownRecord: record } = this.#options;
     const periods = shutdownPeriods.length === 0 && cluster ? [OWN_GRACE_PERIODS] : shutdownPeriods;
     if (periods.length === 0) return undefined;
     const { registry } = this.supervisor;
@@ -236,6 +237,7 @@ export class NodeAgent {
       logger,
       parent: this.supervisor.actor,
       ...(measurements && { measurements: measurements.nodeLife }),
+      ...(record && { record }),
       ...(inspect && { inspect }),
     });
   }

@@ -1,11 +1,13 @@
 /** Reads the files that name credential provider plugins. It imports yaml, so it is loaded only where there are such files. */
 import { constants } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import {
   aggregated,
   type CredentialProvider,
+  type CredentialProviderConfig,
   decodingProblem,
   providerProblems,
   providersOf,
@@ -25,12 +27,18 @@ const BIN_DIR_FLAG = '--image-credential-provider-bin-dir';
 export async function loadCredentialProviders(
   path: string,
   binDir: string,
-): Promise<readonly CredentialProvider[]> {
+): Promise<CredentialProviderConfig> {
   if (path === '')
     throw invalid(CONFIG_FLAG, `credential provider config path is empty; ${BIN_DIR_FLAG} needs it`);
   await checkBinDir(binDir);
   const providers: Partial<CredentialProvider>[] = [];
-  for (const file of await filesOf(path)) providers.push(...(await readProviders(file)));
+  const hash = createHash('sha256');
+  for (const file of await filesOf(path)) {
+    const text = await readConfigFile(file);
+    // As with the kubelet: with its length before it, so that what is moved from one file to the next changes the hash.
+    hash.update(lengthOf(text)).update(text);
+    providers.push(...providersIn(file, text));
+  }
   const repeated = repeatedName(providers);
   if (repeated !== undefined) {
     throw invalid(
@@ -44,7 +52,7 @@ export async function loadCredentialProviders(
     throw invalid(CONFIG_FLAG, `${path}: ${message}`);
   }
   for (const { name = '' } of providers) await checkProgram(join(binDir, name));
-  return providers as readonly CredentialProvider[];
+  return { providers: providers as readonly CredentialProvider[], hash: `sha256:${hash.digest('hex')}` };
 }
 
 function invalid(flag: string, problem: string): StateletError {
@@ -77,10 +85,19 @@ async function filesOf(path: string): Promise<readonly string[]> {
   return files.map(({ name }) => join(path, name)).sort();
 }
 
-async function readProviders(file: string): Promise<readonly Partial<CredentialProvider>[]> {
-  const text = await readProvidedFile(file).catch((error: unknown) => {
+function readConfigFile(file: string): Promise<string> {
+  return readProvidedFile(file).catch((error: unknown) => {
     throw invalid(CONFIG_FLAG, `unable to read file "${file}": ${errorMessage(error)}`);
   });
+}
+
+function lengthOf(text: string): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64BE(BigInt(Buffer.byteLength(text)));
+  return length;
+}
+
+function providersIn(file: string, text: string): readonly Partial<CredentialProvider>[] {
   const decoding = (problem: string) => invalid(CONFIG_FLAG, `error decoding config "${file}": ${problem}`);
   let content: unknown;
   try {

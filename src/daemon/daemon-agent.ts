@@ -25,7 +25,8 @@ export interface DaemonAgentOptions {
 }
 
 export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAgent {
-  const { config, parts, facts, recorder, cluster, counted, endedPods, askPlugins, inspect } = own;
+  const { config, parts, facts, recorder, cluster, counted, endedPods, askPlugins, inspect, shutdownRecord } =
+    own;
   const sources = {
     ...podSources(config, { keepsLastGood: true }),
     ...(cluster && { api: cluster.pods }),
@@ -37,6 +38,7 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
     configuration: configuration(sources, { blocked, recorder, logger }),
     sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
+    ...(shutdownRecord && { shutdownRecord }),
     ...(inspect && { inspect }),
     ...(counted && { measurements: counted }),
     ...(cluster && {

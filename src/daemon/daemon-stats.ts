@@ -5,6 +5,7 @@ import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
+import type { VolumeMeasurements } from '../types/measurements.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 
 export interface DaemonStatsOptions {
@@ -12,6 +13,7 @@ export interface DaemonStatsOptions {
   readonly runtime: RuntimeService;
   readonly agent: () => NodeAgent;
   readonly logger: Logger;
+  readonly measurements?: VolumeMeasurements;
 }
 
 /** What the node and its pods use. Loaded when eviction starts, or for the first request. */
@@ -32,7 +34,7 @@ export class DaemonStats {
   }
 
   async #open(): Promise<StatsProvider> {
-    const { config, runtime, agent, logger } = this.#options;
+    const { config, runtime, agent, logger, measurements } = this.#options;
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
     const { pleg, supervisor } = agent();
     const { podScratch } = runtimeLayout(rootDir);
@@ -50,6 +52,7 @@ export class DaemonStats {
       pods: () => pleg.pods(),
       podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
       logger,
+      ...(measurements && { measurements }),
       ...(isEmbedded && {
         scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
       }),

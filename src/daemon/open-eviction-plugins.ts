@@ -45,6 +45,7 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
     conditions: () => manager.conditions(),
     start: () => manager.start(),
     podEnded: (uid, how) => manager.podEnded(uid, how),
+    sockets: () => manager.sockets(),
     view: () => manager.view(),
     stop: async () => {
       taints?.stop();

@@ -1,12 +1,14 @@
 /** What belongs to a daemon: it is opened before the agent of the node is built, and closed after that has stopped. */
 import type { ActorOptions } from 'xstate';
 import { eventFanOut } from '../actors/cluster/event-fan-out.ts';
+import type { ShutdownRecord } from '../actors/node/node-shutdown.ts';
 import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import type { StateLog } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/node-ports.ts';
 import type { supervisorMachine } from '../machines/supervisor-machine.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
+import { shutdownPeriods } from '../policies/shutdown/shutdown-periods.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
@@ -41,6 +43,7 @@ export interface OwnParts {
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
   readonly endedPods: EndedPodsStore;
+  readonly shutdownRecord: ShutdownRecord | undefined;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly events: RecentEvents;
   readonly counted: AgentMetrics | undefined;
@@ -74,7 +77,8 @@ export async function openOwnParts(
     const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
     const endedPods = await openEndedPodsFile(given.rootDir, logger);
     const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
-    return { recorder, endedPods, askPlugins: await evictionPlugins(config), ...node };
+    const shutdownRecord = await openRecordOfShutdown(config, logger, counted);
+    return { recorder, endedPods, shutdownRecord, askPlugins: await evictionPlugins(config), ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
@@ -119,6 +123,21 @@ async function openCluster(
     ...(inspect && { inspect }),
     ...(measurements && { measurements }),
   });
+}
+
+/** Undefined where no pod is ended for a shutdown. Tells the measurements of the last one. */
+async function openRecordOfShutdown(
+  { cluster, rootDir, shutdown }: StateletConfig,
+  logger: Logger,
+  counted: AgentMetrics | undefined,
+): Promise<ShutdownRecord | undefined> {
+  if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
+  const { openShutdownRecord } = await import('../runtime/shutdown/shutdown-record.ts');
+  const record = await openShutdownRecord(rootDir, logger);
+  const { startMs, endMs } = record.stored;
+  if (startMs !== undefined) counted?.nodeLife.shutdownBegan(startMs);
+  if (endMs !== undefined) counted?.nodeLife.shutdownEnded(endMs);
+  return record;
 }
 
 /** The code for eviction plugins is loaded only where they are enabled. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { NodeAgent } from '../actors/node-agent.ts';
 import { podsForCluster, podWorkers, servedPod, servedPods } from '../actors/pods/served-pods.ts';
 import { transitionLogSwitch } from '../actors/pods/state-log.ts';
-import type { StateletConfig } from '../config/config.ts';
+import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { shownConfiguration } from '../config/shown-configuration.ts';
 import { shownFlags } from '../config/shown-flags.ts';
 import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
@@ -75,6 +75,10 @@ export function nodeApi(node: ServedNode): NodeApi {
       [...supervisor.desired.pods()].some((pod) => claimsOf(pod).length > 0)
         ? (await stats()).claimFigures()
         : [],
+    logFigures: async () => (await stats()).logFigures(),
+    metricsProvider:
+      config.containerRuntimeEndpoint === EMBEDDED || !config.node.cgroupsPerQOS ? 'cri' : 'cadvisor',
+    pluginSockets: () => agent.plugins?.sockets() ?? [],
     counted,
     certificateEnds,
   };

@@ -23,7 +23,31 @@ export interface RuntimeMeasurements {
   sandboxRun(handler: string): Stopwatch;
 }
 
+/** What the agent hears of the pods in the runtime, by itself and from the runtime's events. */
+export interface PlegMeasurements {
+  /** All pods of the runtime are listed. */
+  relist(): Stopwatch;
+  /** One pod is read. */
+  podRelist(): Stopwatch;
+  /** CRI's events are asked for. */
+  eventsAsked(): void;
+  /** The stream of CRI's events has failed. */
+  eventsFailed(): void;
+  /** An event of CRI's has come so long after it happened. */
+  eventHeard(delayMs: number): void;
+}
+
+/** Whether a pod may use an image that is present, or has to show its credentials to the registry. By the kubelet's names. */
+export type PullCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error';
+
 export interface ImageMeasurements {
+  /** A plugin is asked for credentials: it is run. */
+  credentialPlugin(plugin: string): Stopwatch;
+  /** The configuration of those plugins: its hash. */
+  credentialProviders(hash: string): void;
+  pullChecked(result: PullCheck): void;
+  /** How many records of pulls are on the disk: of those under way, and of images that were pulled. */
+  pullRecords(pulling: number, pulled: number): void;
   imagePulled(sizeBytes: number, durationMs: number): void;
   /** An image is pulled for a container of the pod. */
   podPull(uid: string): Stopwatch;
@@ -44,13 +68,16 @@ export interface CgroupMeasurements {
 export interface VolumeMeasurements {
   /** By the kubelet's name of the kind of volume: `kubernetes.io/empty-dir`. */
   volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch;
+  /** A pod wants a volume. Ended when it is mounted, after however many tries. */
+  volumeWanted(plugin: string): Stopwatch;
+  /** A volume is walked through, to know what it uses of the disk. */
+  volumeWalk(): Stopwatch;
 }
 
 /** What the parts of a node around its pods tell. */
 export type NodeMeasurements = RuntimeMeasurements &
   CgroupMeasurements &
-  VolumeMeasurements &
-  ImageMeasurements;
+  VolumeMeasurements & { readonly images: ImageMeasurements; readonly pleg: PlegMeasurements };
 
 export interface ApiMeasurements {
   /** A request to the API server begins. To be ended with the server's host and the status of the answer; without one where there was none. */
@@ -116,6 +143,10 @@ export interface TurnoverMeasurements {
   podStarted(hasUserNamespace: boolean, failed?: boolean): void;
   /** A container is about to be started. `failure`: the reason why it did not start. */
   containerStarted(type: ContainerType, failure?: string): void;
+  /** A container is about to be created that mounts so many images as volumes. */
+  imageVolumesRequested(count: number): void;
+  /** It was created, or the runtime could not mount one of them. `count`: by their mounts. */
+  imageVolumesMounted(count: number, outcome: 'success' | 'failure'): void;
   /** A hook over HTTPS was sent again by HTTP, and has succeeded. */
   hookFellBack(): void;
   /** The sleep of a hook has ended before its time. */
@@ -175,8 +206,7 @@ export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, P
   readonly turnover: TurnoverMeasurements;
   readonly nodeLife: NodeLifeMeasurements;
   readonly starts: StartMeasurements;
-  /** All pods of the runtime are listed. */
-  relist(): Stopwatch;
+  readonly pleg: PlegMeasurements;
   /** A pod is evicted because of that signal of the node, or that limit of the pod. */
   evicted(signal: string): void;
   /** Pods are ranked for eviction by figures of that age. */
@@ -186,6 +216,8 @@ export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, P
 export interface CertificateMeasurements {
   /** A certificate could not be renewed. */
   renewalFailed(kind: 'client' | 'serving'): void;
+  /** A new certificate takes the place of one that was made so long ago. */
+  rotated(kind: 'client' | 'serving', ageMs: number): void;
 }
 
 export interface Measurements

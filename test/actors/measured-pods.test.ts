@@ -71,11 +71,13 @@ test('how a pod and its containers come and go is told, and that it starts anew 
     restartPolicy: 'Never',
     containers: [{ name: 'main', command: ['sh', '-c', 'exit 3'] }],
   });
-  const told = () => measurements.told.filter((line) => /^(?:admitted|pod |container|restarted)/.test(line));
+  const told = () =>
+    measurements.told.filter((line) => /^(?:admitted|pod (?!relist)|container|restarted)/.test(line));
   const once = ['admitted with 1 containers', 'pod starts', 'container starts', 'container ended: 3 Error'];
   agent.add(pod);
   await agent.until('uid-web', 'Terminated.Finished');
   expect(told()).toEqual(once);
+  expect(measurements.told).toEqual(expect.arrayContaining(['pod relist begins', 'pod relist ends']));
   agent.remove(pod);
   agent.add(pod);
   await waitFor(() => told().filter((line) => line === 'container ended: 3 Error').length === 2, {

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -44,7 +45,7 @@ providers:
     args: null
 `,
   );
-  expect(await load('one.yaml')).toEqual([provider('a')]);
+  expect((await load('one.yaml')).providers).toEqual([provider('a')]);
 });
 
 test('of a folder, the files of known names are read in the order of their names', async () => {
@@ -53,7 +54,20 @@ test('of a folder, the files of known names are read in the order of their names
   write('conf/30.yaml', 'b');
   writeFileSync(path('conf/notes.txt'), 'no configuration');
   mkdirSync(path('conf/more.yaml'));
-  expect((await load('conf')).map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+  expect((await load('conf')).providers.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+});
+
+test("the hash is the kubelet's: of the files in their order, each with its length before it", async () => {
+  write('conf/10.json', 'c');
+  write('conf/20.yml', 'a');
+  const hash = createHash('sha256');
+  for (const file of ['conf/10.json', 'conf/20.yml']) {
+    const content = readFileSync(path(file));
+    const length = Buffer.alloc(8);
+    length.writeUInt32BE(content.length, 4);
+    hash.update(length).update(content);
+  }
+  expect((await load('conf')).hash).toBe(`sha256:${hash.digest('hex')}`);
 });
 
 describe('what is wrong is named', () => {

@@ -1,6 +1,6 @@
 /** The metrics of a node without a cluster and without a container runtime, as the owner of its root folder reads them. */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -45,9 +45,12 @@ test('a node with a port of its own counts what it does, and shows what plain pr
     'kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 1',
     'kubelet_mirror_pods 0',
     'kubelet_orphan_pod_cleaned_volumes 0',
+    'kubelet_metrics_provider{provider="cri"} 1',
   ])
     expect(agent).toContain(`\n${line}\n`);
   expect(agent).toMatch(/\nkubelet_pleg_last_seen_seconds 1\.\d+e\+09\n/);
+  expect(agent).toMatch(/\nkubelet_pleg_pod_relist_duration_seconds_count [1-9]/);
+  expect(agent).toMatch(/\nkubelet_container_log_filesystem_used_bytes\{container="main",.*\} [1-9]/);
   expect(agent).toContain('\nkubelet_pod_start_duration_seconds_count 1\n');
   expect(agent).toContain('\nstatelet_pods{state="Syncing.Settled"} 1\n');
 
@@ -72,4 +75,21 @@ test('a node without such a port counts nothing, and shows what it is', async ()
   expect(agent).not.toContain('kubelet_runtime_operations');
   expect(agent).not.toContain('statelet_pod_transitions_total');
   expect(await scrape('/metrics/probes')).not.toContain('prober');
+});
+
+test('when pods were last ended for a shutdown is shown after a restart, also where the kubelet has done it', async () => {
+  mkdirSync(bed.rootDir, { recursive: true });
+  const config = join(bed.rootDir, 'config.yaml');
+  writeFileSync(
+    config,
+    'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nshutdownGracePeriod: 20s\n',
+  );
+  writeFileSync(
+    join(bed.rootDir, 'graceful_node_shutdown_state'),
+    '{"startTime":"2030-01-01T00:00:00.75Z","endTime":"2030-01-01T00:00:09.25Z"}',
+  );
+  await bed.start('--port', 'auto', '--config', config);
+  const agent = await scrape('/metrics');
+  expect(agent).toContain('\nkubelet_graceful_shutdown_start_time_seconds 1.893456e+09\n');
+  expect(agent).toContain('\nkubelet_graceful_shutdown_end_time_seconds 1.893456009e+09\n');
 });

@@ -1,6 +1,8 @@
 import type {
+  ImageMeasurements,
   Measurements,
   NodeLifeMeasurements,
+  PlegMeasurements,
   PluginVictim,
   RequestMeasurements,
   StartMeasurements,
@@ -23,6 +25,8 @@ export class RecordedMeasurements implements Measurements {
     podStarted: (hasUserNamespace, failed = false) =>
       void this.told.push(`pod${hasUserNamespace ? ' with ids' : ''} ${failed ? 'did not start' : 'starts'}`),
     containerStarted: (type, failure) => void this.told.push(`${type} ${failure ?? 'starts'}`),
+    imageVolumesRequested: (count) => void this.told.push(`${count} image volumes`),
+    imageVolumesMounted: (count, outcome) => void this.told.push(`${count} image mounts: ${outcome}`),
     hookFellBack: () => void this.told.push('hook by HTTP'),
     sleepCutShort: () => void this.told.push('sleep cut short'),
     containerTerminated: (type, exitCode, reason) =>
@@ -51,6 +55,25 @@ export class RecordedMeasurements implements Measurements {
     nodeReady: () => void this.told.push('node ready'),
   };
 
+  readonly images: ImageMeasurements = {
+    imagePulled: (sizeBytes) => void this.told.push(`pulled an image of ${sizeBytes} bytes`),
+    podPull: (uid) => this.#begin(`${uid} pull`),
+    imageEnsured: (policy, isPresent, isPullRequired) =>
+      void this.told.push(`image ${policy}: present ${isPresent ?? '?'}, pull ${isPullRequired ?? '?'}`),
+    imageCollected: (reason) => void this.told.push(`removed an image for ${reason}`),
+    credentialPlugin: (plugin) => this.#begin(`plugin ${plugin}`),
+    credentialProviders: (hash) => void this.told.push(`credential providers ${hash}`),
+    pullChecked: (result) => void this.told.push(`pull check: ${result}`),
+    pullRecords: (pulling, pulled) => void this.told.push(`records: ${pulling} pulling, ${pulled} pulled`),
+  };
+  readonly pleg: PlegMeasurements = {
+    relist: () => this.#begin('relist'),
+    podRelist: () => this.#begin('pod relist'),
+    eventsAsked: () => void this.told.push('events asked for'),
+    eventsFailed: () => void this.told.push('events failed'),
+    eventHeard: (delayMs) => void this.told.push(`event after ${Math.round(delayMs)} ms`),
+  };
+
   runtimeOperation(operation: string): Stopwatch {
     return this.#begin(`runtime ${operation}`);
   }
@@ -59,28 +82,24 @@ export class RecordedMeasurements implements Measurements {
     return this.#begin(`sandbox of handler "${handler}"`);
   }
 
-  imagePulled(sizeBytes: number): void {
-    this.told.push(`pulled an image of ${sizeBytes} bytes`);
-  }
-
-  podPull(uid: string): Stopwatch {
-    return this.#begin(`${uid} pull`);
-  }
-
-  imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {
-    this.told.push(`image ${policy}: present ${isPresent ?? '?'}, pull ${isPullRequired ?? '?'}`);
-  }
-
-  imageCollected(reason: string): void {
-    this.told.push(`removed an image for ${reason}`);
-  }
-
   cgroupOperation(operation: string): Stopwatch {
     return this.#begin(`cgroup ${operation}`);
   }
 
   volumeOperation(operation: string, plugin: string): Stopwatch {
     return this.#begin(`${operation} ${plugin}`);
+  }
+
+  volumeWanted(plugin: string): Stopwatch {
+    return this.#begin(`wanted ${plugin}`);
+  }
+
+  volumeWalk(): Stopwatch {
+    return this.#begin('volume walk');
+  }
+
+  rotated(kind: string, ageMs: number): void {
+    this.told.push(`${kind} certificate rotated after ${ageMs} ms`);
   }
 
   apiRequest(method: string): (host: string, status?: number) => void {
@@ -117,10 +136,6 @@ export class RecordedMeasurements implements Measurements {
 
   podEffect(uid: string, effect: PodEffect): Stopwatch {
     return this.#begin(`${uid} ${effect}`);
-  }
-
-  relist(): Stopwatch {
-    return this.#begin('relist');
   }
 
   evicted(signal: string): void {

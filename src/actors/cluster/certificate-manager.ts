@@ -250,7 +250,7 @@ export class CertificateManager {
   }
 
   async #awaitCertificate(): Promise<void> {
-    const { clock, store, keptKey, onIssued, random } = this.#options;
+    const { clock, store, keptKey, onIssued, random, kind, measurements } = this.#options;
     const submitted = this.#submitted;
     const key = this.#key;
     const server = this.#connection?.main;
@@ -264,6 +264,7 @@ export class CertificateManager {
       const pair = await store.update(cert, key, clock.now());
       await onIssued?.(pair);
       if (waiting.signal.aborted) return;
+      if (this.#pair !== undefined) measurements?.rotated(kind, clock.now() - this.#pair.facts.notBefore);
       this.#pair = pair;
       this.#disconnect();
       this.#send({ type: 'ISSUED', certificate: pair.facts, at: this.#now(), random: random() });

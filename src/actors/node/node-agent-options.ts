@@ -15,6 +15,7 @@ import type { NodePlugins } from '../plugins/plugin-parts.ts';
 import type { EndedPodsStore } from '../pods/ended-pods.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import type { StartGates } from '../start/pod-starts.ts';
+import type { ShutdownRecord } from './node-shutdown.ts';
 
 export interface NodeAgentOptions {
   readonly parts: NodeParts;
@@ -44,6 +45,8 @@ export interface NodeAgentOptions {
   readonly plugins?: (core: AgentCore) => NodePlugins;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
+  /** Without it, when pods were ended for a shutdown is forgotten when the agent stops. */
+  readonly shutdownRecord?: ShutdownRecord;
   readonly maxContainerRestartPeriodMs: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many sandboxes and containers the runtime starts at a time. */

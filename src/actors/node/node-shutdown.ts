@@ -26,9 +26,16 @@ export interface NodeShutdownOptions {
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
   readonly measurements?: Pick<NodeLifeMeasurements, 'shutdownBegan' | 'shutdownEnded'>;
+  /** Keeps when pods were ended. Never rejects. */
+  readonly record?: ShutdownRecord;
   /** Where it hangs among the actors. Without it, it is the root of its own system. */
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
+}
+
+/** When pods were ended, for the agent that runs after the machine has been started again. Unix ms. */
+export interface ShutdownRecord {
+  write(startMs: number, endMs: number | undefined): Promise<void>;
 }
 
 export class NodeShutdown {
@@ -40,6 +47,8 @@ export class NodeShutdown {
   /** All groups have ended or had their time, or it was cancelled. */
   #isOver = false;
   #isStopped = false;
+  #startMs = 0;
+  #recorded: Promise<void> | undefined;
 
   constructor(options: NodeShutdownOptions) {
     this.#options = options;
@@ -60,6 +69,7 @@ export class NodeShutdown {
   async shutDown(): Promise<void> {
     if (!this.isShuttingDown) this.#begin();
     await this.#ended.promise;
+    await this.#recorded;
   }
 
   cancel(): void {
@@ -80,7 +90,7 @@ export class NodeShutdown {
   }
 
   #begin(): void {
-    const { periods, pods, clock, measurements } = this.#options;
+    const { periods, pods, clock, measurements, record } = this.#options;
     this.#ended = Promise.withResolvers();
     this.#groups = groupByPriority(periods, pods()).filter((group) => group.pods.length > 0);
     const groups = this.#groups.map((group) => ({
@@ -89,15 +99,23 @@ export class NodeShutdown {
       uids: group.pods.map(({ metadata }) => metadata.uid),
     }));
     this.#isOver = false;
-    measurements?.shutdownBegan(clock.now());
+    this.#startMs = clock.now();
+    measurements?.shutdownBegan(this.#startMs);
+    this.#recorded = record?.write(this.#startMs, undefined);
     this.#send({ type: 'SHUTDOWN', at: clock.now(), groups });
   }
 
   #end(): void {
-    const { measurements, clock } = this.#options;
-    if (!this.#isOver) measurements?.shutdownEnded(clock.now());
+    if (!this.#isOver) this.#recordEnd();
     this.#isOver = true;
     this.#ended.resolve(undefined);
+  }
+
+  #recordEnd(): void {
+    const { measurements, clock, record } = this.#options;
+    const endMs = clock.now();
+    measurements?.shutdownEnded(endMs);
+    this.#recorded = this.#recorded?.then(() => record?.write(this.#startMs, endMs));
   }
 
   #machine(): typeof shutdownMachine {

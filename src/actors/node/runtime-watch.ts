@@ -33,6 +33,7 @@ export class RuntimeWatch {
       runtime,
       clock,
       relistPeriodMs: RELIST_PERIOD_MS,
+      ...(measurements && { measurements: measurements.pleg }),
       onRelist: (relist) => {
         measureRelist(measurements, relist);
         this.#checkWith(relist);

@@ -8,7 +8,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
 import { PluginLog } from './plugin-log.ts';
-import type { HostedPlugin, PluginDirectory } from './plugin-parts.ts';
+import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
 import {
   type ConnectedPlugin,
   PluginWorker,
@@ -99,6 +99,10 @@ export class Plugins implements PluginDirectory {
     this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
     const here = [...this.#builtIn, ...this.#bySocket.values()].filter((worker) => worker.state() !== 'Gone');
     return [...here.sort(byOriginAndName), ...this.#gone];
+  }
+
+  sockets(): readonly PluginSocketView[] {
+    return Array.from(this.#bySocket, ([path, worker]) => ({ path, isRegistered: worker.isAsked }));
   }
 
   start(): void {

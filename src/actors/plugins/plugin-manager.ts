@@ -23,7 +23,13 @@ import type { PluginMeasurements } from '../../types/measurements.ts';
 import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import type { PodEnd } from '../pods/pod-ends.ts';
 import { PluginNews } from './plugin-news.ts';
-import type { HostedPlugin, NodePlugins, PluginDirectory, PodKills } from './plugin-parts.ts';
+import type {
+  HostedPlugin,
+  NodePlugins,
+  PluginDirectory,
+  PluginSocketView,
+  PodKills,
+} from './plugin-parts.ts';
 import { PluginQuestions } from './plugin-questions.ts';
 
 export interface PluginManagerOptions {
@@ -104,6 +110,10 @@ export class PluginManager implements NodePlugins {
 
   podEnded(uid: string, how: PodEnd): void {
     this.#options.kills.podEnded(uid, how);
+  }
+
+  sockets(): readonly PluginSocketView[] {
+    return this.#options.directory.sockets();
   }
 
   view(): PluginsExplanation {

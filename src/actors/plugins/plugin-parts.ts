@@ -22,12 +22,19 @@ export interface HostedPlugin {
   readonly failed: (problem: string) => void;
 }
 
+export interface PluginSocketView {
+  readonly path: string;
+  readonly isRegistered: boolean;
+}
+
 /** All plugins of this node. */
 export interface PluginDirectory {
   /** Those that can be asked, Serving or Failing. Each name stands there once. */
   plugins(): readonly HostedPlugin[];
   /** All that are known, also those that have gone since a short while. */
   all(): readonly HostedPlugin[];
+  /** The sockets that are there, also of plugins that were not registered. */
+  sockets(): readonly PluginSocketView[];
   start(): void;
   stop(): Promise<void>;
 }
@@ -57,6 +64,8 @@ export interface NodePlugins extends StandingConditions {
   stop(): Promise<void>;
   /** Called with each end of a pod, whoever ended it. */
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void;
+  /** The sockets that are there, also of plugins that were not registered. */
+  sockets(): readonly PluginSocketView[];
   /** What plugins say and what the rules make of it. */
   view(): PluginsExplanation;
 }

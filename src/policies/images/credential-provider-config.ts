@@ -13,6 +13,13 @@ export interface TokenAttributes {
 }
 
 /** A plugin: a program that is asked for the credentials of the images that it knows. */
+/** What the configuration of plugins says. */
+export interface CredentialProviderConfig {
+  readonly providers: readonly CredentialProvider[];
+  /** Of the files' contents, as the kubelet computes it. */
+  readonly hash: string;
+}
+
 export interface CredentialProvider {
   /** Of its program. */
   readonly name: string;

@@ -5,6 +5,7 @@ import { containerCalls } from './calls/container-calls.ts';
 import { runningContainerCalls } from './calls/running-container-calls.ts';
 import { imageCalls } from './calls/image-calls.ts';
 import { VERSION } from './messages/methods.ts';
+import type { EventMeasurements } from './events/event-feed.ts';
 import { RuntimeEvents } from './events/runtime-events.ts';
 import { runtimeStatus } from './calls/runtime-status.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
@@ -18,6 +19,7 @@ export interface CriRuntimeOptions {
   /** How long a call may take (the kubelet's runtimeRequestTimeout). */
   readonly requestTimeoutMs: number;
   readonly logger: { warn(message: string): void };
+  readonly measurements?: EventMeasurements;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface CriRuntimeOptions {
  *   runtime has neither, it warns once and completes. It never errors.
  */
 export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
-  const { endpoint, imageEndpoint = endpoint, requestTimeoutMs, logger } = options;
+  const { endpoint, imageEndpoint = endpoint, requestTimeoutMs, logger, measurements } = options;
   const channel = new Channel(endpoint);
   const imageChannel = imageEndpoint === endpoint ? channel : new Channel(imageEndpoint);
   const closed = new AbortController();
@@ -44,6 +46,7 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
     listPodSandbox: sandboxes.listPodSandbox,
     listContainers: containers.listContainers,
     warn: (message) => logger.warn(message),
+    ...(measurements && { measurements }),
   });
   return {
     version: (callOptions) => context.call(VERSION, {}, callOptions),

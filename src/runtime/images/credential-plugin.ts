@@ -20,6 +20,7 @@ import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import { runPlugin } from './run-plugin.ts';
@@ -31,6 +32,7 @@ export interface PluginSurroundings {
   readonly binDir: string;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  readonly measurements?: Pick<ImageMeasurements, 'credentialPlugin'>;
   /** Without them, a plugin gets no token. */
   readonly accounts?: Pick<ApiObjects, 'serviceAccount' | 'token'>;
 }
@@ -149,7 +151,7 @@ export class CredentialPlugin {
 
   async #run(image: string, account: Account | undefined): Promise<PluginAnswer> {
     const { name, args = [], env = [], apiVersion } = this.#provider;
-    const { binDir, clock } = this.#surroundings;
+    const { binDir, clock, measurements } = this.#surroundings;
     const input = pluginRequest(apiVersion, {
       image,
       ...(account && { serviceAccountToken: account.token, serviceAccountAnnotations: account.annotations }),
@@ -157,12 +159,15 @@ export class CredentialPlugin {
     const own = Object.fromEntries(env.map((variable) => [variable.name, variable.value]));
     const command = { path: join(binDir, name), args, env: { ...process.env, ...own }, input };
     const execing = 'error execing credential provider plugin';
+    const measured = measurements?.credentialPlugin(name);
     let end;
     try {
       end = await withDeadline(clock, LIMIT_MS, this.#closing.signal, (limited) =>
         runPlugin(command, limited),
       );
+      measured?.(end.failure === undefined ? 'success' : 'failure');
     } catch (error) {
+      measured?.('failure');
       const isLate = errorKind(error) === 'DeadlineExceeded';
       const what = isLate ? 'it has not ended within 1m0s, and was killed' : errorMessage(error);
       throw new Error(`${execing}: ${what}`, { cause: error });

@@ -23,6 +23,7 @@ import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Image } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { ImageMeasurements, PullCheck } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { RecordFiles } from './record-files.ts';
@@ -33,6 +34,7 @@ export interface ImageRecordsOptions {
   readonly runtime: Pick<RuntimeService, 'listImages'>;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly measurements?: Pick<ImageMeasurements, 'pullChecked' | 'pullRecords'>;
 }
 
 /** A record has whole seconds. */
@@ -58,8 +60,9 @@ export class ImageRecords {
   constructor(options: ImageRecordsOptions) {
     this.#options = options;
     const dir = join(options.rootDir, 'image_manager');
-    this.#pulling = new RecordFiles(join(dir, 'pulling'));
-    this.#pulled = new RecordFiles(join(dir, 'pulled'));
+    const onChange = () => options.measurements?.pullRecords(this.#pulling.count, this.#pulled.count);
+    this.#pulling = new RecordFiles(join(dir, 'pulling'), onChange);
+    this.#pulled = new RecordFiles(join(dir, 'pulled'), onChange);
   }
 
   /**
@@ -71,17 +74,13 @@ export class ImageRecords {
     imageRef: string,
     credentials: () => Promise<readonly PullCredentials[]>,
   ): Promise<boolean> {
-    const { verification } = this.#options;
-    await this.#load();
-    const record = this.#records.get(imageRef);
-    if (!needsVerification(verification, image, this.#wasPulled(image, imageRef))) return true;
-    const name = nameWithoutTag(image);
-    const recorded = recordedAccess(record, name);
-    if (recorded !== 'depends on credentials' || record === undefined) return recorded === 'granted';
-    const sources = (await credentials()).map(({ source }) => source);
-    const { isGranted, learned } = accessWith(record, name, sources);
-    if (learned) await this.#note(image, imageRef, learned);
-    return isGranted;
+    let result: PullCheck = 'error';
+    try {
+      result = await this.#check(image, imageRef, credentials);
+      return result !== 'mustAuthenticate';
+    } finally {
+      this.#options.measurements?.pullChecked(result);
+    }
   }
 
   /** A pull of the image begins. Rejects with the system's error. */
@@ -127,6 +126,26 @@ export class ImageRecords {
       this.#records.delete(imageRef);
       await this.#pulled.remove(imageRef);
     }
+  }
+
+  async #check(
+    image: string,
+    imageRef: string,
+    credentials: () => Promise<readonly PullCredentials[]>,
+  ): Promise<PullCheck> {
+    const { verification } = this.#options;
+    await this.#load();
+    const record = this.#records.get(imageRef);
+    if (!needsVerification(verification, image, this.#wasPulled(image, imageRef)))
+      return 'credentialPolicyAllowed';
+    const name = nameWithoutTag(image);
+    const recorded = recordedAccess(record, name);
+    if (recorded === 'granted') return 'credentialRecordFound';
+    if (recorded !== 'depends on credentials' || record === undefined) return 'mustAuthenticate';
+    const sources = (await credentials()).map(({ source }) => source);
+    const { isGranted, learned } = accessWith(record, name, sources);
+    if (learned) await this.#note(image, imageRef, learned);
+    return isGranted ? 'credentialRecordFound' : 'mustAuthenticate';
   }
 
   #wasPulled(image: string, imageRef: string): boolean {

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import type { CredentialProvider } from '../../policies/images/credential-provider-config.ts';
+import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
@@ -18,8 +18,8 @@ export interface ImagesSetup {
   readonly rootDir: string;
   readonly settings: NodeSettings;
   readonly objects?: ApiObjects;
-  readonly credentialProviders?: readonly CredentialProvider[];
-  readonly measurements?: ImageMeasurements;
+  readonly credentialProviders?: CredentialProviderConfig;
+  readonly measurements: ImageMeasurements | undefined;
   readonly recorder: EventRecorder;
   readonly logger: Logger;
 }
@@ -36,6 +36,7 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
   const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
   const records = new ImageRecords({
     rootDir,
+    ...(measurements && { measurements }),
     runtime,
     logger,
     clock: systemClock,
@@ -65,13 +66,15 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
 }
 
 async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | undefined> {
-  const { settings, objects, credentialProviders: providers, logger } = setup;
-  if (providers === undefined) return undefined;
+  const { settings, objects, credentialProviders: configured, logger, measurements } = setup;
+  if (configured === undefined) return undefined;
+  measurements?.credentialProviders(configured.hash);
   const { CredentialPlugins } = await import('./credential-plugins.ts');
-  return new CredentialPlugins(providers, {
+  return new CredentialPlugins(configured.providers, {
     binDir: settings.imageCredentialProviderBinDir,
     clock: systemClock,
     logger,
+    ...(measurements && { measurements }),
     ...(objects && { accounts: objects }),
   });
 }

@@ -19,14 +19,27 @@ export class RecordFiles {
   /** The work that was begun last: a file is never written twice at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(dir: string) {
+  readonly #onChange: () => void;
+  readonly #paths = new Set<string>();
+
+  /** `onChange`: there may be more or fewer of them. */
+  constructor(dir: string, onChange: () => void = () => undefined) {
     this.#dir = dir;
+    this.#onChange = onChange;
+  }
+
+  /** How many files there are, as far as they were read and written. */
+  get count(): number {
+    return this.#paths.size;
   }
 
   async read(): Promise<readonly RecordFile[]> {
     const names = (await ifThere(readdir(this.#dir))) ?? [];
     const own = names.filter((name) => name.startsWith(PREFIX) && fileOfDraft(name) === undefined);
-    return Promise.all(own.map((name) => this.#readFile(join(this.#dir, name))));
+    const paths = own.map((name) => join(this.#dir, name));
+    for (const path of paths) this.#paths.add(path);
+    this.#onChange();
+    return Promise.all(paths.map((path) => this.#readFile(path)));
   }
 
   pathOf(image: string): string {
@@ -37,12 +50,20 @@ export class RecordFiles {
   write(image: string, content: object): Promise<void> {
     return this.#inTurn(async () => {
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
-      await replaceFile(this.pathOf(image), `${goJSON(content)}\n`, { mode: 0o600 });
+      const path = this.pathOf(image);
+      await replaceFile(path, `${goJSON(content)}\n`, { mode: 0o600 });
+      this.#paths.add(path);
+      this.#onChange();
     });
   }
 
   remove(image: string): Promise<void> {
-    return this.#inTurn(() => rm(this.pathOf(image), { force: true }));
+    return this.#inTurn(async () => {
+      const path = this.pathOf(image);
+      await rm(path, { force: true });
+      this.#paths.delete(path);
+      this.#onChange();
+    });
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
-import type { CredentialProvider } from '../../policies/images/credential-provider-config.ts';
+import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import {
   enforcedAllocatable,
   type Reservations,
@@ -59,7 +59,7 @@ export interface CriNodeSetup {
   /** Without it, no pod may refer to objects of an API server. */
   readonly objects?: ApiObjects;
   /** Plugins that are asked for credentials of registries. */
-  readonly credentialProviders?: readonly CredentialProvider[];
+  readonly credentialProviders?: CredentialProviderConfig;
   readonly measurements?: NodeMeasurements;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
@@ -80,6 +80,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, recorder, logger, measurements } = setup;
   const cgroups = await openCgroups(setup);
   const bare = createCriRuntime({
+    ...(measurements && { measurements: measurements.pleg }),
     endpoint,
     ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
@@ -90,7 +91,10 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
   const capabilities = new RuntimeCapabilities(runtime);
-  const { images, records, plugins } = await openImages(setup, runtime);
+  const { images, records, plugins } = await openImages(
+    { ...setup, measurements: measurements?.images },
+    runtime,
+  );
   const parts = { runtime, cgroups, logs, logLinks, capabilities, images, records };
   let garbage: GarbageCollector | undefined;
   let oomWatch: OOMWatch | undefined;
@@ -246,7 +250,7 @@ function imageGC(
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,
     maxAgeMs: settings.imageMaximumGCAgeMs,
-    ...(measurements && { measurements }),
+    ...(measurements && { measurements: measurements.images }),
     onRemoved: (image) => images.forget(image),
     onRemaining: (present, listedAt) => records.prune(present, listedAt),
   });

@@ -8,6 +8,7 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerEvent } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
+import type { PlegMeasurements } from '../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { type ListedPod, listPodStates, readPod, statesOf } from './pod-reader.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
@@ -24,6 +25,7 @@ export interface PlegOptions {
   readonly relistPeriodMs: number;
   /** Called when a periodic relist begins; `relist` settles when it has ended. */
   readonly onRelist: (relist: Promise<void>) => void;
+  readonly measurements?: Pick<PlegMeasurements, 'podRelist'>;
 }
 
 interface PodRecord {
@@ -130,7 +132,7 @@ export class Pleg {
     const record = this.#record(pod);
     const { hints } = record;
     try {
-      record.status = await readPod(this.#options.runtime, pod, this.#options.clock.now(), options);
+      record.status = await this.#readPod(pod, options);
     } catch (error) {
       record.hints += 1;
       throw error;
@@ -141,7 +143,7 @@ export class Pleg {
 
   /** Whether the runtime holds nothing of a pod that no effect holds. Asks it: the last status may be old. */
   async isAbsent(pod: PodReference): Promise<boolean> {
-    return isEmpty(await readPod(this.#options.runtime, pod, this.#options.clock.now()));
+    return isEmpty(await this.#readPod(pod));
   }
 
   /**
@@ -224,11 +226,21 @@ export class Pleg {
   /** If an effect has begun during the read, the result is dropped: the effect reads the pod itself. */
   async #readAgain(record: PodRecord): Promise<void> {
     const { hints, status: before } = record;
-    const after = await readPod(this.#options.runtime, before, this.#options.clock.now());
+    const after = await this.#readPod(before);
     if (record.holders > 0) return;
     answer(record, hints);
     // If the status has changed, an effect has read the pod during this read: its status is newer.
     if (record.status === before) this.#observe(record, after);
+  }
+
+  async #readPod(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
+    const { runtime, clock, measurements } = this.#options;
+    const end = measurements?.podRelist();
+    try {
+      return await readPod(runtime, pod, clock.now(), options);
+    } finally {
+      end?.();
+    }
   }
 
   #observe(record: PodRecord, after: RuntimePodStatus): void {

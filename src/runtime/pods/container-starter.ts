@@ -20,6 +20,7 @@ import type { ContainerType, TurnoverMeasurements } from '../../types/measuremen
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { ImageError } from '../images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
+import { measuredImageVolumes } from './measured-image-volumes.ts';
 import { PastLives } from './past-lives.ts';
 import type { PodKiller } from './pod-killer.ts';
 import type { ImageInUse, PodNode } from '../node/pod-node.ts';
@@ -31,10 +32,7 @@ export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  readonly turnover?: Pick<
-    TurnoverMeasurements,
-    'podStarted' | 'containerStarted' | 'hookFellBack' | 'sleepCutShort'
-  >;
+  readonly turnover?: TurnoverMeasurements;
   readonly logger: Logger;
   readonly backOff: BackOffOptions;
   readonly node: PodNode;
@@ -179,15 +177,14 @@ export class ContainerStarter {
   }
 
   async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {
-    const { recorder, node, gate } = this.#options;
+    const { recorder, node, gate, turnover } = this.#options;
     const { pod, container, sandboxId, sandboxConfig } = request;
     const attempt = this.#nextAttempt(request);
     const config = await this.#config(request, attempt, image, signal);
     // Every call is awaited to its end: a call that is given up could still start something later (I2).
     return gate.pass(RANK.container, signal, async () => {
-      const id = await step('CreateContainerError', () =>
-        this.#create(sandboxId, config, sandboxConfig, image),
-      );
+      const create = () => this.#create(sandboxId, config, sandboxConfig, image);
+      const id = await step('CreateContainerError', () => measuredImageVolumes(turnover, request, create));
       node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
       recorder.event(pod.metadata, 'Normal', 'Created', 'Container created', {
         container: container.name,

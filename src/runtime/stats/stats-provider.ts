@@ -9,6 +9,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { VolumeMeasurements } from '../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { ClaimStats, NodeStats, PodStats, PSIStats, Summary } from '../../types/stats.ts';
 import { CgroupTree } from '../cgroups/cgroup-tree.ts';
@@ -30,11 +31,11 @@ import {
   MemoryWatch,
   type MemoryWatchOptions,
 } from './memory-watch.ts';
-import { logsOf } from './disks/log-usage.ts';
+import { logsOf, type LogsUsed } from './disks/log-usage.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { NodeMemoryReader } from './node-memory-reader.ts';
-import { hasFigures, podFigures, type PodSources } from './pod-figures.ts';
+import { hasFigures, podFigures, type PodSources, runningContainers } from './pod-figures.ts';
 import { podGroups } from './pod-groups.ts';
 import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
@@ -63,6 +64,12 @@ export interface SummaryOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What the logs of a pod's running containers use, by the container's name. */
+export interface PodLogs {
+  readonly pod: RuntimePodStatus;
+  readonly used: LogsUsed;
+}
+
 interface Watch {
   stop(): void;
 }
@@ -72,6 +79,8 @@ export interface StatsProvider {
   summary(options?: SummaryOptions): Promise<Summary>;
   /** The figures of the machine, of all pods, and of each pod with its sandbox and containers: more than a Summary has of them. */
   groupFigures(): Promise<readonly GroupFigures[]>;
+  /** What the logs of containers use of the disk, of each pod in a Summary. */
+  logFigures(): Promise<readonly PodLogs[]>;
   /** The volumes with claims of the pods in a Summary. */
   claimFigures(): Promise<readonly ClaimStats[]>;
   /** Takes microseconds. Undefined if it is not known, or there is no limit. */
@@ -110,6 +119,7 @@ export interface StatsProviderOptions {
   readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly measurements?: Pick<VolumeMeasurements, 'volumeWalk'>;
   /** The folder that contains `proc`. Default: `/`. */
   readonly root?: string;
   /** Default: that of this process. */
@@ -152,9 +162,15 @@ class KernelStats implements StatsProvider {
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, systemGroups, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
     this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
-    const { scratchOf = () => [], podOf = () => undefined } = options;
+    const { scratchOf = () => [], podOf = () => undefined, measurements } = options;
     const podsDir = join(rootDir, 'pods');
-    this.#diskUsage = new DiskUsage({ podsDir, scratchOf, clock, logger });
+    this.#diskUsage = new DiskUsage({
+      podsDir,
+      scratchOf,
+      clock,
+      logger,
+      ...(measurements && { measurements }),
+    });
     this.#claims = new ClaimFigures({ podsDir, podOf, logger });
   }
 
@@ -192,6 +208,16 @@ class KernelStats implements StatsProvider {
     const pods = [...this.#options.pods()].filter(hasFigures);
     const runtimeStats = await this.#runtimeStatsOf(pods, {});
     return this.#groupScan.read({ pods, runtimeStats, nowMs: this.#options.clock.now() });
+  }
+
+  async logFigures(): Promise<readonly PodLogs[]> {
+    const pods = [...this.#options.pods()].filter(hasFigures);
+    const logs = await logsOf(pods, this.#options.podLogsDir);
+    return pods.map((pod) => {
+      const running = new Set(runningContainers(pod).map(({ name }) => name));
+      const used = [...(logs.get(pod.uid) ?? [])].filter(([name]) => running.has(name));
+      return { pod, used: new Map(used) };
+    });
   }
 
   async claimFigures(): Promise<readonly ClaimStats[]> {

@@ -12,6 +12,8 @@ export class VolumeMeter {
   readonly #measurements: VolumeMeasurements | undefined;
   /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
   readonly #mounted = new Map<string, Map<string, string>>();
+  /** Those that have not been mounted yet. */
+  readonly #wanted = new Map<string, Map<string, Stopwatch>>();
 
   constructor(measurements: VolumeMeasurements | undefined) {
     this.#measurements = measurements;
@@ -25,14 +27,21 @@ export class VolumeMeter {
     if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
     const plugin = pluginName(kind);
     const end = this.#measurements.volumeOperation('volume_mount', plugin);
+    const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
+    if (!mounted.has(volume.name) && !wanted.has(volume.name))
+      this.#wanted.set(uid, wanted.set(volume.name, this.#measurements.volumeWanted(plugin)));
     return (outcome) => {
-      if (outcome !== 'failure') this.#mounted.set(uid, mounted.set(volume.name, plugin));
       end(outcome);
+      if (outcome === 'failure') return;
+      this.#mounted.set(uid, mounted.set(volume.name, plugin));
+      wanted.get(volume.name)?.();
+      wanted.delete(volume.name);
     };
   }
 
   /** All volumes of the pod are unmounted in one go: each of them takes as long as all. */
   unmounting(uid: string): Stopwatch | undefined {
+    this.#wanted.delete(uid);
     const mounted = this.#mounted.get(uid);
     if (mounted === undefined) return undefined;
     const ends = [...mounted.values()].flatMap(

@@ -10,8 +10,8 @@ import type {
 import { Counter, Histogram } from './counted.ts';
 import {
   COUNTED,
-  PULL_BOUNDS,
   REQUEST_BOUNDS,
+  ROTATION_BOUNDS,
   RUNTIME_BOUNDS,
   STORAGE_BOUNDS,
   USUAL_BOUNDS,
@@ -19,8 +19,9 @@ import {
 import type { Labels, Metric } from './metric-text.ts';
 import { NodeLifeMetrics } from './node-life-metrics.ts';
 import { PodLives } from './pod-lives.ts';
-import { imageSizeBucket } from './image-sizes.ts';
+import { ImageMetrics } from './image-metrics.ts';
 import { LastPass } from './last-pass.ts';
+import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
@@ -38,23 +39,22 @@ export class AgentMetrics implements Measurements {
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
   readonly starts: StartMetrics;
+  readonly images: ImageMetrics;
+  readonly pleg: PlegMetrics;
   readonly #pods: PodLives;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
   readonly #runtimeDuration = new Histogram(COUNTED.runtimeDuration, RUNTIME_BOUNDS);
   readonly #cgroupDuration = new Histogram(COUNTED.cgroupDuration, USUAL_BOUNDS);
   readonly #storageDuration = new Histogram(COUNTED.storageDuration, STORAGE_BOUNDS);
+  readonly #volumeTotal = new Histogram(COUNTED.volumeTotal, STORAGE_BOUNDS);
+  readonly #volumeWalk = new Histogram(COUNTED.volumeWalk, USUAL_BOUNDS);
   readonly #apiRequests = new Counter(COUNTED.requests);
   readonly #requestDuration = new Histogram(COUNTED.requestDuration, REQUEST_BOUNDS);
-  readonly #relistDuration = new Histogram(COUNTED.relistDuration, USUAL_BOUNDS);
-  readonly #relistInterval = new Histogram(COUNTED.relistInterval, USUAL_BOUNDS);
   readonly #evictions = new Counter(COUNTED.evictions);
   readonly #evictionStatsAge = new Histogram(COUNTED.evictionStatsAge, USUAL_BOUNDS);
   readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
   readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
-  readonly #imagePullDuration = new Histogram(COUNTED.imagePullDuration, PULL_BOUNDS);
-  readonly #imagesEnsured = new Counter(COUNTED.imagesEnsured);
-  readonly #imagesCollected = new Counter(COUNTED.imagesCollected);
   readonly #lastPass = new LastPass();
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
   readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
@@ -63,9 +63,9 @@ export class AgentMetrics implements Measurements {
     client: new Counter(COUNTED.clientRenewalErrors),
     serving: new Counter(COUNTED.servingRenewalErrors),
   };
+  readonly #servingRotation = new Histogram(COUNTED.servingRotation, ROTATION_BOUNDS);
   readonly #probes = new Counter(COUNTED.probes);
   readonly #probeDuration = new Histogram(COUNTED.probeDuration, USUAL_BOUNDS);
-  #relistedAtMs: number | undefined;
 
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number = () => performance.now()) {
@@ -74,6 +74,8 @@ export class AgentMetrics implements Measurements {
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
     this.starts = new StartMetrics(nowMs);
+    this.images = new ImageMetrics(nowMs, this.starts);
+    this.pleg = new PlegMetrics(nowMs);
     for (const errors of Object.values(this.#renewalErrors)) errors.add({}, 0);
   }
 
@@ -100,27 +102,6 @@ export class AgentMetrics implements Measurements {
     };
   }
 
-  imagePulled(sizeBytes: number, durationMs: number): void {
-    const labels = { image_size_in_bytes: imageSizeBucket(sizeBytes) };
-    this.#imagePullDuration.observe(labels, durationMs / MS_PER_S);
-  }
-
-  podPull(uid: string): Stopwatch {
-    return this.starts.podPull(uid);
-  }
-
-  imageEnsured(policy: string, isPresent?: boolean, isPullRequired?: boolean): void {
-    this.#imagesEnsured.add({
-      present_locally: String(isPresent ?? 'unknown'),
-      pull_policy: policy.toLowerCase(),
-      pull_required: String(isPullRequired ?? 'unknown'),
-    });
-  }
-
-  imageCollected(reason: 'age' | 'space'): void {
-    this.#imagesCollected.add({ reason });
-  }
-
   cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch {
     return this.#timed(this.#cgroupDuration, { operation_type: operation });
   }
@@ -132,6 +113,16 @@ export class AgentMetrics implements Measurements {
       const status = outcome === 'failure' ? 'fail-unknown' : 'success';
       this.#storageDuration.observe({ ...labels, status }, this.#secondsSince(beganMs));
     };
+  }
+
+  volumeWanted(plugin: string): Stopwatch {
+    const labels = { operation_name: 'overall_volume_mount', plugin_name: plugin };
+    return this.#timed(this.#volumeTotal, labels);
+  }
+
+  volumeWalk(): Stopwatch {
+    // The kubelet's name of such a walk; it has others for quotas of file systems and for drivers of CSI.
+    return this.#timed(this.#volumeWalk, { metric_source: 'du' });
   }
 
   apiRequest(method: string): (host: string, status?: number) => void {
@@ -157,14 +148,6 @@ export class AgentMetrics implements Measurements {
     for (const result of Object.values(PROBE_RESULTS))
       this.#probes.remove({ ...labels, pod_uid: target.podUID, result });
     this.#probeDuration.remove(labels);
-  }
-
-  relist(): Stopwatch {
-    const beganMs = this.#nowMs();
-    if (this.#relistedAtMs !== undefined)
-      this.#relistInterval.observe({}, (beganMs - this.#relistedAtMs) / MS_PER_S);
-    this.#relistedAtMs = beganMs;
-    return this.#timed(this.#relistDuration, {});
   }
 
   evicted(signal: string): void {
@@ -193,6 +176,11 @@ export class AgentMetrics implements Measurements {
 
   renewalFailed(kind: 'client' | 'serving'): void {
     this.#renewalErrors[kind].add();
+  }
+
+  /** As with the kubelet, only of serving certificates. */
+  rotated(kind: 'client' | 'serving', ageMs: number): void {
+    if (kind === 'serving') this.#servingRotation.observe({}, ageMs / MS_PER_S);
   }
 
   podAdded(uid: string, isNew: boolean): void {
@@ -228,22 +216,20 @@ export class AgentMetrics implements Measurements {
       this.#runtimeDuration,
       this.#cgroupDuration,
       this.#storageDuration,
+      this.#volumeTotal,
+      this.#volumeWalk,
       this.#apiRequests,
       this.#requestDuration,
-      this.#relistDuration,
-      this.#relistInterval,
       this.#evictions,
       this.#evictionStatsAge,
       this.#sandboxDuration,
       this.#sandboxErrors,
-      this.#imagePullDuration,
-      this.#imagesEnsured,
-      this.#imagesCollected,
       this.#pluginAnswers,
       this.#pluginVictims,
       this.#pluginDryRunVictims,
       client,
       serving,
+      this.#servingRotation,
     ];
     return [
       ...counted.map((one) => one.metric()),
@@ -251,6 +237,8 @@ export class AgentMetrics implements Measurements {
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
       ...this.starts.metrics(),
+      ...this.images.metrics(),
+      ...this.pleg.metrics(),
       ...this.#lastPass.metrics(),
       ...this.#pods.metrics(),
     ];

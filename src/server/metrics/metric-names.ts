@@ -17,6 +17,10 @@ export const CONTAINER_BOUNDS = [1, 2, 4, 8, 16];
 export const PULL_BOUNDS = [
   1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
 ];
+/** Of certificates, in seconds: from a minute to four years. */
+export const ROTATION_BOUNDS = [
+  60, 3600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000,
+];
 /** From a tenth of a millisecond, as a chart acts within one turn of the event loop, to ten minutes, as a pod may wait. */
 export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
 
@@ -58,6 +62,30 @@ export const COUNTED = {
   relistInterval: {
     name: 'kubelet_pleg_relist_interval_seconds',
     help: '[ALPHA] Interval in seconds between relisting in PLEG.',
+  },
+  podRelistDuration: {
+    name: 'kubelet_pleg_pod_relist_duration_seconds',
+    help: '[ALPHA] Duration in seconds for relisting a single pod in PLEG.',
+  },
+  eventStreams: {
+    name: 'kubelet_evented_pleg_connection_success_count',
+    help: '[ALPHA] The number of times a streaming client was obtained to receive CRI Events.',
+  },
+  eventStreamErrors: {
+    name: 'kubelet_evented_pleg_connection_error_count',
+    help: '[ALPHA] The number of errors encountered during the establishment of streaming connection with the CRI runtime.',
+  },
+  eventLatency: {
+    name: 'kubelet_evented_pleg_connection_latency_seconds',
+    help: '[ALPHA] The latency of streaming connection with the CRI runtime, measured in seconds.',
+  },
+  volumeTotal: {
+    name: 'volume_operation_total_seconds',
+    help: '[ALPHA] Storage operation end to end duration in seconds',
+  },
+  volumeWalk: {
+    name: 'kubelet_volume_metric_collection_duration_seconds',
+    help: '[ALPHA] Duration in seconds to calculate volume stats',
   },
   evictions: {
     name: 'kubelet_evictions',
@@ -115,6 +143,18 @@ export const COUNTED = {
     name: 'kubelet_terminated_containers_total',
     help: '[ALPHA] Cumulative number of container terminations.',
   },
+  imageVolumesRequested: {
+    name: 'kubelet_image_volume_requested_total',
+    help: '[ALPHA] Number of requested image volumes.',
+  },
+  imageVolumesMounted: {
+    name: 'kubelet_image_volume_mounted_succeed_total',
+    help: '[ALPHA] Number of successful image volume mounts.',
+  },
+  imageVolumesErrors: {
+    name: 'kubelet_image_volume_mounted_errors_total',
+    help: '[ALPHA] Number of failed image volume mounts.',
+  },
   hookFallbacks: {
     name: 'kubelet_lifecycle_handler_http_fallbacks_total',
     help: '[ALPHA] The number of times lifecycle handlers successfully fell back to http from https.',
@@ -143,6 +183,18 @@ export const COUNTED = {
     name: 'kubelet_image_garbage_collected_total',
     help: '[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
   },
+  pullChecks: {
+    name: 'kubelet_imagemanager_image_mustpull_checks_total',
+    help: '[ALPHA] Counter for how many times kubelet checked whether credentials need to be re-verified to access an image',
+  },
+  credentialPluginDuration: {
+    name: 'kubelet_credential_provider_plugin_duration',
+    help: '[ALPHA] Duration of execution in seconds for credential provider plugin',
+  },
+  credentialPluginErrors: {
+    name: 'kubelet_credential_provider_plugin_errors_total',
+    help: '[ALPHA] Number of errors from credential provider plugin',
+  },
   pluginAnswers: {
     name: 'statelet_eviction_plugin_answers_total',
     help: 'Questions to eviction plugins by what came of them: success, refused, failure.',
@@ -170,6 +222,10 @@ export const COUNTED = {
   servingRenewalErrors: {
     name: 'kubelet_server_expiration_renew_errors',
     help: '[ALPHA] Counter of certificate renewal errors.',
+  },
+  servingRotation: {
+    name: 'kubelet_certificate_manager_server_rotation_seconds',
+    help: '[ALPHA] Histogram of the number of seconds the previous certificate lived before being rotated.',
   },
   podStart: {
     name: 'kubelet_pod_start_duration_seconds',
@@ -234,6 +290,18 @@ export const GAUGES = {
   orphansCleanedErrors: {
     name: 'kubelet_orphan_pod_cleaned_volumes_errors',
     help: '[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.',
+  },
+  pullIntents: {
+    name: 'kubelet_imagemanager_ondisk_pullintents',
+    help: '[ALPHA] Number of ImagePullIntents stored on disk.',
+  },
+  pulledRecords: {
+    name: 'kubelet_imagemanager_ondisk_pulledrecords',
+    help: '[ALPHA] Number of ImagePulledRecords stored on disk.',
+  },
+  credentialProviders: {
+    name: 'kubelet_credential_provider_config_info',
+    help: '[ALPHA] Information about the last applied credential provider configuration with hash as label',
   },
   nodeRequestsInFlight: {
     name: 'kubelet_http_inflight_requests',

@@ -10,20 +10,21 @@ import { type Metric, METRICS_TYPE, metricsText } from './metric-text.ts';
 import { nodeMetrics, type NodeMetricsApi } from './node-metrics.ts';
 import { processMetrics, startTimeMetric } from './process-metrics.ts';
 import { resourceMetrics } from './resource-metrics.ts';
-import { volumeMetrics } from './volume-metrics.ts';
+import { logMetric, volumeMetrics } from './volume-metrics.ts';
 
 const compress = promisify(gzip);
 /** Metrics repeat their labels: the lowest level makes them a tenth already. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
 export function metricsRoutes(
-  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures' | 'claimFigures'>,
+  api: NodeMetricsApi & Pick<NodeApi, 'summary' | 'groupFigures' | 'claimFigures' | 'logFigures'>,
 ): readonly Route[] {
   const { counted } = api;
   let machine: ReturnType<typeof readNodeInfo> | undefined;
   return [
     route('/metrics', async () => [
       ...volumeMetrics(await api.claimFigures()),
+      logMetric(await api.logFigures()),
       ...nodeMetrics(api, Date.now()),
       ...processMetrics(),
       ...(counted?.metrics() ?? []),

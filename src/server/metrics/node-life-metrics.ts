@@ -39,13 +39,13 @@ export class NodeLifeMetrics implements NodeLifeMeasurements {
   }
 
   shutdownBegan(atMs: number): void {
-    this.#gauges.set('shutdownStart', atMs / MS_PER_S);
+    this.#gauges.set('shutdownStart', wholeSeconds(atMs));
     // As the kubelet: it is still under way.
     this.#gauges.set('shutdownEnd', 0);
   }
 
   shutdownEnded(atMs: number): void {
-    this.#gauges.set('shutdownEnd', atMs / MS_PER_S);
+    this.#gauges.set('shutdownEnd', wholeSeconds(atMs));
   }
 
   registrationBegan(atMs: number): void {
@@ -80,6 +80,9 @@ export class NodeLifeMetrics implements NodeLifeMeasurements {
     this.#gauges.set(key, (toMs - fromMs) / MS_PER_S);
   }
 }
+
+/** As the kubelet tells these times. */
+const wholeSeconds = (ms: number) => Math.floor(ms / MS_PER_S);
 
 const NODE_GAUGES = [
   'shutdownStart',

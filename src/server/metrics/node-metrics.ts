@@ -5,13 +5,13 @@ import { pluginName, usedVolumes, volumeKind } from '../../policies/volumes/volu
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
-import type { NodeApi } from '../routes/node-api.ts';
+import type { NodeApi, PluginSocket } from '../routes/node-api.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 import { workerMetrics, type WorkerMetricsApi } from './worker-metrics.ts';
 
 export type NodeMetricsApi = Pick<
   NodeApi,
-  'nodeName' | 'pods' | 'runtimePods' | 'certificateEnds' | 'counted'
+  'nodeName' | 'pods' | 'runtimePods' | 'certificateEnds' | 'counted' | 'metricsProvider' | 'pluginSockets'
 > &
   WorkerMetricsApi;
 
@@ -28,6 +28,12 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
     volumeGauge(pods, runtimePods),
     ...certificateGauges(api.certificateEnds(), nowMs),
     ...ownGauges(pods, api.counted?.effectsInFlight),
+    pluginGauge(api.pluginSockets()),
+    gauge(
+      'kubelet_metrics_provider',
+      "[ALPHA] Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'",
+      [[{ provider: api.metricsProvider }, 1]],
+    ),
     gauge('kubelet_node_name', "[ALPHA] The node's name. The count is always 1.", [
       [{ node: api.nodeName }, 1],
     ]),
@@ -73,6 +79,18 @@ function volumeGauge(pods: readonly ServedPod[], runtimePods: readonly RuntimePo
   return gauge('volume_manager_total_volumes', '[ALPHA] Number of volumes in Volume Manager', [
     ...rows('actual_state_of_world', plugins(pods.filter(({ pod }) => mounted.has(pod.metadata.uid)))),
     ...rows('desired_state_of_world', plugins(pods)),
+  ]);
+}
+
+function pluginGauge(sockets: readonly PluginSocket[]): Metric {
+  const rows = (state: string, shown: readonly PluginSocket[]) =>
+    shown.map(({ path }) => [{ socket_path: path, state }, 1] as const);
+  return gauge('plugin_manager_total_plugins', '[ALPHA] Number of plugins in Plugin Manager', [
+    ...rows(
+      'actual_state_of_world',
+      sockets.filter(({ isRegistered }) => isRegistered),
+    ),
+    ...rows('desired_state_of_world', sockets),
   ]);
 }
 

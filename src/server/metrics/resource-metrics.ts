@@ -29,6 +29,7 @@ export function resourceMetrics(summary: Summary | undefined): readonly Metric[]
     ...metricsOf('node', nodes),
     ...metricsOf('pod', ofPods),
     ...metricsOf('container', containers),
+    swapLimits(containers),
     startTimes(containers),
     gauge(
       'resource_scrape_error',
@@ -64,6 +65,15 @@ function metricsOf(what: 'node' | 'pod' | 'container', all: readonly Used[]): re
       ({ swap }) => [swap?.swapUsageBytes, swap?.time],
     ),
   ];
+}
+
+function swapLimits(containers: readonly Used[]): Metric {
+  const help =
+    '[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems';
+  return metricOf('gauge', 'container_swap_limit_bytes', help, containers, ({ swap }) => [
+    swap?.swapAvailableBytes === undefined ? undefined : swap.swapAvailableBytes + (swap.swapUsageBytes ?? 0),
+    swap?.time,
+  ]);
 }
 
 function metricOf(

@@ -54,6 +54,11 @@ export class TurnoverMetrics implements TurnoverMeasurements {
   readonly #startedContainers = new Counter(COUNTED.startedContainers);
   readonly #startedContainersErrors = new Counter(COUNTED.startedContainersErrors);
   readonly #terminatedContainers = new Counter(COUNTED.terminatedContainers);
+  readonly #imageVolumes = new Counter(COUNTED.imageVolumesRequested);
+  readonly #imageVolumesMounted = {
+    success: new Counter(COUNTED.imageVolumesMounted),
+    failure: new Counter(COUNTED.imageVolumesErrors),
+  };
   readonly #hookFallbacks = new Counter(COUNTED.hookFallbacks);
   readonly #sleepsCutShort = new Counter(COUNTED.sleepsCutShort);
   readonly #runtimeReasons = new Set<string>();
@@ -61,7 +66,8 @@ export class TurnoverMetrics implements TurnoverMeasurements {
 
   constructor() {
     const hooks = [this.#hookFallbacks, this.#sleepsCutShort];
-    const unlabelled = [...hooks, this.#orphaned, this.#startedPods, this.#startedPodsErrors];
+    const images = [this.#imageVolumes, ...Object.values(this.#imageVolumesMounted)];
+    const unlabelled = [...hooks, ...images, this.#orphaned, this.#startedPods, this.#startedPodsErrors];
     for (const counter of [...unlabelled, this.#userNamespacedPods, this.#userNamespacedPodsErrors])
       counter.add({}, 0);
     for (const isStatic of ['', 'true']) this.#restarted.add({ static: isStatic }, 0);
@@ -108,6 +114,14 @@ export class TurnoverMetrics implements TurnoverMeasurements {
     this.#terminatedContainers.add(labels);
   }
 
+  imageVolumesRequested(count: number): void {
+    this.#imageVolumes.add({}, count);
+  }
+
+  imageVolumesMounted(count: number, outcome: 'success' | 'failure'): void {
+    this.#imageVolumesMounted[outcome].add({}, count);
+  }
+
   hookFellBack(): void {
     this.#hookFallbacks.add();
   }
@@ -131,6 +145,9 @@ export class TurnoverMetrics implements TurnoverMeasurements {
       this.#startedContainers,
       this.#startedContainersErrors,
       this.#terminatedContainers,
+      this.#imageVolumes,
+      this.#imageVolumesMounted.success,
+      this.#imageVolumesMounted.failure,
       this.#hookFallbacks,
       this.#sleepsCutShort,
     ];

@@ -1,4 +1,5 @@
-/** `kubelet_volume_stats_*`: the volumes with PersistentVolumeClaims, as `/metrics` shows them. */
+/** What pods use of disks, as `/metrics` shows it: the volumes with PersistentVolumeClaims, and logs. */
+import type { PodLogs } from '../../runtime/stats/stats-provider.ts';
 import type { ClaimStats } from '../../types/stats.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
@@ -26,4 +27,20 @@ export function volumeMetrics(figures: readonly ClaimStats[]): readonly Metric[]
       claims.map(([labels, stats]) => [labels, stats[figure]]),
     ),
   );
+}
+
+/** As with the kubelet, of the containers in the Summary. */
+export function logMetric(figures: readonly PodLogs[]): Metric {
+  const head = {
+    name: 'kubelet_container_log_filesystem_used_bytes',
+    type: 'gauge',
+    help: "[ALPHA] Bytes used by the container's logs on the filesystem.",
+  } as const;
+  const rows = figures.flatMap(({ pod: { uid, namespace, name }, used }) =>
+    Array.from(
+      used,
+      ([container, { usedBytes }]) => [{ uid, namespace, pod: name, container }, usedBytes] as const,
+    ),
+  );
+  return metric(head, rows);
 }

@@ -1,11 +1,17 @@
 /** What the routes ask of the agent. Each group of routes takes the part that it needs. */
 import type { GroupFigures } from '../../runtime/stats/cadvisor/group-figures.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
+import type { PodLogs } from '../../runtime/stats/stats-provider.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
 import type { ClaimStats, Summary } from '../../types/stats.ts';
 import type { CountedMetrics } from '../metrics/counted-metrics.ts';
+
+export interface PluginSocket {
+  readonly path: string;
+  readonly isRegistered: boolean;
+}
 
 export interface NodeApi {
   readonly nodeName: string;
@@ -40,6 +46,12 @@ export interface NodeApi {
   groupFigures(): Promise<readonly GroupFigures[]>;
   /** The volumes of pods that have a claim. */
   claimFigures(): Promise<readonly ClaimStats[]>;
+  /** What the logs of containers use of the disk. */
+  logFigures(): Promise<readonly PodLogs[]>;
+  /** Where the figures of containers come from: their cgroups, as cAdvisor reads them, or the runtime. */
+  readonly metricsProvider: 'cadvisor' | 'cri';
+  /** The sockets of plugins. */
+  pluginSockets(): readonly PluginSocket[];
   /** Undefined: nothing is counted, since no port of the agent serves metrics. */
   readonly counted: CountedMetrics | undefined;
   /** When the certificates that the agent renews expire, in Unix milliseconds. */

@@ -86,6 +86,7 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     conditions: () => manager.conditions(),
     start: () => manager.start(),
     podEnded: (uid, how) => manager.podEnded(uid, how),
+    sockets: () => manager.sockets(),
     view: () => manager.view(),
     stop: () => {
       taints.stop();

@@ -135,6 +135,17 @@ describe('the manager of a certificate', () => {
     expect(measurements.told).toEqual(['client certificate not renewed']);
   });
 
+  test('tells how old a certificate has become that another one replaces', async () => {
+    const measurements = new RecordedMeasurements();
+    manager = open({ measurements });
+    start();
+    await issued(10);
+    expect(measurements.told).toEqual([]);
+    await clock.advance(7 * 60 * MINUTE);
+    await issued(10);
+    expect(measurements.told).toEqual([`client certificate rotated after ${7 * 60 * MINUTE} ms`]);
+  });
+
   test('asks again when nobody signs within a quarter of an hour', async () => {
     start();
     const name = await submitted();

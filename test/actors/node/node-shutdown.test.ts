@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { NodeShutdown } from '../../../src/actors/node/node-shutdown.ts';
+import { NodeShutdown, type ShutdownRecord } from '../../../src/actors/node/node-shutdown.ts';
 import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -16,7 +16,7 @@ const critical = (name: string): Pod => {
   return { ...pod, spec: { ...pod.spec, priority: 2_000_000_000 } };
 };
 
-function setUp(pods: readonly Pod[]) {
+function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
   const clock = new VirtualClock();
   const killed: [uid: string, KillPodOptions][] = [];
   const events: string[] = [];
@@ -37,6 +37,7 @@ function setUp(pods: readonly Pod[]) {
     recorder: { nodeEvent: (type, reason) => events.push(`${type} ${reason}`) },
     logger,
     measurements: measurements.nodeLife,
+    ...(record && { record }),
   });
   const uids = () => killed.map(([uid]) => uid);
   return { clock, shutdown, killed, uids, events, told, lines, measurements };
@@ -106,3 +107,33 @@ test.each(['all pods have ended', 'it is cancelled'])(
     ]);
   },
 );
+
+test('when pods are ended, and that they have, is kept before the machine goes on', async () => {
+  const written: [startMs: number, endMs: number | undefined][] = [];
+  const writes: (() => void)[] = [];
+  const record: ShutdownRecord = {
+    write: (startMs, endMs) => {
+      written.push([startMs, endMs]);
+      return new Promise((resolve) => writes.push(resolve));
+    },
+  };
+  const { clock, shutdown } = setUp([testPod({ name: 'web' })], record);
+  const startMs = clock.now();
+  let isOver = false as boolean;
+  const down = shutdown.shutDown().then(() => (isOver = true));
+  expect(written).toEqual([[startMs, undefined]]);
+  await clock.advance(3_000);
+  shutdown.podEnded('uid-of-web');
+  await settled();
+  // One write at a time.
+  expect(written).toHaveLength(1);
+  writes[0]?.();
+  await settled();
+  expect(written).toEqual([
+    [startMs, undefined],
+    [startMs, startMs + 3_000],
+  ]);
+  expect(isOver).toBe(false);
+  writes[1]?.();
+  await down;
+});

@@ -37,6 +37,10 @@ class FixedDirectory implements PluginDirectory {
     return this.hosted;
   }
 
+  sockets() {
+    return [];
+  }
+
   all() {
     return this.hosted;
   }

@@ -62,6 +62,15 @@ describe('a built-in plugin', () => {
   });
 });
 
+test('sockets are told as long as they are there, registered or not', async () => {
+  await bed.register(A, 'a');
+  bed.appear(B);
+  const told = () => bed.plugins.sockets().map(({ path, isRegistered }) => [path, isRegistered]);
+  expect(told()).toEqual(Object.entries({ [A]: true, [B]: false }));
+  bed.disappear(A);
+  expect(told()).toEqual([[B, false]]);
+});
+
 describe('a registration', () => {
   test('that is accepted: the plugin is connected, told, and served from then on', async () => {
     bed.appear(A);

@@ -11,6 +11,7 @@ import { CredentialPlugins } from '../../../src/runtime/images/credential-plugin
 import type { PluginSurroundings } from '../../../src/runtime/images/credential-plugin.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { podOf } from './image-bed.ts';
 
@@ -110,6 +111,26 @@ describe('a plugin', () => {
     await users(plugins);
     expect(runs()).toBe(2);
   });
+});
+
+test('each run of a plugin is timed, and counts as an error where the program fails', async () => {
+  const measurements = new RecordedMeasurements();
+  const plugins = open({}, { measurements: measurements.images });
+  write(says(answer()));
+  await users(plugins);
+  await users(plugins);
+  write('exit 3');
+  await users(plugins, 'a.example/b');
+  rmSync(path('login'));
+  await users(plugins, 'c.example/d');
+  expect(measurements.told).toEqual([
+    'plugin login begins',
+    'plugin login ends',
+    'plugin login begins',
+    'plugin login ends in failure',
+    'plugin login begins',
+    'plugin login ends in failure',
+  ]);
 });
 
 describe('an answer is kept', () => {

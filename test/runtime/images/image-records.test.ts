@@ -7,6 +7,7 @@ import { ImageRecords } from '../../../src/runtime/images/image-records.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Image } from '../../../src/types/cri.ts';
 import type { VerificationPolicy } from '../../../src/types/node-settings.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 
 const IMAGE = 'quay.io/app:1';
 const ID = 'sha256:1234';
@@ -18,12 +19,14 @@ let rootDir: string;
 let images: Image[];
 let clock: VirtualClock;
 let warnings: string[];
+let measurements: RecordedMeasurements;
 
 beforeEach(() => {
   rootDir = mkdtempSync(join(tmpdir(), 'statelet-records-'));
   images = [];
   clock = new VirtualClock();
   warnings = [];
+  measurements = new RecordedMeasurements();
 });
 afterEach(() => rmSync(rootDir, { recursive: true }));
 
@@ -35,6 +38,7 @@ const open = (policy: VerificationPolicy = 'NeverVerifyPreloadedImages') =>
     runtime: { listImages: () => Promise.resolve(images) },
     clock,
     logger: { warn: (_, message) => warnings.push(message) },
+    measurements: measurements.images,
   });
 const folder = (name: string) => join(rootDir, 'image_manager', name);
 const names = (name: string) => readdirSync(folder(name));
@@ -210,4 +214,34 @@ test('records of images that are gone are removed, but not those of images that 
   expect(names('pulled').sort()).toEqual([nameOf(ID), nameOf('sha256:new')].sort());
   await records.prune([], listedAt);
   expect(names('pulled')).toEqual([nameOf('sha256:new')]);
+});
+
+test('the files on the disk are counted, and so are checks by what comes of them', async () => {
+  const records = open();
+  await pull(records, secret('good'));
+  expect(measurements.told.filter((line) => line.startsWith('records'))).toEqual([
+    'records: 0 pulling, 0 pulled',
+    'records: 0 pulling, 0 pulled',
+    'records: 1 pulling, 0 pulled',
+    'records: 1 pulling, 1 pulled',
+    'records: 0 pulling, 1 pulled',
+  ]);
+  await mayUse(records, secret('good'));
+  await mayUse(records, secret('bad', 'another hash'));
+  await mayUse(open('NeverVerify'));
+  expect(measurements.told.filter((line) => line.startsWith('pull check'))).toEqual([
+    'pull check: credentialRecordFound',
+    'pull check: mustAuthenticate',
+    'pull check: credentialPolicyAllowed',
+  ]);
+  const failing = records.mayUse(IMAGE, ID, () => Promise.reject(new Error('no secrets')));
+  await expect(failing).rejects.toThrow('no secrets');
+  expect(measurements.told.at(-1)).toBe('pull check: error');
+});
+
+test('an agent that starts counts the files that it finds', async () => {
+  await pull(open(), secret('good'));
+  measurements.told.splice(0);
+  await mayUse(open(), secret('good'));
+  expect(measurements.told).toContain('records: 0 pulling, 1 pulled');
 });

@@ -18,7 +18,9 @@ describe('mounting', () => {
     meter.mounting('u', EMPTY_DIR)?.('success');
     expect(told()).toEqual([
       'volume_mount kubernetes.io/empty-dir begins',
+      'wanted kubernetes.io/empty-dir begins',
       'volume_mount kubernetes.io/empty-dir ends',
+      'wanted kubernetes.io/empty-dir ends',
     ]);
     expect(meter.mounting('u', EMPTY_DIR)).toBeUndefined();
     expect(meter.mounting('other pod', EMPTY_DIR)).toBeDefined();
@@ -27,6 +29,19 @@ describe('mounting', () => {
   test('is measured each time for a volume whose files are brought up to date', () => {
     meter.mounting('u', SECRET)?.('success');
     expect(meter.mounting('u', SECRET)).toBeDefined();
+  });
+
+  test('is measured as a whole from the first try on, once', () => {
+    const wanted = () => told().filter((line) => line.startsWith('wanted'));
+    meter.mounting('u', SECRET)?.('failure');
+    expect(wanted()).toEqual(['wanted kubernetes.io/secret begins']);
+    meter.mounting('u', SECRET)?.('success');
+    expect(wanted()).toEqual(['wanted kubernetes.io/secret ends']);
+    meter.mounting('u', SECRET)?.('success');
+    expect(wanted()).toEqual([]);
+    meter.unmounting('u')?.('success');
+    meter.mounting('u', SECRET)?.('success');
+    expect(wanted()).toHaveLength(2);
   });
 
   test('is measured again after a failure', () => {

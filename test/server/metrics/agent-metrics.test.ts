@@ -13,6 +13,13 @@ const named = (name: string) => samplesNamed(metrics.metrics(), name);
 
 test('at first nothing was counted, and no certificate has failed to be renewed', () => {
   expect(samplesOf(metrics.metrics())).toEqual({
+    kubelet_evented_pleg_connection_success_count: '0',
+    kubelet_evented_pleg_connection_error_count: '0',
+    kubelet_image_volume_requested_total: '0',
+    kubelet_image_volume_mounted_succeed_total: '0',
+    kubelet_image_volume_mounted_errors_total: '0',
+    kubelet_imagemanager_ondisk_pullintents: '0',
+    kubelet_imagemanager_ondisk_pulledrecords: '0',
     kubelet_lifecycle_handler_http_fallbacks_total: '0',
     kubelet_sleep_action_terminated_early_total: '0',
     kubelet_orphan_pod_cleaned_volumes: '0',
@@ -78,11 +85,11 @@ test('requests to the API server are counted by their answers', () => {
 });
 
 test('relists are timed, and the time from the beginning of one to that of the next', () => {
-  const end = metrics.relist();
+  const end = metrics.pleg.relist();
   nowMs = 100;
   end();
   nowMs = 10_000;
-  metrics.relist();
+  metrics.pleg.relist();
   expect(named('kubelet_pleg')).toEqual({
     kubelet_pleg_relist_duration_seconds_sum: '0.1',
     kubelet_pleg_relist_duration_seconds_count: '1',
@@ -119,10 +126,10 @@ test('sandboxes are timed by the handler of their RuntimeClass, with their error
 });
 
 test('pulls of images are timed by the size of the image, and removed images are counted by why', () => {
-  metrics.imagePulled(0, 1000);
-  metrics.imagePulled(10 * 1024 ** 2, 2000);
-  metrics.imagePulled(100 * 1024 ** 3, 4000);
-  metrics.imageCollected('age');
+  metrics.images.imagePulled(0, 1000);
+  metrics.images.imagePulled(10 * 1024 ** 2, 2000);
+  metrics.images.imagePulled(100 * 1024 ** 3, 4000);
+  metrics.images.imageCollected('age');
   expect(named('kubelet_image_pull_duration_seconds_sum')).toEqual({
     'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="0-10MB"}': '1',
     'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="10MB-100MB"}': '2',

@@ -5,8 +5,9 @@ import { cadvisorMetrics } from '../../../src/server/metrics/cadvisor-metrics.ts
 import { nodeMetrics } from '../../../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../../../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../../../src/server/metrics/resource-metrics.ts';
-import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
+import { logMetric, volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
+import { KUBELET_METRICS } from './kubelet-metrics.ts';
 import { NO_WORKERS } from './samples.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -19,6 +20,7 @@ const AGENT = [
   ...counted.probeMetrics(),
   ...processMetrics(),
   ...volumeMetrics([]),
+  logMetric([]),
   ...nodeMetrics(
     {
       nodeName: 'n',
@@ -26,6 +28,8 @@ const AGENT = [
       pods: () => [],
       runtimePods: () => [],
       certificateEnds: () => ({ client: undefined, serving: undefined }),
+      metricsProvider: 'cadvisor',
+      pluginSockets: () => [],
       ...NO_WORKERS,
     },
     0,
@@ -43,6 +47,19 @@ const documented = Array.from(PAGE.matchAll(/^\| (`[a-z].*?) +\| (counter|gauge|
 describe('docs/metrics.md', () => {
   test('names every metric, and no other', () => {
     expect([...new Set(documented.map(({ name }) => name))].sort()).toEqual([...ALL].sort());
+  });
+
+  test('says of each metric of the kubelet what it is here, or why there is none', () => {
+    const reasons = /- \*\*Not served[^]*?(?=\n- \*\*)/.exec(PAGE)?.[0] ?? '';
+    const patterns = Array.from(reasons.matchAll(/`(\w[\w*]+)`/g), ([, name = '']) => name);
+    const covers = (pattern: string) => new RegExp(`^${pattern.replaceAll('*', '\\w+')}$`);
+    const isExplained = (name: string) => patterns.some((pattern) => covers(pattern).test(name));
+    expect(KUBELET_METRICS.filter((name) => !ALL.has(name) && !isExplained(name))).toEqual([]);
+    // What is served needs no reason, and a reason is of something that the kubelet has.
+    expect([...ALL].filter(isExplained)).toEqual([]);
+    expect(patterns.filter((pattern) => !KUBELET_METRICS.some((name) => covers(pattern).test(name)))).toEqual(
+      [],
+    );
   });
 
   test('names their types', () => {

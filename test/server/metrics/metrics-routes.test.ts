@@ -31,6 +31,9 @@ async function serve(api: Partial<Api> = {}): Promise<string> {
     summary: () => Promise.resolve({ node: { nodeName: 'node-1' }, pods: [] }),
     groupFigures: () => Promise.resolve([]),
     claimFigures: () => Promise.resolve([]),
+    logFigures: () => Promise.resolve([]),
+    metricsProvider: 'cadvisor',
+    pluginSockets: () => [],
     ...api,
   });
   const router = new Router(routes);

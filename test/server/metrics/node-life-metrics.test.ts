@@ -29,7 +29,7 @@ test('of a shutdown, beginning and end are told; while it goes on, the end is 0'
   });
   life.shutdownEnded(7_500);
   expect(named('kubelet_graceful_shutdown_end')).toEqual({
-    kubelet_graceful_shutdown_end_time_seconds: '7.5',
+    kubelet_graceful_shutdown_end_time_seconds: '7',
   });
 });
 

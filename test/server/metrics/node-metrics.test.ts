@@ -16,6 +16,8 @@ function read(api: Partial<NodeMetricsApi>, name: string) {
     pods: () => [],
     runtimePods: () => [],
     certificateEnds: () => NONE,
+    metricsProvider: 'cadvisor',
+    pluginSockets: () => [],
     ...NO_WORKERS,
     ...api,
   };
@@ -116,5 +118,23 @@ test('pods are counted by the state of their chart, and effects that are under w
     'statelet_pods{state="Syncing.Settled"}': '2',
     'statelet_pods{state="Terminating.Stopping"}': '1',
     'statelet_pod_effects_in_flight{effect="stop"}': '1',
+  });
+});
+
+test('where the figures of containers come from is told', () => {
+  expect(read({ metricsProvider: 'cri' }, 'kubelet_metrics_provider')).toEqual({
+    'kubelet_metrics_provider{provider="cri"}': '1',
+  });
+});
+
+test('sockets of plugins are told, and those of them that are registered once more', () => {
+  const pluginSockets = () => [
+    { path: '/plugins/a.sock', isRegistered: true },
+    { path: '/plugins/"b".sock', isRegistered: false },
+  ];
+  expect(read({ pluginSockets }, 'plugin_manager')).toEqual({
+    'plugin_manager_total_plugins{socket_path="/plugins/a.sock",state="actual_state_of_world"}': '1',
+    'plugin_manager_total_plugins{socket_path="/plugins/a.sock",state="desired_state_of_world"}': '1',
+    'plugin_manager_total_plugins{socket_path="/plugins/\\"b\\".sock",state="desired_state_of_world"}': '1',
   });
 });

@@ -26,7 +26,7 @@ test('has what the node, its pods and their containers use, with the time of eac
             startTime: TIME,
             cpu: { time: TIME, usageCoreNanoSeconds: 1e9 },
             memory: { time: TIME, workingSetBytes: 10 },
-            swap: { time: TIME, swapUsageBytes: 3 },
+            swap: { time: TIME, swapUsageBytes: 3, swapAvailableBytes: 4 },
           },
         ],
       },
@@ -44,6 +44,7 @@ test('has what the node, its pods and their containers use, with the time of eac
     [`container_cpu_usage_seconds_total${container}`]: `1 ${AT}`,
     [`container_memory_working_set_bytes${container}`]: `10 ${AT}`,
     [`container_swap_usage_bytes${container}`]: `3 ${AT}`,
+    [`container_swap_limit_bytes${container}`]: `7 ${AT}`,
     [`container_start_time_seconds${container}`]: '1.89345600025e+09',
     resource_scrape_error: '0',
   });

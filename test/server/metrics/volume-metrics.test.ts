@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
+import { logMetric, volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
 import type { ClaimStats } from '../../../src/types/stats.ts';
-import { samplesNamed } from './samples.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+import { samplesNamed, samplesOf } from './samples.ts';
 
 const stats = (name: string, claim: string, capacityBytes = 2): ClaimStats => ({
   time: '2030-01-01T00:00:00.000Z',
@@ -38,4 +39,13 @@ test('a claim that several pods use is shown once, with the figures that come fi
 test('claims are in the order of their names', () => {
   const [first] = volumeMetrics([stats('a', 'two'), stats('b', 'one')]);
   expect(first?.samples.join('')).toMatch(/"one".*\n.*"two"/);
+});
+
+test('the logs of a container have what they use of the disk', () => {
+  const pod = { ...runtimePodStatus({}), uid: 'u', namespace: 'shop', name: 'web' };
+  const used = new Map([['main', { usedBytes: 4096, inodesUsed: 3 }]]);
+  expect(samplesOf([logMetric([{ pod, used }])])).toEqual({
+    'kubelet_container_log_filesystem_used_bytes{container="main",namespace="shop",pod="web",uid="u"}':
+      '4096',
+  });
 });

@@ -1,13 +1,15 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import type { Clock } from '../../../types/clock.ts';
+import type { PlegMeasurements } from '../../../types/measurements.ts';
 import { sleep } from '../../../system/sleep.ts';
 import { callError } from '../calls/call-errors.ts';
 import type { Channel } from '../calls/channel.ts';
-import { EVENT_SOURCES, type EventSource } from './event-sources.ts';
+import { criEvents, EVENT_SOURCES, type EventSource } from './event-sources.ts';
 import type { RawEvent } from './hints.ts';
 
 /** The wait between two attempts: doubling, as for a runtime that is down. */
 const FIRST_DELAY_MS = 100;
+const NS_PER_MS = 1e6;
 const MAX_DELAY_MS = 5000;
 /** A source that has ended this often in a row without an event counts as missing. */
 const ATTEMPTS = 5;
@@ -19,7 +21,11 @@ export interface EventFeedOptions {
   /** Tells the present states in place of events that were missed. Rejects if the runtime does not answer (yet). */
   readonly repeatStates: () => Promise<void>;
   readonly warn: (message: string) => void;
+  readonly measurements?: EventMeasurements;
 }
+
+/** As with the kubelet, these are of CRI's events alone. */
+export type EventMeasurements = Pick<PlegMeasurements, 'eventsAsked' | 'eventsFailed' | 'eventHeard'>;
 
 interface Ending {
   /** `missing`: the runtime has no such source. `fruitless`: the source ended without an event. */
@@ -58,7 +64,7 @@ export async function feedEvents(options: EventFeedOptions, signal: AbortSignal)
 }
 
 async function listen(
-  { channel, clock, tell, repeatStates }: EventFeedOptions,
+  { channel, clock, tell, repeatStates, measurements }: EventFeedOptions,
   source: EventSource,
   gap: boolean,
   signal: AbortSignal,
@@ -66,10 +72,13 @@ async function listen(
   const ended = new AbortController();
   const begunAt = clock.now();
   let heard = false as boolean;
+  const measured = source === criEvents ? measurements : undefined;
   const stream = source(channel, (raw) => {
     heard = true;
+    measured?.eventHeard(clock.now() - raw.createdAt / NS_PER_MS);
     tell(raw);
   });
+  measured?.eventsAsked();
   const onAbort = (): void => stream.cancel();
   signal.addEventListener('abort', onAbort);
   if (gap) void untilDone(clock, repeatStates, ended.signal);
@@ -78,6 +87,7 @@ async function listen(
   const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
   signal.removeEventListener('abort', onAbort);
   ended.abort();
+  if (!signal.aborted) measured?.eventsFailed();
   const { kind } = callError('the stream of events', channel.endpoint, status);
   // An idle runtime has no events: a long stream without one counts as up, too.
   const wasUp = heard || clock.now() - begunAt >= MAX_DELAY_MS;

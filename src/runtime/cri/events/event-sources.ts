@@ -32,7 +32,7 @@ export type EventSource = (channel: Channel, tell: (raw: RawEvent) => void) => S
 type Stream = ReturnType<Channel['stream']>;
 
 /** CRI's own service, which not every runtime has; containerd has it since 1.7. */
-const criEvents: EventSource = (channel, tell) => {
+export const criEvents: EventSource = (channel, tell) => {
   const stream = channel.stream(GET_CONTAINER_EVENTS, {});
   return stream.on('data', (event: ContainerEventResponse) => {
     const { containerId: id, containerEventType: type, createdAt, podSandboxStatus } = event;

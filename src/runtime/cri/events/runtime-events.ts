@@ -10,7 +10,7 @@ import type { RuntimeService } from '../../service/runtime-service.ts';
 import { systemClock } from '../../../system/system-clock.ts';
 import type { CallContext } from '../calls/call-context.ts';
 import type { Channel } from '../calls/channel.ts';
-import { feedEvents } from './event-feed.ts';
+import { type EventMeasurements, feedEvents } from './event-feed.ts';
 import { type RawEvent, Hints } from './hints.ts';
 
 const NS_PER_MS = 1e6;
@@ -31,6 +31,7 @@ export interface RuntimeEventsOptions extends Pick<RuntimeService, 'listPodSandb
   readonly context: CallContext;
   readonly warn: (message: string) => void;
   readonly closed: AbortSignal;
+  readonly measurements?: EventMeasurements;
 }
 
 /** The events of a runtime as hints. All subscribers share one stream. */
@@ -49,7 +50,7 @@ export class RuntimeEvents {
   }
 
   async #feed(emit: (event: ContainerEvent) => void, signal: AbortSignal): Promise<void> {
-    const { channel, context, warn } = this.#options;
+    const { channel, context, warn, measurements } = this.#options;
     const { index } = context;
     const hints = new Hints({
       podOf: (id) => index.podOf(id),
@@ -65,7 +66,8 @@ export class RuntimeEvents {
     });
     const repeatStates = (): Promise<void> => this.#repeatStates(hints);
     const tell = (raw: RawEvent): void => hints.tell(raw);
-    await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn }, signal);
+    const measured = measurements && { measurements };
+    await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn, ...measured }, signal);
   }
 
   /**

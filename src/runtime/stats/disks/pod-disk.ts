@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
 import type { FsStats } from '../../../types/stats.ts';
+import type { VolumeMeasurements } from '../../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
@@ -26,14 +27,22 @@ export interface PodDiskPlaces {
   readonly podsDir: string;
   /** Folders that the runtime keeps for the pod, in addition to its containers' layers. */
   readonly scratchOf: (pod: RuntimePodStatus) => readonly string[];
+  readonly measurements?: Pick<VolumeMeasurements, 'volumeWalk'>;
 }
+
+type Walk = (folder: string) => Promise<DiskUsed>;
 
 export async function measurePodDisk(
   pod: RuntimePodStatus,
-  { podsDir, scratchOf }: PodDiskPlaces,
+  { podsDir, scratchOf, measurements }: PodDiskPlaces,
   pace: Pace,
 ): Promise<PodDisk> {
-  const volumes = await measureVolumes(podsDir, pod.uid, pace);
+  const volumes = await measureVolumes(podsDir, pod.uid, async (folder) => {
+    const end = measurements?.volumeWalk();
+    const used = await diskUsed(folder, pace);
+    end?.();
+    return used;
+  });
   const scratch: DiskUsed[] = [];
   for (const folder of scratchOf(pod)) scratch.push(await diskUsed(folder, pace));
   const onDisk = volumes.filter(({ fs }) => fs === undefined);
@@ -44,7 +53,7 @@ export async function measurePodDisk(
  * The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. The folder of a local
  * volume holds what is not the pod's either.
  */
-async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise<readonly VolumeUsed[]> {
+async function measureVolumes(podsDir: string, uid: string, walk: Walk): Promise<readonly VolumeUsed[]> {
   const { podDir, volumesDir } = podPaths(podsDir, uid);
   const device = (await ifThere(stat(podDir)))?.dev;
   const volumes: VolumeUsed[] = [];
@@ -52,7 +61,7 @@ async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise
     if (plugin === PLUGIN_FOLDERS.local) continue;
     for (const name of (await ifThere(readdir(join(volumesDir, plugin)))) ?? []) {
       const folder = join(volumesDir, plugin, name);
-      volumes.push({ name, ...(await measureVolume(folder, device, pace)) });
+      volumes.push({ name, ...(await measureVolume(folder, device, walk)) });
     }
   }
   return volumes;
@@ -62,11 +71,11 @@ async function measureVolumes(podsDir: string, uid: string, pace: Pace): Promise
 async function measureVolume(
   folder: string,
   device: number | undefined,
-  pace: Pace,
+  walk: Walk,
 ): Promise<Omit<VolumeUsed, 'name'>> {
   const own = await ifThere(stat(folder));
   if (own === undefined) return NOTHING_USED;
-  if (own.dev === device) return diskUsed(folder, pace);
+  if (own.dev === device) return walk(folder);
   const fs = await fileSystemStats(folder);
   return { fs, usedBytes: fs.usedBytes, inodesUsed: fs.inodesUsed };
 }

@@ -4,6 +4,7 @@ import { Channel } from '../../../../src/runtime/cri/calls/channel.ts';
 import { feedEvents } from '../../../../src/runtime/cri/events/event-feed.ts';
 import * as methods from '../../../../src/runtime/cri/messages/methods.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { answerStream, failure, FakeRuntime } from '../fake-runtime.ts';
 
@@ -27,6 +28,7 @@ let attempts: number;
 let lists: number;
 let told: number;
 let feeding: Promise<void>;
+let measurements: RecordedMeasurements;
 
 beforeEach(async () => {
   fake = new FakeRuntime();
@@ -47,7 +49,9 @@ beforeEach(async () => {
     return new Promise<void>(() => undefined);
   };
   const tell = () => void (told += 1);
-  feeding = feedEvents({ channel, clock, tell, repeatStates, warn: () => undefined }, stop.signal);
+  measurements = new RecordedMeasurements();
+  const listener = { tell, repeatStates, warn: () => undefined, measurements: measurements.pleg };
+  feeding = feedEvents({ channel, clock, ...listener }, stop.signal);
 });
 afterEach(async () => {
   stop.abort();
@@ -98,4 +102,31 @@ test('it is asked soon again once it was there for some time, though it had noth
   await clock.advance(5_000);
   stream.emit('error', DOWN);
   expect(await waitsAfter(5)).toBe(100);
+});
+
+test('streams of CRI are counted with their failures, and events are timed', async () => {
+  await waitsAfter(1);
+  meet = (stream) => {
+    stream.write({ ...EVENT, createdAt: (clock.now() - 250) * 1e6 }, () => stream.emit('error', DOWN));
+  };
+  await clock.advance(100);
+  await waitsAfter(2);
+  expect(measurements.told).toEqual([
+    'events asked for',
+    'events failed',
+    'events asked for',
+    'event after 250 ms',
+    'events failed',
+  ]);
+});
+
+test('a stream that this agent ends is no failure', async () => {
+  await waitsAfter(1);
+  const open = Promise.withResolvers<Stream>();
+  meet = open.resolve;
+  await clock.advance(100);
+  await open.promise;
+  stop.abort();
+  await feeding;
+  expect(measurements.told).toEqual(['events asked for', 'events failed', 'events asked for']);
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DiskUsage } from '../../../../src/runtime/stats/disks/disk-usage.ts';
 import { systemClock } from '../../../../src/system/system-clock.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from '../stats-bed.ts';
 
 const KIB = 1024;
@@ -60,6 +61,23 @@ describe('the disk of a pod', () => {
       usedBytes: MIB + logBytes + volumeBytes,
       inodesUsed: 7 + 3 + 4,
     });
+  });
+
+  test('has the same figures of its logs in the metrics, of containers that run', async () => {
+    const [pod] = bed.pods;
+    const [figures] = await bed.open().logFigures();
+    const logs = (await bed.podStats()).containers?.[0]?.logs;
+    expect(figures?.pod).toBe(pod);
+    expect([...(figures?.used ?? [])]).toEqual([
+      ['main', { usedBytes: logs?.usedBytes, inodesUsed: logs?.inodesUsed }],
+    ]);
+  });
+
+  test('is timed, volume by volume', async () => {
+    const measurements = new RecordedMeasurements();
+    const { pods } = await bed.open({ measurements }).summary();
+    expect(pods[0]?.volume).toHaveLength(2);
+    expect(measurements.told).toEqual(Array(2).fill(['volume walk begins', 'volume walk ends']).flat());
   });
 
   test('has no figures for a writable layer that the runtime has not measured yet', async () => {
