@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import { sleep } from '../../src/system/sleep.ts';
-import type { Clock } from '../../src/types/clock.ts';
+import { type Clock, MAX_TIMER_MS } from '../../src/types/clock.ts';
 
 /** A virtual clock that counts its pending timers. */
 function counted() {
@@ -46,5 +46,15 @@ test('rejects as soon as the signal aborts, and leaves no timer behind', async (
 test('rejects at once with a signal that has aborted', async () => {
   const { clock, pending } = counted();
   await expect(sleep(clock, 100, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
+  expect(pending.size).toBe(0);
+});
+
+test('waits as long as a timer can, where the delay is longer', async () => {
+  const { inner, clock, pending } = counted();
+  const stop = new AbortController();
+  const sleeping = sleep(clock, 10 * MAX_TIMER_MS, stop.signal);
+  expect(inner.nextInMs).toBe(MAX_TIMER_MS);
+  stop.abort();
+  await expect(sleeping).rejects.toMatchObject({ kind: 'Canceled' });
   expect(pending.size).toBe(0);
 });

@@ -179,7 +179,9 @@ export class Exchange {
 }
 
 /** How long the server wants to be left alone before it is asked once more. Undefined: its answer is final. */
-function postponedByMs({ status, retryAfterMs }: ApiError): number | undefined {
+function postponedByMs({ status, retryAfterMs, causes }: ApiError): number | undefined {
+  // A server that was restored from a backup may never get that far: what is asked for has to be another version.
+  if (causes.includes('ResourceVersionTooLarge')) return undefined;
   return status === 429 || status >= 500 ? retryAfterMs : undefined;
 }
 

@@ -7,7 +7,11 @@ import type { HttpAnswer } from './http-request.ts';
 
 /** Of an answer that is no `metav1.Status`: that of a proxy, for example. */
 const SHOWN_CHARACTERS = 200;
+/** A server that wants to be left alone for longer is asked all the same: a node that does not hear of its pods is of no use. */
+const RETRY_AFTER_MAX_MS = 5 * 60_000;
 const CUT = 'the connection was closed before the answer was complete';
+/** Many times the list of all services of a large cluster, and less than what is a string for V8. */
+const BODY_BYTES_MAX = 128 * 1024 * 1024;
 
 /** `metav1.Status`, as far as it is used. */
 interface Status {
@@ -49,18 +53,34 @@ export function bodyOf({ headers, body }: HttpAnswer): Readable {
   return body.pipe(gunzip);
 }
 
-/** The whole body. Fails where the connection broke before its end. */
+/** What comes from the server has no end, or none that an API server would send. */
+export function tooLarge(what: string, bytesMax: number): StateletError {
+  const problem = `${what} has more than ${bytesMax / (1024 * 1024)} MiB: is it the answer of an API server?`;
+  return new StateletError('Unavailable', problem);
+}
+
+/** The whole body. Fails where the connection broke before its end, and where the body is too large. */
 export function readBody(answer: HttpAnswer): Promise<string> {
   const body = bodyOf(answer);
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
+  let bytes = 0;
   let hasEnded = false;
   const cut = () => {
     // An error is dear: nearly all bodies are whole.
     if (!hasEnded) reject(body.errored ?? new StateletError('Unavailable', CUT));
   };
   // Listeners, since an iterator over a stream costs more than a body that is one chunk.
-  body.on('data', (chunk: Buffer) => chunks.push(chunk));
+  body.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= BODY_BYTES_MAX) {
+      chunks.push(chunk);
+      return;
+    }
+    chunks.length = 0;
+    body.destroy(tooLarge('the answer', BODY_BYTES_MAX));
+    answer.body.destroy();
+  });
   body.once('end', () => {
     hasEnded = true;
     resolve(Buffer.concat(chunks).toString('utf8'));
@@ -147,11 +167,12 @@ function statusIn(text: string): Status | undefined {
   }
 }
 
-/** Whole seconds as milliseconds. `Retry-After` with a date is not used by API servers. */
+/** Whole seconds as milliseconds, within what is granted. `Retry-After` with a date is not used by API servers. */
 function secondsIn(value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const seconds = Number(value);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+  if (!Number.isFinite(seconds) || seconds < 0) return undefined;
+  return Math.min(seconds * 1000, RETRY_AFTER_MAX_MS);
 }
 
 function shortened(text: string): string {

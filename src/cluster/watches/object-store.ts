@@ -27,6 +27,11 @@ export class ObjectStore<T extends ApiObject> {
     return type === 'DELETED' ? this.#delete(key, object) : this.#set(key, object);
   }
 
+  /** Whether there is an object of that namespace and name. */
+  has(object: T): boolean {
+    return this.#objects.has(keyOf(object));
+  }
+
   /** A watch that goes on from an earlier version repeats what is known already: no object goes back. */
   #set(key: string, object: T): boolean {
     const known = this.#objects.get(key);

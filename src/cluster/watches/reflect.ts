@@ -23,6 +23,8 @@ export interface WatchTiming {
 export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selectors, WatchTiming {
   /** The server ends a watch after this time or up to twice that, by chance. Default: 5 min. */
   readonly watchSecondsMin?: number;
+  /** After this time the end of a watch is followed by a list, which finds what the server forgot to tell. Default: an hour. */
+  readonly relistAfterMs?: number;
   /** What is kept of an object. Default: all but its managed fields. */
   readonly keep?: (object: T) => T;
 }
@@ -37,6 +39,7 @@ export interface Reflection<T> {
 
 const WATCH_SECONDS_MIN = 300;
 const LIST_TIMEOUT_MS = 60_000;
+const RELIST_AFTER_MS = 60 * 60_000;
 /** A watch that the server should have ended this long ago is dead. */
 const OVERDUE_MS = 30_000;
 /** A watch that the server ends within this time and without an event has failed: else it would be begun in an endless loop. */
@@ -79,6 +82,8 @@ class Reflector<T extends ApiObject> {
   /** Of the last list or event; undefined until the first list. */
   #version: string | undefined;
   #problem: string | undefined;
+  /** Unix ms. */
+  #listedAt = -Infinity;
   /** When a pause last ended early. Unix ms. */
   #shortenedAt = -Infinity;
 
@@ -106,6 +111,7 @@ class Reflector<T extends ApiObject> {
       const list = checked(await this.#api.list<T>(this.#collection, options));
       this.#store.replace(list);
       this.#version = list.metadata.resourceVersion;
+      this.#listedAt = this.#options.clock.now();
       this.#emit(undefined);
       return 'watch';
     } catch (error) {
@@ -115,11 +121,12 @@ class Reflector<T extends ApiObject> {
   }
 
   async #watch(): Promise<Next> {
-    const { clock } = this.#options;
+    const { clock, relistAfterMs = RELIST_AFTER_MS } = this.#options;
     const begunAt = clock.now();
     const { events, error } = await this.#events();
     if (this.#options.signal.aborted) return 'watch';
-    if (error === undefined && (events > 0 || clock.now() - begunAt >= SHORT_MS)) return 'watch';
+    if (error === undefined && (events > 0 || clock.now() - begunAt >= SHORT_MS))
+      return clock.now() - this.#listedAt < relistAfterMs ? 'watch' : 'list';
     // A watch that had worked was cut: that happens.
     if (isUnanswered(error) && events > 0) return 'watch';
     await this.#pause(
@@ -163,10 +170,18 @@ class Reflector<T extends ApiObject> {
 
   #take(event: WatchEvent<T>): void {
     const version = event.object.metadata?.resourceVersion ?? this.#version;
+    this.#checkOrder(event, version);
     // A deleted object may come with the version that it had before.
     if (!isOlderVersion(version, this.#version)) this.#version = version;
     const hasChanged = this.#store.apply(event);
     if (hasChanged || this.#problem !== undefined) this.#emit(undefined);
+  }
+
+  /** An object that appears with a version that is over may be gone already: its end may have been told before. */
+  #checkOrder({ type, object }: WatchEvent<T>, version: string | undefined): void {
+    if (type !== 'ADDED' && type !== 'MODIFIED') return;
+    if (isOlderVersion(version, this.#version) && !this.#store.has(object))
+      throw new StateletError('Internal', 'the events of the watch are not in their order');
   }
 
   async #pause(verb: 'list' | 'watch', error: unknown): Promise<void> {

@@ -19,7 +19,8 @@ export class ServiceWatch {
 
   constructor(api: ApiServer, { clock, random, recovered, onListed }: ServiceWatchOptions) {
     const timing = { clock, random, ...(recovered && { recovered }) };
-    const options = { ...timing, fieldSelector: WITH_ADDRESS, keep: addressOf };
+    // A cluster has many services and many nodes: a list an hour of each would be much.
+    const options = { ...timing, fieldSelector: WITH_ADDRESS, keep: addressOf, relistAfterMs: Infinity };
     this.#watch = reflect<Service>(api, { resource: 'services' }, options).subscribe(({ objects }) => {
       if (objects === undefined) return;
       const isFirst = !this.#known.listed;

@@ -21,7 +21,7 @@ export class WatchBackOff {
     this.#options = options;
   }
 
-  /** The delay before the next try. A server that asks for a longer one by `Retry-After` gets it. */
+  /** The delay before the next try. A server that asks for a longer one by `Retry-After` gets it, up to five minutes. */
   delayAfter(error: unknown): number {
     const { now, random } = this.#options;
     if (now() - this.#lastFailureAt > QUIET_MS) this.#nextMs = FIRST_MS;

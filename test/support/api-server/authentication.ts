@@ -11,8 +11,17 @@ const BOOTSTRAP_TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 /** The side of TLS that tells who the client is. */
 export interface PeerSocket {
   readonly authorized: boolean;
+  /** A code. */
+  readonly authorizationError?: unknown;
   getPeerCertificate(): unknown;
 }
+
+interface PeerCertificate {
+  readonly subject?: { readonly CN?: string; readonly O?: string | string[] };
+  readonly valid_to?: string;
+}
+
+const OTHER_TIME: ReadonlySet<string> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED']);
 
 export class Authentication {
   readonly #store: Store;
@@ -41,11 +50,13 @@ export class Authentication {
   #ofCertificate(socket: PeerSocket): User | undefined {
     const known = this.#users.get(socket);
     if (known !== undefined) return known;
-    const certificate = socket.getPeerCertificate() as
-      { readonly subject?: { readonly CN?: string; readonly O?: string | string[] } } | undefined;
+    const certificate = socket.getPeerCertificate() as PeerCertificate | undefined;
     const { subject } = certificate ?? {};
-    if (subject === undefined) return undefined;
-    if (!socket.authorized || subject.CN === undefined) throw unauthorized();
+    if (certificate === undefined || subject === undefined) return undefined;
+    // The server's clock may differ from that of the machine, by which TLS has judged.
+    const isTrusted = socket.authorized || OTHER_TIME.has(String(socket.authorizationError));
+    const isValid = this.#now() <= Date.parse(certificate.valid_to ?? '');
+    if (!isTrusted || !isValid || subject.CN === undefined) throw unauthorized();
     const user = { name: subject.CN, groups: [subject.O ?? [], AUTHENTICATED].flat() };
     this.#users.set(socket, user);
     return user;

@@ -12,9 +12,7 @@ export interface DoubleOptions {
   readonly scheduler: boolean;
   /** Whether each pod gets a service account, which has to exist. */
   readonly serviceAccounts: boolean;
-  /** The name of the serving certificate's files. Default `apiserver`. */
-  readonly certificate?: string;
-  /** How far the server's clock is ahead of the machine's. */
+  /** How far the server's clock is ahead of the machine's at first. */
   readonly aheadMs?: number;
 }
 

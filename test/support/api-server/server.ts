@@ -14,6 +14,11 @@ import { Authorization } from './authorization.ts';
 import { createSystemObjects } from './bootstrap.ts';
 import type { DoubleOptions, Store, User } from './context.ts';
 import { discovered, VERSION } from './discovery.ts';
+import { DoubleConnections } from './faults/connections.ts';
+import { serveControl } from './faults/control.ts';
+import type { FaultyRequest } from './faults/fault-rules.ts';
+import { Faults } from './faults/faults.ts';
+import { isCarriedOut, sendFaulty } from './faults/faulty-answers.ts';
 import { type Asked, handle, type HandlerHost } from './handlers.ts';
 import { keepJournal } from './journal.ts';
 import { nodeMetrics } from './node-metrics.ts';
@@ -45,15 +50,19 @@ export class DoubleServer implements HandlerHost {
   readonly authorization: Authorization;
   readonly ca: CertificateAuthority;
   readonly now: () => number;
+  readonly faults = new Faults(new DoubleConnections());
   readonly #authentication: Authentication;
   readonly #proxy: NodeProxy;
   readonly #options: DoubleOptions;
   readonly #watched = new WatchCounts();
+  #aheadMs: number;
+  #tls: http2.Http2SecureServer | undefined;
 
   constructor(options: DoubleOptions) {
     const { dir, aheadMs = 0, serviceAccounts } = options;
     this.#options = options;
-    this.now = () => Date.now() + aheadMs;
+    this.#aheadMs = aheadMs;
+    this.now = () => Date.now() + this.#aheadMs;
     this.ca = new CertificateAuthority(join(dir, 'pki'));
     keepJournal(this.store, join(dir, 'journal.jsonl'));
     const signingKey = readFileSync(this.ca.filesOf('service-accounts').key, 'utf8');
@@ -66,10 +75,9 @@ export class DoubleServer implements HandlerHost {
   }
 
   async listen(): Promise<void> {
-    const { cert, key } = this.ca.filesOf(this.#options.certificate ?? 'apiserver');
-    const [ca, certText, keyText] = [this.ca.files.cert, cert, key].map((file) => readFileSync(file, 'utf8'));
-    const tls = { ca, cert: certText, key: keyText, requestCert: true, rejectUnauthorized: false };
+    const tls = { ...this.#credentials('apiserver'), requestCert: true, rejectUnauthorized: false };
     const server = http2.createSecureServer({ ...tls, allowHTTP1: true });
+    this.#tls = server;
     // A server of Go tells no limit of idle connections.
     Object.assign(server, { keepAliveTimeout: 0 });
     server.on('request', (request, response) => {
@@ -79,14 +87,38 @@ export class DoubleServer implements HandlerHost {
       this.#upgrade(request, socket, head),
     );
     server.on('sessionError', () => undefined).on('tlsClientError', () => undefined);
-    const front = net.createServer((socket) => takeConnection(socket, server));
+    const front = net.createServer((socket) => {
+      this.faults.connections.add(socket);
+      takeConnection(socket, server);
+    });
     await new Promise<void>((resolve, reject) => {
       front.once('error', reject).listen(this.#options.port, '127.0.0.1', resolve);
     });
+    await serveControl(this, this.#options.dir);
+  }
+
+  /** For new connections. */
+  serveCertificate(name: string): void {
+    this.#tls?.setSecureContext(this.#credentials(name));
+  }
+
+  setAhead(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+  }
+
+  compact(): void {
+    this.store.compact();
+  }
+
+  #credentials(name: string) {
+    const { cert, key } = this.ca.filesOf(name);
+    const [ca, certText, keyText] = [this.ca.files.cert, cert, key].map((file) => readFileSync(file, 'utf8'));
+    return { ca, cert: certText, key: keyText };
   }
 
   async #take(request: Request, response: Response): Promise<void> {
     response.on('error', () => undefined);
+    response.setHeader('date', new Date(this.now()).toUTCString());
     try {
       await this.#answer(request, response);
     } catch (error) {
@@ -107,8 +139,12 @@ export class DoubleServer implements HandlerHost {
       this.#answerPath(url.pathname, accept, response);
       return;
     }
+    const { remotePort } = request.socket;
+    const faulty: FaultyRequest = { asked, user, method, path: url.pathname + url.search, remotePort };
+    const fate = this.faults.answerFate(faulty);
+    if (fate !== undefined && !(await isCarriedOut(fate, response))) return;
     this.authorization.check(user, asked);
-    if (asked.verb === 'watch') this.#watch(asked, accept, response);
+    if (asked.verb === 'watch') this.#watch(faulty, accept, response);
     else if (asked.subresource === 'log' || asked.subresource === 'proxy')
       await this.#pass(asked, request, response);
     else if (STREAMS.has(asked.subresource)) throw badRequest('Upgrade request required');
@@ -125,7 +161,8 @@ export class DoubleServer implements HandlerHost {
       const body = parsedBody(await bodyOf(request), contentType);
       const work: Asked = { request: asked, user, accept, contentType, body };
       const answer = handle(this, work);
-      send(response, answer.code, answer.body);
+      if (fate === undefined) send(response, answer.code, answer.body);
+      else await sendFaulty(fate, answer, { request: faulty, response, faults: this.faults });
     }
   }
 
@@ -155,7 +192,8 @@ export class DoubleServer implements HandlerHost {
     send(response, 200, found.body, { 'content-type': found.contentType });
   }
 
-  #watch(asked: ResourceRequest, accept: string, response: Response): void {
+  #watch(request: FaultyRequest, accept: string, response: Response): void {
+    const { asked } = request;
     const { type, query } = asked;
     const asTable = wantsTable(accept);
     let isFirst = true;
@@ -166,28 +204,34 @@ export class DoubleServer implements HandlerHost {
       isFirst = false;
       return table([object as Parameters<typeof table>[0][number]], options);
     };
-    const sink = {
+    const sink = this.faults.watchSink(request, {
       write: (line: string) => {
         response.write(line);
         return response.writableLength < UNSENT_BYTES_MAX;
       },
       end: () => void response.end(),
-    };
+    });
     const head = () => response.writeHead(200, { 'content-type': 'application/json' });
     try {
       // What is known already waits until the head is written.
       const lines: string[] = [];
       let isBegun = false;
       const write = (line: string) => (isBegun ? sink.write(line) : lines.push(line) > 0);
-      const stop = beginWatch({ store: this.store, request: asked, serve, sink: { write, end: sink.end } });
+      const stop = beginWatch({
+        store: this.store,
+        request: asked,
+        serve,
+        sink: { write, end: () => sink.end() },
+      });
       head();
       isBegun = true;
-      if (lines.length > 0) response.write(lines.join(''));
-      else if ('flushHeaders' in response) response.flushHeaders();
+      for (const line of lines) sink.write(line);
+      if ('flushHeaders' in response) response.flushHeaders();
       const forget = this.#watched.add(asked);
       response.once('close', () => {
         stop();
         forget();
+        sink.end();
       });
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 410) throw error;

@@ -21,8 +21,6 @@ export interface WatchOptions {
   readonly sink: WatchSink;
   /** The object as the client wants it: with its kind, or as a row of a table. */
   readonly serve: (object: StoredObject) => object;
-  /** Whether this event is kept back, for a test of clients that miss one. */
-  readonly isForgotten?: (object: StoredObject) => boolean;
 }
 
 const BOOKMARK_PERIOD_MS = 60_000;
@@ -94,7 +92,6 @@ class Watch {
     const wasSeen = before !== undefined && this.#matches(before);
     const shown = isSeen ? after : before;
     if (shown === undefined || (!isSeen && !wasSeen)) return;
-    if (this.#options.isForgotten?.(shown) === true) return;
     if (isSeen) this.#send(wasSeen ? 'MODIFIED' : 'ADDED', shown);
     else
       this.#send('DELETED', { ...shown, metadata: { ...shown.metadata, resourceVersion: String(version) } });
