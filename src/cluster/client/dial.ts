@@ -10,6 +10,9 @@ import { hostOf, portOf, proxyOf } from './proxy-of.ts';
 /** Detects a peer that has gone without a word, where HTTP/2 does not. */
 const TCP_KEEPALIVE_MS = 30_000;
 
+/** Of the names of a server's certificate. */
+const SHOWN_NAMES_LENGTH = 200;
+
 export interface DialOptions {
   /** For ALPN, the preferred first. */
   readonly protocols: readonly string[];
@@ -72,20 +75,36 @@ async function secure(
     return await opened(tls, 'secureConnect', signal);
   } catch (error) {
     socket.destroy();
-    throw error instanceof StateletError ? error : tlsError(error);
+    throw error instanceof StateletError ? error : tlsError(error, server, tlsServerName);
   }
 }
 
-function tlsError(error: unknown): StateletError {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return new StateletError('Unavailable', `TLS: ${tlsProblem(code, errorMessage(error))}`, { cause: error });
+interface TlsFailure extends NodeJS.ErrnoException {
+  /** Of the server, where its names are not the wanted one. */
+  readonly cert?: { readonly subjectaltname?: string };
+}
+
+function tlsError(error: unknown, server: URL, tlsServerName: string | undefined): StateletError {
+  const { code = '', cert } = error as TlsFailure;
+  const wanted = tlsServerName ?? hostOf(server);
+  const problem =
+    code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+      ? otherName(cert?.subjectaltname ?? '', wanted)
+      : tlsProblem(code, errorMessage(error));
+  return new StateletError('Unavailable', `TLS with ${server.host}: ${problem}`, { cause: error });
+}
+
+function otherName(names: string, wanted: string): string {
+  const shown = names.length > SHOWN_NAMES_LENGTH ? `${names.slice(0, SHOWN_NAMES_LENGTH)}…` : names;
+  const found = shown === '' ? 'names no host' : `is for ${shown}`;
+  return `the server's certificate ${found}, and not for ${wanted}: server of the kubeconfig, or its tls-server-name, should be a name that the certificate has`;
 }
 
 /** What Node says of it, and what would be right. Of what OpenSSL says, a person understands nothing. */
 function tlsProblem(code: string, said: string): string {
   // Without the time: the same problem must have the same words at each try.
   if (['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code))
-    return `the server's ${said}, by the clock of this machine`;
+    return `the server's ${said}, by the clock of this machine: one of the two should be renewed or set right`;
   if (UNTRUSTED.has(code))
     return `${said}: certificate-authority of the kubeconfig should be the one that signed the server's certificate`;
   if (['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'].includes(code))

@@ -115,7 +115,9 @@ describe('TLS', () => {
   });
 
   test('a certificate for another name is not accepted, but for the name that the kubeconfig wants', async () => {
-    await expect(ask({ tlsServerName: 'api.test' })).rejects.toThrow(/TLS: .*api\.test/);
+    await expect(ask({ tlsServerName: 'api.test' })).rejects.toThrow(
+      /TLS with 127\.0\.0\.1:\d+: the server's certificate is for IP Address:127\.0\.0\.1, DNS:localhost, and not for api\.test: .* should be /,
+    );
     await expect(ask({ tlsServerName: 'api.test', insecureSkipTLSVerify: true })).resolves.toEqual({});
   });
 
@@ -140,7 +142,7 @@ describe('TLS', () => {
       usage: 'serverAuth',
     });
     await expect(ask({ ca: readFileSync(cert, 'utf8') })).rejects.toThrow(
-      /TLS: .*: certificate-authority of the kubeconfig should be the one that signed the server's certificate$/,
+      /TLS with 127\.0\.0\.1:\d+: .*: certificate-authority of the kubeconfig should be the one that signed the server's certificate$/,
     );
   });
 
@@ -148,7 +150,7 @@ describe('TLS', () => {
     const plain = await new HttpBed({ protocol: 'http' }, (_, answer) => answer.end('{}')).open();
     ends.push(() => plain.close());
     await expect(ask({ server: plain.url.replace('http:', 'https:') })).rejects.toThrow(
-      /TLS: the server does not speak TLS: [^\n]*$/,
+      /TLS with 127\.0\.0\.1:\d+: the server does not speak TLS: [^\n]*$/,
     );
   });
 
@@ -163,7 +165,7 @@ describe('TLS', () => {
     const expired = await new HttpBed({ protocol: 'h2', files }, (_, answer) => answer.end('{}')).open();
     ends.push(() => expired.close());
     await expect(ask({ server: expired.url })).rejects.toThrow(
-      /TLS: the server's certificate has expired, by the clock of this machine$/,
+      /TLS with 127\.0\.0\.1:\d+: the server's certificate has expired, by the clock of this machine: .* should be /,
     );
   });
 
