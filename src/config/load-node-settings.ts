@@ -71,6 +71,14 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     description: 'cgroup that has those of pods below it',
     problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
   },
+  kubeletCgroups: {
+    flag: '--kubelet-cgroups <PATH>',
+    field: 'kubeletCgroups',
+    default: '',
+    kind: text,
+    description: 'cgroup that the agent moves itself into; it is made if it is missing',
+    problem: systemCgroupProblem,
+  },
   runtimeCgroups: {
     flag: '--runtime-cgroups <PATH>',
     default: '',

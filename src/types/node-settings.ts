@@ -10,6 +10,8 @@ export interface NodeSettings {
   readonly cgroupDriver: string;
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
+  /** The group that the agent joins; empty: it stays where it was started. */
+  readonly kubeletCgroups: string;
   /** Groups whose figures the Summary has as `runtime` and `misc`; empty: none. */
   readonly runtimeCgroups: string;
   readonly systemCgroups: string;

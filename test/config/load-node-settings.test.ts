@@ -16,6 +16,7 @@ test("without flags and file everything is the kubelet's default", () => {
     cgroupRoot: '/',
     cgroupsPerQOS: true,
     runtimeCgroups: '',
+    kubeletCgroups: '',
     systemCgroups: '',
     podPidsLimit: -1,
     idsPerPod: 65_536,
@@ -150,11 +151,15 @@ test.each([
   expect(() => parseSetting(setting(flag), text)).toThrow(message);
 });
 
-test.each(['/', 'runtime.slice', '/a/../b'])('%s is no cgroup of the runtime or of other daemons', (path) => {
-  const right = 'must be an absolute path within the cgroup tree, and not its top';
-  expect(() => resolve({ runtimeCgroups: path })).toThrow(right);
-  expect(() => resolve({}, { systemCgroups: path })).toThrow(right);
-});
+test.each(['/', 'runtime.slice', '/a/../b'])(
+  '%s is no cgroup of the agent, the runtime or other daemons',
+  (path) => {
+    const right = 'must be an absolute path within the cgroup tree, and not its top';
+    expect(() => resolve({ runtimeCgroups: path })).toThrow(right);
+    expect(() => resolve({}, { kubeletCgroups: path })).toThrow(right);
+    expect(() => resolve({}, { systemCgroups: path })).toThrow(right);
+  },
+);
 
 test.each([0, 1000, 65_537, 2 ** 32])('%s user ids for a pod are refused', (idsPerPod) => {
   expect(() => resolve({}, { userNamespaces: { idsPerPod } })).toThrow(

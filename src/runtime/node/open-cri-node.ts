@@ -15,6 +15,7 @@ import type { NodeMeasurements } from '../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { joinCgroup } from '../cgroups/join-cgroup.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
 import type { ContainerGC } from '../garbage/container-gc.ts';
@@ -78,6 +79,7 @@ interface Parts {
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, recorder, logger, measurements } = setup;
+  joinCgroup(settings.kubeletCgroups, logger);
   const cgroups = await openCgroups(setup);
   const bare = createCriRuntime({
     ...(measurements && { measurements: measurements.pleg }),

@@ -44,6 +44,21 @@ export class CgroupStats {
     return swapStats(time, usageBytes, limitIn(readSmallFile(paths.swapLimit)));
   }
 
+  /** Memory and swap together. `machineSwap`: on a machine without swap every usage is zero, and no file has to be read. */
+  memoryAndSwap(
+    group: string,
+    time: string,
+    machineSwap: Required<SwapStats> | undefined,
+  ): { readonly memory: MemoryStats | undefined; readonly swap: SwapStats | undefined } {
+    const stat = this.memoryStat(group);
+    const memory = this.memory(group, time, stat);
+    const hasSwap = machineSwap && machineSwap.swapUsageBytes + machineSwap.swapAvailableBytes > 0;
+    const swap = hasSwap
+      ? this.swap(group, time, stat)
+      : machineSwap && memory && { time, swapUsageBytes: 0 };
+    return { memory, swap };
+  }
+
   cpu(group: string, time: string): CPUStats | undefined {
     const usageCoreNanoSeconds = this.#cpuNs(group);
     const psi = this.#pressure(group, 'cpu');

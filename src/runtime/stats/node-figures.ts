@@ -10,7 +10,11 @@ import { pressureIn } from './kernel-text.ts';
 import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
 import { readSmallFile } from './small-files.ts';
-import { type SystemContainerGroups, SystemContainers } from './system-containers.ts';
+import {
+  type SystemContainerGroups,
+  SystemContainers,
+  type SystemContainersMoment,
+} from './system-containers.ts';
 
 const TOP = '/';
 /** A tick in /proc/stat is a hundredth of a second. */
@@ -42,19 +46,23 @@ export class NodeFigures {
     this.#isWholeMachine = options.tree !== undefined && isWholeMachine(options.tree);
   }
 
-  /** `hasFaults`: includes page faults, for which the kernel has to sum up all groups; and all system containers, not the pods alone. */
-  processorAndMemory(
-    nowMs: number,
-    hasFaults = true,
-  ): Pick<NodeStats, 'startTime' | 'cpu' | 'memory' | 'systemContainers'> {
+  /**
+   * `onlyPods`: for eviction. Leaves out page faults, for which the kernel has to sum up all groups, and the system containers other than
+   * the pods.
+   */
+  processorAndMemory({
+    nowMs,
+    onlyPods,
+    ...others
+  }: SystemContainersMoment): Pick<NodeStats, 'startTime' | 'cpu' | 'memory' | 'systemContainers'> {
     const time = new Date(nowMs).toISOString();
     const usageCoreNanoSeconds = this.#cpuNs(time);
     const psi = this.pressure('cpu');
     const cpu =
       usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
     const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
-    const memory = this.#memory(time, hasFaults);
-    const systemContainers = this.#systemContainers.read(nowMs, { onlyPods: !hasFaults });
+    const memory = this.#memory(time, !onlyPods);
+    const systemContainers = this.#systemContainers.read({ nowMs, onlyPods, ...others });
     this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
     return {
       startTime: this.#startTime,

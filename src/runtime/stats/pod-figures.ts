@@ -101,14 +101,7 @@ function countedFigures(
 ): CountedFigures {
   if (group === undefined || groups === undefined) return {};
   const time = new Date(nowMs).toISOString();
-  const stat = groups.memoryStat(group);
-  const memory = groups.memory(group, time, stat);
-  // On a machine without swap every usage is zero: no file has to be read.
-  const hasSwap = machineSwap && machineSwap.swapUsageBytes + machineSwap.swapAvailableBytes > 0;
-  const swap = hasSwap
-    ? groups.swap(group, time, stat)
-    : machineSwap && memory && { time, swapUsageBytes: 0 };
-  return { cpu: groups.cpu(group, time), memory, swap };
+  return { cpu: groups.cpu(group, time), ...groups.memoryAndSwap(group, time, machineSwap) };
 }
 
 function withRate(

@@ -196,7 +196,12 @@ class KernelStats implements StatsProvider {
     });
     const node = {
       nodeName,
-      ...this.#node.processorAndMemory(nowMs, options.onlyNode !== true),
+      ...this.#node.processorAndMemory({
+        nowMs,
+        onlyPods: options.onlyNode === true,
+        hasSwapAndIO: disks !== undefined,
+        machineSwap: swap,
+      }),
       ...(swap && { swap }),
       ...(disks && (await this.#diskAndNetwork(disks, hasNetwork, nowMs))),
     };

@@ -1,7 +1,7 @@
 /** What the system containers of the Summary use: the agent, the runtime, other daemons, and all pods together. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContainerStats } from '../../types/stats.ts';
+import type { ContainerStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { CgroupStats } from './cgroup-stats.ts';
 import type { CpuRates } from './cpu-rates.ts';
@@ -27,6 +27,15 @@ export interface SystemContainersOptions {
   readonly root: string;
 }
 
+export interface SystemContainersMoment {
+  readonly nowMs: number;
+  /** For eviction. */
+  readonly onlyPods: boolean;
+  /** As with the kubelet, a Summary of CPU and memory has no swap and no pressure of I/O of them. */
+  readonly hasSwapAndIO: boolean;
+  readonly machineSwap: Required<SwapStats> | undefined;
+}
+
 export class SystemContainers {
   readonly #options: SystemContainersOptions;
   readonly #stats: CgroupStats | undefined;
@@ -38,16 +47,16 @@ export class SystemContainers {
     this.#stats = options.tree && new CgroupStats(options.tree);
   }
 
-  /** Containers of which nothing is known are left out. `onlyPods`: for eviction. */
-  read(nowMs: number, { onlyPods }: { readonly onlyPods: boolean }): readonly ContainerStats[] {
+  /** Containers of which nothing is known are left out. */
+  read(moment: SystemContainersMoment): readonly ContainerStats[] {
     const { kubepods, groups } = this.#options;
-    const pods = this.#ofGroup('pods', kubepods, nowMs);
-    const others = onlyPods
+    const pods = this.#ofGroup('pods', kubepods, moment);
+    const others = moment.onlyPods
       ? []
       : [
-          this.#agent(nowMs),
-          this.#ofGroup('runtime', groups.runtime, nowMs),
-          this.#ofGroup('misc', groups.misc, nowMs),
+          this.#agent(moment),
+          this.#ofGroup('runtime', groups.runtime, moment),
+          this.#ofGroup('misc', groups.misc, moment),
         ];
     return [pods, ...others].filter((container) => container !== undefined);
   }
@@ -56,11 +65,11 @@ export class SystemContainers {
    * The group that the agent is in, where that is a group of its own in all hierarchies that count. At the top of the tree, where a
    * group has the figures of the whole machine, and without cgroups, it is the process.
    */
-  #agent(nowMs: number): ContainerStats {
+  #agent(moment: SystemContainersMoment): ContainerStats {
     const startTime = new Date(performance.timeOrigin).toISOString();
     const group = this.#ownGroup();
-    const ofGroup = group === undefined ? undefined : this.#figures('kubelet', group, nowMs);
-    return { ...(ofGroup ?? this.#ownProcess(nowMs)), startTime };
+    const ofGroup = group === undefined ? undefined : this.#figures('kubelet', group, moment);
+    return { ...(ofGroup ?? this.#ownProcess(moment.nowMs)), startTime };
   }
 
   #ownGroup(): string | undefined {
@@ -90,19 +99,35 @@ export class SystemContainers {
     };
   }
 
-  #ofGroup(name: string, group: string | undefined, nowMs: number): ContainerStats | undefined {
+  #ofGroup(
+    name: string,
+    group: string | undefined,
+    moment: SystemContainersMoment,
+  ): ContainerStats | undefined {
     if (group === undefined || group === '') return undefined;
-    const figures = this.#figures(name, group, nowMs);
-    const startTime = figures && this.#startTime(group, nowMs);
+    const figures = this.#figures(name, group, moment);
+    const startTime = figures && this.#startTime(group, moment.nowMs);
     return figures && { ...figures, ...(startTime !== undefined && { startTime }) };
   }
 
-  #figures(name: string, group: string, nowMs: number): ContainerStats | undefined {
+  #figures(
+    name: string,
+    group: string,
+    { nowMs, hasSwapAndIO, machineSwap }: SystemContainersMoment,
+  ): ContainerStats | undefined {
     const time = new Date(nowMs).toISOString();
-    const memory = this.#stats?.memory(group, time);
+    const swapOf = hasSwapAndIO ? machineSwap : undefined;
+    const { memory, swap } = this.#stats?.memoryAndSwap(group, time, swapOf) ?? {};
     const cpu = this.#options.rates.withRate(group, this.#stats?.cpu(group, time), nowMs);
     if (memory === undefined && cpu === undefined) return undefined;
-    return { name, ...(cpu && { cpu }), ...(memory && { memory }) };
+    const io = hasSwapAndIO ? this.#stats?.io(group, time) : undefined;
+    return {
+      name,
+      ...(cpu && { cpu }),
+      ...(memory && { memory }),
+      ...(io && { io }),
+      ...(swap && { swap }),
+    };
   }
 
   /** As cAdvisor finds it: the earliest time of the group's folders, and of a file in them that is not written to. */

@@ -89,3 +89,33 @@ test('a pass of eviction reads the pods alone', async () => {
   const { node } = await bed.open({ systemGroups: GROUPS }).summary({ ...ONLY, onlyNode: true });
   expect(node.systemContainers?.map(({ name }) => name)).toEqual(['pods']);
 });
+
+test('a whole summary has also what they use of swap', async () => {
+  group('/kubepods', 300 * MIB, 5);
+  group('/system.slice', 200 * MIB, 4);
+  bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 10 * MIB, SwapFree: 4 * MIB });
+  bed.figures('memory/system.slice/memory.stat', { total_rss: 1, total_inactive_file: 0, total_swap: MIB });
+  const swapOf = async (options: object) =>
+    (await bed.open({ systemGroups: GROUPS }).summary(options)).node.systemContainers?.find(
+      ({ name }) => name === 'misc',
+    )?.swap;
+  expect(await swapOf({})).toMatchObject({ swapUsageBytes: MIB });
+  // As with the kubelet.
+  expect(await swapOf(ONLY)).toBeUndefined();
+});
+
+test('on cgroup v2 they have the pressure of their groups', async () => {
+  const v2 = new StatsBed();
+  v2.cgroups.mountV2('cpu memory io');
+  v2.meminfo({ MemTotal: 1000 * MIB });
+  const pressure =
+    'some avg10=1.00 avg60=2.00 avg300=3.00 total=4\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n';
+  v2.write('v2/kubepods/memory.current', `${MIB}\n`);
+  v2.figures('v2/kubepods/memory.stat', { anon: MIB, inactive_file: 0 });
+  v2.write('v2/kubepods/cpu.stat', 'usage_usec 7\n');
+  for (const resource of ['cpu', 'memory', 'io']) v2.write(`v2/kubepods/${resource}.pressure`, pressure);
+  const [pods] = (await v2.open().summary()).node.systemContainers ?? [];
+  await v2.cleanUp();
+  const psi = { some: { avg10: 1, avg60: 2, avg300: 3, total: 4 } };
+  expect(pods).toMatchObject({ name: 'pods', cpu: { psi }, memory: { psi }, io: { psi } });
+});
