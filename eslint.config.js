@@ -94,6 +94,12 @@ const REMOVALS = {
     'This walks by paths and follows what becomes a link meanwhile: use src/system/files/remove-tree.ts.',
 };
 
+const FOLDERS = {
+  selector:
+    'CallExpression:matches([callee.name=/^mkdir(Sync)?$/], [callee.property.name=/^mkdir(Sync)?$/]) Property[key.name="recursive"]',
+  message: 'This never ends in /proc: use src/system/make-folder.ts.',
+};
+
 /** Rooms with files that pods own, can write or can replace. */
 const FILES_OF_PODS = [
   'src/runtime/logs/**/*.ts',
@@ -211,7 +217,7 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts'],
     ignores: ['src/system/files/**'],
-    rules: { 'no-restricted-syntax': ['error', REMOVALS] },
+    rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS] },
   },
   {
     files: FILES_OF_PODS,

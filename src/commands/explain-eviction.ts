@@ -1,5 +1,4 @@
 /** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
-import { readFile } from 'node:fs/promises';
 import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
 import { withContainerFsThresholds } from '../policies/eviction/container-fs-thresholds.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type ExplainedThreshold,
 } from '../policies/eviction/explanation.ts';
 import type { FileSystemLayout } from '../policies/eviction/file-system-parts.ts';
+import { readForeignFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { FsStats, Summary } from '../types/stats.ts';
@@ -18,6 +18,9 @@ import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { pluginSections } from './plugins-report.ts';
 import { shortBytes, shortQuantity } from './short-quantity.ts';
 import { formatTable } from './table.ts';
+
+/** Of the Summary, or the pods, of a node with thousands of pods. */
+const BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ExplainEvictionFlags extends DaemonFlags {
   readonly output?: 'json';
@@ -89,10 +92,11 @@ async function jsonFrom<T>(
   isWanted: (value: unknown) => value is T,
   what: string,
 ): Promise<T> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const limits = { bytesMax: BYTES_MAX, waitsForPipe: true };
+  const { content } = await readForeignFile(file, limits).catch((error: unknown) => {
     throw new StateletError('InvalidArgument', `${flag}: ${file} cannot be read: ${errorMessage(error)}`);
   });
-  const value = parsed(text);
+  const value = parsed(content.toString());
   if (isWanted(value)) return value;
   throw new StateletError('InvalidArgument', `${flag}: ${file} must be ${what}, in JSON`);
 }

@@ -15,6 +15,7 @@ import {
 } from '../policies/images/credential-provider-config.ts';
 import { withoutNullMembers } from '../policies/images/strict-fields.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';
+import { patientCalls } from '../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const CONFIG_FLAG = '--image-credential-provider-config';
@@ -62,7 +63,7 @@ function invalid(flag: string, problem: string): StateletError {
 async function checkBinDir(binDir: string): Promise<void> {
   if (binDir === '') throw invalid(BIN_DIR_FLAG, `is missing; ${CONFIG_FLAG} needs it`);
   try {
-    if ((await stat(binDir)).isDirectory()) return;
+    if ((await patientCalls.call(binDir, () => stat(binDir))).isDirectory()) return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw invalid(BIN_DIR_FLAG, `plugin binary directory ${binDir} did not exist`);
@@ -73,11 +74,14 @@ async function checkBinDir(binDir: string): Promise<void> {
 }
 
 async function filesOf(path: string): Promise<readonly string[]> {
-  const info = await stat(path).catch((error: unknown) => {
-    throw invalid(CONFIG_FLAG, `unable to access path "${path}": ${errorMessage(error)}`);
-  });
+  const info = await patientCalls
+    .call(path, () => stat(path))
+    .catch((error: unknown) => {
+      throw invalid(CONFIG_FLAG, `unable to access path "${path}": ${errorMessage(error)}`);
+    });
   if (!info.isDirectory()) return [path];
-  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+  const listed = patientCalls.call(path, () => readdir(path, { withFileTypes: true }));
+  const entries = await listed.catch((error: unknown) => {
     throw invalid(CONFIG_FLAG, `unable to read directory "${path}": ${errorMessage(error)}`);
   });
   const files = entries.filter((entry) => !entry.isDirectory() && /\.(json|ya?ml)$/u.test(entry.name));
@@ -113,8 +117,8 @@ function providersIn(file: string, text: string): readonly Partial<CredentialPro
 
 async function checkProgram(path: string): Promise<void> {
   try {
-    await access(path, constants.X_OK);
-    if ((await stat(path)).isFile()) return;
+    await patientCalls.call(path, () => access(path, constants.X_OK));
+    if ((await patientCalls.call(path, () => stat(path))).isFile()) return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw invalid(BIN_DIR_FLAG, `plugin binary executable ${path} did not exist`);

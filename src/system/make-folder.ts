@@ -1,19 +1,70 @@
+/**
+ * Makes folders with their parents. Node's own way, `recursive`, never ends where the kernel lets nobody make a folder, as in `/proc`: it
+ * goes on making a parent that is there.
+ */
+import { mkdirSync, statSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errnoCode, ifThere } from './system-errors.ts';
+import { errnoCode } from './system-errors.ts';
 
-/** Makes a folder and its parent folders, unless they exist. Rejects with the system's error. */
-export async function makeFolder(path: string): Promise<void> {
+/** Unless it exists. The parents get that mode too. Resolves to whether it was not there. Rejects with the system's error. */
+export async function makeFolder(path: string, mode?: number): Promise<boolean> {
   try {
-    await mkdir(path, { recursive: true });
+    return await makeOne(path, mode);
   } catch (error) {
-    // Node reports ENOENT for a read-only file system: to make the first missing folder alone gives the true error.
-    if (errnoCode(error) === 'ENOENT') await mkdir(await firstMissing(path));
-    throw error;
+    if (!lacksParent(error, path)) throw error;
+  }
+  await makeFolder(dirname(path), mode);
+  try {
+    return await makeOne(path, mode);
+  } catch (error) {
+    throw explained(error, path);
   }
 }
 
-async function firstMissing(path: string): Promise<string> {
-  const parent = dirname(path);
-  return (await ifThere(stat(parent))) === undefined ? firstMissing(parent) : path;
+/** The same, for code that cannot wait. */
+export function makeFolderSync(path: string, mode?: number): boolean {
+  try {
+    return makeOneSync(path, mode);
+  } catch (error) {
+    if (!lacksParent(error, path)) throw error;
+  }
+  makeFolderSync(dirname(path), mode);
+  try {
+    return makeOneSync(path, mode);
+  } catch (error) {
+    throw explained(error, path);
+  }
+}
+
+async function makeOne(path: string, mode?: number): Promise<boolean> {
+  try {
+    await mkdir(path, mode);
+    return true;
+  } catch (error) {
+    const isThere = errnoCode(error) === 'EEXIST' && (await stat(path).catch(() => undefined))?.isDirectory();
+    if (isThere !== true) throw error;
+    return false;
+  }
+}
+
+function makeOneSync(path: string, mode?: number): boolean {
+  try {
+    mkdirSync(path, mode);
+    return true;
+  } catch (error) {
+    const isThere = errnoCode(error) === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory();
+    if (isThere !== true) throw error;
+    return false;
+  }
+}
+
+function lacksParent(error: unknown, path: string): boolean {
+  return errnoCode(error) === 'ENOENT' && dirname(path) !== path;
+}
+
+/** The parent is there, and the kernel says that the folder does not exist. */
+function explained(error: unknown, path: string): unknown {
+  if (errnoCode(error) !== 'ENOENT') return error;
+  return Object.assign(error as Error, { message: `no folder can be made in ${dirname(path)}` });
 }

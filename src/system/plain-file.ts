@@ -1,4 +1,4 @@
-/** Files of this user in folders where something else may stand by now: a link, a pipe, a folder. */
+/** Files of this machine and user, where something else may stand by now: a link, a pipe, a folder. */
 import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { StateletError } from '../types/errors.ts';
 import { O_PATH } from './files/open-place.ts';
@@ -12,15 +12,23 @@ const OWNER_ONLY = 0o600;
  */
 export function openPlainFile(path: string, flags: number, mode = OWNER_ONLY): number {
   const open = () => openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
-  const fd = orLetIn(path, open);
+  return checkedFile(path, orLetIn(path, open));
+}
+
+function checkedFile(path: string, fd: number): number {
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
   throw new StateletError('FailedPrecondition', `${path} is not a file`);
 }
 
-/** The whole text of a plain file, as `openPlainFile` opens it. Throws also where the file is larger than `bytesMax`. */
-export function readPlainFile(path: string, bytesMax: number): string {
-  const fd = openPlainFile(path, constants.O_RDONLY);
+/**
+ * The whole text of a plain file, as `openPlainFile` opens it. Throws also where the file is larger than `bytesMax`. `followsLinks`: for
+ * a file of the machine, such as `/etc/hosts`, which may be a link.
+ */
+export function readPlainFile(path: string, bytesMax: number, { followsLinks = false } = {}): string {
+  const fd = followsLinks
+    ? checkedFile(path, openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY))
+    : openPlainFile(path, constants.O_RDONLY);
   try {
     const { size } = fstatSync(fd);
     if (size > bytesMax) {

@@ -1,3 +1,5 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +30,23 @@ const summary = summaryOf({ memory: 400, pids: 900 }, [
 const files = () => ({ stats: file('stats.json', summary), pods: file('pods.json', { items: pods }) });
 
 describe('explain-eviction with stats from files', () => {
+  test('a pipe that is named in place of a file is read, as `<(program)` of a shell makes one', async () => {
+    const evictionHard = { 'memory.available': '500Mi' };
+    const { stats, pods: list } = files();
+    const pipe = join(dir, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', stats, pipe]);
+    const explained = explainEviction({ stats: pipe, pods: list, evictionHard });
+    await Promise.all([once(writer, 'close'), explained]);
+    expect(await explained).toBe(await explainEviction({ ...files(), evictionHard }));
+  });
+
+  test.each(['/dev/zero', '/proc/kmsg'])('%s, which has no end, is refused', async (stats) => {
+    await expect(explainEviction({ ...files(), stats })).rejects.toThrow(
+      `--stats: ${stats} cannot be read: `,
+    );
+  });
+
   test('shows each threshold, and the order in which pods would be evicted', async () => {
     const evictionHard = { 'memory.available': '500Mi', 'pid.available': '10%' };
     expect(await explainEviction({ ...files(), evictionHard })).toBe(

@@ -222,6 +222,15 @@ describe('a refusal has a message with the cause and an exit code, and running p
     expect(code).toBe(2);
     expect(stderr).toContain(`--root-dir ${path}: `);
   });
+
+  test.each(['/proc/statelet/root', '/proc/self'])(
+    'of the root folder %s, in which nothing can be made',
+    async (path) => {
+      const { code, stderr } = await refused('--root-dir', path, '--healthz-port', 'auto');
+      expect(code).toBe(2);
+      expect(stderr).toContain(`--root-dir ${path}: `);
+    },
+  );
 });
 
 test('a known field of the configuration that is not supported yet is a warning; flags win over the file', async () => {

@@ -57,6 +57,20 @@ test('folders and links are refused, also links to files', () => {
   expect(() => readPlainFile(link, 8)).toThrow('ELOOP');
 });
 
+test('of the machine’s own files a link is followed, but not to a pipe or into a file of the kernel without a size', () => {
+  const link = join(dir, 'link');
+  const read = () => readPlainFile(link, 8, { followsLinks: true });
+  symlinkSync(path, link);
+  writeFileSync(path, 'text');
+  expect(read()).toBe('text');
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  expect(read).toThrow(`${link} is not a file`);
+  rmSync(path);
+  symlinkSync('/proc/kmsg', path);
+  expect(read()).toBe('');
+});
+
 test('a file that is made belongs to its owner alone', () => {
   closeSync(openPlainFile(path, constants.O_WRONLY | constants.O_CREAT));
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -1,6 +1,7 @@
 /** The sockets of plugins: a folder is watched for them, and also read at intervals. */
-import { mkdir } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
+import { patientCalls } from '../../system/files/patient-calls.ts';
 import { type KernelWatch, kernelWatch } from '../../system/kernel-watch.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -108,7 +109,7 @@ export class PluginSockets {
 
   async #make(): Promise<string | undefined> {
     try {
-      await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
+      await patientCalls.call(this.#folder, () => makeFolder(this.#folder, FOLDER_MODE));
       return undefined;
     } catch (error) {
       return `cannot be made: ${errorMessage(error)}`;

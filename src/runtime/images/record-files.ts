@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { goJSON } from '../../policies/formats/go-json.ts';
 import { fileOfDraft, replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
@@ -49,7 +50,7 @@ export class RecordFiles {
   /** Readers find the old content or the new one, also after a crash. Rejects with the system's error. */
   write(image: string, content: object): Promise<void> {
     return this.#inTurn(async () => {
-      await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+      await makeFolder(this.#dir, 0o700);
       const path = this.pathOf(image);
       await replaceFile(path, `${goJSON(content)}\n`, { mode: 0o600 });
       this.#paths.add(path);

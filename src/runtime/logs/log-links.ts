@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolderSync } from '../../system/make-folder.ts';
 import { containerIdOfLogLink, containerLogLink } from '../../policies/garbage/log-link-names.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -27,7 +28,7 @@ export class LogLinks {
   create(pod: PodName, containerName: string, containerId: string, target: string): void {
     const link = join(this.#dir, containerLogLink(pod, containerName, containerId));
     try {
-      mkdirSync(this.#dir, { recursive: true, mode: 0o755 });
+      makeFolderSync(this.#dir, 0o755);
       replaceLink(link, target);
       this.#trouble = '';
     } catch (error) {

@@ -1,5 +1,5 @@
 /** What sandboxes and containers of a CRI runtime are made from. */
-import { mkdir } from 'node:fs/promises';
+import { makeFolder } from '../../system/make-folder.ts';
 import { containerConfig, targetContainerId } from '../../policies/cri/container-config.ts';
 import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../policies/cri/container-env.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
@@ -93,7 +93,7 @@ export class CriPodDetails implements PodDetails {
       ...(users && { users }),
       volumeGroups: this.#options.volumes.groupsOf(pod.metadata.uid),
     });
-    await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
+    await makeFolder(config.logDirectory, 0o755);
     return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
   }
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
 
 export interface NodeInfo {
   /** Empty where the machine has none. */
@@ -46,11 +47,16 @@ export async function readNodeInfo(root = '/'): Promise<NodeInfo> {
 /** The text of the first file that can be read and is not empty, without zero bytes and blanks around it. */
 async function firstReadable(root: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) {
-    const text = await readFile(join(root, path), 'utf8').catch(() => '');
+    const text = await textOf(join(root, path)).catch(() => '');
     const trimmed = text.replaceAll('\0', '').trim();
     if (trimmed !== '') return trimmed;
   }
   return '';
+}
+
+/** Files of the kernel say nothing of their size, and all of these end. */
+function textOf(path: string): Promise<string> {
+  return /^\/(?:proc|sys)\//.test(path) ? readFile(path, 'utf8') : readProvidedFile(path);
 }
 
 /** `PRETTY_NAME` of an os-release file. */

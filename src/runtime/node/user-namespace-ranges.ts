@@ -12,6 +12,7 @@ import {
   userNamespaceRecord,
 } from '../../policies/security/id-mappings.ts';
 import type { UserNamespace } from '../../types/cri.ts';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
@@ -97,6 +98,8 @@ export class UserNamespaces {
   }
 }
 
+const PASSWD_BYTES_MAX = 16 * 1024 * 1024;
+
 interface SubordinateIdsOptions {
   readonly passwd?: string;
   readonly command?: string;
@@ -110,13 +113,22 @@ export async function readSubordinateIds({
   passwd = '/etc/passwd',
   command = 'getsubids',
 }: SubordinateIdsOptions = {}): Promise<IdRange | undefined> {
-  const users = (await ifThere(readFile(passwd, 'utf8'))) ?? '';
+  const users = (await ifThere(textOf(passwd))) ?? '';
   if (!users.split('\n').some((line) => line.startsWith(`${USER}:`))) return undefined;
   const ids = await outputOf(command, [USER], 'ids');
   const gids = ids === undefined ? undefined : await outputOf(command, ['-g', USER], 'gids');
   if (ids === undefined || gids === undefined) return undefined;
   if (ids === gids) return subordinateIds(ids);
   throw new StateletError('InvalidArgument', `mismatched subuids and subgids for user "${USER}"`);
+}
+
+async function textOf(passwd: string): Promise<string> {
+  try {
+    return await readProvidedFile(passwd, PASSWD_BYTES_MAX);
+  } catch (error) {
+    if (!(error instanceof StateletError)) throw error;
+    throw new StateletError(error.kind, `${passwd} ${error.message}`, { cause: error });
+  }
 }
 
 /** Undefined where there is no such command. */

@@ -1,6 +1,7 @@
 /** What the agent knows of running containers and no runtime does. Kept on disk, so that it outlives the agent. */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
@@ -76,7 +77,7 @@ export class ContainerMemory {
     if (this.#pods.get(uid) !== pod) return;
     try {
       const file = this.#file(uid);
-      await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+      await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
       const content = JSON.stringify({ containers: Object.fromEntries(pod.containers) });
       await replaceFile(file, `${content}\n`, { mode: PRIVATE_FILE_MODE });
       this.#warned = false;

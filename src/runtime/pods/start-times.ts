@@ -1,7 +1,8 @@
 /** When pods first started on this node. Kept on disk, so that a pod's age and deadline outlive the agent. */
-import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises';
+import { open, readdir, rm, rmdir } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { basename } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -64,8 +65,7 @@ export class StartTimes {
   /** Makes the folder of the pod. One that was not there has no record: with a pod's start each call counts. */
   async #isNew(uid: string): Promise<boolean> {
     try {
-      const made = await mkdir(this.#paths(uid).podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-      return made !== undefined;
+      return await makeFolder(this.#paths(uid).podDir, PRIVATE_FOLDER_MODE);
     } catch {
       return false;
     }
@@ -110,7 +110,7 @@ export class StartTimes {
     try {
       await write().catch(async (error: unknown) => {
         if (errnoCode(error) !== 'ENOENT') throw error;
-        await mkdir(podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+        await makeFolder(podDir, PRIVATE_FOLDER_MODE);
         await write();
       });
     } catch (error) {

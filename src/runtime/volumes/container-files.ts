@@ -1,7 +1,8 @@
 /** The files that the agent gives every container: `/etc/hosts` and the file for its termination message. */
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 
@@ -34,7 +35,7 @@ async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
 }
 
 export async function makeTerminationFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(folder, PRIVATE_FOLDER_MODE);
 }
 
 /**

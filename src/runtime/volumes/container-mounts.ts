@@ -1,5 +1,4 @@
 /** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
-import { readFileSync } from 'node:fs';
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
 import type { ClaimedVolume } from '../../policies/volumes/claims/claimed-volume.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
@@ -11,6 +10,7 @@ import {
   type VolumeMount,
 } from '../../policies/volumes/volume-source.ts';
 import type { Mount } from '../../types/cri.ts';
+import { readPlainFile } from '../../system/plain-file.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
@@ -19,6 +19,8 @@ import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './co
 import { shareMounts } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { bindSubPath } from './sub-path.ts';
+
+const HOSTS_BYTES_MAX = 1024 * 1024;
 
 export interface TerminationMountRequest {
   readonly pod: Pod;
@@ -127,7 +129,9 @@ export class ContainerMounts {
   ): Promise<readonly Mount[]> {
     if (!mountsEtcHosts(pod, container, podIPs)) return [];
     // A small file that is always in memory: reading it by a thread, in four steps, costs ten times as much.
-    const nodeHosts = pod.spec.hostNetwork ? readFileSync(ETC_HOSTS_PATH, 'utf8') : undefined;
+    const nodeHosts = pod.spec.hostNetwork
+      ? readPlainFile(ETC_HOSTS_PATH, HOSTS_BYTES_MAX, { followsLinks: true })
+      : undefined;
     const { clusterDomain } = this.#options;
     const facts = { podIPs, hostname, clusterDomain, ...(nodeHosts !== undefined && { nodeHosts }) };
     await writeHostsFile(hostsFile, etcHosts(pod, facts));

@@ -1,5 +1,6 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
+import { makeFolder } from '../../system/make-folder.ts';
 import { hostPathCheck, type FileKind } from '../../policies/volumes/host-path-type.ts';
 import type { Volume } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -27,7 +28,7 @@ async function make(
   { kind, mode }: { readonly kind: 'directory' | 'file'; readonly mode: number },
 ): Promise<void> {
   if (kind === 'directory') {
-    await mkdir(path, { recursive: true, mode });
+    await makeFolder(path, mode);
     return;
   }
   try {

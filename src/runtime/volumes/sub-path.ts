@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { placeOf } from '../../system/files/open-place.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { bindMount, unmountBelow } from './mounter.ts';
@@ -34,7 +35,7 @@ async function bind(source: FileHandle, target: string): Promise<void> {
     await unmountBelow(target);
     await removeTarget(target);
   }
-  await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(dirname(target), PRIVATE_FOLDER_MODE);
   if ((await source.stat()).isDirectory()) await mkdir(target, PRIVATE_FOLDER_MODE);
   else await (await open(target, 'wx', TARGET_FILE_MODE)).close();
   await bindMount(placeOf(source), target);

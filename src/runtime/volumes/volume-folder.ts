@@ -1,5 +1,6 @@
-import { mkdir, rename, stat } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import type { MemoryFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { volumeRootMode } from '../../policies/volumes/volume-ownership.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -48,7 +49,7 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
   const isFirst = await makePluginFolder(folder);
   if (!isFirst && (await ifThere(stat(folder))) !== undefined) return false;
   const draft = join(dirname(folder), `.${basename(folder)}`);
-  await mkdir(draft, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(draft, PRIVATE_FOLDER_MODE);
   await inFolder(draft, (opened) => setOwnership(opened, volumeRootMode(ownership.fsGroup), ownership));
   await rename(draft, folder);
   return true;
@@ -57,7 +58,7 @@ export async function makeVolumeFolder(folder: string, ownership: Ownership): Pr
 /** The root of a volume that is a filesystem. The mount sets mode and group. */
 export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesystem): Promise<void> {
   await makePluginFolder(folder);
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(folder, PRIVATE_FOLDER_MODE);
   if (!(await hasFilesystem(folder))) await mountFilesystem(filesystem, folder);
 }
 
@@ -67,6 +68,6 @@ export async function mountVolumeFolder(folder: string, filesystem: MemoryFilesy
  */
 async function makePluginFolder(volume: string): Promise<boolean> {
   const folder = dirname(volume);
-  await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  return (await mkdir(folder, { recursive: true, mode: PLUGIN_FOLDER_MODE })) !== undefined;
+  await makeFolder(dirname(folder), PRIVATE_FOLDER_MODE);
+  return makeFolder(folder, PLUGIN_FOLDER_MODE);
 }

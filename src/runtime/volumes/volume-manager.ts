@@ -1,5 +1,6 @@
-import { mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
 import { emptyDirFilesystem } from '../../policies/volumes/empty-dir.ts';
@@ -92,7 +93,7 @@ export class VolumeManager {
   async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     const paths = await this.#pathsOf(uid);
-    if (!this.#states.has(uid)) await mkdir(paths.podDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    if (!this.#states.has(uid)) await makeFolder(paths.podDir, PRIVATE_FOLDER_MODE);
     const volumes = usedVolumes(pod);
     if (volumes.length === 0) return;
     const outcomes = await this.#withinLimit(signal, (limit) =>
@@ -205,7 +206,7 @@ export class VolumeManager {
   async #pathsOf(uid: string): Promise<PodPaths> {
     if (this.#podsDir === undefined) {
       const podsDir = join(this.#options.rootDir, 'pods');
-      await mkdir(podsDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+      await makeFolder(podsDir, PRIVATE_FOLDER_MODE);
       // The name by which the kernel lists it among mounts.
       this.#podsDir = await realpath(podsDir);
     }

@@ -1,7 +1,8 @@
 /** Reads the flight recorder's files, also while an agent writes them. */
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RecordEntry, RecordReader, type WantsActor } from '../../policies/record/record-reader.ts';
+import { openForeignFile } from '../../system/files/foreign-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { segmentNames } from './segment-ring.ts';
 import { WholeLines } from './whole-lines.ts';
@@ -49,7 +50,7 @@ export class RecordFiles {
 
   async *#readFile(path: string): AsyncGenerator<RecordEntry, undefined> {
     // The oldest file may be deleted meanwhile.
-    const file = await ifThere(open(path, 'r'));
+    const file = await ifThere(openForeignFile(path, { waitsForPipe: true }));
     if (file === undefined) return;
     try {
       if ((await file.stat()).mtimeMs < this.#sinceMs) return;

@@ -15,11 +15,15 @@ export class WholeLines {
     this.#chunkBytes = chunkBytes;
   }
 
-  /** Those behind what was read before, with their line breaks. A last line that has no end waits for the next call. */
+  /**
+   * Those behind what was read before, with their line breaks. A last line that has no end waits for the next call. A pipe is read to its
+   * end.
+   */
   async *read(file: FileHandle): AsyncGenerator<string, undefined> {
     const chunk = Buffer.allocUnsafe(this.#chunkBytes);
+    const isPipe = (await file.stat()).isFIFO();
     for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, this.#offset);
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, isPipe ? null : this.#offset);
       if (bytesRead === 0) return;
       this.#offset += bytesRead;
       // A copy: the chunk is written to again.

@@ -1,6 +1,6 @@
 /** `/checkpoint/NAMESPACE/POD/CONTAINER`: lets the runtime write a running container into an archive. */
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import { checkpointFile, checkpointTimeout, hasContainer } from '../../policies/server/checkpoint-request.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -67,7 +67,7 @@ async function write(
   if (timeoutSeconds < 0) throw new Error('CheckpointContainer requires the timeout value to be > 0');
   if (runtime.checkpointContainer === undefined)
     throw new Error('this container runtime writes no checkpoints: that takes one that speaks CRI');
-  await mkdir(dirname(location), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(location), 0o700);
   await runtime.checkpointContainer({ containerId: container.id, location, timeoutSeconds });
 }
 

@@ -3,8 +3,9 @@
  * its pods come from there.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../system/make-folder.ts';
 import type { PodSource } from '../../policies/sync/pod-updates.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -103,7 +104,7 @@ export class LastGoodManifests {
   async #replace(manifest: KeptManifest): Promise<void> {
     const file = join(this.folder, fileName(manifest.location));
     try {
-      await mkdir(this.folder, { recursive: true, mode: MODE.folder });
+      await makeFolder(this.folder, MODE.folder);
       await replaceFile(file, JSON.stringify(manifest), { mode: MODE.file });
     } catch (error) {
       await rm(file, { force: true }).catch(() => undefined);

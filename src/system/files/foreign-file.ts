@@ -20,6 +20,8 @@ export class NotPlainError extends StateletError {
 interface OpeningOptions {
   /** Whether a link at the path leads to the file. Default: yes. */
   readonly followsLinks?: boolean;
+  /** Whether to wait for what others write to a pipe: for a command whose user names one, such as `<(program)` in a shell. */
+  readonly waitsForPipe?: boolean;
 }
 
 interface ReadingOptions extends OpeningOptions {
@@ -43,7 +45,9 @@ export async function readForeignFile(path: string | Buffer, options: ReadingOpt
 /** Opens the file for reading, on the same conditions. The caller closes it. */
 export function openForeignFile(path: string | Buffer, options: OpeningOptions = {}): Promise<FileHandle> {
   return atPlace(path, options, async (place) => {
-    refuseOthers(await place.stat({ bigint: true }));
+    const stats = await place.stat({ bigint: true });
+    if (isNamedPipe(stats, options)) return open(placeOf(place), constants.O_RDONLY);
+    await refuseOthers(place, stats);
     return openForReading(place);
   });
 }
@@ -51,13 +55,12 @@ export function openForeignFile(path: string | Buffer, options: OpeningOptions =
 /** As `readForeignFile`, of what was opened with O_PATH. */
 export async function readOpenedFile(
   place: FileHandle,
-  { bytesMax }: Pick<ReadingOptions, 'bytesMax'>,
+  { bytesMax, waitsForPipe }: Pick<ReadingOptions, 'bytesMax' | 'waitsForPipe'>,
 ): Promise<ForeignFile> {
   const stats = await place.stat({ bigint: true });
-  refuseOthers(stats);
+  if (isNamedPipe(stats, { waitsForPipe })) return { content: await readPipe(place, bytesMax), stats };
+  await refuseOthers(place, stats);
   if (stats.size > bytesMax) throw tooLarge(bytesMax);
-  if (stats.size === 0n && ENDLESS_FILESYSTEMS.has((await statfs(placeOf(place))).type))
-    throw new NotPlainError('has no end: its reader would wait for what is written next');
   const file = await openForReading(place);
   try {
     return { content: await readToEnd(file, Number(stats.size), bytesMax), stats };
@@ -85,6 +88,18 @@ function openForReading(place: Opened): Promise<FileHandle> {
   return open(placeOf(place), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
 }
 
+async function readPipe(place: Opened, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // The stream closes the file.
+  for await (const chunk of (await open(placeOf(place), constants.O_RDONLY)).createReadStream()) {
+    chunks.push(chunk as Buffer);
+    length += (chunk as Buffer).length;
+    if (length > bytesMax) throw tooLarge(bytesMax);
+  }
+  return Buffer.concat(chunks, length);
+}
+
 /** `size`: what is expected. The file may grow meanwhile. */
 async function readToEnd(file: FileHandle, size: number, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -99,8 +114,17 @@ async function readToEnd(file: FileHandle, size: number, bytesMax: number): Prom
   }
 }
 
-function refuseOthers(stats: BigIntStats): void {
+async function refuseOthers(place: Opened, stats: BigIntStats): Promise<void> {
   if (!stats.isFile()) throw new NotPlainError(`is not a file but ${kindOf(stats)}`);
+  if (stats.size === 0n && ENDLESS_FILESYSTEMS.has((await statfs(placeOf(place))).type))
+    throw new NotPlainError('has no end: its reader would wait for what is written next');
+}
+
+function isNamedPipe(
+  stats: BigIntStats,
+  { waitsForPipe = false }: { waitsForPipe?: boolean | undefined },
+): boolean {
+  return waitsForPipe && stats.isFIFO();
 }
 
 function kindOf(stats: BigIntStats): string {

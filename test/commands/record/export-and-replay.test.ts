@@ -1,5 +1,7 @@
 /** `statelet record export` makes a file of a record, which `replay` and `timeline --file` read. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +40,21 @@ function busiestPod(record: string): { readonly namespace: string; readonly name
   if (pod === undefined) throw new Error('the record has no pod');
   return pod;
 }
+
+test('a record that comes by a pipe is replayed as that of the file, and one without an end is refused', async () => {
+  const { folder } = await simulated();
+  const file = join(folder, '000001.jsonl');
+  const pipe = join(rootDir, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  await replayRecord(file, undefined, {}, write);
+  const ofFile = printed;
+  printed = '';
+  const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', file, pipe]);
+  await Promise.all([once(writer, 'close'), replayRecord(pipe, undefined, {}, write)]);
+  expect(printed).toBe(ofFile);
+  for (const path of ['/dev/zero', '/proc/kmsg'])
+    await expect(replayRecord(path, undefined, {}, write)).rejects.toThrow(`cannot read ${path}: `);
+});
 
 test('of a pod and of the node, whole, with no actor of other pods, and never over another file', async () => {
   const { folder, record } = await simulated();

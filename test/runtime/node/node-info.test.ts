@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -30,6 +31,15 @@ test('the ids of the machine, its operating system and its swap', async () => {
     osImage: 'Debian GNU/Linux 13 (trixie)',
     swapBytes: 2 ** 30,
   });
+});
+
+test('a pipe in place of a file, or a link into the kernel’s log, holds nothing up', async () => {
+  file('etc/os-release', 'PRETTY_NAME=Linux\n');
+  execFileSync('mkfifo', [join(root, 'etc/machine-id')]);
+  file('var/lib/dbus/machine-id', 'fedcba9876543210\n');
+  rmSync(join(root, 'etc/os-release'));
+  symlinkSync('/proc/kmsg', join(root, 'etc/os-release'));
+  expect(await readNodeInfo(root)).toMatchObject({ machineID: 'fedcba9876543210', osImage: 'Linux' });
 });
 
 test('other places, where the usual files are missing or empty', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +30,12 @@ test('are those of the user kubelet, the same for users and groups', async () =>
 test('without that user, or without the command, there are none', async () => {
   expect(await read(undefined)).toBeUndefined();
   expect(await read('exit 1', 'root:x:0:0::/:/bin/sh\nnot-kubelet:x:1:1::/:/\n')).toBeUndefined();
+});
+
+test('a pipe in place of the list of users is an error that names it, and is not waited for', async () => {
+  const passwd = join(dir, 'passwd');
+  execFileSync('mkfifo', [passwd]);
+  await expect(readSubordinateIds({ passwd })).rejects.toThrow(`${passwd} is not a file but a named pipe`);
 });
 
 test('must be the same for users and groups, and readable', async () => {

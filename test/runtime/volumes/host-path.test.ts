@@ -56,6 +56,13 @@ describe('at a path that does not exist', () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  test('DirectoryOrCreate fails where the kernel lets nobody make a directory, and holds no thread of the agent', async () => {
+    const attempts = Array.from({ length: 5 }, async (_, index) =>
+      bed.mount(pod('DirectoryOrCreate', `/proc/statelet/${index}`)).catch(String),
+    );
+    for (const said of await Promise.all(attempts)) expect(said).toContain('no folder can be made in /proc');
+  });
+
   test('DirectoryOrCreate creates the directory, with its parents', async () => {
     await bed.mount(pod('DirectoryOrCreate', join(path, 'a/b')));
     expect(statSync(join(path, 'a/b')).isDirectory()).toBe(true);

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   mkdirSync,
@@ -63,8 +64,34 @@ test('a pipe, a socket, a device and a folder are refused, and nothing stays ope
   await new Promise((resolve) => server.close(resolve));
 });
 
+test('a pipe that a person names is waited for, and read to its end or to the limit', async () => {
+  execFileSync('mkfifo', [path]);
+  const options = { ...LIMIT, waitsForPipe: true };
+  const written = async (text: string, read: () => Promise<unknown>) => {
+    const writer = spawn('sh', ['-c', `printf %s "$0" > "$1"`, text, path]);
+    const outcome = read();
+    await Promise.all([once(writer, 'close'), outcome.catch(() => undefined)]);
+    return outcome;
+  };
+  const before = openFiles();
+  expect(await written('text', async () => (await readForeignFile(path, options)).content.toString())).toBe(
+    'text',
+  );
+  await expect(written('x'.repeat(1001), () => readForeignFile(path, options))).rejects.toThrow(
+    'is larger than',
+  );
+  const opened = async () => {
+    const file = await openForeignFile(path, { waitsForPipe: true });
+    return await file.readFile('utf8').finally(() => file.close());
+  };
+  expect(await written('text', opened)).toBe('text');
+  await expect(openForeignFile('/dev/zero', { waitsForPipe: true })).rejects.toThrow('a device');
+  expect(openFiles()).toBe(before);
+});
+
 test('a file of the kernel without a size is refused', async () => {
   await expect(readForeignFile('/proc/self/status', LIMIT)).rejects.toThrow('has no end');
+  await expect(openForeignFile('/proc/self/status')).rejects.toThrow('has no end');
 });
 
 test('a file that is too large is refused, and one that grows is read to its end', async () => {

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { closeSync, constants, existsSync, lchownSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, lchownSync, openSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { resolve } from 'node:path';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ContainerConfig } from '../../../types/cri.ts';
+import { readPlainFile } from '../../../system/plain-file.ts';
 import { runCommand } from '../../../system/run-command.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 import { findProgram, isExecutable } from './privileges.ts';
@@ -119,9 +120,13 @@ export function userOf(config: ContainerConfig): ProcessSpec['user'] {
   );
 }
 
+const PASSWD_BYTES_MAX = 16 * 1024 * 1024;
+
 /** By /etc/passwd. A user that is not in it gets the group of the same number. */
 function primaryGroup(uid: number): number {
-  const passwd = existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : '';
+  const passwd = existsSync('/etc/passwd')
+    ? readPlainFile('/etc/passwd', PASSWD_BYTES_MAX, { followsLinks: true })
+    : '';
   const entry = passwd.split('\n').find((line) => line.split(':')[2] === String(uid));
   return Number(entry?.split(':')[3] ?? uid);
 }

@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, write } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderSync } from '../../../system/make-folder.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
@@ -121,7 +122,7 @@ function cut(fd: number, bytes: number): boolean {
 }
 
 function open(path: string): number {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  makeFolderSync(dirname(path), 0o755);
   // What a pod has put there must neither lead elsewhere nor hold the monitor up.
   return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o640);
 }

@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from '../../../system/make-folder.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { removePrivateSync } from '../../../system/files/remove-tree.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
@@ -183,7 +184,7 @@ export class RecordStore {
 }
 
 function ownFolder(path: string, mode: number): void {
-  mkdirSync(path, { recursive: true, mode });
+  makeFolderSync(path, mode);
   letIn(path);
 }
 

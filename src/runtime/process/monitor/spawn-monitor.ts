@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, closeSync, constants, mkdirSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, constants, renameSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { makeFolderSync } from '../../../system/make-folder.ts';
 import { openPlainFile, readPlainFile } from '../../../system/plain-file.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { DEFAULT_PATH } from '../containers/launch.ts';
@@ -26,7 +27,7 @@ const FLAGS = [
 /** Makes the folder of the monitor, readable for its owner alone. */
 export function makeRuntimeDir({ runtimeDir }: RuntimeLayout): void {
   try {
-    mkdirSync(runtimeDir, { recursive: true, mode: 0o700 });
+    makeFolderSync(runtimeDir, 0o700);
     // Only if needed: the file system may have become read-only while containers run.
     if ((statSync(runtimeDir).mode & 0o777) !== 0o700) chmodSync(runtimeDir, 0o700);
   } catch (error) {

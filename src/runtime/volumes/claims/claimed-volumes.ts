@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../../system/make-folder.ts';
 import {
   aboutClaim,
   boundVolume,
@@ -160,6 +160,6 @@ export async function readRecordedVolume(file: string): Promise<ClaimedVolume | 
 }
 
 async function record(file: string, claimed: ClaimedVolume): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
   await replaceFile(file, JSON.stringify(claimed), { mode: RECORD_MODE });
 }

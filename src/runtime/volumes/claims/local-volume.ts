@@ -1,5 +1,6 @@
-import { mkdir, readdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { readdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { makeFolder } from '../../../system/make-folder.ts';
 import { failedStep } from '../../../policies/volumes/claims/mount-problems.ts';
 import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
@@ -47,9 +48,9 @@ export async function setUpLocalVolume(
   await checkFolder(volume);
   await giveToPod(volume, [...mounted].filter(isOtherMountOf(volume)), deps, signal);
   signal.throwIfAborted();
-  await mkdir(dirname(dirname(folder)), { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  await mkdir(dirname(folder), { recursive: true, mode: PLUGIN_FOLDER_MODE });
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  await makeFolder(dirname(dirname(folder)), PRIVATE_FOLDER_MODE);
+  await makeFolder(dirname(folder), PLUGIN_FOLDER_MODE);
+  await makeFolder(folder, PRIVATE_FOLDER_MODE);
   await bindMount(path, folder, [...(isReadOnly ? ['ro'] : []), ...mountOptions]);
 }
 
