@@ -67,7 +67,7 @@ function answers({ jitterSeconds, now, steps }: Extract<Input, { fn: 'manager' }
         return isServers ? serverExpirationSeconds : expirationSeconds;
       },
     };
-    cache.set(key, { answer: { ...step.tokenRequest, spec, status }, jitterSeconds });
+    cache.set(key, { answer: { ...step.tokenRequest, spec, status }, clockAheadMs: 0, jitterSeconds });
     return { serverCalls: 1, token: status.token };
   };
   return steps.map((step) => {

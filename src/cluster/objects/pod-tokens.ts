@@ -1,6 +1,8 @@
+import { clockDifferenceMs } from '../../policies/node-status/clock-difference.ts';
 import {
   boundUID,
   isExpired,
+  type KeptToken,
   needsRefresh,
   refreshDueAt,
   TokenCache,
@@ -20,7 +22,7 @@ const REQUEST_LIMIT_MS = 3_000;
 const MAX_JITTER_SECONDS = 10;
 /**
  * Between a renewal that failed and the next one: a token of ten minutes, the shortest life, is asked for four times before it
- * expires. No token is renewed sooner, also if the clock of this machine is wrong.
+ * expires. No token is renewed sooner, also if the server gives tokens that are over.
  */
 const RENEWAL_PAUSE_MS = 30_000;
 
@@ -51,16 +53,16 @@ export class PodTokens {
   }
 
   async get(pod: Pod, wish: TokenWish): Promise<string> {
-    const { clock } = this.#options;
     const owner = { namespace: pod.metadata.namespace, name: pod.spec.serviceAccountName ?? 'default' };
     const request = tokenRequest(pod, wish);
     const key = tokenKey(owner, request);
     const kept = this.#cache.get(key);
-    if (kept && !needsRefresh(kept.answer, clock.now(), kept.jitterSeconds)) return tokenOf(kept.answer);
+    if (kept && !needsRefresh(kept.answer, this.#serverTime(kept), kept.jitterSeconds))
+      return tokenOf(kept.answer);
     try {
       return tokenOf(await this.#ask(key, owner, request));
     } catch (error) {
-      if (!kept || isExpired(kept.answer, clock.now())) {
+      if (!kept || isExpired(kept.answer, this.#serverTime(kept))) {
         const message = `failed to fetch token: ${errorMessage(error)}`;
         throw new StateletError(errorKind(error), message, { cause: error });
       }
@@ -84,12 +86,18 @@ export class PodTokens {
     this.#renewals.stop();
   }
 
+  /** The times of a token are the server's, whose clock may differ. */
+  #serverTime({ clockAheadMs }: KeptToken): number {
+    return this.#options.clock.now() - clockAheadMs;
+  }
+
   /** One request at a time for what is the same token. */
   #ask(key: string, { namespace, name }: TokenOwner, request: TokenRequest): Promise<TokenRequest> {
     const pending = this.#requests.get(key);
     if (pending) return pending.answer;
     const { api, clock } = this.#options;
     const target = { resource: 'serviceaccounts', namespace, name, subresource: 'token' } as const;
+    const askedMs = clock.now();
     const answer = despiteForbidden(clock, () =>
       api.create(target, request, { timeoutMs: REQUEST_LIMIT_MS }),
     );
@@ -99,19 +107,21 @@ export class PodTokens {
       // The pod has been forgotten meanwhile.
       if (this.#requests.get(key) !== inFlight) return;
       this.#requests.delete(key);
-      if (token) this.#keep(key, token);
+      if (token) this.#keep(key, token, askedMs);
     };
     answer.then(settle, () => settle());
     return answer;
   }
 
-  #keep(key: string, answer: TokenRequest): void {
+  #keep(key: string, answer: TokenRequest, askedMs: number): void {
     const { clock, random } = this.#options;
     const jitterSeconds = Math.floor(random() * MAX_JITTER_SECONDS);
-    this.#cache.set(key, { answer, jitterSeconds });
+    const times = { askedMs, gotMs: clock.now(), date: answer.metadata?.creationTimestamp };
+    const kept = { answer, jitterSeconds, clockAheadMs: clockDifferenceMs(times) };
+    this.#cache.set(key, kept);
     const due = refreshDueAt(answer, jitterSeconds);
     if (due === undefined) this.#renewals.cancel(key);
-    else this.#renewals.enqueue(key, Math.max(due + 1 - clock.now(), RENEWAL_PAUSE_MS));
+    else this.#renewals.enqueue(key, Math.max(due + 1 - this.#serverTime(kept), RENEWAL_PAUSE_MS));
   }
 
   #tellDue(keys: readonly string[]): void {

@@ -13,7 +13,7 @@ export interface AnswerTimes {
   /** By the clock of this machine, in Unix milliseconds: when the request was sent, and when the head of its answer came. */
   readonly askedMs: number;
   readonly gotMs: number;
-  /** The header `Date` of the answer. */
+  /** What the server says of the time of its answer: the header `Date`, or when it made the object. */
   readonly date: string | readonly string[] | undefined;
 }
 

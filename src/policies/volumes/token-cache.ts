@@ -55,6 +55,8 @@ export interface KeptToken {
   readonly answer: TokenRequest;
   /** How much earlier than others it is asked for anew. */
   readonly jitterSeconds: number;
+  /** By how much the clock of this machine was ahead of the server's when it was issued; negative: behind. */
+  readonly clockAheadMs: number;
 }
 
 /** Tokens by what was asked for. */
@@ -80,7 +82,7 @@ export class TokenCache {
 
   /** Returns the keys of those that are forgotten. */
   forgetExpired(now: number): readonly string[] {
-    return this.#forget(({ answer }) => isExpired(answer, now));
+    return this.#forget(({ answer, clockAheadMs }) => isExpired(answer, now - clockAheadMs));
   }
 
   #forget(isForgotten: (token: KeptToken) => boolean): readonly string[] {

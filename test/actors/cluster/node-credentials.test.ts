@@ -25,6 +25,7 @@ import { silentLogger } from '../../support/silent-logger.ts';
 
 const NODE = 'node-7';
 const TOKEN = 'abcdef.0123456789abcdef';
+const HOUR_MS = 3_600_000;
 const silent: ConnectionObserver = {
   answered: () => undefined,
   unauthorized: () => undefined,
@@ -164,6 +165,22 @@ describeOnControlPlane('the credentials of a node', { with: ['kube-controller-ma
     const next = await open({ bootstrap: join(folder, 'is-not-read') });
     await next.start();
     await listsItsPods(next);
+    expect(pems()).toHaveLength(1);
+  });
+
+  test.each([
+    ['ahead of', HOUR_MS],
+    ['behind', -HOUR_MS],
+  ])('come and are used by a clock that is an hour %s that of the server', async (_, aheadMs) => {
+    const first = await open({ bootstrap: bootstrapKubeconfig(controlPlane), aheadMs });
+    await issued(first.client, () => first.start());
+    await listsItsPods(first);
+    first.stop();
+    const next = await open({ aheadMs });
+    await next.start();
+    await listsItsPods(next);
+    // Neither asks for another one.
+    expect(next.client?.describe()).toMatch(/^Settled/);
     expect(pems()).toHaveLength(1);
   });
 

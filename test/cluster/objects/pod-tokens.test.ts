@@ -41,7 +41,8 @@ function issue({ body }: { readonly body?: unknown }): TokenRequest {
   const expirationSeconds = request.spec.expirationSeconds ?? 3600;
   const expirationTimestamp = rfc3339(clock.now() + skewMs + expirationSeconds * 1000);
   const status = { token: `token-${api.requests.length}`, expirationTimestamp };
-  return { ...request, spec: { ...request.spec, expirationSeconds }, status };
+  const metadata = { creationTimestamp: rfc3339(clock.now() + skewMs) };
+  return { ...request, metadata, spec: { ...request.spec, expirationSeconds }, status };
 }
 
 const get = (expirationSeconds?: number, of = pod()) =>
@@ -111,7 +112,27 @@ test('a renewal that failed is tried again while the token is valid, which is us
   expect(clock.armed).toBe(0);
 });
 
-test('a clock that is an hour ahead of the server does not make the node ask all the time', async () => {
+test.each([
+  ['ahead of', -3_600_000],
+  ['behind', 3_600_000],
+])('a token lives as long by a clock that is an hour %s that of the server', async (_, ahead) => {
+  skewMs = ahead;
+  expect(await get(600)).toBe('token-1');
+  await clock.advance(479_000);
+  expect(told).toEqual([]);
+  expect(await get(600)).toBe('token-1');
+  await clock.advance(1_001);
+  expect(seconds()).toEqual([480]);
+  api.answer = () => Promise.reject(noAnswer());
+  // It is valid for two minutes more.
+  await clock.advance(60_000);
+  expect(await get(600)).toBe('token-1');
+  await clock.advance(61_000);
+  await expect(get(600)).rejects.toThrow(/^failed to fetch token: /);
+});
+
+test('tokens that are over when they come do not make the node ask all the time', async () => {
+  api.answer = (request) => ({ ...issue(request), metadata: {} });
   skewMs = -3_600_000;
   for (let count = 1; count <= 5; count += 1) {
     expect(await get(600)).toBe(`token-${count}`);

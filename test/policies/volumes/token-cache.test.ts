@@ -24,7 +24,11 @@ test('the tokens of a pod are forgotten with it, and no others', () => {
   const cache = new TokenCache();
   const owner = { namespace: 'default', name: 'default' };
   for (const uid of ['u-1', 'u-2'])
-    cache.set(tokenKey(owner, answer(600, uid)), { answer: answer(600, uid), jitterSeconds: 0 });
+    cache.set(tokenKey(owner, answer(600, uid)), {
+      answer: answer(600, uid),
+      jitterSeconds: 0,
+      clockAheadMs: 0,
+    });
   cache.forgetPod('u-1');
   expect(cache.get(tokenKey(owner, answer(600, 'u-1')))).toBeUndefined();
   expect(cache.get(tokenKey(owner, answer(600, 'u-2')))).toBeDefined();
