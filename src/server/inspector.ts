@@ -47,7 +47,7 @@ export async function startInspector({
 }: InspectorOptions): Promise<RunningInspector> {
   const actors = new Map<string, ActorEvent>();
   const clients = new Set<Client>();
-  const server = boundedServer(SERVER_LIMITS, ({ headers }, response) => {
+  const server = boundedServer({ ...SERVER_LIMITS, endsStreams: true }, ({ headers }, response) => {
     if (isForeign(headers, [host])) response.writeHead(FOREIGN.status).end(FOREIGN.message);
     else response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(INSPECTOR_PAGE);
   });

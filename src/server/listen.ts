@@ -1,5 +1,11 @@
 /** Opens HTTP servers with limits, binds them to an address, and closes them in good order. */
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 
@@ -25,6 +31,11 @@ export interface ServerLimits {
   readonly idleMs: number;
   /** Of the request line and the headers. */
   readonly headerBytesMax: number;
+  /**
+   * Whether the oldest answer that goes on (a stream of events, a WebSocket) ends for a new connection where there are too many: for a
+   * server of pages, which open their streams again, and which every user of the machine can reach.
+   */
+  readonly endsStreams?: boolean;
 }
 
 export const SERVER_LIMITS: ServerLimits = {
@@ -37,7 +48,7 @@ export const SERVER_LIMITS: ServerLimits = {
 
 /** A server that bounds how many connections its clients open, and how long a slow client holds one. */
 export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListener): Server {
-  const { connectionsMax, requestMs, checkMs, idleMs, headerBytesMax } = limits;
+  const { requestMs, checkMs, idleMs, headerBytesMax } = limits;
   const options = {
     requestTimeout: requestMs,
     headersTimeout: requestMs,
@@ -46,7 +57,7 @@ export function boundedServer(limits = SERVER_LIMITS, onRequest?: RequestListene
   };
   const server = createServer(options, onRequest);
   trackConnections(server);
-  boundConnections(server, connectionsMax);
+  boundConnections(server, limits);
   server.setTimeout(idleMs);
   return server;
 }
@@ -91,31 +102,40 @@ export function trackConnections(server: Server): void {
   });
 }
 
-/** How many requests of a connection are under way. */
-const requests = new WeakMap<Socket, number>();
+/** The answers of a connection that are under way. */
+const answers = new WeakMap<Socket, Set<Pick<ServerResponse, 'headersSent'>>>();
 
-function countRequest(socket: Socket, change: 1 | -1): void {
-  requests.set(socket, (requests.get(socket) ?? 0) + change);
+function answersOf(socket: Socket): Set<Pick<ServerResponse, 'headersSent'>> {
+  const known = answers.get(socket) ?? new Set();
+  answers.set(socket, known);
+  return known;
 }
 
 /** Another protocol has taken the connection over: its request lasts as long as the connection. */
 export function takenOver(socket: Socket): void {
-  countRequest(socket, 1);
+  answersOf(socket).add({ headersSent: true });
 }
 
 /**
- * One connection too many takes the place of the one that has waited longest without a request under way: who opens connections and
- * sends nothing keeps no other client out. Where all have requests under way, the new one is closed.
+ * One connection too many takes the place of the one that has waited longest without a request under way, or else of the oldest whose
+ * client does not read its answer: who opens connections and does nothing keeps no other client out. Where all have requests under way,
+ * the new one is closed.
  */
-function boundConnections(server: Server, connectionsMax: number): void {
+function boundConnections(server: Server, { connectionsMax, endsStreams = false }: ServerLimits): void {
   const open = connections.get(server) ?? new Set();
-  server.on('request', ({ socket }: IncomingMessage, response) => {
-    countRequest(socket, 1);
-    response.once('close', () => countRequest(socket, -1));
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const ofSocket = answersOf(socket).add(response);
+    response.once('close', () => ofSocket.delete(response));
   });
+  const isStream = (socket: Socket) => [...answersOf(socket)].every(({ headersSent }) => headersSent);
   server.on('connection', (socket: Socket) => {
     if (open.size <= connectionsMax) return;
-    const ended = [...open].find((other) => !requests.get(other)) ?? socket;
+    const others = [...open].filter((other) => other !== socket);
+    const ended =
+      others.find((other) => answersOf(other).size === 0) ??
+      others.find(({ writableLength }) => writableLength > 0) ??
+      (endsStreams ? others.find(isStream) : undefined) ??
+      socket;
     open.delete(ended);
     ended.destroy();
   });

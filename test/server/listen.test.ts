@@ -100,6 +100,52 @@ describe('beyond the limit of connections', () => {
   });
 });
 
+describe('where all connections have requests under way', () => {
+  /** Counts answers until as many have been begun. */
+  function begun(count: number) {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    let left = count;
+    const one = () => {
+      left -= 1;
+      if (left === 0) resolve(undefined);
+    };
+    return { promise, one };
+  }
+
+  test('a client that does not read its answer gives its place to a new one', async () => {
+    const { promise, one } = begun(2);
+    const onRequest: RequestListener = (request, response) => {
+      if (request.url === '/ok') response.end('ok');
+      else {
+        response.end(Buffer.alloc(32 * 2 ** 20));
+        one();
+      }
+    };
+    const port = await serve({ ...PATIENT, connectionsMax: 2 }, onRequest);
+    for (let count = 0; count < 2; count += 1) client(port, WHOLE_REQUEST).pause();
+    await promise;
+    expect(await text(client(port, WHOLE_REQUEST.replace('/', '/ok')))).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+
+  test.each([
+    [false, ''],
+    [true, 'HTTP/1.1 200 OK'],
+  ])('the oldest stream ends for a new one, if the server says so (%s)', async (endsStreams, expected) => {
+    const { promise, one } = begun(2);
+    const onRequest: RequestListener = (request, response) => {
+      if (request.url === '/ok') response.end('ok');
+      else response.write('event', one);
+    };
+    const port = await serve({ ...PATIENT, connectionsMax: 2, endsStreams }, onRequest);
+    const streams = Array.from({ length: 2 }, () => client(port, WHOLE_REQUEST));
+    await promise;
+    const answer = await text(client(port, WHOLE_REQUEST.replace('/', '/ok')));
+    expect(answer.slice(0, 15)).toBe(expected);
+    if (endsStreams) await text(streams[0]!);
+    expect(streams[1]?.closed).toBe(false);
+  });
+});
+
 describe('an address that cannot be bound', () => {
   test('is an error that names the flag for the port when the port is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -31,7 +31,7 @@ export interface PageServer {
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
   const { host, port, routes, flag, logger, folder } = options;
   const router = new Router([...fileRoutes(folder), ...routes]);
-  const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 64 });
+  const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 64, endsStreams: true });
   serveRoutes(server, {
     find: ({ path }) => router.find(path),
     admit: ({ headers }) => {

@@ -13,6 +13,9 @@ beforeEach(() => {
 });
 afterEach(() => bed.close());
 
+/** The head of a TLS record of 512 bytes, and the first of them. */
+const CLIENT_HELLO = Buffer.from('16030102000100', 'hex');
+
 describe('a client that is not known', () => {
   const limits = {
     ...SECURE_LIMITS,
@@ -36,6 +39,22 @@ describe('a client that is not known', () => {
     expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
     known.write('GET /pods HTTP/1.1\r\nHost: a\r\n\r\n');
     await once(known, 'data');
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['half a TLS handshake', CLIENT_HELLO],
+  ])('that opens hundreds of connections, and sends %s on them, keeps nobody out', async (_, sent) => {
+    const { port, ask } = await bed.open({ reviews: new TestReviews() });
+    const silent = Array.from({ length: 600 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    for (const socket of silent) socket.write(sent);
+    expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
+    await waitFor(() => silent.filter(({ closed }) => closed).length >= 600 - 256, {
+      what: 'the oldest to go',
+    });
+    expect(await ask('/pods', ADMIN)).toMatchObject({ status: 200 });
+    for (const socket of silent) socket.destroy();
   });
 
   test('that opens some is given time to tell who it is, and then loses the oldest too', async () => {

@@ -44,7 +44,6 @@ export class MonitorServer {
     removePrivateSync(path);
     fchmodSync(this.#dirFd, 0o700);
     const server = createServer((socket) => this.#accept(socket));
-    server.maxConnections = CONNECTIONS_MAX;
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -71,7 +70,17 @@ export class MonitorServer {
     for (const connection of this.#connections) connection.close();
   }
 
+  /** One too many takes the place of the oldest that has asked for nothing. Where all have asked, it is closed. */
   #accept(socket: Socket): void {
+    if (this.#connections.size >= CONNECTIONS_MAX) {
+      const silent = [...this.#connections].find(({ hasAsked }) => !hasAsked);
+      if (silent === undefined) {
+        socket.destroy();
+        return;
+      }
+      this.#connections.delete(silent);
+      silent.end();
+    }
     const connection = new ClientConnection(socket, this.#handlers);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
@@ -83,6 +92,7 @@ class ClientConnection {
   readonly #socket: Socket;
   readonly #handlers: Handlers;
   readonly #running = new Map<number, AbortController>();
+  hasAsked = false;
 
   constructor(socket: Socket, handlers: Handlers) {
     this.#socket = socket;
@@ -118,7 +128,12 @@ class ClientConnection {
     this.#socket.end();
   }
 
+  end(): void {
+    this.#socket.destroy();
+  }
+
   #receive(message: ClientMessage): void {
+    this.hasAsked = true;
     if ('cancel' in message) this.#running.get(message.cancel)?.abort();
     else void this.#answer(message);
   }
