@@ -3,7 +3,7 @@ import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { pluginMachine } from '../../machines/plugin-machine.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
-import { RegistrationQueue } from '../../plugins/registration/registration-queue.ts';
+import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
@@ -20,6 +20,9 @@ import {
 /** How long, and how many of them, plugins that are gone are still shown. */
 const GONE_KEPT_MS = 10 * 60_000;
 const GONE_MAX = 20;
+
+/** Each opens a connection. */
+const REGISTRATIONS_AT_ONCE = 8;
 
 /** Where sockets come from. */
 export interface SocketSource {
@@ -73,7 +76,7 @@ export class Plugins implements PluginDirectory {
       clock,
       logger,
       log: (this.#log = new PluginLog(logger, clock)),
-      queue: new RegistrationQueue(clock),
+      queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
       ...(parent && { parent }),
       ...(inspect && { inspect }),
       onServing: (worker) => this.#serving(worker),

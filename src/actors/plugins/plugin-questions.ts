@@ -7,6 +7,7 @@ import {
   type NodePods,
 } from '../../policies/eviction-plugins/answer-checks.ts';
 import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type {
@@ -19,6 +20,8 @@ import type { HostedPlugin } from './plugin-parts.ts';
 
 /** For each threshold, one pod at a time. */
 const TOP_N = 1;
+/** So many plugins are asked at once, on connections that are open. */
+const AT_ONCE = 32;
 
 export interface PluginQuestionsOptions {
   readonly timeoutMs: number;
@@ -36,9 +39,11 @@ export class PluginQuestions {
   readonly #options: PluginQuestionsOptions;
   /** Of the questions under way. */
   readonly #limits = new Set<AbortController>();
+  readonly #queue: StaggeredQueue;
 
   constructor(options: PluginQuestionsOptions) {
     this.#options = options;
+    this.#queue = new StaggeredQueue(options.clock, AT_ONCE);
   }
 
   /** Both questions at once, with one deadline. Never rejects. */
@@ -92,20 +97,33 @@ export class PluginQuestions {
     for (const limit of this.#limits) limit.abort(new StateletError('Canceled', 'the agent stops'));
   }
 
+  /** The deadline begins when the plugin is asked. */
   async #within<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, timeoutMs } = this.#options;
     const limit = new AbortController();
+    const { signal } = limit;
+    this.#limits.add(limit);
+    try {
+      return await this.#queue.run(() => this.#limited(ask, limit), signal);
+    } catch (error) {
+      // The agent has stopped before its turn: what asks says so for each question.
+      if (signal.aborted) return await ask(signal);
+      throw error;
+    } finally {
+      this.#limits.delete(limit);
+    }
+  }
+
+  async #limited<T>(ask: (signal: AbortSignal) => Promise<T>, limit: AbortController): Promise<T> {
+    const { clock, timeoutMs } = this.#options;
     const problem = `has not answered within ${timeoutMs / 1000} s`;
     const timer = clock.setTimeout(
       () => limit.abort(new StateletError('DeadlineExceeded', problem)),
       timeoutMs,
     );
-    this.#limits.add(limit);
     try {
       return await ask(limit.signal);
     } finally {
       clock.clearTimeout(timer);
-      this.#limits.delete(limit);
     }
   }
 
@@ -117,6 +135,7 @@ export class PluginQuestions {
   ): Promise<Outcome<Answer>> {
     const { measurements } = this.#options;
     try {
+      signal.throwIfAborted();
       const checked = await Promise.race([ask(), aborted(signal)]);
       const isRefused = checked.answer === undefined || checked.refused.length > 0;
       measurements?.pluginAnswered(plugin.name, call, isRefused ? 'refused' : 'success');

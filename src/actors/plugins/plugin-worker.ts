@@ -10,7 +10,7 @@ import {
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
-import type { RegistrationQueue } from '../../plugins/registration/registration-queue.ts';
+import type { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -42,7 +42,7 @@ export interface PluginWorkerDeps {
   readonly logger: Logger;
   /** Of all plugins together. */
   readonly log: PluginLog;
-  readonly queue: RegistrationQueue;
+  readonly queue: StaggeredQueue;
   readonly parent?: AnyActorRef;
   readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** From now on it has its name, and no other plugin. */

@@ -31,6 +31,8 @@ const PAUSE_MS = 50;
 /** How often the folder is read where no event came: events can be lost. */
 const CHECK_MS = 20_000;
 const CHECK_UNWATCHED_MS = 1_000;
+/** So many sockets are told in one turn of the event loop: each is the beginning or the end of an actor. */
+const NEWS_A_TURN = 25;
 
 /** Keys of problems that are not of one path. */
 const MAKING = 'making';
@@ -40,6 +42,9 @@ export class PluginSockets {
   readonly #options: PluginSocketsOptions;
   readonly #folder: string;
   readonly #timer: Timer;
+  readonly #newsTimer: Timer;
+  /** What is still to be told, in this order. */
+  readonly #news: { readonly tell: (path: string) => void; readonly path: string }[] = [];
   readonly #problems = new Map<string, string>();
   #sockets: ReadonlyMap<string, string> = new Map();
   #watches: readonly KernelWatch[] = [];
@@ -53,6 +58,7 @@ export class PluginSockets {
     this.#options = options;
     this.#folder = resolve(options.folder);
     this.#timer = new Timer(options.clock);
+    this.#newsTimer = new Timer(options.clock);
   }
 
   start(): void {
@@ -63,6 +69,7 @@ export class PluginSockets {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer.disarm();
+    this.#newsTimer.disarm();
     this.#watch([]);
     await this.#reading;
   }
@@ -143,8 +150,20 @@ export class PluginSockets {
     const { onFound, onGone } = this.#options;
     const others = (these: ReadonlyMap<string, string>, those: ReadonlyMap<string, string>) =>
       [...these].flatMap(([path, file]) => (those.get(path) === file ? [] : [path])).sort();
-    for (const path of others(before, now)) onGone(path);
-    for (const path of others(now, before)) onFound(path);
+    const isTelling = this.#news.length > 0;
+    for (const path of others(before, now)) this.#news.push({ tell: onGone, path });
+    for (const path of others(now, before)) this.#news.push({ tell: onFound, path });
+    if (!isTelling) this.#tellNews();
+  }
+
+  #tellNews(): void {
+    for (const { tell, path } of this.#news.slice(0, NEWS_A_TURN)) {
+      // A listener may have stopped this.
+      if (this.#isStopped) return;
+      tell(path);
+    }
+    this.#news.splice(0, NEWS_A_TURN);
+    if (this.#news.length > 0) this.#newsTimer.arm(0, () => this.#tellNews());
   }
 
   /** Each problem is a line once, and again after it was over. */

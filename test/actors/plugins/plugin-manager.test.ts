@@ -1,9 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { getEvictPodsAnswer } from '../../../src/plugins/eviction/named-answers.ts';
 import { namedResponses, wholeResponses } from '../../../src/plugins/protocol/eviction-plugin-messages.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { candidates, condition, forces, hangs, met, named } from '../../support/eviction-plugins.ts';
+import {
+  candidates,
+  condition,
+  forces,
+  hangs,
+  met,
+  named,
+  PLUGIN_SETTINGS,
+} from '../../support/eviction-plugins.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
 import { PluginBed } from './plugin-bed.ts';
 
@@ -387,4 +396,28 @@ test('explain-eviction shows plugins also where no threshold of the node is set'
     ['default/a', 'Goes', 'it is the least important one'],
   ]);
   expect(JSON.parse(JSON.stringify(plugins))).toMatchObject({ state: 'Waiting', awaited: [] });
+});
+
+test('of many plugins a few are asked at once, and one that hangs holds up no other', async () => {
+  const plugins = Array.from({ length: 100 }, (_, index) => bed.plugin(`p${index}`));
+  const answers: (() => void)[] = [];
+  for (const plugin of plugins)
+    plugin.evicts = () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ evictPods: [] }));
+      });
+  await bed.start();
+  await bed.run(A);
+  await bed.ground.clock.advance(PLUGIN_SETTINGS.syncPeriodMs);
+  expect(answers).toHaveLength(32);
+  for (const answer of answers.slice(0, 10)) answer();
+  await settled();
+  expect(answers).toHaveLength(42);
+  await bed.ground.clock.advance(100);
+  expect(answers).toHaveLength(74);
+  await bed.ground.clock.advance(100);
+  expect(answers).toHaveLength(100);
+  for (const answer of answers) answer();
+  await bed.ground.until('the pass to end', () => bed.manager.view().state === 'Waiting');
+  expect(bed.directory.told.filter((line) => line.endsWith('answered'))).toHaveLength(100);
 });

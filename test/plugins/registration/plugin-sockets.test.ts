@@ -283,3 +283,25 @@ describe('the end', () => {
     expect(told).toEqual([]);
   });
 });
+
+test('of many sockets a few are told in each turn of the event loop, in their order, until it is stopped', async () => {
+  const turns: (() => void)[] = [];
+  await mkdir(folder);
+  const names = Array.from({ length: 60 }, (_, index) => String(index).padStart(2, '0'));
+  for (const name of names) await listen(join(folder, name));
+  watch({
+    ...onlyEvents,
+    setTimeout: (work, delayMs) => (delayMs === 0 ? turns.push(work) : onlyEvents.setTimeout(work, delayMs)),
+  });
+  await waitFor(() => turns.length === 1, { what: 'the first turn' });
+  expect(told).toEqual(names.slice(0, 25).map((name) => `+${name}`));
+  turns[0]?.();
+  expect(told).toHaveLength(50);
+  // What happens in between comes after what is still to be told.
+  await close(servers[0]!);
+  await rm(join(folder, '00'), { force: true });
+  expect(turns).toHaveLength(2);
+  turns[1]?.();
+  await waitFor(() => told.includes('-00'), { what: 'the socket that is gone' });
+  expect(told).toEqual([...names.map((name) => `+${name}`), '-00']);
+});

@@ -1,21 +1,21 @@
 /**
- * Lets few registrations begin at once: a folder may have hundreds of sockets, and each connection costs the event loop about a
- * millisecond. One that is not answered soon gives its place up and goes on, so that a plugin that hangs holds up no other.
+ * Lets few calls to plugins begin at once: there may be hundreds of plugins, and each call costs the event loop about a millisecond. One
+ * that is not answered soon gives its place up and goes on, so that a plugin that hangs holds up no other.
  */
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 
-const AT_ONCE_MAX = 8;
 /** As long as a plugin that listens takes to answer. */
 const PLACE_MS = 100;
 
-export class RegistrationQueue {
+export class StaggeredQueue {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
-  #places = AT_ONCE_MAX;
+  #places: number;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, atOnce: number) {
     this.#clock = clock;
+    this.#places = atOnce;
   }
 
   /** Begins at once where there is a place. Rejects with the signal's reason where it aborts before. */
