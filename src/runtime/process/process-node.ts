@@ -1,6 +1,7 @@
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerConfig } from '../../policies/cri/container-config.ts';
-import { containerLogPath } from '../../policies/cri/cri-labels.ts';
+import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../../policies/pod/unsupported-fields.ts';
@@ -25,9 +26,11 @@ import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promise-of.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { ContainerMemory } from '../pods/container-memory.ts';
 import { StartTimes } from '../pods/start-times.ts';
+import { podPaths } from '../volumes/pod-paths.ts';
 import type { Finding } from './monitor/findings.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
@@ -39,6 +42,9 @@ const LOOPBACK = '127.0.0.1';
 
 /** The reason of an event. The kubelet has none for it: its runtime keeps the records. */
 const DAMAGED_RECORD = 'DamagedRecord';
+
+/** In the folder of a pod, and only there. */
+const NAMES_OF_CRI: readonly string[] = ['volumes', 'volume-subpaths', 'containers', 'claims', 'etc-hosts'];
 
 const doNothing = (): Promise<void> => Promise.resolve();
 
@@ -75,10 +81,10 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
   const podsDir = join(rootDir, 'pods');
   const startTimes = new StartTimes({ podsDir, logger });
   const containerMemory = new ContainerMemory({ podsDir, logger });
-  if (settings) return withUpkeep({ ...setup, settings, startTimes, containerMemory }, runtime);
+  if (settings) return withUpkeep({ ...setup, settings, podsDir, startTimes, containerMemory }, runtime);
   return {
     runtime,
-    node: processNode({ ...setup, startTimes, containerMemory }),
+    node: processNode({ ...setup, podsDir, startTimes, containerMemory }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -99,7 +105,11 @@ function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, con
 
 function withUpkeep(
   setup: ProcessNodeSetup &
-    UpkeepSetup & { readonly startTimes: StartTimes; readonly containerMemory: ContainerMemory },
+    UpkeepSetup & {
+      readonly podsDir: string;
+      readonly startTimes: StartTimes;
+      readonly containerMemory: ContainerMemory;
+    },
   runtime: RuntimeService,
 ): NodeParts {
   const { recorder, logger } = setup;
@@ -131,6 +141,8 @@ function withUpkeep(
 export interface ProcessPodNodeOptions {
   readonly hostIPs: readonly string[];
   readonly podLogsDir: string;
+  /** Where pods of agents with another runtime may have left their folders. */
+  readonly podsDir?: string;
   readonly clusterDomain?: string;
   /** Without it, a pod's start time is not kept over a restart of the agent. */
   readonly startTimes?: StartTimes;
@@ -150,12 +162,13 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, startTimes, containerMemory, objects, logs }: ProcessPodNodeOptions,
+  { podLogsDir, podsDir, startTimes, containerMemory, objects, logs }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
   return [
     RESOURCE_CLAIMS,
+    ...(podsDir === undefined ? [] : [foreignFolders(podsDir)]),
     { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
     objectSubsystem(objects),
     {
@@ -173,6 +186,29 @@ function processSubsystems(
         isThorough ? podLogs.pods(isKnown, recorded) : [],
     },
   ];
+}
+
+/** What an agent with a CRI runtime has left of pods in the same root folder: volumes and more, which no pod has here. */
+function foreignFolders(podsDir: string): PodSubsystem {
+  const namesIn = async (folder: string) => (await ifThere(readdir(folder))) ?? [];
+  const isForeign = async (uid: string) =>
+    (await namesIn(join(podsDir, uid)).catch(() => [])).some((name) => NAMES_OF_CRI.includes(name));
+  return {
+    name: 'folders of a CRI runtime',
+    remove: async ({ uid }) => {
+      if (!(await isForeign(uid))) return;
+      // Few agents need it, and those once.
+      const { removeForeignPodFolder } = await import('../volumes/remove-pod-folder.ts');
+      await removeForeignPodFolder(uid, podPaths(await realpath(podsDir), uid));
+    },
+    podsOnDisk: async ({ isKnown }) => {
+      const uids = (await namesIn(podsDir)).filter(
+        (name) => podOfLogsFolder(name) === undefined && !isKnown(name),
+      );
+      const foreign = await Promise.all(uids.map(isForeign));
+      return uids.filter((_, index) => foreign[index]).map(podOfUID);
+    },
+  };
 }
 
 function processPodDetails(

@@ -36,6 +36,7 @@ import { setUpHostPath } from './host-path.ts';
 import { unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
 import { readInVolume } from './safe-open.ts';
+import { removePodFolder } from './remove-pod-folder.ts';
 import { removeSubPaths } from './sub-path.ts';
 import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
 import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
@@ -183,11 +184,7 @@ export class VolumeManager {
     await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
     if (paths === undefined) return;
-    const { podDir, volumesDir, subPathsDir } = paths;
-    await unmountBelow(podDir);
-    await removeSubPaths(subPathsDir);
-    await removeLocalVolumes(volumesDir);
-    await removeTree(podDir);
+    await removePodFolder(paths);
   }
 
   /** UIDs of the pods that have a folder here. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartTimes } from '../../../src/runtime/pods/start-times.ts';
@@ -99,6 +99,24 @@ describe('the node of the embedded runtime', () => {
     expect(await node.podsOnDisk(ALL_PODS)).toEqual([{ uid, name: '', namespace: '' }]);
     writeLog(`default_web_${uid}`);
     expect(await node.podsOnDisk(ALL_PODS)).toEqual([reference]);
+  });
+
+  test('knows and removes what an agent with a CRI runtime has left of a pod, and no other folder', async () => {
+    const podsDir = join(dir, 'pods');
+    const own = processNode({ hostIPs: [], podLogsDir, podsDir });
+    const make = (path: string) => mkdirSync(join(podsDir, path), { recursive: true });
+    make('uid-of-former/volumes/kubernetes.io~empty-dir/data/deep');
+    make('uid-of-former/volume-subpaths/data/main/0');
+    make('uid-of-known/volumes');
+    make('somebody-elses/photos');
+    make(`default_web_${uid}/volumes`);
+    const isKnown = (one: string) => one === 'uid-of-known';
+    const former = { uid: 'uid-of-former', name: '', namespace: '' };
+    expect(await own.podsOnDisk({ ...ALL_PODS, isKnown })).toEqual([former]);
+    await own.remove(former);
+    await own.remove({ uid: 'somebody-elses', name: '', namespace: '' });
+    await own.remove({ uid: 'uid-of-none', name: '', namespace: '' });
+    expect(readdirSync(podsDir).sort()).toEqual([`default_web_${uid}`, 'somebody-elses', 'uid-of-known']);
   });
 
   test('without records of start times has the present time, and no pods on disk', async () => {

@@ -1,6 +1,15 @@
 /** The files of pods on the node: `/etc/hosts`, and the files that a killed agent leaves to the next one. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
@@ -194,6 +203,35 @@ describeOnContainerd('the files of pods on the node', ({ containerd, openBed }) 
     await second.running('kept');
     await gone('an orphan', () => readdirSync(join(bed.rootDir, 'pods')).filter((name) => name === 'orphan'));
     expect(bed.containerLog(pod.metadata, 'main')).toContain('hello');
+  });
+
+  test('of a pod that ran on containerd, the embedded runtime removes folder and mounts once its containers are gone, and not before', async () => {
+    setUp();
+    const first = await bed.startToLeavePods();
+    const data = { name: 'data', emptyDir: {} };
+    const { volumes = [], containers = [] } = inMemory();
+    const [container] = containers;
+    const volumeMounts = [...(container?.volumeMounts ?? []), { name: 'data', mountPath: '/data' }];
+    bed.apply('former', { volumes: [...volumes, data], containers: [bed.server({ volumeMounts })] });
+    const pod = await first.running('former');
+    await bed.exec(pod, ['sh', '-c', 'echo precious > /data/file']);
+    await first.end('SIGKILL');
+    bed.withdraw('former');
+    const embedded = () => bed.start('--container-runtime-endpoint', 'embedded');
+
+    const second = await embedded();
+    await second.logged('what uses the folder', ({ msg }) => msg.includes('another runtime has started'));
+    expect(await bed.exec(pod, ['cat', '/data/file'])).toBe('precious\n');
+    expect(mountsBelow(podDir(pod))).toEqual([memoryOf(pod)]);
+    await second.end('SIGKILL');
+
+    await removeFromRuntime(pod);
+    await embedded();
+    await gone('the folder of the pod', () => [podDir(pod)].filter((path) => existsSync(path)));
+    expect(mountsBelow(podDir(pod))).toEqual([]);
+    rmSync(join(bed.podLogsDir), { recursive: true });
+    rmSync(join(bed.containerLogsDir), { recursive: true });
+    for (const cgroup of cgroupsOf(pod.metadata.uid)) rmdirSync(cgroup);
   });
 
   /** Removes containers and sandbox, as another client of the runtime would. */
