@@ -38,6 +38,7 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
     configuration: configuration(sources, { blocked, recorder, logger }),
     sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
+    pastLives: own.pastLives,
     ...(shutdownRecord && { shutdownRecord }),
     ...(inspect && { inspect }),
     ...(counted && { measurements: counted }),

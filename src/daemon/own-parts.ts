@@ -10,6 +10,8 @@ import type { supervisorMachine } from '../machines/supervisor-machine.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/shutdown/shutdown-periods.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
+import type { PastLivesStore } from '../runtime/pods/past-lives.ts';
+import { openPastLivesFile } from '../runtime/pods/past-lives-file.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
 import { eventLog } from '../server/event-log.ts';
@@ -43,6 +45,7 @@ export interface OwnParts {
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
   readonly endedPods: EndedPodsStore;
+  readonly pastLives: PastLivesStore;
   readonly shutdownRecord: ShutdownRecord | undefined;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly events: RecentEvents;
@@ -76,9 +79,11 @@ export async function openOwnParts(
     cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
     const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
     const endedPods = await openEndedPodsFile(given.rootDir, logger);
+    const pastLives = openPastLivesFile(given.rootDir, logger);
     const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
     const shutdownRecord = await openRecordOfShutdown(config, logger, counted);
-    return { recorder, endedPods, shutdownRecord, askPlugins: await evictionPlugins(config), ...node };
+    const askPlugins = await evictionPlugins(config);
+    return { recorder, endedPods, pastLives, shutdownRecord, askPlugins, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();

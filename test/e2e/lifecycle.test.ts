@@ -52,7 +52,7 @@ test('a manifest is added, changed and removed: its processes start, the old one
   expect(lives).toEqual(['first Started', 'first Killing', 'second Started', 'second Killing']);
 });
 
-test('9: a manifest that is removed and made again at once, or later, restarts its pod, whose containers count on', async () => {
+test('9: a manifest that is removed and made again at once, later, or under the next agent, restarts its pod, whose containers count on', async () => {
   daemon = await bed.start();
   const content = manifest('web', { containers: [shell(journal.serve('web'))] });
   writeFileSync(file('web.json'), content);
@@ -72,6 +72,15 @@ test('9: a manifest that is removed and made again at once, or later, restarts i
   await daemon.onlyPods();
   writeFileSync(file('web.json'), content);
   expect((await counts(2)).metadata.uid).toBe(metadata.uid);
+
+  rmSync(file('web.json'));
+  await daemon.onlyPods();
+  await daemon.end('SIGKILL');
+  daemon = await bed.start();
+  writeFileSync(file('web.json'), content);
+  const last = await counts(3);
+  expect(last.metadata.uid).toBe(metadata.uid);
+  expect(bed.containerLog(last.metadata, 'main', 3)).toBe('');
 });
 
 test('I6: another manifest with the same pod name replaces the file: the two pods never overlap', async () => {

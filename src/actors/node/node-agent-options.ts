@@ -12,6 +12,7 @@ import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
 import type { EvictionParts } from '../eviction/eviction-figures.ts';
 import type { NodePlugins } from '../plugins/plugin-parts.ts';
+import type { PastLivesStore } from '../../runtime/pods/past-lives.ts';
 import type { EndedPodsStore } from '../pods/ended-pods.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import type { StartGates } from '../start/pod-starts.ts';
@@ -53,6 +54,8 @@ export interface NodeAgentOptions {
   readonly startsAtOnce: number;
   /** Without it, deletions of pods are forgotten when the agent stops. */
   readonly endedPods?: EndedPodsStore;
+  /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
+  readonly pastLives?: PastLivesStore;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly logger: Logger;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];

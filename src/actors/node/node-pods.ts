@@ -170,6 +170,7 @@ export class NodePods {
       backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: agent.maximumDeadContainersPerContainer,
+      pastLives: agent.pastLives,
       onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
       onSandboxReady: (pod) => this.statusManager.sandboxReady(pod),
     });

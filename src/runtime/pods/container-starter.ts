@@ -21,7 +21,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import { ImageError } from '../images/image-error.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
 import { measuredImageVolumes } from './measured-image-volumes.ts';
-import { PastLives } from './past-lives.ts';
+import { PastLives, type PastLivesStore } from './past-lives.ts';
 import type { PodKiller } from './pod-killer.ts';
 import type { ImageInUse, PodNode } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -35,6 +35,8 @@ export interface ContainerStarterOptions {
   readonly turnover?: TurnoverMeasurements;
   readonly logger: Logger;
   readonly backOff: BackOffOptions;
+  /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
+  readonly pastLives?: PastLivesStore | undefined;
   readonly node: PodNode;
   readonly gate: StartGate;
   /** Kills containers whose postStart hook has failed. */
@@ -63,7 +65,8 @@ export class ContainerStarter {
 
   constructor(options: ContainerStarterOptions) {
     this.#options = options;
-    this.#pastLives = new PastLives(options.clock);
+    const { clock, logger, pastLives } = options;
+    this.#pastLives = new PastLives({ clock, logger, store: pastLives });
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
@@ -71,8 +74,8 @@ export class ContainerStarter {
   }
 
   /** The containers of the pod are about to be removed: should it come back, they count on. */
-  removing(uid: string, podStatus: Pick<RuntimePodStatus, 'containers'>): void {
-    this.#pastLives.note(uid, podStatus);
+  removing(uid: string, podStatus: Pick<RuntimePodStatus, 'containers'>): Promise<void> {
+    return this.#pastLives.note(uid, podStatus);
   }
 
   forget(uid: string): void {

@@ -1,13 +1,34 @@
 import type { Clock } from '../../types/clock.ts';
+import type { Logger } from '../../types/logger.ts';
+import { errorMessage } from '../../types/errors.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 
 /** The kubelet has removed what is left of a pod within a minute; a pod that comes back may start later than it comes. */
 const KEPT_MS = 10 * 60_000;
+/** The oldest are forgotten first. */
+const LIVES_MAX = 1000;
+/** An API server makes UIDs by chance, and gives none twice. */
+const SERVER_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
 
-interface Life {
+export interface PastLife {
+  readonly uid: string;
   /** By container name. */
-  readonly instances: Map<string, number>;
-  endedAt: number;
+  readonly instances: Readonly<Record<string, number>>;
+  /** Unix ms. */
+  readonly endedAt: number;
+}
+
+/** Where the next agent finds them. */
+export interface PastLivesStore {
+  readonly stored: readonly PastLife[];
+  write(lives: readonly PastLife[]): Promise<void>;
+}
+
+interface PastLivesOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Without it, they are forgotten when the agent stops. */
+  readonly store?: PastLivesStore | undefined;
 }
 
 /**
@@ -15,29 +36,49 @@ interface Life {
  * its containers count on, as with the kubelet, which finds the ended ones.
  */
 export class PastLives {
-  readonly #clock: Pick<Clock, 'now'>;
-  readonly #lives = new Map<string, Life>();
+  readonly #options: PastLivesOptions;
+  /** By UID; the pod that ended last comes last. */
+  readonly #lives = new Map<string, PastLife>();
+  #warned = false;
 
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
+  constructor(options: PastLivesOptions) {
+    this.#options = options;
+    for (const life of options.store?.stored ?? []) this.#lives.set(life.uid, life);
+    this.collectGarbage();
   }
 
-  /** The containers of the pod are about to be removed. */
-  note(uid: string, { containers }: Pick<RuntimePodStatus, 'containers'>): void {
-    if (containers.length === 0) return;
-    const life = this.#lives.get(uid) ?? { instances: new Map<string, number>(), endedAt: 0 };
-    life.endedAt = this.#clock.now();
+  /** The containers of the pod are about to be removed. Resolves when a next agent will know of them too, or cannot. */
+  async note(uid: string, { containers }: Pick<RuntimePodStatus, 'containers'>): Promise<void> {
+    if (containers.length === 0 || SERVER_UID.test(uid)) return;
+    const instances = { ...this.#lives.get(uid)?.instances };
     for (const { name, restartCount } of containers)
-      life.instances.set(name, Math.max(life.instances.get(name) ?? 0, restartCount + 1));
-    this.#lives.set(uid, life);
+      instances[name] = Math.max(instances[name] ?? 0, restartCount + 1);
+    this.#lives.delete(uid);
+    this.#lives.set(uid, { uid, instances, endedAt: this.#options.clock.now() });
+    this.collectGarbage();
+    await this.#write();
   }
 
   instances(uid: string, container: string): number {
-    return this.#lives.get(uid)?.instances.get(container) ?? 0;
+    return this.#lives.get(uid)?.instances[container] ?? 0;
   }
 
   collectGarbage(): void {
-    for (const [uid, { endedAt }] of this.#lives)
-      if (endedAt + KEPT_MS < this.#clock.now()) this.#lives.delete(uid);
+    for (const [uid, { endedAt }] of this.#lives) {
+      if (endedAt + KEPT_MS >= this.#options.clock.now() && this.#lives.size <= LIVES_MAX) break;
+      this.#lives.delete(uid);
+    }
+  }
+
+  async #write(): Promise<void> {
+    try {
+      await this.#options.store?.write([...this.#lives.values()]);
+      this.#warned = false;
+    } catch (error) {
+      if (this.#warned) return;
+      this.#warned = true;
+      const message = `Cannot keep how often containers of removed pods have run, they count anew under the next agent: ${errorMessage(error)}`;
+      this.#options.logger.warn({}, message);
+    }
   }
 }

@@ -117,7 +117,7 @@ export class PodRuntime {
   async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
     const { runtime, node } = this.#options;
     const { containers = [], sandboxes = [] } = podStatus ?? {};
-    this.#starter.removing(pod.uid, { containers });
+    await this.#starter.removing(pod.uid, { containers });
     await allOrFirstFailure(containers.map((container) => this.#remove(pod, container)));
     await allOrFirstFailure(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
     await node.remove(pod);
