@@ -7,6 +7,8 @@ import type { HttpAnswer } from './http-request.ts';
 
 /** Of an answer that is no `metav1.Status`: that of a proxy, for example. */
 const SHOWN_CHARACTERS = 200;
+/** What a server of Go answers at a path that it does not have: that of a group of resources, for example. */
+const GO_NOT_FOUND = '404 page not found';
 /** A server that wants to be left alone for longer is asked all the same: a node that does not hear of its pods is of no use. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 const CUT = 'the connection was closed before the answer was complete';
@@ -132,14 +134,15 @@ function causesIn(causes: unknown): readonly string[] {
 
 /**
  * The request did not come as far as the API server, which tells each refusal of its own as a `metav1.Status`: it was refused as HTTP,
- * as plain HTTP is at a port for TLS.
+ * as plain HTTP is at a port for TLS, or a proxy has no such page. That an object is not there, the page of a proxy does not say.
  */
 export function refusedAsHttp({ status }: HttpAnswer, text: string): StateletError | undefined {
-  if (status !== 400 || statusIn(text) !== undefined) return undefined;
+  const isPage = status === 404 && text !== '' && !text.startsWith(GO_NOT_FOUND);
+  if ((status !== 400 && !isPage) || statusIn(text) !== undefined) return undefined;
   const wanted = text.includes('to an HTTPS server')
     ? ' Its address in the kubeconfig should begin with https://'
     : '';
-  return new StateletError('Unavailable', `the server answered 400: ${shortened(text)}${wanted}`);
+  return new StateletError('Unavailable', `the server answered ${status}: ${shortened(text)}${wanted}`);
 }
 
 /** The object of a watch event of type ERROR. */

@@ -1,7 +1,7 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { readBody } from '../../../src/cluster/client/read-answer.ts';
+import { readBody, refusedAsHttp } from '../../../src/cluster/client/read-answer.ts';
 
 const answer = (body: PassThrough, headers = {}) => ({ status: 200, headers, body });
 
@@ -63,3 +63,13 @@ test.each([new Error('the connection is broken'), undefined])(
     await expect(readBody(answer(body))).rejects.toThrow(message);
   },
 );
+
+test('a page of a proxy does not say that an object is not there; a server of Go says so of a path', () => {
+  const page = '<html>No such page</html>';
+  const refused = (text: string) =>
+    refusedAsHttp({ status: 404, headers: {}, body: Readable.from([]) }, text);
+  expect(refused(page)).toMatchObject({ kind: 'Unavailable', message: `the server answered 404: ${page}` });
+  expect(refused('404 page not found\n')).toBeUndefined();
+  expect(refused('{"kind":"Status","reason":"NotFound"}')).toBeUndefined();
+  expect(refused('')).toBeUndefined();
+});

@@ -1,7 +1,7 @@
-/** An API server that is away: pods go on, and when it is back it is told what has changed, once each. */
+/** An API server that is away, or that has the Node object of another machine: pods go on, and later it is told what has changed, once each. */
 import { afterEach, expect, test } from '@jest/globals';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
-import { containerStatus } from '../../support/daemon.ts';
+import { containerStatus, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 describeOnCluster('an API server that is away', (cluster) => {
@@ -71,5 +71,31 @@ describeOnCluster('an API server that is away', (cluster) => {
     expect(mirror.metadata.annotations?.['kubernetes.io/config.mirror']).toBeDefined();
     cluster.bed.withdraw('own');
     await cluster.podIsGone('own-node-a');
+  });
+
+  test('the Node object is of another machine: pods go on, and no others are taken', async () => {
+    await cluster.daemon.end();
+    await cluster.startDaemon('--pod-manifest-path', cluster.bed.manifestDir);
+    await cluster.nodeIsReady();
+    const { nodeInfo } = (await cluster.node()).status!;
+    const write = async (info: object) => {
+      const patch = `--patch=${JSON.stringify({ status: { nodeInfo: info } })}`;
+      await cluster.controlPlane.kubectl('patch', 'node', NODE_NAME, '--subresource=status', patch);
+    };
+    await cluster.create('steady', { containers: [cluster.server()] });
+    const before = await cluster.podIsReady('steady');
+    await write({ machineID: 'other', systemUUID: 'other', bootID: 'other' });
+    await cluster.daemon.logged('whose the node is', ({ msg }) => msg.includes('is of another machine'));
+    await cluster.create('later', { containers: [cluster.server()] });
+    cluster.bed.apply('own', { containers: [cluster.server()] });
+    await waitFor(async () => (await seen(`own-${NODE_NAME}`))?.status?.phase === 'Running', {
+      what: 'the static pod to run',
+    });
+    expect(await seen('later')).toBeUndefined();
+    await write(nodeInfo!);
+    await cluster.podIsReady('later');
+    expect(containerStatus((await cluster.pod('steady'))!)).toEqual(containerStatus(before));
+    cluster.bed.withdraw('own');
+    await cluster.podIsGone(`own-${NODE_NAME}`);
   });
 });
