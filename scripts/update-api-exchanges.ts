@@ -1,14 +1,31 @@
 /**
- * Records anew what a real API server answers to the requests of `test/support/api-server/exchanges/stories.ts`. The answers are held
- * against the double of the API server by `exchanges.test.ts` there. Needs the programs of a control plane, and root.
+ * Records anew what a real API server answers: to the requests of `test/support/api-server/exchanges/stories.ts`, to the random ones of
+ * `test/support/api-server/random`, and which fields its objects have. The double of the API server uses the fields, and the tests in these
+ * folders hold it against the answers. Needs the programs of a control plane, and root.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { startControlPlane } from '../test/support/control-plane/control-plane.ts';
+import { type ApiDocument, fieldTable } from '../test/support/api-server/fields/field-table.ts';
+import { playSteps } from '../test/support/api-server/random/play-steps.ts';
+import { randomSteps } from '../test/support/api-server/random/random-steps.ts';
+import {
+  RECORDED_SEEDS,
+  RECORDED_STEPS,
+  recordFile,
+  recordText,
+} from '../test/support/api-server/random/recorded-steps.ts';
+import { GROUP_VERSIONS, SERVED_TYPES } from '../test/support/api-server/served-types.ts';
 import { STORIES } from '../test/support/api-server/exchanges/stories.ts';
 import { tellStory } from '../test/support/api-server/exchanges/tell-story.ts';
 import { noControlPlaneBecause } from '../test/support/kubernetes-programs.ts';
+
+const FIELDS = fileURLToPath(
+  new URL('../test/support/api-server/fields/object-fields.json', import.meta.url),
+);
 
 const reason = noControlPlaneBecause();
 if (reason !== undefined) {
@@ -25,6 +42,38 @@ try {
     writeFileSync(file, await format(told, { ...(await resolveConfig(file)), filepath: file }));
     console.log(`recorded ${story.name}: ${String(story.steps.length)} requests`);
   }
+  for (const seed of RECORDED_SEEDS) {
+    const played = await playSteps(controlPlane, randomSteps(seed, RECORDED_STEPS), seed);
+    writeFileSync(recordFile(seed), recordText(played));
+    console.log(`recorded seed ${String(seed)}: ${String(played.length)} requests`);
+  }
+  const roots = GROUP_VERSIONS.filter(([group]) => group !== 'metrics.k8s.io').map(([group, version]) =>
+    group === '' ? `api/${version}` : `apis/${group}/${version}`,
+  );
+  const documents = await Promise.all(roots.map(openApiOf));
+  const table = JSON.stringify(
+    fieldTable(
+      documents.filter((one) => one !== undefined),
+      SERVED_TYPES,
+    ),
+  );
+  writeFileSync(FIELDS, await format(table, { ...(await resolveConfig(FIELDS)), filepath: FIELDS }));
 } finally {
   await controlPlane.stop();
+}
+
+/** Undefined: the server does not have that version of the group. */
+async function openApiOf(root: string): Promise<ApiDocument | undefined> {
+  const { cert, key } = controlPlane.ca.filesOf('admin');
+  const options = {
+    ca: readFileSync(controlPlane.ca.files.cert),
+    cert: readFileSync(cert),
+    key: readFileSync(key),
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<ApiDocument | undefined>();
+  get(`${controlPlane.server}/openapi/v3/${root}`, options, (answer) => {
+    if (answer.statusCode === 200) json(answer).then((document) => resolve(document as ApiDocument), reject);
+    else resolve(undefined);
+  }).once('error', reject);
+  return promise;
 }

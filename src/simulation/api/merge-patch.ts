@@ -50,6 +50,8 @@ export function applyMergePatch(original: JsonObject, patch: JsonObject, path = 
     const before = merged.get(key);
     const orders = { order: patch[ORDER + key], dropped: patch[DROP + key] };
     if (value === null) merged.delete(key);
+    // What is not there cannot be replaced, nor be removed.
+    else if (before === undefined && isObject(value) && value[DIRECTIVE] !== undefined) continue;
     else merged.set(key, mergedMember(before, value, orders, join(path, key)));
   }
   return Object.fromEntries(merged);

@@ -112,7 +112,12 @@ export class NodeRights {
       return `${me} is not allowed to modify ownerReferences`;
     const changed = changedKeys(before?.metadata.labels ?? {}, after.metadata.labels ?? {});
     const labels = changed.filter((label) => RESERVED_LABELS.test(label) && !OWN_LABELS.test(label));
-    return labels.length === 0 ? undefined : `is not allowed to modify labels: ${labels.sort().join(', ')}`;
+    if (labels.length === 0) return undefined;
+    const what =
+      before === undefined
+        ? `${me} is not allowed to set the following labels`
+        : 'is not allowed to modify labels';
+    return `${what}: ${labels.sort().join(', ')}`;
   }
 
   #whyNoPod(attempt: Attempt): string | undefined {

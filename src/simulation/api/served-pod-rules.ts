@@ -9,6 +9,8 @@ import { servedPodStatus } from './served-status.ts';
 export interface Flaw {
   readonly field: string;
   readonly why: string;
+  /** The value that cannot be. */
+  readonly value?: unknown;
 }
 
 type StatusCheck = (before: Pod, status: PodStatus) => Flaw | undefined;
@@ -84,7 +86,9 @@ export function isTerminal({ status }: Pod): boolean {
 
 const CHECKS: readonly StatusCheck[] = [
   ({ status: before }, { qosClass }) =>
-    before?.qosClass === qosClass ? undefined : { field: 'status.qosClass', why: 'field is immutable' },
+    before?.qosClass === qosClass
+      ? undefined
+      : { field: 'status.qosClass', why: 'field is immutable', value: qosClass },
   (_, { observedGeneration = 0 }) =>
     observedGeneration >= 0
       ? undefined

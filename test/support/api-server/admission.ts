@@ -72,7 +72,7 @@ interface Toleration {
   readonly effect?: string;
 }
 
-function tolerateLostNodes(pod: Draft): void {
+export function tolerateLostNodes(pod: Draft): void {
   const tolerations: Toleration[] = pod.spec.tolerations ?? [];
   const missing = [NOT_READY, UNREACHABLE].filter(
     (taint) =>

@@ -9,11 +9,13 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { admitPod, taintNewNode } from './admission.ts';
 import type { AnyObject, Draft, Store, User } from './context.ts';
 import { restrictChange, restrictCreation, restrictDeletion } from './node-restriction.ts';
-import { setDefaults } from './object-defaults.ts';
+import { prepareNew, setDefaults } from './object-defaults.ts';
 import { changedObject } from './object-rules.ts';
-import { nameCause } from './names.ts';
+import { entriesIn, type ManagedFieldsEntry, sameManagers, withoutManaged } from './fields/managed-fields.ts';
+import { gated } from './new-pods.ts';
+import { checkChange, checkNew, checkUID } from './object-checks.ts';
 import { apiVersionOf, type ServedType, storeKey, typeOf } from './served-types.ts';
-import { alreadyExists, conflict, forbidden, invalid, modified, notFound, otherUID } from './status-error.ts';
+import { alreadyExists, forbidden, invalid, notFound, otherUID, otherVersion } from './status-error.ts';
 
 export interface ObjectsOptions {
   readonly store: Store;
@@ -31,11 +33,15 @@ export interface WriteOptions {
   readonly user: User;
   readonly dryRun?: boolean;
   readonly subresource?: string;
+  /** Who manages which fields, once the object is `next`. Default: as before. */
+  readonly managers?: (live: AnyObject | undefined, next: Draft) => readonly ManagedFieldsEntry[] | undefined;
 }
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: string;
+  /** The older way to say it. */
+  readonly orphanDependents?: boolean;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
@@ -51,6 +57,25 @@ const GENERATED = new Set([
   'CronJob',
   'PodDisruptionBudget',
   'PriorityClass',
+]);
+/** Kinds that an update creates if there are none. */
+const CREATED_BY_UPDATE = new Set([
+  ...[
+    'leases.coordination.k8s.io',
+    'runtimeclasses.node.k8s.io',
+    'limitranges',
+    'events',
+    'services',
+    'endpoints',
+  ],
+  ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'].map(
+    (name) => `${name}.rbac.authorization.k8s.io`,
+  ),
+]);
+/** Kinds of which an update says what it has seen. */
+const VERSIONED = new Set([
+  ...['leases.coordination.k8s.io', 'runtimeclasses.node.k8s.io', 'poddisruptionbudgets.policy'],
+  ...['csidrivers', 'csinodes', 'volumeattachments'].map((name) => `${name}.storage.k8s.io`),
 ]);
 const SYSTEM_NAMESPACES = new Set(['default', 'kube-system', 'kube-public']);
 
@@ -74,47 +99,43 @@ export class ApiObjects {
   }
 
   create({ type, namespace }: Omit<Target, 'name'>, sent: Draft, options: WriteOptions): AnyObject {
-    const { user, dryRun = false } = options;
+    const { user, dryRun = false, managers } = options;
     const { store } = this;
     const made: Draft = {
       ...without(sent, ['apiVersion', 'kind']),
       metadata: this.#newMetadata(type, namespace, sent.metadata as Draft),
     };
     const target = { type, namespace, name: String(made.metadata.name) };
-    const cause = nameCause(type, target.name);
-    if (cause !== undefined) throw invalid(target, [cause]);
     if (namespace !== undefined) this.#checkNamespace(namespace, target);
     const isPod = type.plural === 'pods';
-    if (isPod && (made.spec?.containers ?? []).length === 0)
-      throw invalid(target, [
-        { field: 'spec.containers', message: 'Required value', reason: 'FieldValueRequired' },
-      ]);
-    setDefaults(storeKey(type), made, { user, clusterIP: () => this.#freeClusterIP() });
+    setDefaults(storeKey(type), made);
+    const managedFields = managers?.(undefined, made);
+    made.metadata = withManaged(made.metadata as Draft, managedFields);
+    prepareNew(storeKey(type), made, { user, clusterIP: () => this.#freeClusterIP() });
     if (type.plural === 'nodes') taintNewNode(made);
-    if (isPod) admitPod(made, { store, serviceAccounts: this.options.serviceAccounts, randomSuffix });
     restrictCreation(user, target, made, store);
-    const stored = isPod ? newPod(made as unknown as Pod) : made;
-    if (this.find(target) !== undefined) throw alreadyExists(target);
+    if (isPod) admitPod(made, { store, serviceAccounts: this.options.serviceAccounts, randomSuffix });
+    checkNew(target, made);
+    const stored = isPod ? gated(newPod(made as unknown as Pod), rfc3339(this.options.now())) : made;
+    const other = this.find(target);
+    if (other !== undefined) throw alreadyExists(target, other.metadata.deletionTimestamp !== undefined);
     const uid = randomUUID();
     if (dryRun) return { ...stored, metadata: { ...stored.metadata, uid } };
     return store.add(storeKey(type), stored as unknown as NewObject, undefined, uid);
   }
 
+  /** Whether an update of what does not exist makes it. */
+  isMadeByUpdate(target: Target): boolean {
+    return CREATED_BY_UPDATE.has(storeKey(target.type)) && this.find(target) === undefined;
+  }
+
   /** Replaces the object by what was sent. */
   update(target: Target, sent: Draft, options: WriteOptions): AnyObject {
     const before = this.get(target);
-    const { resourceVersion, uid } = (sent.metadata ?? {}) as Draft;
-    if (uid !== undefined && uid !== before.metadata.uid)
-      throw conflict(
-        target,
-        `Precondition failed: UID in precondition: ${String(uid)}, UID in object meta: ${before.metadata.uid}`,
-      );
-    if (
-      resourceVersion !== undefined &&
-      resourceVersion !== '' &&
-      resourceVersion !== before.metadata.resourceVersion
-    )
-      throw modified(target);
+    if ((sent.metadata?.resourceVersion ?? '') === '' && VERSIONED.has(storeKey(target.type)))
+      throw invalid(target, [
+        { field: 'metadata.resourceVersion', message: 'Invalid value: 0: must be specified for an update' },
+      ]);
     return this.change(target, before, sent, options);
   }
 
@@ -123,19 +144,27 @@ export class ApiObjects {
     target: Target,
     before: AnyObject,
     sent: Draft,
-    { user, dryRun = false, subresource = '' }: WriteOptions,
+    { user, dryRun = false, subresource = '', managers }: WriteOptions,
   ): AnyObject {
     const { type } = target;
-    const fields = without(sent, ['apiVersion', 'kind']);
+    const fields = structuredClone(without(sent, ['apiVersion', 'kind']));
     const metadata = { ...withoutEmpty(sent.metadata as Draft), ...fixedMetadata(before) };
-    const after = changedObject({
-      type,
-      subresource,
-      before,
-      sent: { ...fields, metadata } as unknown as AnyObject,
-    });
-    restrictChange(user, target, { before, after, subresource }, this.store);
-    if (equalJson(before, after)) return before;
+    const next = { ...fields, metadata } as unknown as AnyObject;
+    setDefaults(storeKey(type), next);
+    checkUID(target, before, { ...(sent.metadata as Draft | undefined), dryRun });
+    restrictChange(user, target, { before, after: next, subresource }, this.store);
+    checkChange(target, before, next, sent.metadata?.resourceVersion as string | undefined);
+    const managedFields =
+      managers === undefined
+        ? entriesIn(before)
+        : managers(before, { ...next, metadata: withSent(metadata, sent) });
+    const changed = changedObject({ type, subresource, before, sent: next });
+    const after = { ...changed, metadata: withManaged(changed.metadata, managedFields) } as AnyObject;
+    if (
+      equalJson(withoutManaged(before), withoutManaged(after)) &&
+      sameManagers(entriesIn(before), managedFields)
+    )
+      return before;
     if (dryRun) return after;
     const key = storeKey(type);
     if (isFinallyDeleted(after)) {
@@ -153,14 +182,12 @@ export class ApiObjects {
   ): { readonly left?: AnyObject; readonly last?: AnyObject } {
     const { type } = target;
     const before = this.get(target);
-    restrictDeletion(user, target, before, this.store);
     const { uid, resourceVersion } = deletion.preconditions ?? {};
     if (uid !== undefined && uid !== before.metadata.uid) throw otherUID(target, uid, before.metadata.uid);
     if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion)
-      throw conflict(
-        target,
-        `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${before.metadata.resourceVersion}). The object might have been modified`,
-      );
+      throw otherVersion(target, resourceVersion, before.metadata.resourceVersion);
+    if (type.plural === 'pods' && isEnding(before, deletion, this.options.now())) return { left: before };
+    restrictDeletion(user, target, before, this.store);
     if (type.plural === 'namespaces' && SYSTEM_NAMESPACES.has(target.name))
       throw forbidden(type, target.name, 'this namespace may not be deleted');
     const left = this.#leftBy(before, target, deletion);
@@ -176,7 +203,7 @@ export class ApiObjects {
       ? before
       : (this.store.replace(key, before, ended, undefined) as AnyObject);
     this.store.remove(key, last, undefined);
-    return { last };
+    return { last: { ...last, metadata: { ...last.metadata, resourceVersion: String(this.store.version) } } };
   }
 
   #withoutGrace(pod: AnyObject): AnyObject {
@@ -187,7 +214,8 @@ export class ApiObjects {
     const metadata = {
       ...pod.metadata,
       generation: generation + (deletionTimestamp === undefined ? 1 : 0),
-      deletionTimestamp: rfc3339(this.options.now()),
+      // It is over already, or is over now.
+      deletionTimestamp: [deletionTimestamp, rfc3339(this.options.now())].sort()[0],
       deletionGracePeriodSeconds: 0,
     };
     return { ...pod, metadata };
@@ -196,24 +224,23 @@ export class ApiObjects {
   #leftBy(before: AnyObject, { type }: Target, deletion: DeleteOptions): AnyObject | undefined {
     const now = this.options.now();
     const { gracePeriodSeconds: graceSeconds, propagationPolicy } = deletion;
+    const { deletionTimestamp = rfc3339(now), finalizers: formerly = [] } = before.metadata;
+    const policy = deletion.orphanDependents === true ? 'Orphan' : (propagationPolicy ?? '');
+    const finalizers = finalizersFor(policy, formerly);
+    const waiting = {
+      ...before,
+      metadata: { ...without(before.metadata, ['finalizers']), ...(finalizers.length > 0 && { finalizers }) },
+    };
     const left =
-      type.plural === 'pods' ? deletedPod(before as unknown as Pod, { graceSeconds, now }) : undefined;
+      type.plural === 'pods' ? deletedPod(waiting as unknown as Pod, { graceSeconds, now }) : undefined;
     if (left !== undefined) return left as unknown as AnyObject;
-    const { deletionTimestamp = rfc3339(now), finalizers = [] } = before.metadata;
-    const orphaning = { Foreground: 'foregroundDeletion', Orphan: 'orphan' }[propagationPolicy ?? ''];
-    const all =
-      orphaning === undefined || finalizers.includes(orphaning) ? finalizers : [...finalizers, orphaning];
     if (type.plural === 'namespaces') {
       const metadata = { ...before.metadata, deletionTimestamp };
       return { ...before, metadata, status: { ...before.status, phase: 'Terminating' } };
     }
-    if (all.length === 0) return undefined;
-    const metadata = {
-      ...before.metadata,
-      finalizers: all,
-      deletionTimestamp,
-      deletionGracePeriodSeconds: 0,
-    };
+    if (finalizers.length === 0) return undefined;
+    if (type.plural === 'pods') return this.#withoutGrace(waiting);
+    const metadata = { ...waiting.metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
     return { ...before, metadata };
   }
 
@@ -268,6 +295,27 @@ export class ApiObjects {
   }
 }
 
+const OWNERS_FINALIZERS: Readonly<Record<string, string>> = {
+  Foreground: 'foregroundDeletion',
+  Orphan: 'orphan',
+};
+
+/** What becomes of its dependents is what the latest deletion says. */
+function finalizersFor(policy: string, formerly: readonly string[]): readonly string[] {
+  if (policy === '') return formerly;
+  const own = OWNERS_FINALIZERS[policy];
+  const others = formerly.filter((name) => name === own || !Object.values(OWNERS_FINALIZERS).includes(name));
+  return own === undefined || others.includes(own) ? others : [...others, own];
+}
+
+/** The pod is being deleted already, and will not be gone any sooner. */
+function isEnding(pod: AnyObject, { gracePeriodSeconds: graceSeconds }: DeleteOptions, now: number): boolean {
+  return (
+    pod.metadata.deletionTimestamp !== undefined &&
+    deletedPod(pod as unknown as Pod, { graceSeconds, now }) === (pod as unknown)
+  );
+}
+
 /** As `generateName` and the server's own names have it. */
 function randomSuffix(): string {
   return Array.from({ length: SUFFIX_LENGTH }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(
@@ -280,6 +328,16 @@ function withoutEmpty(metadata: Draft): Draft {
   const isEmpty = (value: unknown) =>
     value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => !isEmpty(value)));
+}
+
+function withManaged(metadata: Draft, managedFields: readonly ManagedFieldsEntry[] | undefined): Draft {
+  return { ...without(metadata, ['managedFields']), ...(managedFields && { managedFields }) };
+}
+
+/** An empty list of managers means something. */
+function withSent(metadata: Draft, sent: Draft): Draft {
+  const { managedFields } = (sent.metadata ?? {}) as Draft;
+  return managedFields === undefined ? metadata : { ...metadata, managedFields };
 }
 
 /** What no change of an object changes. */

@@ -9,12 +9,15 @@ import {
 } from './api-objects.ts';
 import type { AnyObject, Draft, User } from './context.ts';
 import { listPart } from './lists.ts';
-import { applied, APPLY, patched } from './patches.ts';
+import { decodedConfig, decodedObject, decodedPatched, knownPart } from './decoding.ts';
+import { applied, entriesAfter, type ManagedChange } from './fields/managed-fields.ts';
+import { APPLY, patched } from './patches.ts';
 import { bind, evict } from './pod-actions.ts';
 import { requestToken, review, type ReviewHost } from './reviews.ts';
 import type { ResourceRequest } from './requests.ts';
 import { apiVersionOf } from './served-types.ts';
-import { badRequest, methodNotAllowed, modified, noSuchPath, StatusError } from './status-error.ts';
+import { badRequest, invalidTwice, methodNotAllowed, noSuchPath } from './status-error.ts';
+import { checkDeletion, checkWrite } from './write-options.ts';
 import { table, wantsTable } from './tables.ts';
 
 export interface Asked {
@@ -22,8 +25,13 @@ export interface Asked {
   readonly user: User;
   readonly accept: string;
   readonly contentType: string;
+  readonly userAgent: string;
   /** What the body holds; undefined: it is empty. */
   readonly body: unknown;
+  /** The body in JSON as it was sent; empty in another format. */
+  readonly text: string;
+  /** What is odd in what the client has sent, told beside the answer. */
+  readonly warnings: string[];
 }
 
 export interface Answer {
@@ -48,10 +56,13 @@ const TOLD_WHEN_DELETED = new Set([
 /** A subresource that is read and changed like the object itself. */
 const VIEWS = new Set(['', 'status', 'approval', 'finalize', 'ephemeralcontainers', 'resize']);
 
+const WRITES = { create: true, update: true, patch: true };
+
 /** Throws what the server answers to a request that it does not carry out. */
 export function handle(host: HandlerHost, asked: Asked): Answer {
   const { request } = asked;
   if (!request.type.verbs.includes(request.verb) && request.subresource === '') throw methodNotAllowed();
+  if (request.verb in WRITES) checkWrite(request, asked.contentType === APPLY);
   switch (request.verb) {
     case 'get':
       if (request.subresource === 'scale') throw noSuchPath();
@@ -62,7 +73,7 @@ export function handle(host: HandlerHost, asked: Asked): Answer {
     case 'create':
       return create(host, asked);
     case 'update':
-      return shown(host, asked, update(host, asked), 200);
+      return update(host, asked);
     case 'patch':
       return patch(host, asked);
     case 'delete':
@@ -74,9 +85,25 @@ export function handle(host: HandlerHost, asked: Asked): Answer {
   }
 }
 
-function writeOptions({ request, user }: Asked): WriteOptions {
-  const { query, subresource } = request;
-  return { user, subresource, dryRun: query.getAll('dryRun').includes('All') };
+function writeOptions({ objects }: HandlerHost, asked: Asked): WriteOptions {
+  const { query, subresource } = asked.request;
+  const managers: WriteOptions['managers'] = (live, next) =>
+    entriesAfter(changeBy(objects, asked, live), next);
+  return { user: asked.user, subresource, dryRun: query.getAll('dryRun').includes('All'), managers };
+}
+
+const MANAGER_LENGTH_MAX = 128;
+
+/** A client that does not say who it is is known by the first word of its program's name. */
+function changeBy(
+  objects: ApiObjects,
+  { request, userAgent }: Asked,
+  live: AnyObject | undefined,
+): ManagedChange {
+  const { type, subresource, query } = request;
+  const named = query.get('fieldManager') ?? '';
+  const manager = named === '' ? (userAgent.split('/')[0] ?? '').slice(0, MANAGER_LENGTH_MAX) : named;
+  return { type, subresource, live, manager, at: rfc3339(objects.options.now()) };
 }
 
 function shown(
@@ -116,7 +143,6 @@ function objectOf({ body, request }: Asked, kind = request.type.kind): Draft {
     throw badRequest(
       `${kind} in version "${String(object.apiVersion)}" cannot be handled as a ${kind}: metadata is no object`,
     );
-  checkPlace(object, request);
   return { ...object, metadata: { ...(object.metadata as Draft | undefined) } };
 }
 
@@ -154,7 +180,7 @@ function create(host: HandlerHost, asked: Asked): Answer {
     const object = objectOf(asked, kind);
     if (subresource === 'token') return { code: 201, body: requestToken(host, request, object, user) };
     const act = subresource === 'binding' ? bind : evict;
-    return { code: 201, body: act(objects, request, object, writeOptions(asked)) };
+    return { code: 201, body: act(objects, request, object, writeOptions(host, asked)) };
   }
   const object = objectOf(asked);
   if (REVIEWS.has(type.kind)) return { code: 201, body: review(host, type.kind, object, user) };
@@ -162,14 +188,22 @@ function create(host: HandlerHost, asked: Asked): Answer {
   if (type.kind === 'Binding') {
     const { pods, name } = { pods: host.objects, name: String(object.metadata.name) };
     const pod: Target = { type: { ...type, plural: 'pods', kind: 'Pod' }, namespace, name };
-    return { code: 201, body: bind(pods, pod, object, writeOptions(asked)) };
+    return { code: 201, body: bind(pods, pod, object, writeOptions(host, asked)) };
   }
-  return shown(host, asked, objects.create({ type, namespace }, object, writeOptions(asked)), 201);
+  const known = decodedObject(asked, object);
+  checkPlace(known, request);
+  return shown(host, asked, objects.create({ type, namespace }, known, writeOptions(host, asked)), 201);
 }
 
-function update({ objects }: HandlerHost, asked: Asked): AnyObject {
-  if (!VIEWS.has(asked.request.subresource)) throw methodNotAllowed();
-  return objects.update(asked.request, objectOf(asked), writeOptions(asked));
+function update(host: HandlerHost, asked: Asked): Answer {
+  const { request } = asked;
+  if (!VIEWS.has(request.subresource)) throw methodNotAllowed();
+  const object = decodedObject(asked, objectOf(asked));
+  checkPlace(object, request);
+  const options = writeOptions(host, asked);
+  if (host.objects.isMadeByUpdate(request))
+    return shown(host, asked, host.objects.create(request, object, options), 201);
+  return shown(host, asked, host.objects.update(request, object, options), 200);
 }
 
 function patch(host: HandlerHost, asked: Asked): Answer {
@@ -178,58 +212,63 @@ function patch(host: HandlerHost, asked: Asked): Answer {
   if (!VIEWS.has(request.subresource)) throw methodNotAllowed();
   if (contentType === APPLY) return apply(host, asked);
   const before = objects.get(request);
-  const after = patched(before, contentType, body);
-  const { uid, resourceVersion, name } = (after.metadata ?? {}) as Draft;
+  const after = decodedPatched(asked, patched(before, contentType, body));
+  const { uid, name } = (after.metadata ?? {}) as Draft;
+  if ((name ?? '') === '')
+    throw badRequest(
+      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
+    );
   if (name !== before.metadata.name)
     throw badRequest(
       `the name of the object (${String(name)}) does not match the name on the URL (${before.metadata.name})`,
     );
   if (uid !== undefined && uid !== before.metadata.uid)
-    throw new StatusError(
-      409,
-      'Conflict',
-      `Precondition failed: UID in precondition: ${String(uid)}, UID in object meta: ${before.metadata.uid}`,
-    );
-  if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion)
-    throw modified(request);
-  return shown(host, asked, objects.change(request, before, after, writeOptions(asked)), 200);
+    throw invalidTwice(request, {
+      field: 'metadata.uid',
+      message: `Invalid value: ${JSON.stringify(uid)}: field is immutable`,
+    });
+  return shown(host, asked, objects.change(request, before, after, writeOptions(host, asked)), 200);
 }
 
 function apply(host: HandlerHost, asked: Asked): Answer {
   const { objects } = host;
   const { request } = asked;
-  const manager = request.query.get('fieldManager') ?? '';
-  if (manager === '')
-    throw badRequest(
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-    );
   const sent = objectOf(asked);
   const before = objects.find(request);
   const force = request.query.get('force') === 'true';
-  const after = applied(before, sent, { manager, force, at: rfc3339(objects.options.now()) });
-  if (before !== undefined)
-    return shown(host, asked, objects.change(request, before, after, writeOptions(asked)), 200);
-  after.metadata.name ??= request.name;
-  return shown(host, asked, objects.create(request, after, writeOptions(asked)), 201);
+  const config = decodedConfig(request, sent);
+  config.metadata.name ??= request.name;
+  const { object: made, entries } = applied(changeBy(objects, asked, before), config, force);
+  const object = knownPart(asked, made);
+  const options = { ...writeOptions(host, asked), managers: () => entries };
+  if (before === undefined) return shown(host, asked, objects.create(request, object, options), 201);
+  return shown(host, asked, objects.change(request, before, object, options), 200);
 }
 
 function deletionOf({ request, body }: Asked): DeleteOptions {
-  const sent = (body ?? {}) as DeleteOptions;
-  const { query } = request;
-  const grace = query.get('gracePeriodSeconds');
-  const policy = query.get('propagationPolicy');
+  checkDeletion(request, body ?? {});
+  // Of a body and a query, the body counts.
+  if (body !== undefined) return body as DeleteOptions;
+  const grace = request.query.get('gracePeriodSeconds');
+  const policy = request.query.get('propagationPolicy');
   return {
-    ...sent,
     ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
     ...(policy !== null && { propagationPolicy: policy }),
   };
 }
 
+function deleteOptions(host: HandlerHost, asked: Asked): WriteOptions {
+  const options = writeOptions(host, asked);
+  const { dryRun = [] } = (asked.body ?? {}) as { dryRun?: readonly string[] };
+  return asked.body === undefined ? options : { ...options, dryRun: dryRun.includes('All') };
+}
+
 function remove(host: HandlerHost, asked: Asked): Answer {
   const { request } = asked;
   if (request.subresource !== '') throw methodNotAllowed();
+  const deletion = deletionOf(asked);
   const before = host.objects.get(request);
-  const { left, last } = host.objects.delete(request, deletionOf(asked), writeOptions(asked));
+  const { left, last } = host.objects.delete(request, deletion, deleteOptions(host, asked));
   if (left !== undefined) return shown(host, asked, left, 200);
   const { type } = request;
   // Some kinds are told as they were; of others, that they are gone.
@@ -246,7 +285,7 @@ function removeAll(host: HandlerHost, asked: Asked): Answer {
     host.objects.delete(
       { type: request.type, namespace: one.namespace, name: one.name },
       deletionOf(asked),
-      writeOptions(asked),
+      writeOptions(host, asked),
     );
   const { kind } = request.type;
   return {

@@ -34,7 +34,7 @@ function applied(document: unknown, { op, path, from = '', value }: Operation): 
     case 'remove':
       return removed(document, path);
     case 'copy':
-      return put(document, path, structuredClone(valueAt(document, from)), 'add');
+      return put(document, path, structuredClone(copiedFrom(document, from)), 'add');
     case 'move': {
       const moved = valueAt(document, from);
       return put(removed(document, from), path, moved, 'add');
@@ -56,6 +56,14 @@ const keysOf = (path: string): string[] =>
 
 function valueAt(document: unknown, path: string): unknown {
   return keysOf(path).reduce((value, key) => memberOf(value, key, path), document);
+}
+
+/** What is not there is copied as null. */
+function copiedFrom(document: unknown, from: string): unknown {
+  const keys = keysOf(from);
+  const last = keys.pop() ?? '';
+  const parent = keys.reduce((value, key) => memberOf(value, key, from), document);
+  return isTree(parent) && !Object.hasOwn(parent, last) ? null : memberOf(parent, last, from);
 }
 
 function memberOf(value: unknown, key: string, path: string): unknown {

@@ -1,10 +1,11 @@
 /** Lists, whole or in parts. */
 import type { StoredObject } from '../../../src/simulation/api/api-store.ts';
 import type { AnyObject, Store } from './context.ts';
+import { listOptions } from './list-options.ts';
 import type { ResourceRequest } from './requests.ts';
 import { selected } from './selectors.ts';
 import { storeKey } from './served-types.ts';
-import { badRequest, expired, tooLargeVersion } from './status-error.ts';
+import { badRequest, tooLargeVersion, tooOldContinue, tooOldList } from './status-error.ts';
 
 export interface ListPart {
   readonly metadata: {
@@ -20,17 +21,17 @@ interface Continuation {
   readonly after: string;
 }
 
-export function listPart(store: Store, { type, namespace, query }: ResourceRequest): ListPart {
-  const isSelected = selected(query.get('labelSelector'), query.get('fieldSelector'));
-  const limit = Number(query.get('limit') ?? 0);
-  const token = query.get('continue') ?? '';
-  const next = token === '' ? undefined : continuation(token);
-  const asked = query.get('resourceVersion') ?? '';
-  const wanted = versionOf(asked);
-  if (wanted > store.version) throw tooLargeVersion(wanted, store.version);
-  const exact = query.get('resourceVersionMatch') === 'Exact' ? wanted : undefined;
-  const version = next?.version ?? exact ?? store.version;
-  if (version < store.compacted) throw expired(version, store.compacted);
+export function listPart(store: Store, { verb, type, namespace, query }: ResourceRequest): ListPart {
+  const { limit, continues, version: asked, match } = listOptions(query, type, false);
+  const isSelected = selected(query.get('labelSelector'), query.get('fieldSelector'), type);
+  const next = continues === '' ? undefined : continuation(continues);
+  const wanted = Number(asked);
+  if (wanted > store.version) throw tooLargeVersion(wanted, store.version, verb !== 'deletecollection');
+  // A part of a list is of the very version that is asked for.
+  const isExact =
+    match === 'Exact' || (match === '' && (limit > 0 || verb === 'deletecollection') && wanted > 0);
+  const version = next?.version ?? (isExact ? wanted : store.version);
+  if (version < store.compacted) throw next === undefined ? tooOldList() : tooOldContinue();
   const key = storeKey(type);
   const all = version === store.version ? store.list(key) : store.listAt(key, version);
   const sorted = all
@@ -49,19 +50,23 @@ export function listPart(store: Store, { type, namespace, query }: ResourceReque
   return { metadata: { resourceVersion, continue: more, ...remaining }, items };
 }
 
-export function versionOf(text: string): number {
-  if (!/^\d*$/.test(text)) throw badRequest(`Invalid value: "${text}": must be a number`);
-  return Number(text);
-}
-
 const keyOf = ({ metadata: { namespace = '', name } }: StoredObject): string => `${namespace}/${name}`;
 
 function continuation(token: string): Continuation {
+  const text = Buffer.from(token, 'base64url').toString('latin1');
   try {
-    const { version, after } = JSON.parse(Buffer.from(token, 'base64url').toString()) as Continuation;
+    const { version, after } = JSON.parse(text) as Continuation;
     if (Number.isInteger(version) && typeof after === 'string') return { version, after };
   } catch {
-    // Told below.
+    throw badRequest(`${NO_CONTINUE}: invalid character '${firstOf(text)}' looking for beginning of value`);
   }
-  throw badRequest('continue key is not valid: illegal base64 data');
+  throw badRequest(`${NO_CONTINUE}: server does not recognize this encoded version `);
+}
+
+const NO_CONTINUE = 'invalid continue token: continue key is not valid';
+
+/** As Go quotes a character. */
+function firstOf(text: string): string {
+  const code = text.charCodeAt(0);
+  return code >= 0x20 && code < 0x7f ? text.charAt(0) : `\\u${code.toString(16).padStart(4, '0')}`;
 }

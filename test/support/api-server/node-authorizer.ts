@@ -24,6 +24,8 @@ const NODE_RULES: readonly PolicyRule[] = [
 /** Those with rules of their own, which the simulation has as well. */
 const WITH_RIGHTS: ReadonlySet<string> = new Set(['pods', 'nodes', 'leases', 'configmaps', 'secrets']);
 
+const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'status', 'eviction']);
+
 export class NodeAuthorizer {
   readonly #store: Store;
   readonly #rights = new Map<string, NodeRights>();
@@ -66,6 +68,11 @@ export class NodeAuthorizer {
 
   #whyNotByRights(nodeName: string, attributes: Attributes): string | undefined {
     const { verb, resource, subresource, namespace, name, fieldSelector } = attributes;
+    if (resource === 'pods' && !POD_SUBRESOURCES.has(subresource)) return '';
+    if (resource === 'pods' && name !== '' && (verb === 'list' || verb === 'watch'))
+      return this.#podsOf(nodeName).some((pod) => isNamed(pod, namespace ?? '', name))
+        ? undefined
+        : noRelationship(nodeName);
     if (resource === 'nodes') return this.#whyNoNode(nodeName, attributes);
     if (resource === 'secrets' && this.#isSecretOfVolume(nodeName, attributes)) return undefined;
     const isCollection = verb === 'list' || verb === 'watch' || name === '';

@@ -19,7 +19,7 @@ const WINDOW = '10s';
 /** Of all nodes or pods, or of the one that is asked for. */
 export async function nodeMetrics(request: ResourceRequest, store: Store, ask: Ask): Promise<object> {
   const { type, name, namespace, query } = request;
-  const isSelected = selected(query.get('labelSelector'), null);
+  const isSelected = selected(query.get('labelSelector'), null, type);
   const nodes = store.list('nodes') as AnyObject[];
   const all = (await Promise.all(nodes.map((node) => metricsOf(node, type.plural, store, ask)))).flat();
   const items = all.filter(

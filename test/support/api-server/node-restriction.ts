@@ -61,6 +61,12 @@ export function restrictDeletion(user: User, target: Target, before: AnyObject, 
   refuse(target, rightsOf(nodeName, store).whyNotChanged(before as unknown as Pod));
 }
 
+export function restrictEviction(user: User, target: Target, pod: AnyObject): void {
+  const nodeName = nodeOf(user);
+  if (nodeName !== undefined && pod.spec.nodeName !== nodeName)
+    refuse(target, `node ${nodeName} can only evict pods with spec.nodeName set to itself`);
+}
+
 function whyOtherNode(nodeName: string, name: string): string | undefined {
   return name === nodeName ? undefined : `node "${nodeName}" is not allowed to modify node "${name}"`;
 }

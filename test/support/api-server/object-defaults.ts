@@ -1,5 +1,6 @@
 /** The defaults that the API server sets on new objects, and what it sets itself whatever was sent. */
-import type { PodSpec } from '../../../src/types/kubernetes.ts';
+import { servedPodStatus } from '../../../src/simulation/api/served-status.ts';
+import type { PodSpec, PodStatus } from '../../../src/types/kubernetes.ts';
 import { withDefaults } from '../../../src/sources/defaults/pod-defaults.ts';
 import type { Draft, User } from './context.ts';
 
@@ -9,7 +10,8 @@ export interface NewObjectFacts {
   readonly clusterIP: () => string;
 }
 
-type Defaults = (object: Draft, facts: NewObjectFacts) => void;
+type Defaults = (object: Draft) => void;
+type Preparation = (object: Draft, facts: NewObjectFacts) => void;
 
 const withTemplate: Defaults = (object) => {
   const { template } = object.spec ?? {};
@@ -18,10 +20,9 @@ const withTemplate: Defaults = (object) => {
 
 const workload =
   (fields: Draft): Defaults =>
-  (object, facts) => {
-    withTemplate(object, facts);
+  (object) => {
+    withTemplate(object);
     object.spec = { ...fields, ...object.spec };
-    object.status = {};
   };
 
 /** A node that says nothing of itself is served with these texts. */
@@ -33,22 +34,30 @@ const NODE_INFO = [
   'kubeProxyVersion',
 ].concat(['kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID']);
 
+/** What every object gets that a client sends. */
 const DEFAULTS: Readonly<Record<string, Defaults>> = {
   pods: (pod) => {
-    pod.spec = withDefaults(pod.spec as PodSpec);
-    delete pod.spec.ephemeralContainers;
+    if (pod.status !== undefined) pod.status = servedPodStatus(pod.status as PodStatus);
+    const { ephemeralContainers } = (pod.spec ??= {}) as Draft;
+    pod.spec = withDefaults({ ...pod.spec, containers: pod.spec.containers ?? [] } as PodSpec);
+    if (ephemeralContainers !== undefined)
+      pod.spec.ephemeralContainers = withDefaults({ containers: ephemeralContainers }).containers;
   },
   nodes: (node) => {
     const nodeInfo = Object.fromEntries(NODE_INFO.map((name) => [name, '']));
-    node.status = { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo, ...node.status };
+    const status: Draft = { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, ...node.status };
+    status.nodeInfo = { ...nodeInfo, ...status.nodeInfo };
+    if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+    const times = { lastHeartbeatTime: null, lastTransitionTime: null };
+    if (status.conditions !== undefined)
+      status.conditions = (status.conditions as Draft[]).map((condition) => ({ ...times, ...condition }));
+    node.status = status;
   },
   namespaces: (namespace) => {
     namespace.metadata.labels = {
       ...namespace.metadata.labels,
       'kubernetes.io/metadata.name': namespace.metadata.name,
     };
-    namespace.spec = { finalizers: ['kubernetes'] };
-    namespace.status = { phase: 'Active' };
   },
   secrets: (secret) => {
     secret.type ??= 'Opaque';
@@ -57,22 +66,12 @@ const DEFAULTS: Readonly<Record<string, Defaults>> = {
   services: serviceDefaults,
   persistentvolumeclaims: (claim) => {
     claim.spec = { volumeMode: 'Filesystem', ...claim.spec };
-    claim.status = { phase: 'Pending' };
-    addFinalizer(claim, 'kubernetes.io/pvc-protection');
+    claim.status = { phase: 'Pending', ...claim.status };
   },
   persistentvolumes: (volume) => {
     volume.spec = { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', ...volume.spec };
     if (volume.spec.hostPath !== undefined) volume.spec.hostPath.type ??= '';
-    volume.status = { phase: 'Pending' };
-    addFinalizer(volume, 'kubernetes.io/pv-protection');
-  },
-  'certificatesigningrequests.certificates.k8s.io': (request, { user }) => {
-    const { name: username, groups, uid, extra } = user;
-    request.spec = { ...request.spec, username, groups, ...(uid && { uid }), ...(extra && { extra }) };
-    request.status = {};
-  },
-  'poddisruptionbudgets.policy': (budget) => {
-    budget.status = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
+    volume.status = { phase: 'Pending', ...volume.status };
   },
   'priorityclasses.scheduling.k8s.io': (priority) => {
     priority.preemptionPolicy ??= 'PreemptLowerPriority';
@@ -88,9 +87,73 @@ const DEFAULTS: Readonly<Record<string, Defaults>> = {
   'jobs.batch': workload({ parallelism: 1, completions: 1, backoffLimit: 6, suspend: false }),
 };
 
+const withoutStatus: Preparation = (object) => {
+  object.status = {};
+};
+
+/** What the server sets itself in a new object, whatever was sent. */
+const PREPARATIONS: Readonly<Record<string, Preparation>> = {
+  pods: (pod) => {
+    delete pod.spec.ephemeralContainers;
+  },
+  namespaces: (namespace) => {
+    namespace.spec = { finalizers: ['kubernetes'] };
+    namespace.status = { phase: 'Active' };
+  },
+  services: (service, { clusterIP }) => {
+    const { spec } = service;
+    service.status = { loadBalancer: {} };
+    if (spec.type === 'ExternalName') return;
+    spec.ipFamilies ??= ['IPv4'];
+    spec.ipFamilyPolicy ??= 'SingleStack';
+    spec.clusterIP ??= clusterIP();
+    spec.clusterIPs ??= [spec.clusterIP];
+  },
+  persistentvolumeclaims: (claim) => {
+    claim.status = { phase: 'Pending' };
+    addFinalizer(claim, 'kubernetes.io/pvc-protection');
+  },
+  persistentvolumes: (volume) => {
+    volume.status = { phase: 'Pending' };
+    addFinalizer(volume, 'kubernetes.io/pv-protection');
+  },
+  'certificatesigningrequests.certificates.k8s.io': (request, { user }) => {
+    const { name: username, groups, uid, extra } = user;
+    request.spec = { ...request.spec, username, groups, ...(uid && { uid }), ...(extra && { extra }) };
+    request.status = {};
+  },
+  'poddisruptionbudgets.policy': (budget) => {
+    budget.status = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
+  },
+  'daemonsets.apps': withoutStatus,
+  'deployments.apps': withoutStatus,
+  'replicasets.apps': withoutStatus,
+  'statefulsets.apps': withoutStatus,
+  'jobs.batch': withoutStatus,
+};
+
+/** Fields of a kind that are told even if nobody has set them. */
+const ALWAYS: Readonly<Record<string, Draft>> = {
+  events: {
+    ...{ involvedObject: {}, source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null },
+    ...{ reportingComponent: '', reportingInstance: '' },
+  },
+};
+
+/** Those fields, of an object that has nothing else. */
+export function alwaysTold(key: string): Draft {
+  return ALWAYS[key] ?? {};
+}
+
+/** Changes the object. */
+export function setDefaults(key: string, object: Draft): void {
+  for (const [name, value] of Object.entries(alwaysTold(key))) object[name] ??= value;
+  DEFAULTS[key]?.(object);
+}
+
 /** Changes the new object. */
-export function setDefaults(key: string, object: Draft, facts: NewObjectFacts): void {
-  DEFAULTS[key]?.(object, facts);
+export function prepareNew(key: string, object: Draft, facts: NewObjectFacts): void {
+  PREPARATIONS[key]?.(object, facts);
 }
 
 /** `stringData` is what a client writes, `data` is what is stored. */
@@ -107,18 +170,12 @@ function addFinalizer(object: Draft, finalizer: string): void {
   if (!finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
 }
 
-function serviceDefaults(service: Draft, { clusterIP }: NewObjectFacts): void {
+function serviceDefaults(service: Draft): void {
   const spec: Draft = { type: 'ClusterIP', sessionAffinity: 'None', ...service.spec };
   service.spec = spec;
-  service.status = { loadBalancer: {} };
   for (const port of (spec.ports ?? []) as Draft[]) {
     port.protocol ??= 'TCP';
     port.targetPort ??= port.port;
   }
-  if (spec.type === 'ExternalName') return;
-  spec.internalTrafficPolicy ??= 'Cluster';
-  spec.ipFamilies ??= ['IPv4'];
-  spec.ipFamilyPolicy ??= 'SingleStack';
-  spec.clusterIP ??= clusterIP();
-  spec.clusterIPs ??= [spec.clusterIP];
+  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
 }

@@ -1,17 +1,15 @@
 /** What a change of an object may change, by its kind, and what follows from it. */
 import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
 import { without } from '../../../src/policies/formats/members.ts';
+import { computePodQOS } from '../../../src/policies/pod/qos.ts';
 import { podWithStatus, withGeneration } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
+import { tolerateLostNodes } from './admission.ts';
 import type { AnyObject, Draft } from './context.ts';
 import { encodeTexts } from './object-defaults.ts';
+import { checkEphemeralContainers, checkPodUpdate } from './pod-updates.ts';
 import type { ServedType } from './served-types.ts';
 import { type Cause, invalid } from './status-error.ts';
-
-/** Of a pod's spec, what a client may change. */
-const CHANGEABLE = ['activeDeadlineSeconds', 'terminationGracePeriodSeconds', 'tolerations'] as const;
-const POD_UPDATES =
-  'Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 export interface Change {
   readonly type: ServedType;
@@ -30,8 +28,8 @@ export function changedObject(change: Change): AnyObject {
   const after: Draft = { ...sent };
   if (type.plural === 'secrets') encodeTexts(after);
   if (type.plural === 'configmaps' || type.plural === 'secrets') {
-    const why = immutableCause(before, after);
-    if (why !== undefined) throw invalid(named, [why]);
+    const causes = immutableCauses(before, after);
+    if (causes.length > 0) throw invalid(named, causes);
   }
   if (type.plural === 'runtimeclasses' && before.handler !== after.handler)
     throw invalid(named, [
@@ -65,43 +63,44 @@ function withStatus({ type, before, sent }: Change): AnyObject {
   const changed = podWithStatus(before as unknown as Pod, (sent.status ?? {}) as PodStatus);
   if ('why' in changed)
     throw invalid({ type, name: before.metadata.name }, [
-      { field: changed.field, message: `Invalid value: ${changed.why}` },
+      {
+        field: changed.field,
+        message: `Invalid value: ${changed.value === undefined ? '' : `${JSON.stringify(changed.value)}: `}${changed.why}`,
+      },
     ]);
   return { ...(changed as unknown as AnyObject), metadata };
 }
 
-function immutableCause(before: AnyObject, after: Draft): Cause | undefined {
-  if (before.immutable !== true) return undefined;
-  const field = ['immutable', 'data', 'binaryData'].find(
-    (name) => !equalJson(before[name] ?? {}, after[name] ?? {}),
-  );
+function immutableCauses(before: AnyObject, after: Draft): Cause[] {
+  if (before.immutable !== true) return [];
   const message = 'Forbidden: field is immutable when `immutable` is set';
-  return field === undefined ? undefined : { field, message, reason: 'FieldValueForbidden' };
+  return ['immutable', 'data', 'binaryData']
+    .filter((name) => !equalJson(before[name] ?? {}, after[name] ?? {}))
+    .map((field) => ({ field, message, reason: 'FieldValueForbidden' }));
 }
 
 function changedPod({ type, subresource, before, sent }: Change): AnyObject {
   const after: Draft = { ...sent };
   keepMember(after, before, 'status');
   const pods = [before, after] as unknown as [Pod, Pod];
-  if (subresource === 'ephemeralcontainers')
+  if (subresource === 'ephemeralcontainers') {
     after.spec = { ...before.spec, ephemeralContainers: sent.spec?.ephemeralContainers };
-  else if (subresource === 'resize') after.spec = resized(before.spec as Draft, sent.spec as Draft);
-  else {
-    const same = { ...after.spec };
-    for (const name of CHANGEABLE) keepMember(same, before.spec as AnyObject, name);
-    for (const list of ['containers', 'initContainers'])
-      if (same[list] !== undefined)
-        same[list] = withImagesOf(same[list] as Draft[], before.spec[list] as Draft[]);
-    if (!equalJson(same, before.spec as object))
-      throw invalid({ type, name: before.metadata.name }, [
-        { field: 'spec', message: POD_UPDATES, reason: 'FieldValueForbidden' },
-      ]);
+    checkEphemeralContainers(type, before, after);
+  } else if (subresource === 'resize') {
+    after.spec = resized(before.spec as Draft, sent.spec as Draft);
+    checkResize(type, before, after);
+  } else {
+    tolerateLostNodes(after);
+    checkPodUpdate(type, before, after);
   }
   return withGeneration(...pods) as unknown as AnyObject;
 }
 
-function withImagesOf(containers: readonly Draft[], before: readonly Draft[] = []): Draft[] {
-  return containers.map((container, index) => ({ ...container, image: before[index]?.image }));
+function checkResize(type: ServedType, before: AnyObject, after: Draft): void {
+  const { qosClass } = before.status as { qosClass: string };
+  if (computePodQOS(after as unknown as Pod) === qosClass) return;
+  const message = `Invalid value: "${qosClass}": Pod QOS Class may not change as a result of resizing`;
+  throw invalid({ type, name: before.metadata.name }, [{ field: 'spec', message }]);
 }
 
 /** Of what was sent, the resources of containers count. */

@@ -3,10 +3,10 @@ import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import { isTerminal, withDisruption } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { ApiObjects, DeleteOptions, Target, WriteOptions } from './api-objects.ts';
-import type { AnyObject, Draft } from './context.ts';
-import { restrictDeletion } from './node-restriction.ts';
+import { type AnyObject, type Draft, nodeOf } from './context.ts';
+import { restrictEviction } from './node-restriction.ts';
 import { matchesSelector } from './selectors.ts';
-import { conflict, otherUID, StatusError } from './status-error.ts';
+import { conflict, notFound, otherUID, otherVersion, StatusError } from './status-error.ts';
 
 const SUCCESS = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } as const;
 
@@ -21,10 +21,12 @@ export function bind(
   const nodeName = String(binding.target?.name ?? '');
   const current = pod.spec.nodeName as string | undefined;
   const asBinding = { ...target, type: { ...target.type, plural: 'pods/binding' } };
-  if (current !== undefined)
-    throw conflict(asBinding, `pod ${target.name} is already assigned to node "${current}"`);
   if (pod.metadata.deletionTimestamp !== undefined)
     throw conflict(asBinding, `pod ${target.name} is being deleted, cannot be assigned to a host`);
+  if (current !== undefined)
+    throw conflict(asBinding, `pod ${target.name} is already assigned to node "${current}"`);
+  if (((pod.spec.schedulingGates ?? []) as unknown[]).length > 0)
+    throw conflict(asBinding, `pod ${target.name} has non-empty .spec.schedulingGates`);
   const at = rfc3339(objects.options.now());
   const condition = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: at };
   const others = ((pod.status?.conditions ?? []) as Draft[]).filter(({ type }) => type !== 'PodScheduled');
@@ -40,16 +42,22 @@ export function bind(
 /** Deletes the pod, unless a disruption budget keeps it for now. Pods that do not run yet, or not any more, are not kept. */
 export function evict(objects: ApiObjects, target: Target, eviction: Draft, options: WriteOptions): object {
   const { store } = objects;
-  const pod = objects.get(target);
-  restrictDeletion(options.user, target, pod, store);
-  const deletion = (eviction.deleteOptions ?? {}) as DeleteOptions;
-  const { uid } = deletion.preconditions ?? {};
+  const pod = objects.find(target);
+  // A node is told so by the admission plugin, which has another word.
+  const plural = nodeOf(options.user) === undefined ? 'pods' : 'pod';
+  if (pod === undefined) throw notFound({ type: { ...target.type, plural }, name: target.name });
+  restrictEviction(options.user, target, pod);
+  const deletion = (eviction.deleteOptions ?? {}) as DeleteOptions & { readonly dryRun?: readonly string[] };
+  const dryRun = options.dryRun === true || deletion.dryRun?.includes('All') === true;
+  const { uid, resourceVersion } = deletion.preconditions ?? {};
   if (uid !== undefined && uid !== pod.metadata.uid) throw otherUID(target, uid, pod.metadata.uid);
+  if (resourceVersion !== undefined && resourceVersion !== pod.metadata.resourceVersion)
+    throw otherVersion(target, resourceVersion, pod.metadata.resourceVersion);
   const { phase } = pod.status as { phase?: string };
   const isKept =
     phase !== 'Pending' && !isTerminal(pod as unknown as Pod) && pod.metadata.deletionTimestamp === undefined;
-  if (isKept) useBudget(objects, pod, options.dryRun === true);
-  if (options.dryRun === true) return { ...SUCCESS, code: 201 };
+  if (isKept) useBudget(objects, pod, dryRun);
+  if (dryRun) return { ...SUCCESS, code: 201 };
   const disrupted = withDisruption(
     pod as unknown as Pod,
     rfc3339(objects.options.now()),

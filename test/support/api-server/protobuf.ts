@@ -13,7 +13,7 @@ const DEPTH_MAX = 32;
 let fields: Fields | undefined;
 
 /** The object in such a body. Throws what the server answers to one that it cannot read. */
-export function decodedObject(body: Buffer): Draft {
+export function protobufObject(body: Buffer): Draft {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw badRequest('provided data does not appear to be a protobuf message');
   fields ??= JSON.parse(readFileSync(new URL('./protobuf-fields.json', import.meta.url), 'utf8')) as Fields;

@@ -1,10 +1,10 @@
 /** Selectors of labels and fields, as lists, watches, budgets and services have them. */
 import type { StoredObject } from '../../../src/simulation/api/api-store.ts';
 import { matches as matchesFields } from '../../../src/simulation/api/field-selectors.ts';
+import { type Labels, parsedSelector } from './label-selectors.ts';
+import { type ServedType, storeKey } from './served-types.ts';
 import { badRequest } from './status-error.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-type Requirement = (labels: Labels) => boolean;
 export type ObjectTest = (object: StoredObject) => boolean;
 
 export interface LabelSelector {
@@ -16,40 +16,58 @@ export interface LabelSelector {
   }[];
 }
 
-/** Of the two selectors in the query of a list or watch. */
-export function selected(labelSelector: string | null, fieldSelector: string | null): ObjectTest {
-  const requirements = parsed(labelSelector ?? '');
+/** Beside names: by which fields objects of a kind can be selected. The kinds that are not here tell so in other words. */
+const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
+  pods: [
+    ...['nodeName', 'restartPolicy', 'schedulerName', 'serviceAccountName', 'hostNetwork'].map(
+      (name) => `spec.${name}`,
+    ),
+    ...['phase', 'podIP', 'podIPs', 'nominatedNodeName'].map((name) => `status.${name}`),
+    'spec.host',
+  ],
+  nodes: ['spec.unschedulable'],
+  namespaces: ['status.phase'],
+  secrets: ['type'],
+  services: ['spec.clusterIP', 'spec.type'],
+  events: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+      (name) => `involvedObject.${name}`,
+    ),
+    ...['reason', 'reportingComponent', 'source', 'type'],
+  ],
+  'certificatesigningrequests.certificates.k8s.io': ['spec.signerName'],
+  replicationcontrollers: ['status.replicas'],
+  'jobs.batch': ['status.successful'],
+};
+
+/** Of the two selectors in the query of a list or watch. Throws what the server answers to one that it does not take. */
+export function selected(
+  labelSelector: string | null,
+  fieldSelector: string | null,
+  type: ServedType,
+): ObjectTest {
+  const requirements = parsedSelector(labelSelector ?? '');
   const fields = fieldSelector ?? '';
-  for (const term of fields.split(',').filter(Boolean))
-    if (!/^[\w.[\]]+(?:!=|==?)/.test(term))
-      throw badRequest(`unable to parse field selector: invalid selector: '${term}'`);
+  for (const term of fields.split(',').filter(Boolean)) checkField(term, type);
   return (object) =>
     requirements.every((holds) => holds(object.metadata.labels ?? {})) && matchesFields(object, fields);
 }
 
-/** `app=web,tier in (a, b),!old,zone`. */
-function parsed(selector: string): readonly Requirement[] {
-  // A comma in parentheses does not end a term.
-  const terms = selector.match(/(?:\([^)]*\)|[^,(])+/g) ?? [];
-  return terms.map((term) => requirement(term.trim()));
-}
-
-function requirement(term: string): Requirement {
-  const set = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
-  if (set !== null) {
-    const [, key = '', operator, list = ''] = set;
-    const values = list.split(',').map((value) => value.trim());
-    return (labels) => values.includes(labels[key] ?? '\0') === (operator === 'in');
-  }
-  const [, key = '', operator, value = ''] = /^([^\s!=]+)\s*(!=|==?)\s*(\S*)$/.exec(term) ?? [];
-  if (operator === '!=') return (labels) => labels[key] !== value;
-  if (operator !== undefined) return (labels) => labels[key] === value;
-  const [, not = '', name = ''] = /^(!?)\s*([\w./-]+)$/.exec(term) ?? [];
-  if (name === '')
-    throw badRequest(
-      `unable to parse requirement: found '${term.slice(not.length, not.length + 1) || term.slice(0, 1)}', expected: identifier`,
-    );
-  return (labels) => (labels[name] !== undefined) === (not === '');
+function checkField(term: string, type: ServedType): void {
+  const [, field] = /^([^!=]*)(?:!=|==?)/u.exec(term) ?? [];
+  if (field === undefined) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
+  const key = type.group === 'events.k8s.io' ? 'events' : storeKey(type);
+  const more = SELECTABLE[key];
+  if (field === '' || field === 'metadata.name' || (field === 'metadata.namespace' && type.namespaced))
+    return;
+  if (more?.includes(field) === true) return;
+  const why =
+    more === undefined
+      ? `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`
+      : key === 'jobs.batch'
+        ? `field label "${field}" not supported for Job`
+        : `field label not supported: ${field}`;
+  throw badRequest(why);
 }
 
 /** An empty selector matches everything. */

@@ -24,7 +24,7 @@ import { keepJournal } from './journal.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { NodeProxy, nodePath, nodeRefusal, passedHeaders, rawAnswer } from './node-proxy.ts';
 import { openApi } from './open-api.ts';
-import { decodedObject } from './protobuf.ts';
+import { protobufObject } from './protobuf.ts';
 import { resourceRequest, type ResourceRequest } from './requests.ts';
 import { typeOf } from './served-types.ts';
 import { badRequest, internalError, noSuchPath, notFound, StatusError, tooLarge } from './status-error.ts';
@@ -72,6 +72,8 @@ export class DoubleServer implements HandlerHost {
     this.#authentication = new Authentication(this.store, this.tokens, this.now);
     this.#proxy = new NodeProxy(this.ca);
     createSystemObjects(this.objects);
+    // What has led to the first objects is not kept.
+    this.store.compact();
   }
 
   async listen(): Promise<void> {
@@ -119,16 +121,21 @@ export class DoubleServer implements HandlerHost {
   async #take(request: Request, response: Response): Promise<void> {
     response.on('error', () => undefined);
     response.setHeader('date', new Date(this.now()).toUTCString());
+    const warnings: string[] = [];
     try {
-      await this.#answer(request, response);
+      await this.#answer(request, response, warnings);
     } catch (error) {
       const refusal = error instanceof StatusError ? error : internalError(String((error as Error).stack));
       if (response.headersSent) response.destroy();
-      else send(response, refusal.code, refusal.body, refusalHeaders(refusal));
+      else
+        send(response, refusal.code, refusal.body, {
+          ...refusalHeaders(refusal),
+          ...warningHeader(warnings),
+        });
     }
   }
 
-  async #answer(request: Request, response: Response): Promise<void> {
+  async #answer(request: Request, response: Response, warnings: string[]): Promise<void> {
     const user = this.#authentication.userOf(request.socket as unknown as PeerSocket, request.headers);
     const url = urlOf(request);
     const method = request.method ?? 'GET';
@@ -158,10 +165,13 @@ export class DoubleServer implements HandlerHost {
       );
     else {
       const contentType = (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
-      const body = parsedBody(await bodyOf(request), contentType);
-      const work: Asked = { request: asked, user, accept, contentType, body };
+      const sent = await bodyOf(request);
+      const body = parsedBody(sent, contentType);
+      const text = contentType.includes('json') || contentType === '' ? sent.toString() : '';
+      const userAgent = request.headers['user-agent'] ?? '';
+      const work: Asked = { request: asked, user, accept, contentType, userAgent, body, text, warnings };
       const answer = handle(this, work);
-      if (fate === undefined) send(response, answer.code, answer.body);
+      if (fate === undefined) send(response, answer.code, answer.body, warningHeader(warnings));
       else await sendFaulty(fate, answer, { request: faulty, response, faults: this.faults });
     }
   }
@@ -333,7 +343,7 @@ async function bodyOf(request: Request): Promise<Buffer> {
 /** Members that are null are as good as missing, but not in patches. */
 function parsedBody(body: Buffer, contentType: string): unknown {
   if (body.length === 0) return undefined;
-  if (contentType.includes('protobuf')) return decodedObject(body);
+  if (contentType.includes('protobuf')) return protobufObject(body);
   try {
     const text = body.toString();
     if (contentType.includes('yaml')) return parse(text) as unknown;
@@ -364,6 +374,11 @@ function send(
     ...headers,
   });
   response.end(text);
+}
+
+function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
+  const warning = warnings.map((one) => `299 - ${JSON.stringify(one)}`).join(', ');
+  return warning === '' ? {} : { warning };
 }
 
 function refusalHeaders({ code, details }: StatusError): Readonly<Record<string, string>> {

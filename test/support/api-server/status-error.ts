@@ -45,6 +45,9 @@ const detailsOf = ({ plural, group }: ServedType, name: string): StatusDetails =
   kind: plural,
 });
 
+const kindOf = ({ kind, group }: { readonly kind: string; readonly group: string }): string =>
+  group === '' ? kind : `${kind}.${group}`;
+
 export function notFound({ type, name }: Named): StatusError {
   return new StatusError(404, 'NotFound', `${resourceOf(type)} "${name}" not found`, detailsOf(type, name));
 }
@@ -53,11 +56,11 @@ export function noSuchPath(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
-export function alreadyExists({ type, name }: Named): StatusError {
+export function alreadyExists({ type, name }: Named, isEnding = false): StatusError {
   return new StatusError(
     409,
     'AlreadyExists',
-    `${resourceOf(type)} "${name}" already exists`,
+    `${isEnding ? 'object is being deleted: ' : ''}${resourceOf(type)} "${name}" already exists`,
     detailsOf(type, name),
   );
 }
@@ -68,9 +71,46 @@ export function conflict({ type, name }: Named, why: string): StatusError {
 }
 
 /** The object is not the one that is meant. */
-export function otherUID({ type, name }: Named, wanted: string, found: string): StatusError {
-  const why = `the UID in the precondition (${wanted}) does not match the UID in record (${found}). The object might have been deleted and then recreated`;
-  const message = `Operation cannot be fulfilled on ${type.kind} "${name}": ${why}`;
+export function otherUID(named: Named, wanted: string, found: string): StatusError {
+  return otherObject(
+    named,
+    `the UID in the precondition (${wanted}) does not match the UID in record (${found}). The object might have been deleted and then recreated`,
+  );
+}
+
+/** The object is not as it was thought to be. */
+export function otherVersion(named: Named, wanted: string, found: string): StatusError {
+  return otherObject(
+    named,
+    `the ResourceVersion in the precondition (${wanted}) does not match the ResourceVersion in record (${found}). The object might have been modified`,
+  );
+}
+
+/** Metadata cannot become this. The server says it twice. */
+export function invalidTwice(named: Named, cause: Cause): StatusError {
+  const { code, reason, message, details } = invalid(named, [cause]);
+  const causes = [...(details?.causes ?? []), ...(details?.causes ?? [])];
+  return new StatusError(code, reason, message, { ...details, causes });
+}
+
+/** An update is of another object. */
+export function wrongUID(
+  named: Named & { readonly namespace: string | undefined; readonly dryRun: boolean },
+  wanted: string,
+  found: string,
+): StatusError {
+  const { type, namespace, name, dryRun } = named;
+  const key = [dryRun ? '' : '/registry', type.plural, namespace, name]
+    .filter((part) => part !== undefined)
+    .join('/');
+  return conflict(
+    named,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`,
+  );
+}
+
+function otherObject({ type, name }: Named, why: string): StatusError {
+  const message = `Operation cannot be fulfilled on ${kindOf(type)} "${name}": ${why}`;
   return new StatusError(409, 'Conflict', message, {
     name,
     ...(type.group !== '' && { group: type.group }),
@@ -111,12 +151,7 @@ export function invalid({ type, name }: Named, causes: readonly Cause[]): Status
     kind,
     causes: causes.map(withReason),
   };
-  return new StatusError(
-    422,
-    'Invalid',
-    `${kind}${group === '' ? '' : `.${group}`} "${name}" is invalid: ${why}`,
-    details,
-  );
+  return new StatusError(422, 'Invalid', `${kindOf(type)} "${name}" is invalid: ${why}`, details);
 }
 
 function withReason({ field, message, reason = 'FieldValueInvalid' }: Cause) {
@@ -147,9 +182,19 @@ export const tooLarge = (): StatusError =>
 export const expired = (version: number, oldest: number): StatusError =>
   new StatusError(410, 'Expired', `too old resource version: ${version} (${oldest})`);
 
+export const tooOldList = (): StatusError =>
+  new StatusError(410, 'Expired', 'The resourceVersion for the provided list is too old.');
+
+export const tooOldContinue = (): StatusError =>
+  new StatusError(
+    410,
+    'Expired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+  );
+
 /** The version is ahead of the server: another one gave it. */
-export const tooLargeVersion = (version: number, current: number): StatusError =>
-  new StatusError(504, 'Timeout', `Too large resource version: ${version}, current: ${current}`, {
+export const tooLargeVersion = (version: number, current: number, mayRetry = true): StatusError =>
+  new StatusError(504, 'Timeout', `Timeout: Too large resource version: ${version}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-    retryAfterSeconds: 1,
+    ...(mayRetry && { retryAfterSeconds: 1 }),
   });

@@ -1,12 +1,12 @@
 /** Watches: the events of a collection since a version, as lines of JSON, with bookmarks and an end. */
 import type { StoredChange, StoredObject } from '../../../src/simulation/api/api-store.ts';
 import type { Store } from './context.ts';
-import { listPart, versionOf } from './lists.ts';
+import { listOptions, notParsed } from './list-options.ts';
+import { listPart } from './lists.ts';
 import { isTrue, type ResourceRequest } from './requests.ts';
 import { selected, type ObjectTest } from './selectors.ts';
 import { apiVersionOf, storeKey } from './served-types.ts';
-import type { StatusError } from './status-error.ts';
-import { expired, tooLargeVersion } from './status-error.ts';
+import { expired, StatusError, tooLargeVersion } from './status-error.ts';
 
 /** Where a watch writes its lines. */
 export interface WatchSink {
@@ -33,8 +33,9 @@ const INITIAL_END = { 'k8s.io/initial-events-end': 'true' };
 export function beginWatch(options: WatchOptions): () => void {
   const { store, request } = options;
   const { query } = request;
-  const asked = query.get('resourceVersion') ?? '';
-  const since = versionOf(asked);
+  const { version } = listOptions(query, request.type, true);
+  if (!/^\d*$/u.test(version)) throw new StatusError(500, '', notParsed(version));
+  const since = Number(version);
   if (since > store.version) throw tooLargeVersion(since, store.version);
   const isFromStart = since === 0;
   const sendsInitial = isTrue(query.get('sendInitialEvents'));
@@ -55,7 +56,7 @@ class Watch {
     this.#since = since;
     const { type, query } = options.request;
     this.#key = storeKey(type);
-    this.#isSelected = selected(query.get('labelSelector'), query.get('fieldSelector'));
+    this.#isSelected = selected(query.get('labelSelector'), query.get('fieldSelector'), type);
   }
 
   begin(sendsInitial: boolean): () => void {
@@ -63,7 +64,13 @@ class Watch {
     const { query } = request;
     if (this.#since === undefined) {
       const whole = { ...request, query: new URLSearchParams(query) };
-      for (const name of ['limit', 'continue', 'resourceVersion', 'resourceVersionMatch'])
+      for (const name of [
+        'limit',
+        'continue',
+        'resourceVersion',
+        'resourceVersionMatch',
+        'sendInitialEvents',
+      ])
         whole.query.delete(name);
       for (const object of listPart(store, whole).items) this.#send('ADDED', object);
       if (sendsInitial) this.#bookmark(INITIAL_END);
