@@ -11,7 +11,7 @@ export type Layer = (typeof LAYERS)[number];
 export type Catch = string | undefined;
 
 const SEEDS = 200;
-const NODE_FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning'];
 /** The embedded suite is left out: it would leave its processes behind when it is killed, and tests the same charts. */
 const PATH_SUITES = ['test/paths/', '--testPathIgnorePatterns', 'embedded'];
 

@@ -1,0 +1,53 @@
+import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+/** Where `jest-circus` keeps what belongs to one file. */
+const KEPT = [Symbol.for('EVENT_HANDLERS'), Symbol.for('TEST_TIMEOUT_SYMBOL'), Symbol.for('RETRY_TIMES')];
+
+/**
+ * Where a test file runs: in Node's own context, which the files of a worker use one after another. Jest's own environments give each file
+ * a context. That loads the whole product anew for each file, and makes every use of a global slow.
+ */
+export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTimers'> {
+  readonly global = globalThis as JestEnvironment['global'];
+  readonly moduleMocker = new ModuleMocker(globalThis);
+  readonly fakeTimers = null;
+  readonly fakeTimersModern: ModernFakeTimers;
+  readonly #console = globalThis.console;
+  readonly #exit = process.exit.bind(process);
+  readonly #environment = { ...process.env };
+  readonly #workingDirectory = process.cwd();
+
+  constructor({ projectConfig }: JestEnvironmentConfig) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  setup(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Takes back what Jest and the file have changed. */
+  teardown(): Promise<void> {
+    this.fakeTimersModern.dispose();
+    this.moduleMocker.restoreAllMocks();
+    for (const key of KEPT) Reflect.deleteProperty(globalThis, key);
+    globalThis.console = this.#console;
+    process.exit = this.#exit;
+    for (const name of Object.keys(process.env)) {
+      if (!(name in this.#environment)) Reflect.deleteProperty(process.env, name);
+    }
+    Object.assign(process.env, this.#environment);
+    process.chdir(this.#workingDirectory);
+    return Promise.resolve();
+  }
+
+  exportConditions(): string[] {
+    return ['node', 'node-addons'];
+  }
+
+  /** There is none. */
+  getVmContext(): null {
+    return null;
+  }
+}
