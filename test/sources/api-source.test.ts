@@ -66,7 +66,7 @@ describe('the source api', () => {
     const watch = await listed(pod('a', 'u-a'));
     node.next({ isKnown: true, object: { metadata: { name: 'node-1' } } });
     node.next({ isKnown: true });
-    watch.send('ADDED', pod('b', 'u-b'));
+    watch.send('ADDED', pod('b', 'u-b', {}, { resourceVersion: '11' }));
     expect(uids()).toEqual(['u-a', 'u-b']);
   });
 
@@ -75,7 +75,7 @@ describe('the source api', () => {
     const watch = await listed(pod('a', 'u-a'));
     const problem = 'the Node object is of another machine';
     node.next({ isKnown: false, problem });
-    watch.send('ADDED', pod('b', 'u-b'));
+    watch.send('ADDED', pod('b', 'u-b', {}, { resourceVersion: '11' }));
     expect(last()).toEqual({ problems: [{ source: 'api', message: problem }] });
     node.next({ isKnown: true });
     await listed(pod('c', 'u-c'));
