@@ -30,6 +30,8 @@ export class Http2Connection implements HttpConnection {
   readonly #options: PingOptions;
   readonly #timer: NodeJS.Timeout;
   #streams = 0;
+  /** Once something has been answered. */
+  #hasServed = false;
   #bytesRead = 0;
   /** Runs while a ping waits for its answer. */
   #pingTimer: NodeJS.Timeout | undefined;
@@ -76,6 +78,7 @@ export class Http2Connection implements HttpConnection {
     let isAnswered = false;
     stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status = 0, ...rest }) => {
       isAnswered = true;
+      this.#hasServed = true;
       resolve({ status: Number(status), headers: rest, body: stream });
     });
     stream.once('error', (error: Error) => reject(this.#unanswered(stream, error)));
@@ -119,7 +122,9 @@ export class Http2Connection implements HttpConnection {
     if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
       return new NotSentError('the server takes no more requests on this connection', { cause: error });
     if (this.#death !== undefined) return this.#death;
-    if (this.#session.destroyed) return new StaleConnectionError(error?.message ?? CUT, { cause: error });
+    // A new connection that breaks is not one that the server had closed meanwhile.
+    if (this.#session.destroyed && this.#hasServed)
+      return new StaleConnectionError(error?.message ?? CUT, { cause: error });
     return error ?? new Error(CUT);
   }
 

@@ -9,7 +9,7 @@ test('the time of each answer is held against the clock of this machine', async 
   const dates = [new Date(Date.now() - 3_600_000).toUTCString(), undefined];
   const bed = await new HttpBed({ protocol: 'h2', files: certificates.files }, (_request, answer) => {
     const date = dates.shift();
-    answer.writeHead(date === undefined ? 200 : 404, {
+    answer.writeHead(date === undefined ? 200 : 403, {
       'content-type': 'application/json',
       ...(date && { date }),
     });
@@ -19,7 +19,7 @@ test('the time of each answer is held against the clock of this machine', async 
   const credentials = new FixedCredentials({ server: bed.url, ca: certificates.ca, headers: {} });
   const { main, close } = openApiClients(credentials, observer, { userAgent: 'statelet/test', env: {} });
   try {
-    await expect(main.get({ resource: 'nodes', name: 'n' })).rejects.toMatchObject({ status: 404 });
+    await expect(main.get({ resource: 'nodes', name: 'n' })).rejects.toMatchObject({ status: 403 });
     await main.get({ resource: 'nodes', name: 'n' });
     const [first = 0, ...others] = observer.clockDifferences;
     expect(Math.round(first / 60_000)).toBe(60);

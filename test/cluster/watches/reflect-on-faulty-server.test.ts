@@ -131,7 +131,11 @@ describeOnControlPlane('pods of a server with faults', { programs: 'double' }, (
     if (kind === 'hang' || JSON.stringify(failing.fault).includes('retry-after'))
       await isAskedSeldom(failing);
     else if (kind === 'giant') expect(await pauses(2)).toEqual(PAUSES_MS.slice(0, 2));
-    else expect(await pauses(PAUSES_MS.length)).toEqual(PAUSES_MS);
+    else {
+      expect(await pauses(PAUSES_MS.length)).toEqual(PAUSES_MS);
+      // The next one may be under way.
+      expect(failing.hits).toBeLessThanOrEqual(PAUSES_MS.length + 1);
+    }
   }
 
   /** Nothing that was known has disappeared at any time. */

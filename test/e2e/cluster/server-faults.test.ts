@@ -60,6 +60,7 @@ describeOnCluster('an API server with faults', options, (cluster) => {
     ['no answer', { kind: 'hang' }],
     ['the page of a proxy', { kind: 'answer', code: 404, body: '<html>No such page</html>' }],
   ])('%s: pods go on, and what has changed is told once', async (_, fault) => {
+    await startAnew();
     const script = 'trap "exit 0" TERM; while [ ! -e /go ]; do sleep 0.1; done';
     await cluster.create('steady', { containers: [cluster.server()] });
     await cluster.create('ending', { restartPolicy: 'Never', containers: [cluster.shell(script)] });
@@ -138,8 +139,9 @@ describeOnCluster('an API server with faults', options, (cluster) => {
   test('a server that comes back with an older state has it again as it is: what it knows goes on, the rest ends', async () => {
     await startAnew();
     await cluster.create('old', { containers: [cluster.server()] });
-    const before = await cluster.podIsReady('old');
+    // It does not know yet that the pod is ready.
     const restore = faults.backUp();
+    const before = await cluster.podIsReady('old');
     await cluster.create('new', { containers: [cluster.server()] });
     await cluster.podIsReady('new');
     await restore();
