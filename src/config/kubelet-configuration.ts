@@ -98,7 +98,13 @@ const frequency: Schema = { ...text, format: 'frequency', description: 'a durati
 const texts = list(text, 'a list of strings');
 const textMap = map(text, 'an object of strings');
 const int32 = integer(-(2 ** 31), 2 ** 31 - 1);
-const int64: Schema = { type: 'integer', description: 'a whole number' };
+const int64: Schema = {
+  type: 'integer',
+  description: 'a whole number that an int64 holds',
+  minimum: -(2 ** 63),
+  // A number holds no other so close to it: the reader tells which are too large.
+  maximum: 2 ** 63,
+};
 const uint32 = integer(0, 2 ** 32 - 1);
 const port = integer(0, 65_535);
 const quantity: Schema = { type: ['string', 'number'], description: 'a quantity such as "512Mi"' };
@@ -123,7 +129,11 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 const bufferOptions = { splitStream: bool, infoBufferSize: quantity };
 const logging = object({
   format: oneOf('', 'text', 'json'),
-  flushFrequency: { type: ['string', 'integer'], description: 'a duration such as "5s", or nanoseconds' },
+  flushFrequency: {
+    ...int64,
+    type: ['string', 'integer'],
+    description: 'a duration such as "5s", or nanoseconds that an int64 holds',
+  },
   verbosity: uint32,
   vmodule: list(object({ filePattern: text, verbosity: uint32 }), 'a list of file patterns'),
   options: object({ text: object(bufferOptions), json: object(bufferOptions) }),

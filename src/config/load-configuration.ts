@@ -1,12 +1,13 @@
 /** Reads a KubeletConfiguration from a file. It imports yaml, so it is loaded only when a file is given. */
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
+import { LineCounter, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
 import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { SchemaError } from '../types/schema-error.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
+import { asInt64 } from '../policies/formats/int64.ts';
 import {
   API_VERSION,
   FORMATS,
@@ -73,6 +74,11 @@ function parse(file: string, content: string): object {
 
 /** Resolves aliases; throws for an unknown alias, and for aliases that expand to too much. */
 function toJS(file: string, document: Document): unknown {
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === 'number') scalar.value = asInt64(scalar.value, scalar.source);
+    },
+  });
   try {
     return document.toJS();
   } catch (error) {

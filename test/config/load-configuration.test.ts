@@ -209,3 +209,38 @@ describe('an error has the file, the field, the value and what to do', () => {
     await expect(loadConfiguration(join(folder, 'locked.yaml'))).rejects.toThrow(/may not be read/);
   });
 });
+
+describe('whole numbers', () => {
+  test.each([
+    ['podPidsLimit', '1e23', 'got 1e+23'],
+    ['podPidsLimit', '1.5', 'got 1.5'],
+    ['podPidsLimit', '9223372036854775808', 'got 9223372036854778000'],
+    ['maxOpenFiles', '-9223372036854775809', 'got -9223372036854778000'],
+    ['maxOpenFiles', '9.3e18', 'got 9300000000000000000'],
+    ['registryPullQPS', '2147483648', 'got 2147483648'],
+    ['registryPullQPS', '1e23', 'got 1e+23'],
+    ['evictionMaxPodGracePeriod', '0.5', 'got 0.5'],
+    ['userNamespaces.idsPerPod', '1e23', 'got 1e+23'],
+    ['logging.flushFrequency', '1e23', 'got 1e+23'],
+  ])('that do not fit into %s are refused: %s', async (field, value, got) => {
+    const [outer = '', inner] = field.split('.');
+    const text = inner === undefined ? `${outer}: ${value}` : `${outer}: { ${inner}: ${value} }`;
+    const message = await problem(`${HEAD}${text}\n`);
+    expect(message).toContain(`kubelet.yaml: ${field}: must be `);
+    expect(message).toContain(`(${got})`);
+  });
+
+  test('in a list name their place', async () => {
+    const periods = '[{ priority: 1, shutdownGracePeriodSeconds: 1e23 }]';
+    expect(await problem(`${HEAD}shutdownGracePeriodByPodPriority: ${periods}\n`)).toContain(
+      'shutdownGracePeriodByPodPriority.0.shutdownGracePeriodSeconds: must be a whole number that an int64 holds (got 1e+23)',
+    );
+  });
+
+  test('may be the largest ones', async () => {
+    const { configuration } = await load(
+      `${HEAD}maxOpenFiles: 9223372036854775807\nregistryBurst: 2147483647\n`,
+    );
+    expect(configuration).toMatchObject({ registryBurst: 2147483647 });
+  });
+});

@@ -11,6 +11,7 @@ import {
   type Tags,
   type YAMLMap,
 } from 'yaml';
+import { asInt64 } from '../../policies/formats/int64.ts';
 import {
   ALIASES_MAX,
   DEPTH_MAX,
@@ -38,7 +39,7 @@ export function parseYaml(text: string): unknown[] {
     if (problems.length > 0 || failure !== undefined) continue;
     try {
       // At once: the tree of a document takes many times the memory of its values, and can then be collected.
-      flattenTexts(document);
+      mendScalars(document);
       values.push(document.toJS());
     } catch (error) {
       failure = error as Error;
@@ -127,13 +128,15 @@ function syntaxProblems(document: Document.Parsed, lines: LineCounter): string[]
 const NOTHING = /(?!)/u;
 
 /**
- * The library builds quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character
+ * Whole numbers that are too large for an int64 by less than a number can tell get a value that shows it. The library builds quoted texts character by character. V8 keeps such a text as a tree of some 30 bytes for each character
  * until something searches it.
  */
-function flattenTexts(document: Document): void {
+function mendScalars(document: Document): void {
   visit(document, {
     Scalar: (_key, scalar) => {
-      if (typeof scalar.value === 'string') scalar.value = scalar.value.replace(NOTHING, '');
+      const { value, source } = scalar;
+      if (typeof value === 'string') scalar.value = value.replace(NOTHING, '');
+      else if (typeof value === 'number') scalar.value = asInt64(value, source);
     },
   });
 }

@@ -1,4 +1,5 @@
 /** Reads manifests: YAML or JSON, one document or several, each a v1 Pod or a list of them. */
+import { asInt64, MAY_EXCEED_INT64 } from '../../policies/formats/int64.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { ObjectMeta, Pod } from '../../types/kubernetes.ts';
 import {
@@ -85,10 +86,23 @@ function parseDocuments(bytes: Uint8Array): Parsed {
 function parseJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
-    return { documents: [JSON.parse(text)], problems: [] };
+    return {
+      documents: [MAY_EXCEED_INT64.test(text) ? withExactNumbers(text) : JSON.parse(text)],
+      problems: [],
+    };
   } catch {
     return undefined;
   }
+}
+
+type Reviver = (this: unknown, key: string, value: unknown) => unknown;
+
+/** It takes several times as long as without a function for each value. */
+function withExactNumbers(text: string): unknown {
+  const exact = (_key: string, value: unknown, { source }: { readonly source?: string }) =>
+    typeof value === 'number' ? asInt64(value, source) : value;
+  // The declarations do not know the third argument.
+  return JSON.parse(text, exact as Reviver);
 }
 
 function parseYamlDocuments(text: string): Parsed {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseManifest } from '../../../src/sources/manifests/read-manifest.ts';
+import { problemText } from '../../../src/sources/source.ts';
 import { parse, podWith, podWithContainer, problemsOf } from '../support.ts';
 
 const KIND = { source: 'file', nodeName: 'node' } as const;
@@ -128,5 +129,38 @@ describe('the problems of a manifest', () => {
     const env = Array.from({ length: 14 }, (_, index) => ({ name: `V${index}`, value: index }));
     expect(problemsOf(podWithContainer({ env }))).toHaveLength(11);
     expect(problemsOf(podWithContainer({ env })).at(-1)).toBe('and 4 more problems');
+  });
+});
+
+describe('a whole number of 64 bits', () => {
+  const yaml = (seconds: string) => `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {terminationGracePeriodSeconds: ${seconds}, containers: [{name: main}]}
+`;
+  const json = (seconds: string) =>
+    `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"terminationGracePeriodSeconds":${seconds},"containers":[{"name":"main"}]}}`;
+  const read = (text: string) => parseManifest(Buffer.from(text), KIND).problems.map(problemText);
+
+  test.each([
+    ['YAML', yaml],
+    ['JSON', json],
+  ])('may be the largest one, and not one more, in %s', (_format, text) => {
+    expect(read(text('9223372036854775807'))).toEqual([]);
+    expect(read(text('9223372036854775808'))).toEqual([
+      'spec.terminationGracePeriodSeconds: must be an integer of 64 bits (got 9223372036854778000)',
+    ]);
+  });
+
+  test('may be the smallest one, and not one less', () => {
+    const tolerating = (seconds: string) =>
+      yaml('1').replace(
+        'containers:',
+        `tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: ${seconds}}], containers:`,
+      );
+    expect(read(tolerating('-9223372036854775808'))).toEqual([]);
+    expect(read(tolerating('-9223372036854775809'))).toEqual([
+      'spec.tolerations[0].tolerationSeconds: must be an integer of 64 bits (got -9223372036854778000)',
+    ]);
   });
 });

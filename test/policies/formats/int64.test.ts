@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { asInt64, MAY_EXCEED_INT64 } from '../../../src/policies/formats/int64.ts';
+
+const LIMIT = 2 ** 63;
+
+test.each([
+  '9223372036854775807',
+  '-9223372036854775808',
+  '+9223372036854775807',
+  '9_223_372_036_854_775_807',
+  '0x7fffffffffffffff',
+  '0777777777777777777777',
+])('%s is the largest or the smallest int64', (source) => {
+  const value = source.startsWith('-') ? -LIMIT : LIMIT;
+  expect(asInt64(value, source)).toBe(value);
+});
+
+test.each([
+  '9223372036854775808',
+  '9223372036854776832',
+  '-9223372036854775809',
+  '0x8000000000000000',
+  '01000000000000000000000',
+])('%s is beyond, though a number does not tell it from the last int64', (source) => {
+  const value = source.startsWith('-') ? -LIMIT : LIMIT;
+  expect(Math.abs(asInt64(value, source))).toBeGreaterThan(LIMIT);
+  expect(Math.sign(asInt64(value, source))).toBe(Math.sign(value));
+});
+
+test('other numbers stay as they are', () => {
+  for (const [value, source] of [
+    [5, '5'],
+    [2 ** 62, '4611686018427387904'],
+    [1e23, '1e23'],
+    [LIMIT, '9.223372036854775808e18'],
+  ] as const)
+    expect(asInt64(value, source)).toBe(value);
+  expect(asInt64(LIMIT, undefined)).toBe(LIMIT);
+});
+
+test('texts with such numbers are told by a few digits', () => {
+  for (const text of ['{"a": 9223372036854775808}', '{"a": 9223372036854776000}'])
+    expect(MAY_EXCEED_INT64.test(text)).toBe(true);
+  expect(MAY_EXCEED_INT64.test('{"a": 9223372036}')).toBe(false);
+});
