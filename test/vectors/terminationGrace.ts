@@ -36,6 +36,9 @@ function gracePeriod({ pod, container: name, reason, gracePeriodOverride }: Grac
 }
 
 function ordering({ pod, running }: OrderingInput): unknown {
-  const entries = [...terminationPrerequisites(pod, new Set(running))];
-  return { prereqs: Object.fromEntries(entries.map(([sidecar, awaited]) => [sidecar, awaited.toSorted()])) };
+  const { regular, nextOf } = terminationPrerequisites(pod, new Set(running));
+  const awaited = (next: string | undefined) =>
+    [...regular, ...(next === undefined ? [] : [next])].toSorted();
+  const prereqs = Array.from(nextOf, ([sidecar, next]) => [sidecar, awaited(next)] as const);
+  return { prereqs: Object.fromEntries(prereqs) };
 }

@@ -5,6 +5,7 @@ import { podQOS } from '../pod/qos.ts';
 import { parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
 import { podRequests } from '../pod/resources.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
+import { named } from '../pod/named.ts';
 
 type AnyContainer = Container | EphemeralContainer;
 
@@ -50,7 +51,7 @@ function sharedBytes(pod: Pod): bigint {
 }
 
 function isSidecar({ spec }: Pod, container: AnyContainer): boolean {
-  const own = spec.initContainers?.find(({ name }) => name === container.name);
+  const own = named(spec.initContainers ?? [], container.name);
   return own !== undefined && isRestartableInitContainer(own);
 }
 

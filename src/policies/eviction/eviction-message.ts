@@ -7,6 +7,7 @@ import { figureText } from './pressure-settings.ts';
 import { isPressureSignal, type StarvedResource } from './signals.ts';
 import type { KillPodOptions } from '../sync/pod-termination.ts';
 import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from '../formats/quantity.ts';
+import { named } from '../pod/named.ts';
 
 /** The reason of the event on a pod, and in its status. */
 export const EVICTED = 'Evicted';
@@ -88,7 +89,7 @@ function containersOverRequest(
 ): readonly Consumer[] {
   const known = [...(spec.initContainers ?? []), ...spec.containers];
   return containers.flatMap((stats) => {
-    const container = known.find(({ name }) => name === stats.name);
+    const container = named(known, stats.name);
     const usage = containerUsage(stats, resource);
     if (container === undefined || usage === undefined) return [];
     const request = containerRequest(container, resource);

@@ -5,6 +5,7 @@ import { wholeQuantity } from './observations.ts';
 import { usedBytes } from './pod-usage.ts';
 import { parseQuantity, type Quantity, quantityString } from '../formats/quantity.ts';
 import { podLimits } from '../pod/resources.ts';
+import { named } from '../pod/named.ts';
 
 /** Evictions are counted by these limits, and by the signals of the node. */
 type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
@@ -37,9 +38,13 @@ export function hasStorageLimit(pod: Pod): boolean {
 
 /** An emptyDir of any medium. A limit of 0 is no limit. */
 function exceededEmptyDir({ spec }: Pod, { volume: stats = [] }: PodStats): ExceededLimit | undefined {
-  for (const { name, emptyDir } of spec.volumes ?? []) {
+  const limited = (spec.volumes ?? []).filter(({ emptyDir }) => emptyDir?.sizeLimit != null);
+  if (limited.length === 0) return undefined;
+  // Of several with one name the last counts.
+  const measured = new Map(stats.map((one) => [one.name, one]));
+  for (const { name, emptyDir } of limited) {
     if (emptyDir?.sizeLimit == null) continue;
-    const used = stats.findLast((measured) => measured.name === name)?.usedBytes;
+    const used = measured.get(name)?.usedBytes;
     const limit = parseQuantity(emptyDir.sizeLimit);
     if (used === undefined || limit.nanos <= 0n || !isAbove(used, limit)) continue;
     const message = `Usage of EmptyDir volume "${name}" exceeds the limit "${quantityString(limit)}". `;
@@ -72,7 +77,7 @@ function exceededContainer(
   dedicatedImageFs: boolean,
 ): ExceededLimit | undefined {
   for (const { name, logs, rootfs } of stats) {
-    const container = spec.containers.find((candidate) => candidate.name === name);
+    const container = named(spec.containers, name);
     const text = container?.resources?.limits?.[EPHEMERAL_STORAGE];
     if (text === undefined) continue;
     const limit = parseQuantity(text);

@@ -3,6 +3,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { ContainerStats, FsStats, PodStats, Summary } from '../../types/stats.ts';
 import type { PodFsPart } from './file-system-parts.ts';
 import type { StarvedResource } from './signals.ts';
+import { named } from '../pod/named.ts';
 
 type StatsByUID = ReadonlyMap<string, PodStats>;
 
@@ -44,7 +45,7 @@ function diskUsage(pod: Pod, stats: PodStats, parts: readonly PodFsPart[], used:
   for (const container of stats.containers ?? []) sum += containerUsage(container, parts, used);
   if (!parts.includes('localVolumeSource')) return sum;
   for (const volume of pod.spec.volumes ?? [])
-    if (isLocal(volume)) sum += used(stats.volume?.find(({ name }) => name === volume.name));
+    if (isLocal(volume)) sum += used(named(stats.volume ?? [], volume.name));
   return sum;
 }
 

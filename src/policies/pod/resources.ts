@@ -84,31 +84,55 @@ export function containerTotals(spec: PodSpec, field: Field): ResourceQuantities
 
 function containerSums(pod: Pick<Pod, 'spec'>, field: Field): Map<string, Quantity> {
   const { containers, initContainers = [] } = pod.spec;
-  const lists = [...containers, ...initContainers].map(({ resources }) => resources?.[field] ?? {});
-  const names = new Set(lists.flatMap((list) => Object.keys(list)));
-  return new Map(Array.from(names, (name) => [name, containersAmount(pod, field, name)]));
+  const peaks = new Map<string, Peak>();
+  const peakOf = (name: string) => {
+    const peak = peaks.get(name) ?? new Peak();
+    peaks.set(name, peak);
+    return peak;
+  };
+  // One pass over all lists: a pod may have thousands of containers and of resources.
+  for (const { resources } of containers)
+    for (const [name, text] of Object.entries(resources?.[field] ?? {}))
+      peakOf(name).container(parseQuantity(text));
+  for (const { resources, restartPolicy } of initContainers)
+    for (const [name, text] of Object.entries(resources?.[field] ?? {}))
+      peakOf(name).initContainer(parseQuantity(text), restartPolicy === 'Always');
+  return new Map(Array.from(peaks, ([name, peak]) => [name, peak.amount]));
+}
+
+function containersAmount({ spec }: Pick<Pod, 'spec'>, field: Field, resourceName: string): Quantity {
+  const peak = new Peak();
+  for (const { resources } of spec.containers) peak.container(amountIn(resources?.[field], resourceName));
+  for (const { resources, restartPolicy } of spec.initContainers ?? [])
+    peak.initContainer(amountIn(resources?.[field], resourceName), restartPolicy === 'Always');
+  return peak.amount;
 }
 
 /**
- * The most that containers use at one time: containers and sidecars together, or one init container with the sidecars that
- * were started before it.
+ * The most that containers use of a resource at one time: containers and sidecars together, or one init container with the sidecars
+ * that were started before it. Containers come in the order of their spec; those that use nothing may be left out.
  */
-function containersAmount({ spec }: Pick<Pod, 'spec'>, field: Field, resourceName: string): Quantity {
-  let sum = ZERO_QUANTITY;
-  for (const { resources } of spec.containers) sum = plus(sum, amountIn(resources?.[field], resourceName));
+class Peak {
+  #sum = ZERO_QUANTITY;
+  #sidecars = ZERO_QUANTITY;
+  #initPeak = ZERO_QUANTITY;
 
-  let sidecars = ZERO_QUANTITY;
-  let initPeak = ZERO_QUANTITY;
-  for (const { resources, restartPolicy } of spec.initContainers ?? []) {
-    const own = amountIn(resources?.[field], resourceName);
-    if (restartPolicy === 'Always') {
-      sum = plus(sum, own);
-      sidecars = plus(sidecars, own);
-    }
-    const running = restartPolicy === 'Always' ? sidecars : plus(own, sidecars);
-    initPeak = maxQuantity(initPeak, running);
+  container(own: Quantity): void {
+    this.#sum = plus(this.#sum, own);
   }
-  return maxQuantity(sum, initPeak);
+
+  initContainer(own: Quantity, isSidecar: boolean): void {
+    if (isSidecar) {
+      this.#sum = plus(this.#sum, own);
+      this.#sidecars = plus(this.#sidecars, own);
+    }
+    const running = isSidecar ? this.#sidecars : plus(own, this.#sidecars);
+    this.#initPeak = maxQuantity(this.#initPeak, running);
+  }
+
+  get amount(): Quantity {
+    return maxQuantity(this.#sum, this.#initPeak);
+  }
 }
 
 /** Adding zero returns the other summand itself. Most sums have only one summand, so this saves work. */

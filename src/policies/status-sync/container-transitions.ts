@@ -1,5 +1,6 @@
 /** A container that has ended stays ended, unless it may be started again. */
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
 /** Why `status` must not follow on `former`, if so. */
@@ -7,7 +8,7 @@ export function forbiddenTransition(pod: Pod, former: PodStatus, status: PodStat
   const { spec } = pod;
   if (spec.restartPolicy === 'Always' || canRestartAllContainers(spec)) return undefined;
   for (const old of former.containerStatuses ?? []) {
-    const container = spec.containers.find(({ name }) => name === old.name);
+    const container = named(spec.containers, old.name);
     if (mayRestart(pod, container, old)) continue;
     if (leavesEnd(old, status.containerStatuses)) return illegal('container', old.name);
   }
@@ -42,5 +43,6 @@ function mayRestart(pod: Pod, container: Container | undefined, { state }: Conta
 
 function leavesEnd({ name, state }: ContainerStatus, statuses: readonly ContainerStatus[] = []): boolean {
   if (state?.terminated == null) return false;
-  return statuses.some((status) => status.name === name && status.state?.terminated == null);
+  const status = named(statuses, name);
+  return status !== undefined && status.state?.terminated == null;
 }

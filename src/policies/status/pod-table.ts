@@ -1,5 +1,6 @@
 /** The row of a pod in a table: READY, STATUS and RESTARTS as `kubectl get pods` shows them. */
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
+import { named } from '../pod/named.ts';
 
 export interface PodSummary {
   readonly ready: number;
@@ -107,7 +108,7 @@ function endReason(end: NonNullable<NonNullable<ContainerStatus['state']>['termi
 }
 
 function isSidecar(pod: Pod, name: string): boolean {
-  const container = pod.spec.initContainers?.find((candidate) => candidate.name === name);
+  const container = named(pod.spec.initContainers ?? [], name);
   return container !== undefined && restartsAlways(container);
 }
 

@@ -53,20 +53,22 @@ export function stopTimeoutSeconds({
   return Math.max(MIN_GRACE_PERIOD_SECONDS, granted - spentSeconds);
 }
 
-/**
- * For each sidecar, the running containers that must end before it is stopped: all regular containers, and the next sidecar
- * in the spec. So sidecars end after the containers that they serve, in the reverse order of their start.
- */
-export function terminationPrerequisites(
-  pod: Pod,
-  running: ReadonlySet<string>,
-): ReadonlyMap<string, readonly string[]> {
-  const regular = pod.spec.containers.map(({ name }) => name);
+export interface TerminationPrerequisites {
+  /** The running regular containers: every sidecar ends after them. */
+  readonly regular: readonly string[];
+  /** For each sidecar, the next one in the spec, if that is running. It ends before. */
+  readonly nextOf: ReadonlyMap<string, string | undefined>;
+}
+
+/** Sidecars end after the containers that they serve, in the reverse order of their start. `running`: names. */
+export function terminationPrerequisites(pod: Pod, running: ReadonlySet<string>): TerminationPrerequisites {
+  const isRunning = (name: string | undefined) => name !== undefined && running.has(name);
   const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name);
-  return new Map(
-    sidecars.map((name, index) => {
-      const awaited = [...regular, ...sidecars.slice(index + 1, index + 2)];
-      return [name, awaited.filter((other) => running.has(other))];
-    }),
-  );
+  const next = sidecars.map((_, index) => sidecars[index + 1]);
+  return {
+    regular: pod.spec.containers.map(({ name }) => name).filter(isRunning),
+    nextOf: new Map(
+      sidecars.map((name, index) => [name, isRunning(next[index]) ? next[index] : undefined] as const),
+    ),
+  };
 }

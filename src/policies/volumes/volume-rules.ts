@@ -9,6 +9,7 @@ import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-fields.ts'
 import { namesOf, pathProblem } from './projected-files.ts';
 import { fileSources } from './volume-source.ts';
 import type { Volume, VolumeMount, VolumeProjection } from './volume-source.ts';
+import { named } from '../pod/named.ts';
 
 type Problems = Iterable<SpecProblem>;
 type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[number];
@@ -63,8 +64,8 @@ function* itemProblems(path: string, item: Item, { containers, initContainers = 
   else if (fieldRef && !isVolumeFieldPath(fieldRef.fieldPath))
     yield { path: `${path}.fieldRef.fieldPath`, message: UNSUPPORTED_FIELD_PATH };
   else if (resourceFieldRef) {
-    const { containerName } = resourceFieldRef;
-    if ([...containers, ...initContainers].some(({ name }) => name === containerName)) return;
+    const { containerName = '' } = resourceFieldRef;
+    if (named(containers, containerName) ?? named(initContainers, containerName)) return;
     const message = containerName ? `there is no container "${containerName}"` : 'is required in a volume';
     yield { path: `${path}.resourceFieldRef.containerName`, message };
   }
@@ -111,7 +112,7 @@ const VARIABLE_NAME = /^[ -<>-~]+$/;
 /** A file of variables must be one that the pod itself has written, not a file of the node. */
 function* fileKeyRefProblems(path: string, ref: FileKeyRef | undefined, { volumes = [] }: PodSpec): Problems {
   if (ref === undefined) return;
-  const volume = volumes.find(({ name }) => name === ref.volumeName);
+  const volume = named(volumes, ref.volumeName);
   if (volume === undefined)
     yield { path: `${path}.volumeName`, message: `there is no volume "${ref.volumeName}"` };
   else if (sourceOf(volume) !== 'emptyDir')

@@ -2,6 +2,7 @@
 import type { Container, ContainerStatus, CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { humanDuration } from '../formats/duration.ts';
 import { isImageReason } from '../images/image-pull.ts';
+import { named } from '../pod/named.ts';
 import { registryAnswer } from './registry-answer.ts';
 import { atApiTime, atTime } from './times.ts';
 
@@ -37,8 +38,8 @@ export function containerObstacle(facts: ObstacleFacts): Obstacle | undefined {
 }
 
 function statusOf(status: PodStatus | undefined, name: string): ContainerStatus | undefined {
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  return all.find((one) => one.name === name);
+  const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
+  return named(initContainerStatuses, name) ?? named(containerStatuses, name);
 }
 
 /** An init container that has succeeded, or a sidecar that has started. */

@@ -3,6 +3,7 @@ import {
   containerGracePeriodSeconds,
   type ContainerKillReason,
   stopTimeoutSeconds,
+  type TerminationPrerequisites,
   terminationPrerequisites,
 } from '../../policies/sync/termination-grace.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -15,6 +16,7 @@ import { allOrFirstFailure } from '../../system/all-or-first-failure.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { sleep } from '../../system/sleep.ts';
+import { named } from '../../policies/pod/named.ts';
 
 export interface PodKillerOptions {
   readonly runtime: RuntimeService;
@@ -59,7 +61,7 @@ export class PodKiller {
   ): Promise<void> {
     const running = podStatus.containers.filter(({ state }) => state === 'running' || state === 'unknown');
     const prerequisites = pod && terminationPrerequisites(pod, new Set(running.map(({ name }) => name)));
-    const { promise: allKnown, resolve: begin } = Promise.withResolvers<undefined>();
+    const { promise: allKnown, resolve: begin } = Promise.withResolvers<EndOrder | undefined>();
     // Not by name: several instances of one container may be running.
     const ends = running.map((status) => {
       const kill: ContainerKill = {
@@ -71,12 +73,12 @@ export class PodKiller {
         message: '',
         graceOverrideSeconds,
       };
-      const before = prerequisites?.get(status.name) ?? [];
-      const awaited = () => ends.filter(({ name }) => before.includes(name)).map(({ end }) => end);
-      const end: Promise<void> = allKnown.then(() => this.#killInOrder(kill, awaited(), signal));
+      const end: Promise<void> = allKnown.then((order) =>
+        this.#killInOrder(kill, order?.before(status.name) ?? [], signal),
+      );
       return { name: status.name, end };
     });
-    begin(undefined);
+    begin(prerequisites && new EndOrder(prerequisites, ends));
     await allOrFirstFailure(ends.map(({ end }) => end));
     signal.throwIfAborted();
     await allOrFirstFailure(
@@ -171,6 +173,35 @@ export class PodKiller {
   }
 }
 
+/** Which ends a container has to wait for. A pod may have thousands of containers: sidecars share the wait for the regular ones. */
+class EndOrder {
+  readonly #prerequisites: TerminationPrerequisites;
+  readonly #byName: ReadonlyMap<string, readonly { readonly end: Promise<void> }[]>;
+  #regular: Promise<void> | undefined;
+
+  constructor(
+    prerequisites: TerminationPrerequisites,
+    ends: readonly { readonly name: string; readonly end: Promise<void> }[],
+  ) {
+    this.#prerequisites = prerequisites;
+    this.#byName = Map.groupBy(ends, ({ name }) => name);
+  }
+
+  before(name: string): readonly Promise<void>[] {
+    const { regular, nextOf } = this.#prerequisites;
+    if (!nextOf.has(name)) return [];
+    const next = nextOf.get(name);
+    const others = next === undefined ? [] : this.#endsOf([next]);
+    if (regular.length === 0) return others;
+    this.#regular ??= Promise.allSettled(this.#endsOf(regular)).then(() => undefined);
+    return [this.#regular, ...others];
+  }
+
+  #endsOf(names: readonly string[]): readonly Promise<void>[] {
+    return names.flatMap((name) => (this.#byName.get(name) ?? []).map(({ end }) => end));
+  }
+}
+
 /** If only the runtime knows the container, there is no spec that grants time: zero, unless the caller grants some. */
 function grantedGraceSeconds({ pod, container, reason, graceOverrideSeconds }: ContainerKill): number {
   if (graceOverrideSeconds !== undefined) return graceOverrideSeconds;
@@ -178,7 +209,6 @@ function grantedGraceSeconds({ pod, container, reason, graceOverrideSeconds }: C
 }
 
 function containerByName({ spec }: Pod, name: string): Container | undefined {
-  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
-    (container) => container.name === name,
-  );
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  return named(containers, name) ?? named(initContainers, name) ?? named(ephemeralContainers, name);
 }

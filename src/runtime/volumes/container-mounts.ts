@@ -19,6 +19,7 @@ import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './co
 import { shareMounts } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { bindSubPath } from './sub-path.ts';
+import { named } from '../../policies/pod/named.ts';
 
 const HOSTS_BYTES_MAX = 1024 * 1024;
 
@@ -80,7 +81,7 @@ export class ContainerMounts {
     mount: VolumeMount,
     index: number,
   ): Promise<Mount> {
-    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+    const volume = named(pod.spec.volumes ?? [], mount.name);
     if (!volume) {
       const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
       throw new StateletError('InvalidArgument', message);

@@ -88,14 +88,13 @@ describe('terminationPrerequisites', () => {
 
   test('sidecars wait for all regular containers, and each for the next sidecar, so that they end in reverse', () => {
     const running = new Set(['first', 'second', 'third', 'web', 'db']);
-    expect(Object.fromEntries(terminationPrerequisites(pod, running))).toEqual({
-      first: ['web', 'db', 'second'],
-      second: ['web', 'db', 'third'],
-      third: ['web', 'db'],
-    });
+    const { regular, nextOf } = terminationPrerequisites(pod, running);
+    expect(regular).toEqual(['web', 'db']);
+    expect(Object.fromEntries(nextOf)).toEqual({ first: 'second', second: 'third', third: undefined });
   });
 
   test('no sidecar waits for a container that does not run', () => {
-    expect(terminationPrerequisites(pod, new Set(['first', 'third', 'db'])).get('first')).toEqual(['db']);
+    const { regular, nextOf } = terminationPrerequisites(pod, new Set(['first', 'third', 'db']));
+    expect([regular, nextOf.get('first')]).toEqual([['db'], undefined]);
   });
 });
