@@ -7,7 +7,7 @@ import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { SchemaError } from '../types/schema-error.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
-import { asInt64 } from '../policies/formats/int64.ts';
+import { asInt64 } from '../policies/formats/go-number.ts';
 import {
   API_VERSION,
   FORMATS,

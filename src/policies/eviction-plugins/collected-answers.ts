@@ -1,5 +1,5 @@
 import type { Pod } from '../../types/kubernetes.ts';
-import { goFloat } from '../formats/go-float.ts';
+import { goFloat } from '../formats/go-number.ts';
 import type { Candidate } from './candidate-order.ts';
 import { isNamedIn } from './named-in.ts';
 import type {

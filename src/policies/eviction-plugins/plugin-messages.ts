@@ -1,5 +1,5 @@
 import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
-import { goFloat } from '../formats/go-float.ts';
+import { goFloat } from '../formats/go-number.ts';
 import type { RuledPod } from './collected-answers.ts';
 import { shownReason } from './pod-kill.ts';
 import { SOFT_EVICT_NOTIFY_ANNOTATION } from './qos-level.ts';

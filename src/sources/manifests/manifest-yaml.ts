@@ -11,7 +11,7 @@ import {
   type Tags,
   type YAMLMap,
 } from 'yaml';
-import { asInt64 } from '../../policies/formats/int64.ts';
+import { asInt64 } from '../../policies/formats/go-number.ts';
 import {
   ALIASES_MAX,
   DEPTH_MAX,
