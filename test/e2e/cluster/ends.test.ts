@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { conditionOf, describeOnCluster } from '../../support/cluster-suite.ts';
 import { NODE_NAME } from '../../support/daemon.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const options = {
   controlPlane: { with: ['kube-controller-manager', 'kube-scheduler'] as const },
@@ -46,6 +47,51 @@ describeOnCluster('the end of a pod of the API server', options, (cluster) => {
     expect(status?.reason).toBe('OutOfcpu');
     expect(status?.message).toMatch(/^Pod was rejected: Node didn't have enough resource: cpu/u);
     expect(await cluster.eventsOf('large')).toContain('OutOfcpu');
+  });
+
+  test('a deleted namespace takes its pods with it, and events that come too late are no warnings', async () => {
+    const { controlPlane } = cluster;
+    await controlPlane.kubectl('create', 'namespace', 'going');
+    const slow = { preStop: { exec: { command: ['sleep', '1'] } } };
+    const pods = {
+      server: cluster.server(),
+      slow: cluster.server({ lifecycle: slow }),
+      crashing: cluster.shell('exit 1'),
+      unready: cluster.server({ readinessProbe: { exec: { command: ['false'] }, periodSeconds: 1 } }),
+      imageless: { ...cluster.server(), image: 'registry.invalid/nothing:1' },
+    };
+    const own = {
+      automountServiceAccountToken: false,
+      nodeName: NODE_NAME,
+      terminationGracePeriodSeconds: 5,
+    };
+    for (const [name, container] of Object.entries(pods)) {
+      const metadata = { name, namespace: 'going' };
+      await controlPlane.apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata,
+        spec: { ...own, containers: [container] },
+      });
+    }
+    const here = async () =>
+      (await cluster.daemon.pods()).filter(({ metadata }) => metadata.namespace === 'going');
+    await waitFor(
+      async () => (await here()).filter(({ status }) => status?.phase === 'Running').length === 4,
+      { what: 'the pods to run' },
+    );
+    await controlPlane.kubectl('delete', 'namespace', 'going', '--wait=false');
+    await waitFor(async () => (await controlPlane.read('/api/v1/namespaces/going')) === undefined, {
+      what: 'the namespace to be gone',
+    });
+    await waitFor(async () => (await here()).length === 0, { what: 'the agent to have forgotten the pods' });
+    // Events are sent in turn: this one comes after those of the namespace.
+    await cluster.create('after', { containers: [cluster.server()] });
+    await waitFor(async () => (await cluster.eventsOf('after')).includes('Started'), {
+      what: 'later events',
+    });
+    const warned = cluster.daemon.log.filter(({ level, msg }) => level === 'warn' && /event/iu.test(msg));
+    expect(warned).toEqual([]);
   });
 
   test('a label that was put on the node just now is seen', async () => {
