@@ -1,12 +1,20 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, write } from 'node:fs';
 import { dirname } from 'node:path';
+import { StateletError } from '../../../types/errors.ts';
 import { makeFolderSync } from '../../../system/make-folder.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
+/** As `write` of `node:fs`. */
+type WriteTo = (
+  fd: number,
+  bytes: Buffer,
+  offset: number,
+  done: (error: NodeJS.ErrnoException | null, written: number) => void,
+) => void;
+
 /** With more unwritten text than this, the source has to wait. */
 const BEHIND_BYTES = 256 * 1024;
-const FULL_PIPE_MS = 50;
 
 /**
  * Appends to a log file. Text that comes during a write is collected, and goes into the next write. If a write fails
@@ -16,6 +24,7 @@ export class LogFile {
   readonly #path: string;
   #fd: number;
   readonly #onTrouble: (error: Error) => void;
+  readonly #writeTo: WriteTo;
   #queue: string[] = [];
   #queuedBytes = 0;
   #writing = false;
@@ -25,9 +34,13 @@ export class LogFile {
   #idleWaiters: (() => void)[] = [];
   #writeWaiters: (() => void)[] = [];
 
-  /** Creates file and folder if needed; throws the system's error. `onTrouble` is called for the first write that fails. */
-  constructor(path: string, onTrouble: (error: Error) => void) {
+  /**
+   * Creates file and folder if needed; throws the system's error, and a StateletError for a pipe. `onTrouble` is called for the first write
+   * that fails.
+   */
+  constructor(path: string, onTrouble: (error: Error) => void, writeTo: WriteTo = write) {
     this.#path = path;
+    this.#writeTo = writeTo;
     this.#fd = open(path);
     this.#onTrouble = onTrouble;
   }
@@ -79,15 +92,10 @@ export class LogFile {
   }
 
   #write(fd: number, bytes: Buffer, done = 0): void {
-    write(fd, bytes, done, (error, written) => {
+    this.#writeTo(fd, bytes, done, (error, written) => {
       const position = done + (error ? 0 : written);
       if (!error && position < bytes.length) {
         this.#write(fd, bytes, position);
-        return;
-      }
-      // Only a pipe in place of the log can answer so: it takes no more until its reader has read.
-      if (error?.code === 'EAGAIN') {
-        setTimeout(() => this.#write(fd, bytes, position), FULL_PIPE_MS);
         return;
       }
       if (error) this.#lose(fd, error, bytes.subarray(0, position));
@@ -124,5 +132,8 @@ function cut(fd: number, bytes: number): boolean {
 function open(path: string): number {
   makeFolderSync(dirname(path), 0o755);
   // What a pod has put there must neither lead elsewhere nor hold the monitor up.
-  return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o640);
+  const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o640);
+  if (!fstatSync(fd).isFIFO()) return fd;
+  closeSync(fd);
+  throw new StateletError('FailedPrecondition', `${path} is not a file but a named pipe`);
 }

@@ -1,6 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LogFile } from '../../../../src/runtime/process/containers/log-file.ts';
@@ -32,6 +42,14 @@ describe('a log file', () => {
     const path = join(dir, `${what}.log`);
     execFileSync('sh', ['-c', `${command} "$1"`, 'sh', path]);
     expect(() => new LogFile(path, () => undefined)).toThrow(/ENXIO|ELOOP/);
+  });
+
+  test('is not opened where there is a pipe with a reader, which would take what belongs to the log', () => {
+    const path = join(dir, 'read.log');
+    execFileSync('mkfifo', [path]);
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    expect(() => new LogFile(path, () => undefined)).toThrow(`${path} is not a file but a named pipe`);
+    closeSync(reader);
   });
 
   test('that exists is appended to', async () => {

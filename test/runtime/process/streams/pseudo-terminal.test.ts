@@ -98,9 +98,11 @@ describe('a command in a terminal', () => {
   });
 
   test('is interrupted by ctrl-c, and gets the end of the input by ctrl-d or when the client ends it', async () => {
-    const interrupted = await bed.exec(id, 'echo ready; sleep 1000', { ...TTY, stdin: true });
+    // Not a shell: a signal that comes while it starts a command interrupts neither.
+    const interrupted = await bed.exec(id, ['cat'], { ...TTY, stdin: true });
     const shown = collect(interrupted.stdout);
-    await waitFor(() => shown.text.includes('ready'), { what: 'the command' });
+    interrupted.stdin?.write('ready\n');
+    await waitFor(() => shown.text.split('ready').length === 3, { what: 'the echo, and the answer of cat' });
     interrupted.stdin?.write('\u0003');
     expect(await interrupted.exit).toBe(130);
     for (const end of ['text\n\u0004', 'text\n']) {
