@@ -3,42 +3,19 @@ import { writeFileSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { fileSource } from '../../src/sources/file-source.ts';
 import { readManifestContent } from '../../src/sources/manifests/manifest-content.ts';
 import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
 import { testAsRoot } from '../support/as-root.ts';
+import { FileSourceBed, holds, names, NEVER_MS } from './file-source-bed.ts';
 import { Collector, manifest, put, temporaryFolder } from './support.ts';
 
-/** Longer than any test: changes are seen only by watching. */
-const NEVER_MS = 600_000;
-
-let folder: string;
-let remove: () => Promise<void>;
-let source: Collector<SourceUpdate> | undefined;
-
-beforeEach(async () => {
-  ({ path: folder, remove } = await temporaryFolder());
-});
-afterEach(async () => {
-  source?.close();
-  await remove();
-});
-
-const at = (...names: string[]) => join(folder, ...names);
-const write = (name: string, text: string) => put(at(name), text);
-function follow(path = folder, checkFrequencyMs = NEVER_MS, quietMs = 30): Collector<SourceUpdate> {
-  source = new Collector(fileSource({ path, nodeName: 'node', checkFrequencyMs, quietMs }));
-  return source;
-}
-const names = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.name.replace(/-node$/, ''));
+const bed = new FileSourceBed();
+const { at, write, follow } = bed;
 const uids = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.uid);
 const texts = ({ problems }: SourceUpdate) =>
-  problems.map((problem) => problemText(problem).replaceAll(folder, 'FOLDER'));
-const holds =
-  (...wanted: string[]) =>
-  (update: SourceUpdate) =>
-    String(names(update)) === String(wanted);
+  problems.map((problem) => problemText(problem).replaceAll(bed.folder, 'FOLDER'));
 
 describe('a folder', () => {
   test('is read in the order of its names; names with a leading dot and folders are skipped', async () => {
@@ -78,7 +55,7 @@ describe('a folder', () => {
     await write('a.yaml', `# a comment\n${manifest('a')}`);
     await write('.hidden', 'nothing');
     // Read every 5 ms as well.
-    const often = new Collector(fileSource({ path: folder, nodeName: 'node', checkFrequencyMs: 5 }));
+    const often = new Collector(fileSource({ path: bed.folder, nodeName: 'node', checkFrequencyMs: 5 }));
     await often.next();
     await write('b.yaml', manifest('b'));
     expect(names(await often.next())).toEqual(['a', 'b']);
@@ -93,7 +70,7 @@ describe('a folder', () => {
     const target = join(elsewhere.path, 'a.yaml');
     await writeFile(target, manifest('a'));
     await symlink(target, at('a.yaml'));
-    const updates = follow(folder, 20);
+    const updates = follow(bed.folder, 20);
     expect(names(await updates.next())).toEqual(['a']);
     await writeFile(target, manifest('b'));
     expect(names(await updates.until(holds('b')))).toEqual(['b']);
@@ -101,7 +78,7 @@ describe('a folder', () => {
   });
 
   test('that is written to without a pause is read after the writes: no half-written manifest is seen', async () => {
-    const updates = follow(folder, NEVER_MS, 400);
+    const updates = follow(bed.folder, NEVER_MS, 400);
     await updates.next();
     const text = manifest('a', 'sleep 1 # '.padEnd(2000, '.'));
     for (let start = 0; start < text.length; start += 100)
@@ -115,7 +92,7 @@ describe('a folder', () => {
     await put(prepared, manifest('a'));
     const longAgo = new Date(Date.now() - 2 * NEVER_MS);
     await utimes(prepared, longAgo, longAgo);
-    const updates = follow(folder, NEVER_MS, NEVER_MS);
+    const updates = follow(bed.folder, NEVER_MS, NEVER_MS);
     await updates.next();
     await rename(prepared, at('a.yaml'));
     expect(names(await updates.next())).toEqual(['a']);
@@ -163,7 +140,7 @@ describe('a broken manifest', () => {
   test('keeps its last good version, is reported once, and does not affect other manifests', async () => {
     await write('a.yaml', manifest('a'));
     await write('b.yaml', manifest('b'));
-    const updates = follow(folder, 10);
+    const updates = follow(bed.folder, 10);
     const good = await updates.next();
     await write('a.yaml', manifest('a').replace('command', 'comand'));
     const broken = await updates.next();

@@ -1,37 +1,10 @@
 /** Files that are removed and made again. */
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { fileSource } from '../../src/sources/file-source.ts';
-import type { SourceUpdate } from '../../src/sources/source.ts';
-import { Collector, manifest, put, temporaryFolder } from './support.ts';
+import { describe, expect, test } from '@jest/globals';
+import { FileSourceBed, holds, names } from './file-source-bed.ts';
+import { manifest } from './support.ts';
 
-/** Longer than any test: changes are seen only by watching. */
-const NEVER_MS = 600_000;
-
-let folder: string;
-let remove: () => Promise<void>;
-let source: Collector<SourceUpdate> | undefined;
-
-beforeEach(async () => {
-  ({ path: folder, remove } = await temporaryFolder());
-});
-afterEach(async () => {
-  source?.close();
-  await remove();
-});
-
-const at = (...names: string[]) => join(folder, ...names);
-const write = (name: string, text: string) => put(at(name), text);
-function follow(path = folder): Collector<SourceUpdate> {
-  source = new Collector(fileSource({ path, nodeName: 'node', checkFrequencyMs: NEVER_MS, quietMs: 30 }));
-  return source;
-}
-const names = ({ pods }: SourceUpdate) => pods?.map(({ metadata }) => metadata.name.replace(/-node$/, ''));
-const holds =
-  (...wanted: string[]) =>
-  (update: SourceUpdate) =>
-    String(names(update)) === String(wanted);
+const { at, write, follow } = new FileSourceBed();
 
 describe('what comes back', () => {
   test('a manifest that is removed and made again at once is gone in between, the others are not', async () => {
