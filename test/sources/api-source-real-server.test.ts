@@ -15,7 +15,7 @@ import { Collector } from './support.ts';
 
 const timing = { clock: systemClock, random: () => 0 };
 
-describeOnControlPlane('the source api with a real API server', { needsKubectl: 28 }, (controlPlane) => {
+describeOnControlPlane('the source api with a real API server', (controlPlane) => {
   const opened: { close(): void }[] = [];
   afterEach(() => {
     for (const each of opened.splice(0).reverse()) each.close();
@@ -88,14 +88,11 @@ describeOnControlPlane('the source api with a real API server', { needsKubectl: 
     expect(problems).toEqual([]);
     expect('pods' in added && added.pods[0]?.spec.volumes).toHaveLength(13);
     const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null }] };
-    const patch = JSON.stringify({ status });
-    await controlPlane.kubectl('patch', 'pod', 'everything', '--subresource=status', '--patch', patch);
+    const everythingPath = '/api/v1/namespaces/default/pods/everything';
+    await controlPlane.patch(`${everythingPath}/status`, { status });
     expect(briefly(await events.until((event) => 'op' in event))).toBe('RECONCILE everything');
     const debug = { ephemeralContainers: [{ name: 'debug', image: 'x', targetContainerName: 'main' }] };
-    const debugPatch = JSON.stringify({ spec: debug });
-    await controlPlane.kubectl(
-      ...['patch', 'pod', 'everything', '--subresource=ephemeralcontainers', '--patch', debugPatch],
-    );
+    await controlPlane.patch(`${everythingPath}/ephemeralcontainers`, { spec: debug });
     expect(briefly(await events.until((event) => 'op' in event))).toBe('UPDATE everything');
     expect(problems).toEqual([]);
     await controlPlane.kubectl('patch', 'pod', 'everything', '--patch', '{"metadata":{"finalizers":null}}');

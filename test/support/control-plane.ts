@@ -9,7 +9,6 @@ import {
 } from './control-plane/control-plane.ts';
 import {
   controlPlaneKind,
-  kubectlMinor,
   kubectlProgram,
   noControlPlaneBecause,
   type ProgramsKind,
@@ -21,8 +20,6 @@ export type { ControlPlane };
 export interface SuiteOptions extends ControlPlaneOptions {
   /** Why the double cannot serve: the suite runs on a real control plane alone, where there is one. */
   readonly needsReal?: string;
-  /** 28: the suite uses what kubectl has from 1.28 on. Debian's may be older. */
-  readonly needsKubectl?: number;
 }
 
 /** On which programs a suite runs. */
@@ -33,9 +30,6 @@ export function programsOf({ needsReal, programs }: SuiteOptions): ProgramsKind 
 /** Why no such control plane can run here; undefined if it can. */
 export function whySkipped(options: SuiteOptions = {}): string | undefined {
   if (process.geteuid?.() !== 0) return 'this is not root';
-  const { needsKubectl = 0 } = options;
-  const minor = needsKubectl === 0 ? 0 : kubectlMinor(programsOf(options));
-  if (minor < needsKubectl) return `kubectl is older than 1.${needsKubectl}: name a newer one with KUBECTL`;
   if (programsOf(options) === 'double') return undefined;
   const why = noControlPlaneBecause();
   return why === undefined || options.needsReal === undefined ? why : `${options.needsReal}, and ${why}`;

@@ -1,5 +1,4 @@
 /** Programs of Kubernetes that tests, benches and comparisons run beside Statelet, where the machine has them. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -35,14 +34,6 @@ export function kubectlProgram(kind: ProgramsKind = controlPlaneKind()): string 
   const named = process.env.KUBECTL ?? '';
   if (named !== '') return named;
   return (kind === 'real' ? undefined : onPath('kubectl')) ?? kubernetesProgram('kubectl');
-}
-
-/** 32 of 1.32; 0 if there is none. */
-export function kubectlMinor(kind: ProgramsKind): number {
-  const { stdout, error } = spawnSync(kubectlProgram(kind), ['version', '--client', '--output=json'], {
-    encoding: 'utf8',
-  });
-  return error === undefined ? Number(/"minor": "(\d+)/u.exec(stdout)?.[1] ?? 0) : 0;
 }
 
 /** What every real control plane needs. */

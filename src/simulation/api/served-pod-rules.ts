@@ -66,15 +66,16 @@ export function deletedPod<T extends Pod>(pod: T, deletion: Deletion): T | undef
   return { ...pod, metadata: { ...metadata, ...deleting, deletionGracePeriodSeconds: seconds } };
 }
 
-/** An evicted pod says why it ends. */
-export function withDisruption<T extends Pod>(pod: T, lastTransitionTime: string): T {
+const BY_EVICTION = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' };
+
+/** A pod that others end says why. */
+export function withDisruption<T extends Pod>(pod: T, lastTransitionTime: string, why = BY_EVICTION): T {
   const conditions = pod.status?.conditions ?? [];
   if (conditions.some(({ type }) => type === 'DisruptionTarget')) return pod;
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
-    reason: 'EvictionByEvictionAPI',
-    message: 'Eviction API: evicting',
+    ...why,
     lastTransitionTime,
   };
   return { ...pod, status: servedPodStatus({ ...pod.status, conditions: [...conditions, condition] }) };

@@ -84,7 +84,7 @@ function agentOf(
   return agent;
 }
 
-describeOnControlPlane('a node', { needsKubectl: 28 }, (controlPlane) => {
+describeOnControlPlane('a node', (controlPlane) => {
   const nodeNow = () => controlPlane.kubectlJson<Node>('get', 'node', controlPlane.nodeName);
   const leaseNow = () =>
     controlPlane.kubectlJson<Lease>('get', 'lease', controlPlane.nodeName, '--namespace=kube-node-lease');
@@ -128,11 +128,8 @@ describeOnControlPlane('a node', { needsKubectl: 28 }, (controlPlane) => {
     await untilRegistered(agent);
     await controlPlane.kubectl('taint', 'node', controlPlane.nodeName, 'mine=1:NoSchedule');
     await controlPlane.kubectl('label', 'node', controlPlane.nodeName, 'mine=1');
-    const condition = '[{"type":"KernelDeadlock","status":"False"}]';
-    await controlPlane.kubectl(
-      ...['patch', 'node', controlPlane.nodeName, '--subresource=status', '--type=strategic'],
-      `--patch={"status":{"conditions":${condition}}}`,
-    );
+    const conditions = [{ type: 'KernelDeadlock', status: 'False' }];
+    await controlPlane.patch(`/api/v1/nodes/${controlPlane.nodeName}/status`, { status: { conditions } });
     agent.facts.problems = ['node is shutting down'];
     agent.node.reportNow();
     const node = await until('NotReady', nodeNow, (seen) => ready(seen)?.status === 'False');
@@ -176,10 +173,7 @@ describeOnControlPlane('a node', { needsKubectl: 28 }, (controlPlane) => {
   test('whose name belongs to another machine leaves that object alone until that machine is silent', async () => {
     const { nodeName } = controlPlane;
     const nodeInfo = { ...(await nodeNow()).status?.nodeInfo, ...OTHER_IDENTITY };
-    const status = JSON.stringify({ status: { nodeInfo } });
-    await controlPlane.kubectl(
-      ...['patch', 'node', nodeName, '--subresource=status', '--type=merge', `--patch=${status}`],
-    );
+    await controlPlane.patch(`/api/v1/nodes/${nodeName}/status`, { status: { nodeInfo } });
     const agent = agentOf(controlPlane);
     await waitFor(() => agent.lines.some(({ level }) => level === 'error'), {
       what: 'the refusal to be said',

@@ -55,7 +55,7 @@ const ENDED: PartialPodStatus = {
   ],
 };
 
-describeOnControlPlane('the status of a pod', { needsKubectl: 28 }, (controlPlane) => {
+describeOnControlPlane('the status of a pod', (controlPlane) => {
   let clients: ApiClients & { close(): void };
   let desired: DesiredPods;
   let manager: StatusManager;
@@ -153,9 +153,8 @@ describeOnControlPlane('the status of a pod', { needsKubectl: 28 }, (controlPlan
     report(pod, RUNNING);
     await written();
     expect(await conditionOf('Ready')).toMatchObject({ status: 'False', reason: 'ReadinessGatesNotReady' });
-    const patch = '{"status":{"conditions":[{"type":"example.com/gate","status":"True"}]}}';
-    const how = ['--subresource=status', '--type=strategic'];
-    await controlPlane.kubectl('patch', 'pod', 'gated', ...how, `--patch=${patch}`);
+    const conditions = [{ type: 'example.com/gate', status: 'True' }];
+    await controlPlane.patch('/api/v1/namespaces/default/pods/gated/status', { status: { conditions } });
     report(await seen('gated'), RUNNING);
     await written();
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True' });

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
 import { KillsBed } from './kills-bed.ts';
 
-describeOnControlPlane('a pod that a plugin has chosen', { needsKubectl: 28 }, (controlPlane) => {
+describeOnControlPlane('a pod that a plugin has chosen', (controlPlane) => {
   let clients: ApiClients & { close(): void };
   let bed: KillsBed | undefined;
 
@@ -61,9 +61,10 @@ describeOnControlPlane('a pod that a plugin has chosen', { needsKubectl: 28 }, (
     });
   }
 
-  async function patchStatus(kind: string, name: string, status: object): Promise<void> {
-    const how = ['--subresource=status', '--type=merge', `--patch=${JSON.stringify({ status })}`];
-    await controlPlane.kubectl('patch', kind, name, ...how);
+  async function patchStatus(kind: 'pod' | 'pdb', name: string, status: object): Promise<void> {
+    const group = kind === 'pod' ? '/api/v1' : '/apis/policy/v1';
+    const plural = kind === 'pod' ? 'pods' : 'poddisruptionbudgets';
+    await controlPlane.patch(`${group}/namespaces/default/${plural}/${name}/status`, { status });
   }
 
   async function budget(name: string): Promise<void> {

@@ -108,7 +108,7 @@ describe('who may what', () => {
   });
 });
 
-describeOnControlPlane('a real API server', { needsKubectl: 28 }, (controlPlane) => {
+describeOnControlPlane('a real API server', (controlPlane) => {
   test('knows the token of a service account, and what its user may', async () => {
     await controlPlane.apply(
       { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'scraper', namespace: 'default' } },
@@ -126,7 +126,7 @@ describeOnControlPlane('a real API server', { needsKubectl: 28 }, (controlPlane)
         subjects: [{ kind: 'ServiceAccount', name: 'scraper', namespace: 'default' }],
       },
     );
-    const token = (await controlPlane.kubectl('create', 'token', 'scraper')).trim();
+    const token = await controlPlane.createToken('scraper');
     const details = controlPlane.details();
     const clients = openApiClients(
       { current: () => Promise.resolve(details), refused: () => undefined, changes: NEVER },

@@ -12,7 +12,7 @@ import { DaemonBed, NODE_NAME } from '../../support/daemon.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const PROXY = `/api/v1/nodes/${NODE_NAME}/proxy`;
-const CONTROL_PLANE = { needsKubectl: 28, nodeName: NODE_NAME, with: ['kube-controller-manager' as const] };
+const CONTROL_PLANE = { nodeName: NODE_NAME, with: ['kube-controller-manager' as const] };
 
 describeOnControlPlane('the server of a node', CONTROL_PLANE, (controlPlane) => {
   let bed: DaemonBed;
@@ -41,7 +41,7 @@ describeOnControlPlane('the server of a node', CONTROL_PLANE, (controlPlane) => 
     await bed.start(...inCluster(), ...controlPlane.serverFlags, '--anonymous-auth');
     const ask = asker(controlPlane, 10_250);
     await controlPlane.apply(...scraper());
-    const token = (await controlPlane.kubectl('create', 'token', 'scraper')).trim();
+    const token = await controlPlane.createToken('scraper');
     const robot = { headers: { authorization: `Bearer ${token}` } };
     expect(await ask('/metrics', robot)).toMatchObject({ status: 200 });
     expect(await ask('/pods', robot)).toEqual({

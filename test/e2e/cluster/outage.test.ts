@@ -79,8 +79,7 @@ describeOnCluster('an API server that is away', (cluster) => {
     await cluster.nodeIsReady();
     const { nodeInfo } = (await cluster.node()).status!;
     const write = async (info: object) => {
-      const patch = `--patch=${JSON.stringify({ status: { nodeInfo: info } })}`;
-      await cluster.controlPlane.kubectl('patch', 'node', NODE_NAME, '--subresource=status', patch);
+      await cluster.controlPlane.patch(`/api/v1/nodes/${NODE_NAME}/status`, { status: { nodeInfo: info } });
     };
     await cluster.create('steady', { containers: [cluster.server()] });
     const before = await cluster.podIsReady('steady');

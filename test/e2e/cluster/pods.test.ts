@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { conditionOf, describeOnCluster } from '../../support/cluster-suite.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-describeOnCluster('a pod of the API server', { controlPlane: { needsKubectl: 28 } }, (cluster) => {
+describeOnCluster('a pod of the API server', (cluster) => {
   afterEach(() => cluster.clear());
 
   test('becomes ready, shows its addresses, and is gone from the API server once nothing of it runs; then from the runtime', async () => {
@@ -71,14 +71,7 @@ describeOnCluster('a pod of the API server', { controlPlane: { needsKubectl: 28 
     );
     expect(conditionOf(isRunning.status, 'Ready')).toBe('False');
     const patch = { status: { conditions: [{ type: 'example.com/ready', status: 'True' }] } };
-    await cluster.controlPlane.kubectl(
-      'patch',
-      'pod',
-      'gated',
-      '--subresource=status',
-      '-p',
-      JSON.stringify(patch),
-    );
+    await cluster.controlPlane.patch('/api/v1/namespaces/default/pods/gated/status', patch);
     const { status } = await cluster.podIsReady('gated');
     expect(conditionOf(status, 'example.com/ready')).toBe('True');
   });
@@ -102,17 +95,15 @@ describeOnCluster('a pod of the API server', { controlPlane: { needsKubectl: 28 
     await cluster.create('debugged', { containers: [cluster.server()] });
     const before = await cluster.podIsReady('debugged');
     const { image } = cluster.bed.containerd;
-    await cluster.controlPlane.kubectl(
-      'debug',
-      'debugged',
-      `--image=${image}`,
-      '--image-pull-policy=IfNotPresent',
-      '--container=looker',
-      '--',
-      'sh',
-      '-c',
-      'exit 4',
-    );
+    const looker = {
+      name: 'looker',
+      image,
+      imagePullPolicy: 'IfNotPresent',
+      command: ['sh', '-c', 'exit 4'],
+    };
+    await cluster.controlPlane.patch('/api/v1/namespaces/default/pods/debugged/ephemeralcontainers', {
+      spec: { ephemeralContainers: [looker] },
+    });
     const { status } = await cluster.podIs(
       'debugged',
       'debugged',

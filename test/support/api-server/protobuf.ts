@@ -46,13 +46,14 @@ interface Member {
 function* members(message: Buffer): Generator<Member> {
   let at = 0;
   const varint = (): number => {
-    let [value, factor] = [0, 1];
+    let [value, shift] = [0n, 0n];
     for (;;) {
       const byte = message[at++];
-      if (byte === undefined || factor > 2 ** 63) throw new Error('it ends in a number');
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-      factor *= 128;
+      if (byte === undefined || shift > 63n) throw new Error('it ends in a number');
+      value |= BigInt(byte & 0x7f) << shift;
+      // A negative number has all bits of 64 set.
+      if (byte < 0x80) return Number(BigInt.asIntN(64, value));
+      shift += 7n;
     }
   };
   while (at < message.length) {
@@ -61,7 +62,7 @@ function* members(message: Buffer): Generator<Member> {
     if (wireType === 0) yield { number, value: varint(), bytes: message.subarray(0, 0) };
     else if (wireType === 2) {
       const length = varint();
-      if (at + length > message.length) throw new Error('it ends in a field');
+      if (length < 0 || at + length > message.length) throw new Error('it ends in a field');
       yield { number, value: 0, bytes: message.subarray(at, at + length) };
       at += length;
     } else throw new Error(`there is no wire type ${wireType} in it`);
@@ -127,8 +128,7 @@ function valueOf({ value, bytes }: Member, type: string, depth: number): unknown
   if (type === 'string') return bytes.toString();
   if (type === 'bytes') return bytes.toString('base64');
   if (type === 'bool') return value === 1;
-  // A negative number has all bits of 64 set.
-  if (type === 'int') return value >= 2 ** 63 ? value - 2 ** 64 : value;
+  if (type === 'int') return value;
   const special = SPECIAL[type];
   return special === undefined ? fieldsIn(bytes, type, depth + 1) : special(bytes);
 }

@@ -5,7 +5,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { get, type RequestOptions } from 'node:https';
+import { request, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -171,6 +171,32 @@ export class ControlPlane {
     throw new Error(`GET ${path}: ${statusCode} ${body}`);
   }
 
+  /** A strategic merge patch as the administrator, also of subresources, which older versions of kubectl do not know: `pods/web/status`. */
+  async patch(path: string, patch: object): Promise<void> {
+    await this.#send('PATCH', path, patch, 'application/strategic-merge-patch+json');
+  }
+
+  /** A token of a service account in the namespace `default`. */
+  async createToken(account: string): Promise<string> {
+    const asked = { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: {} };
+    const path = `/api/v1/namespaces/default/serviceaccounts/${account}/token`;
+    const answer = await this.#send('POST', path, asked, 'application/json');
+    return (JSON.parse(answer) as { readonly status: { readonly token: string } }).status.token;
+  }
+
+  async #send(method: string, path: string, sent: object, contentType: string): Promise<string> {
+    const { cert, key } = this.ca.filesOf('admin');
+    const options = {
+      cert: readFileSync(cert),
+      key: readFileSync(key),
+      method,
+      headers: { 'content-type': contentType },
+    };
+    const { statusCode = 0, body } = await answerOf(this.server + path, options, JSON.stringify(sent));
+    if (statusCode >= 300) throw new Error(`${method} ${path}: ${statusCode} ${body}`);
+    return body;
+  }
+
   /** Creates the objects or changes them, without validation by kubectl. */
   async apply(...objects: readonly object[]): Promise<void> {
     const list = { apiVersion: 'v1', kind: 'List', items: objects };
@@ -329,15 +355,15 @@ async function isOk(url: string): Promise<boolean> {
 }
 
 /** The certificate of the server is not verified. */
-function answerOf(url: string, credentials: Pick<RequestOptions, 'cert' | 'key'> = {}): Promise<Answer> {
-  const options = { ...credentials, rejectUnauthorized: false, agent: false, timeout: 5000 } as const;
+function answerOf(url: string, asked: RequestOptions = {}, sent = ''): Promise<Answer> {
+  const options = { ...asked, rejectUnauthorized: false, agent: false, timeout: 5000 } as const;
   return new Promise((resolve, reject) => {
-    const request = get(url, options, (response) => {
+    const asking = request(url, options, (response) => {
       const { statusCode } = response;
       text(response).then((body) => resolve({ statusCode, body }), reject);
     });
-    request.on('timeout', () => request.destroy(new Error('no answer')));
-    request.on('error', reject);
+    asking.on('timeout', () => asking.destroy(new Error('no answer')));
+    asking.on('error', reject).end(sent);
   });
 }
 

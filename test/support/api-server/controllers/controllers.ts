@@ -9,14 +9,21 @@ import { collectGarbage } from './garbage.ts';
 import { keepNamespaces } from './namespaces.ts';
 import { keepNodes } from './nodes.ts';
 import { schedulePods } from './scheduler.ts';
+import { collectPods } from './pod-gc.ts';
+import { evictByTaints } from './taint-eviction.ts';
 import { bindClaims } from './volume-binder.ts';
 
-export interface ControllerHost {
+export interface ControlledServer {
   readonly store: Store;
   readonly objects: ApiObjects;
   readonly authorization: Authorization;
   readonly ca: CertificateAuthority;
   readonly now: () => number;
+}
+
+export interface ControllerHost extends ControlledServer {
+  /** To look at all objects again after that time. */
+  readonly again: (afterMs: number) => void;
 }
 
 /** Brings the objects closer to what they should be. It looks at all of them anew after each change. */
@@ -30,22 +37,36 @@ const MANAGER: readonly Controller[] = [
   countBudgets,
   bindClaims,
   keepNodes,
+  evictByTaints,
+  collectPods,
 ];
 
-export function startControllers(host: ControllerHost, options: DoubleOptions): void {
+export function startControllers(server: ControlledServer, options: DoubleOptions): void {
   const controllers = [...(options.controllers ? MANAGER : []), ...(options.scheduler ? [schedulePods] : [])];
   if (controllers.length === 0) return;
   let isDue = false;
+  let [later, dueMs]: [NodeJS.Timeout | undefined, number] = [undefined, Infinity];
+  // The soonest counts; whoever waits longer asks anew then.
+  function again(afterMs: number): void {
+    if (Date.now() + afterMs >= dueMs) return;
+    clearTimeout(later);
+    dueMs = Date.now() + afterMs;
+    later = setTimeout(wake, afterMs);
+  }
+  const { store, objects, authorization, ca, now } = server;
+  const host: ControllerHost = { store, objects, authorization, ca, now, again };
   const run = () => {
     isDue = false;
+    clearTimeout(later);
+    dueMs = Infinity;
     for (const controller of controllers) controller(host);
   };
   // Not at once: others have to hear of a change before they hear of the next one.
-  const wake = () => {
+  function wake(): void {
     if (isDue) return;
     isDue = true;
     setImmediate(run);
-  };
-  host.store.changes.subscribe(wake);
+  }
+  store.changes.subscribe(wake);
   wake();
 }

@@ -1,7 +1,7 @@
 import { without } from '../../../../src/policies/formats/members.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject } from '../context.ts';
-import { SERVED_TYPES, type ServedType, storeKey, typeOf } from '../served-types.ts';
+import { SERVED_TYPES, type ServedType, storeKey } from '../served-types.ts';
 import type { ControllerHost } from './controllers.ts';
 
 const OPTIONS = { user: LOOPBACK };
@@ -13,9 +13,9 @@ interface Found {
   readonly object: AnyObject;
 }
 
-/** Removes what an owner leaves behind, and pods of nodes that are gone. */
+/** Removes what an owner leaves behind. */
 export function collectGarbage(host: ControllerHost): void {
-  const { store, objects } = host;
+  const { store } = host;
   const all: Found[] = SERVED_TYPES.flatMap((type) =>
     (store.list(storeKey(type)) as AnyObject[]).map((object) => ({ type, object })),
   );
@@ -30,16 +30,6 @@ export function collectGarbage(host: ControllerHost): void {
     if (living.some(({ object: owner }) => has(owner, ORPHAN))) disown(host, { type, object });
   }
   for (const found of all) finish(host, found, all);
-  for (const pod of store.list('pods') as AnyObject[]) {
-    const nodeName = pod.spec.nodeName as string | undefined;
-    if (nodeName === undefined || store.get('nodes', { name: nodeName }) !== undefined) continue;
-    if (
-      pod.metadata.deletionTimestamp === undefined ||
-      objects.find(targetOf({ type: typeOf('pods'), object: pod })) === undefined
-    )
-      continue;
-    objects.delete(targetOf({ type: typeOf('pods'), object: pod }), { gracePeriodSeconds: 0 }, OPTIONS);
-  }
 }
 
 const has = ({ metadata }: AnyObject, finalizer: string): boolean =>

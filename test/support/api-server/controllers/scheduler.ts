@@ -7,17 +7,18 @@ import { bind } from '../pod-actions.ts';
 import { typeOf } from '../served-types.ts';
 import type { ControllerHost } from './controllers.ts';
 
-interface Taint {
+export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
 }
 
-interface Toleration {
+export interface Toleration {
   readonly key?: string;
   readonly operator?: string;
   readonly value?: string;
   readonly effect?: string;
+  readonly tolerationSeconds?: number;
 }
 
 /** Binds each pod to the first node that takes it. */
@@ -50,7 +51,7 @@ function takes({ store }: ControllerHost, node: AnyObject, pod: AnyObject): bool
   return there.length < Number(node.status?.allocatable?.pods ?? 0);
 }
 
-function tolerates(
+export function tolerates(
   { key = '', operator = 'Equal', value = '', effect = '' }: Toleration,
   taint: Taint,
 ): boolean {
