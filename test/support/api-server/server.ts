@@ -5,7 +5,6 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { parse } from 'yaml';
 import { ApiStore } from '../../../src/simulation/api/api-store.ts';
 import { CertificateAuthority } from '../control-plane/certificates.ts';
 import { ApiObjects, served } from './api-objects.ts';
@@ -166,7 +165,7 @@ export class DoubleServer implements HandlerHost {
     else {
       const contentType = (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
       const sent = await bodyOf(request);
-      const body = parsedBody(sent, contentType);
+      const body = await parsedBody(sent, contentType);
       const text = contentType.includes('json') || contentType === '' ? sent.toString() : '';
       const userAgent = request.headers['user-agent'] ?? '';
       const work: Asked = { request: asked, user, accept, contentType, userAgent, body, text, warnings };
@@ -341,15 +340,25 @@ async function bodyOf(request: Request): Promise<Buffer> {
 }
 
 /** Members that are null are as good as missing, but not in patches. */
-function parsedBody(body: Buffer, contentType: string): unknown {
+async function parsedBody(body: Buffer, contentType: string): Promise<unknown> {
   if (body.length === 0) return undefined;
   if (contentType.includes('protobuf')) return protobufObject(body);
   try {
     const text = body.toString();
-    if (contentType.includes('yaml')) return parse(text) as unknown;
+    if (contentType.includes('yaml')) return await parsedYaml(text);
     return contentType.includes('patch') ? (JSON.parse(text) as unknown) : withoutNulls(JSON.parse(text));
   } catch (error) {
     throw badRequest(`the object provided is unrecognized: ${(error as Error).message}`);
+  }
+}
+
+/** Clients mostly send JSON, which is YAML as well: the parser is loaded when one does not. */
+async function parsedYaml(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const { parse } = await import('yaml');
+    return parse(text) as unknown;
   }
 }
 
