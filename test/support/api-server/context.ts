@@ -12,8 +12,6 @@ export interface DoubleOptions {
   readonly scheduler: boolean;
   /** Whether each pod gets a service account, which has to exist. */
   readonly serviceAccounts: boolean;
-  /** How far the server's clock is ahead of the machine's at first. */
-  readonly aheadMs?: number;
 }
 
 export interface User {

@@ -54,13 +54,13 @@ export class DoubleServer implements HandlerHost {
   readonly #proxy: NodeProxy;
   readonly #options: DoubleOptions;
   readonly #watched = new WatchCounts();
-  #aheadMs: number;
+  /** How far its clock is ahead of the machine's. */
+  #aheadMs = 0;
   #tls: http2.Http2SecureServer | undefined;
 
   constructor(options: DoubleOptions) {
-    const { dir, aheadMs = 0, serviceAccounts } = options;
+    const { dir, serviceAccounts } = options;
     this.#options = options;
-    this.#aheadMs = aheadMs;
     this.now = () => Date.now() + this.#aheadMs;
     this.ca = new CertificateAuthority(join(dir, 'pki'));
     keepJournal(this.store, join(dir, 'journal.jsonl'));
