@@ -3,7 +3,7 @@
  * simulated runtime. For comparison: one `JSON.parse` of the same number of pods in the same process.
  * `npm run bench:manifests -- --pods 1000 [--kib 9]`.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +14,8 @@ import { ManifestAgent } from './support/manifest-agent.ts';
 /** Time until work in the background has ended: writes to the disk, and pods that end. */
 const SETTLING_MS = 1_000;
 const NODE_NAME = 'node1';
+/** As many as one pod can have. */
+const CONTAINERS = 6_000;
 
 const { values } = parseArgs({
   options: {
@@ -38,7 +40,7 @@ spec:
 const numbered = (kind: string) => Array.from({ length: pods }, (_, index) => `${kind}-${index}`);
 const running = (...names: string[]) => new Set(names.map((name) => `${name}-${NODE_NAME}`));
 
-const agent = new ManifestAgent(3 * pods + 1);
+const agent = new ManifestAgent(3 * pods + 2);
 const prepared = join(agent.dir, 'prepared');
 const small = join(agent.dir, 'small');
 for (const folder of [prepared, small, agent.manifests]) mkdirSync(folder);
@@ -48,6 +50,9 @@ writeFileSync(join(prepared, 'large.yaml'), large.join('---\n'));
 const others = [text('other', kib * 1024), ...large.slice(1)];
 writeFileSync(join(prepared, 'changed.yaml'), others.join('---\n'));
 for (const name of numbered('small')) writeFileSync(join(small, `${name}.yaml`), text(name, 0));
+const containers = Array.from({ length: CONTAINERS }, (_, index) => ({ name: `c${index}`, image: 'app:1' }));
+const crowd = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'crowd' }, spec: { containers } };
+writeFileSync(join(prepared, 'crowd.json'), JSON.stringify(crowd));
 const moveIn = (name: string, as = name) => renameSync(join(prepared, name), join(agent.manifests, as));
 
 const steps: [what: string, run: () => Promise<unknown>][] = [
@@ -74,6 +79,20 @@ const steps: [what: string, run: () => Promise<unknown>][] = [
     },
   ],
   ['/pods is asked', () => agent.listLength()],
+  [
+    `a pod of ${CONTAINERS} containers`,
+    () => {
+      moveIn('crowd.json');
+      return agent.runs(running('first', 'other', 'crowd', ...numbered('large').slice(1)));
+    },
+  ],
+  [
+    'it ends',
+    () => {
+      rmSync(join(agent.manifests, 'crowd.json'));
+      return agent.runs(running('first', 'other', ...numbered('large').slice(1)));
+    },
+  ],
   [
     `${pods} small manifests in their place`,
     () => {

@@ -5,12 +5,16 @@ import { StateletError } from '../../types/errors.ts';
 export const WORD_BYTES_MAX = 128 * 1024;
 /** What `execve` takes of all together, with the largest stack. With the usual stack of 8 MiB it takes 2 MiB. */
 export const EXEC_BYTES_MAX = 6 * 1024 * 1024;
+/** More than any program is given. Many sources of variables may name one object with as many keys. */
+const VARIABLES_MAX = 100_000;
 /** How much of a variable's name messages show. */
 const NAME_SHOWN_MAX = 100;
 /** Of each word there is a pointer and a NUL too. */
 const WORD_OVERHEAD_BYTES = 9;
 
 const ENCODER = new TextEncoder();
+const SHORT_LENGTH = 256;
+const ASCII_MAX = 0x7f;
 
 /**
  * Counts the words that a container is started with. The methods return what they have counted, and throw a StateletError of kind
@@ -19,6 +23,7 @@ const ENCODER = new TextEncoder();
 export class ExecSize {
   readonly #container: string;
   #bytes = 0;
+  #variables = 0;
 
   constructor({ name }: { readonly name: string }) {
     this.#container = name;
@@ -26,20 +31,23 @@ export class ExecSize {
 
   /** The values that a later variable of the same name replaces count as well: each has to be made. */
   variable(name: string, value: string | undefined): string {
-    return this.#count(`environment variable ${shownName(name)}`, value, `${name}=`);
+    this.#variables += 1;
+    if (this.#variables > VARIABLES_MAX) throw this.#tooMany(name);
+    return this.#count(() => `environment variable ${shownName(name)}`, value, byteLength(name) + 1);
   }
 
   /** `what`: `args[2]`. */
   word(what: string, text: string | undefined): string {
-    return this.#count(what, text, '');
+    return this.#count(() => what, text, 0);
   }
 
-  #count(what: string, text: string | undefined, before: string): string {
-    if (text === undefined) throw this.#tooLong(what);
-    const bytes = byteLength(before) + byteLength(text) + 1;
-    if (bytes > WORD_BYTES_MAX) throw this.#tooLong(what);
+  /** There may be hundreds of thousands: `what` is put into words for the one that is too many. */
+  #count(what: () => string, text: string | undefined, bytesBefore: number): string {
+    if (text === undefined) throw this.#tooLong(what());
+    const bytes = bytesBefore + byteLength(text) + 1;
+    if (bytes > WORD_BYTES_MAX) throw this.#tooLong(what());
     this.#bytes += bytes + WORD_OVERHEAD_BYTES - 1;
-    if (this.#bytes > EXEC_BYTES_MAX) throw this.#tooLarge(what);
+    if (this.#bytes > EXEC_BYTES_MAX) throw this.#tooLarge(what());
     return text;
   }
 
@@ -48,6 +56,13 @@ export class ExecSize {
       'InvalidArgument',
       `${what} of container "${this.#container}" is longer than 128 KiB, and Linux takes no longer one; shorten it, or mount it ` +
         'as a file of a volume',
+    );
+  }
+
+  #tooMany(name: string): StateletError {
+    return new StateletError(
+      'InvalidArgument',
+      `container "${this.#container}" has more than 100,000 environment variables, up to ${shownName(name)}; leave some of its envFrom out`,
     );
   }
 
@@ -65,7 +80,32 @@ export function shownName(name: string): string {
   return JSON.stringify(name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name);
 }
 
-/** A text has at least as many bytes as it has UTF-16 units: very long ones are not copied. */
+/** A text has at least as many bytes as it has UTF-16 units: very long ones are not copied, and short ones of ASCII are counted as they are. */
 function byteLength(text: string): number {
-  return text.length > WORD_BYTES_MAX ? text.length : ENCODER.encode(text).length;
+  const { length } = text;
+  if (length > WORD_BYTES_MAX) return length;
+  if (length > SHORT_LENGTH) return ENCODER.encode(text).length;
+  for (let index = 0; index < length; index++)
+    if (text.charCodeAt(index) > ASCII_MAX) return ENCODER.encode(text).length;
+  return length;
+}
+
+/** Counts the files from which a container's variables are read, before they are searched. Throws as `ExecSize` does. */
+export class EnvFilesSize {
+  readonly #container: string;
+  #length = 0;
+
+  constructor({ name }: { readonly name: string }) {
+    this.#container = name;
+  }
+
+  add({ volumeName, path }: { readonly volumeName: string; readonly path: string }, text: string): void {
+    this.#length += text.length;
+    if (this.#length <= EXEC_BYTES_MAX) return;
+    throw new StateletError(
+      'InvalidArgument',
+      `couldn't parse env file: the files of environment variables of container "${this.#container}" have more than 6 MiB together, ` +
+        `up to ${path} of volume ${volumeName}; put what the container needs into fewer files`,
+    );
+  }
 }

@@ -10,14 +10,18 @@ import type { VolumeProjection } from './volume-source.ts';
 
 type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[number];
 
+/** Values of fields by their paths, while the pod is as it is: many items may show all labels. */
+export type FieldValues = Map<string, string>;
+
 /** Throws a StateletError of kind InvalidArgument that tells all items whose field or resource does not exist. */
 export function downwardAPIFiles(
   pod: Pod,
   items: readonly Item[],
   defaultMode: number,
   allocatable: ResourceList,
+  fields?: FieldValues,
 ): readonly VolumeFile[] {
-  return wholeFiles(collectDownwardAPI(pod, items, defaultMode, allocatable));
+  return wholeFiles(collectDownwardAPI(pod, items, defaultMode, allocatable, fields));
 }
 
 /** An item whose field or resource does not exist has an empty file. */
@@ -26,13 +30,14 @@ export function collectDownwardAPI(
   items: readonly Item[],
   defaultMode: number,
   allocatable: ResourceList,
+  fields: FieldValues = new Map(),
 ): CollectedFiles {
   const files: VolumeFile[] = [];
   const problems: unknown[] = [];
   for (const item of items) {
     let content = '';
     try {
-      content = itemContent(pod, item, allocatable);
+      content = itemContent(pod, item, allocatable, fields);
     } catch (error) {
       problems.push(error);
     }
@@ -46,8 +51,14 @@ function itemContent(
   pod: Pod,
   { path, fieldRef, resourceFieldRef }: Item,
   allocatable: ResourceList,
+  fields: FieldValues,
 ): string {
-  if (fieldRef) return fileFieldValue(pod, fieldRef.fieldPath);
+  if (fieldRef) {
+    const { fieldPath } = fieldRef;
+    const value = fields.get(fieldPath) ?? fileFieldValue(pod, fieldPath);
+    fields.set(fieldPath, value);
+    return value;
+  }
   const [owner] = pod.spec.containers;
   if (!resourceFieldRef || !owner) return '';
   if (!resourceFieldRef.containerName) {

@@ -6,8 +6,7 @@ import { podFsGroup } from './volume-ownership.ts';
 import type { VolumeProjection } from './volume-source.ts';
 
 type Source = NonNullable<VolumeProjection['configMap']>;
-type Values = ReadonlyMap<string, string | Uint8Array>;
-type Entries = readonly (readonly [key: string, value: string | Uint8Array])[];
+type Content = string | Uint8Array;
 
 const OWNER_ONLY = 0o600;
 
@@ -17,11 +16,10 @@ export function configMapFiles(
   source: Source,
   defaultMode: number,
 ): readonly VolumeFile[] {
-  const texts: Entries = Object.entries(data);
-  const binary: Entries = Object.entries(binaryData).map(([key, value]) => [key, bytesOf(value)]);
   // As with the kubelet, of a key that is in both an item has the text, and a volume without items the bytes.
-  const values = new Map(source.items?.length ? [...binary, ...texts] : [...texts, ...binary]);
-  return filesOfKeys(values, source, defaultMode, 'configmap references non-existent config key');
+  if (!source.items?.length) return allFiles({ ...data, ...mapped(binaryData, bytesOf) }, defaultMode);
+  const valueOf = (key: string) => own(data, key) ?? decoded(own(binaryData, key));
+  return filesOfItems(valueOf, source, defaultMode, 'configmap references non-existent config key');
 }
 
 /** Without `items` a file for each key. Throws a StateletError of kind NotFound for a key that is missing and not optional. */
@@ -30,23 +28,42 @@ export function secretFiles(
   source: Source,
   defaultMode: number,
 ): readonly VolumeFile[] {
-  const values = new Map(Object.entries(data).map(([key, value]) => [key, bytesOf(value)] as const));
-  return filesOfKeys(values, source, defaultMode, 'references non-existent secret key');
+  if (!source.items?.length) return allFiles(mapped(data, bytesOf), defaultMode);
+  const valueOf = (key: string) => decoded(own(data, key));
+  return filesOfItems(valueOf, source, defaultMode, 'references non-existent secret key');
 }
 
-function filesOfKeys(
-  values: Values,
-  { items, optional }: Source,
+function allFiles(contents: Readonly<Record<string, Content>>, mode: number): readonly VolumeFile[] {
+  return Object.entries(contents).map(([path, content]) => ({ path, content, mode }));
+}
+
+/** `valueOf`: is asked once for each key, since many items may name one large value. */
+function filesOfItems(
+  valueOf: (key: string) => Content | undefined,
+  { items = [], optional }: Source,
   defaultMode: number,
   missing: string,
 ): readonly VolumeFile[] {
-  if (!items?.length) return Array.from(values, ([path, content]) => ({ path, content, mode: defaultMode }));
+  const values = new Map<string, Content | undefined>();
   return items.flatMap(({ key, path, mode = defaultMode }) => {
+    if (!values.has(key)) values.set(key, valueOf(key));
     const content = values.get(key);
     if (content !== undefined) return [{ path, content, mode }];
     if (optional === true) return [];
     throw new StateletError('NotFound', `${missing}: ${key}`);
   });
+}
+
+function own(texts: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(texts, key) ? texts[key] : undefined;
+}
+
+function decoded(base64: string | undefined): Uint8Array | undefined {
+  return base64 === undefined ? undefined : bytesOf(base64);
+}
+
+function mapped<T>(texts: Readonly<Record<string, string>>, map: (text: string) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, map(text)]));
 }
 
 /** The bytes of a base64 text. A function for each character would take half a second for a large Secret. */

@@ -30,6 +30,7 @@ import type { ContainerMemory } from '../pods/container-memory.ts';
 import type { StartTimes } from '../pods/start-times.ts';
 import type { UserNamespaces } from './user-namespace-ranges.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
+import { EnvFilesSize } from '../../policies/cri/exec-size.ts';
 
 export interface CriPodDetailsOptions {
   readonly podLogsDir: string;
@@ -190,8 +191,11 @@ export class CriPodDetails implements PodDetails {
     container: Container | EphemeralContainer,
   ): Promise<ReadonlyMap<string, EnvFile>> {
     const files = new Map<string, EnvFile>();
+    const size = new EnvFilesSize(container);
     for (const ref of envFileRefs(container)) {
-      files.set(envFileKey(ref), await this.#options.volumes.envFile(pod, ref));
+      const file = await this.#options.volumes.envFile(pod, ref);
+      if ('text' in file) size.add(ref, file.text);
+      files.set(envFileKey(ref), file);
     }
     return files;
   }

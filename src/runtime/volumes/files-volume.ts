@@ -1,3 +1,5 @@
+import { FilesSize } from '../../policies/volumes/files-size.ts';
+import { eachOf } from '../../system/each-of.ts';
 import { filesFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { collectFiles, wholeFiles } from '../../policies/volumes/collected-files.ts';
 import { type VolumeFile, volumePayload } from '../../policies/volumes/projected-files.ts';
@@ -50,6 +52,8 @@ export async function setUpFilesVolume(
   return { digest, version: await write(folder, payload, ownership, clock.now()) };
 }
 
+const SOURCES_AT_ONCE = 8;
+
 /** The files of all sources of the volume. Rejects where one of them cannot be read. */
 export async function sourceFiles(
   { allocatable, contents }: Pick<FilesVolumeDeps, 'allocatable' | 'contents'>,
@@ -57,7 +61,15 @@ export async function sourceFiles(
   volume: Volume,
   signal: AbortSignal,
 ): Promise<readonly VolumeFile[]> {
-  const request = { pod, defaultMode: filesMode(volume), allocatable };
-  const reads = fileSources(volume).map((source) => filesOf(source, contents, request, signal));
-  return wholeFiles(collectFiles(await Promise.allSettled(reads)));
+  const request = { pod, defaultMode: filesMode(volume), allocatable, fields: new Map<string, string>() };
+  const size = new FilesSize(volume);
+  const sources = fileSources(volume);
+  const outcomes: PromiseSettledResult<readonly VolumeFile[]>[] = [];
+  // A few at a time: many sources may name one large object, and no more of them is decoded than a volume may have.
+  await eachOf([...sources.entries()], SOURCES_AT_ONCE, async ([index, source]) => {
+    const read = async () => size.counted(await filesOf(source, contents, request, signal));
+    const [outcome] = await Promise.allSettled(size.isExceeded ? [] : [read()]);
+    if (outcome) outcomes[index] = outcome;
+  });
+  return wholeFiles(collectFiles(outcomes.filter(Boolean)));
 }

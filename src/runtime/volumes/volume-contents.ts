@@ -1,4 +1,4 @@
-import { downwardAPIFiles } from '../../policies/volumes/downward-api-files.ts';
+import { downwardAPIFiles, type FieldValues } from '../../policies/volumes/downward-api-files.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { VolumeFile } from '../../policies/volumes/projected-files.ts';
 import {
@@ -17,6 +17,8 @@ export interface ContentsRequest {
   readonly defaultMode: number;
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
+  /** Shared by the sources of a volume. */
+  readonly fields?: FieldValues;
 }
 
 /** Undefined where the object that the source names does not exist. */
@@ -33,8 +35,8 @@ export interface VolumeContents {
 export type VolumeContentsByKind = ReadonlyMap<ProjectionKind, VolumeContents>;
 
 export const downwardAPIContents: VolumeContents = {
-  files: ({ downwardAPI }, { pod, defaultMode, allocatable }) =>
-    downwardAPIFiles(pod, downwardAPI?.items ?? [], defaultMode, allocatable),
+  files: ({ downwardAPI }, { pod, defaultMode, allocatable, fields }) =>
+    downwardAPIFiles(pod, downwardAPI?.items ?? [], defaultMode, allocatable, fields),
 };
 
 /** No files for an optional source that does not exist, or whose kind this node cannot read. */

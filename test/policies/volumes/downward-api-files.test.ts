@@ -117,3 +117,27 @@ describe('the fields that a file may hold', () => {
     },
   );
 });
+
+test('a field that many items show is put into words once', () => {
+  let reads = 0;
+  const metadata = {
+    name: 'p',
+    namespace: 'n',
+    uid: 'u',
+    get labels() {
+      reads += 1;
+      return { a: 'b' };
+    },
+  };
+  const pod = { metadata, spec: { containers: [{ name: 'c' }] } };
+  const items = Array.from({ length: 1_000 }, (_, index) => ({
+    path: `f${index}`,
+    fieldRef: { fieldPath: 'metadata.labels' },
+  }));
+  const fields = new Map<string, string>();
+  const once = downwardAPIFiles(pod, items, 0o644, {}, fields);
+  const readsOfOne = reads;
+  downwardAPIFiles(pod, items, 0o644, {}, fields);
+  expect([once.length, once[999]?.content]).toEqual([1_000, 'a="b"']);
+  expect([readsOfOne < 10, reads]).toEqual([true, readsOfOne]);
+});

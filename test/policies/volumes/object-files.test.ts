@@ -75,3 +75,18 @@ test.each<[string, Partial<PodSpec>, object]>([
   const file = credentialFile('token', 'secret', fileReaders(pod), 0o644);
   expect(file).toEqual({ path: 'token', content: 'secret', ...wanted });
 });
+
+test('a key that many items name is decoded once, and no other key is', () => {
+  const asked: string[] = [];
+  const texts: Readonly<Record<string, string>> = { large: 'AAAA', other: 'not base64 at all!' };
+  const data = new Proxy(texts, {
+    get: (target, key) => {
+      asked.push(String(key));
+      return target[String(key)];
+    },
+  });
+  const items = Array.from({ length: 1_000 }, (_, index) => ({ key: 'large', path: `f${index}` }));
+  const files = secretFiles({ data }, { items }, 0o400);
+  expect(new Set(files.map(({ content }) => content)).size).toBe(1);
+  expect(asked).toEqual(['large']);
+});

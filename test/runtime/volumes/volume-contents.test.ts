@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { sourceFiles } from '../../../src/runtime/volumes/files-volume.ts';
 import {
   downwardAPIContents,
   filesOf,
@@ -44,4 +45,26 @@ test('an object that does not exist fails, and an optional one is empty', async 
 
 test('a source without a kind is refused', async () => {
   await expect(files({})).rejects.toMatchObject({ kind: 'InvalidArgument' });
+});
+
+test('of many sources that name one large Secret no more are decoded than a volume may have', async () => {
+  let decoded = 0;
+  const large: VolumeContents = {
+    files: async (_source, _request, signal) => {
+      await Promise.resolve();
+      signal.throwIfAborted();
+      decoded += 1;
+      return [{ path: `f${decoded}`, content: new Uint8Array(1024 * 1024), mode: 0o644 }];
+    },
+  };
+  const sources = Array.from({ length: 1_000 }, () => ({ secret: { name: 'large' } }));
+  const deps = { allocatable: {}, contents: new Map([['secret', large] as const]) };
+  const files = sourceFiles(
+    deps,
+    POD,
+    { name: 'all', projected: { defaultMode: 0o644, sources } },
+    new AbortController().signal,
+  );
+  await expect(files).rejects.toThrow('volume "all" has more than 32 MiB of files');
+  expect(decoded).toBeLessThanOrEqual(40);
 });

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import { EnvFilesSize, ExecSize } from '../../../src/policies/cri/exec-size.ts';
+
+const MIB = 1024 * 1024;
+
+test('files of variables have at most 6 MiB together, however many there are', () => {
+  const size = new EnvFilesSize({ name: 'main' });
+  const text = 'x'.repeat(MIB);
+  for (let index = 0; index < 6; index++) size.add({ volumeName: 'env', path: `${index}` }, text);
+  expect(() => size.add({ volumeName: 'env', path: 'a/b' }, 'x')).toThrow(
+    'couldn\'t parse env file: the files of environment variables of container "main" have more than 6 MiB together, up to a/b of volume env; ',
+  );
+});
+
+test.each([
+  ['ASCII', 'x'.repeat(255), 255],
+  ['ASCII', 'x'.repeat(257), 257],
+  ['other characters', 'é'.repeat(10), 20],
+  ['other characters, late', `${'x'.repeat(200)}😀`, 204],
+  ['long other characters', 'é'.repeat(300), 600],
+])('a variable counts its bytes in UTF-8: %s', (_what, value, bytes) => {
+  const word = 128 * 1024;
+  const room = word - bytes - '='.length - 1;
+  const size = new ExecSize({ name: 'main' });
+  expect(size.variable('n'.repeat(room), value)).toBe(value);
+  expect(() => size.variable('n'.repeat(room + 1), value)).toThrow('is longer than 128 KiB');
+});
+
+test('a container may have 100,000 variables, also where they come from one object again and again', () => {
+  const size = new ExecSize({ name: 'main' });
+  for (let index = 0; index < 100_000; index++) size.variable('k', '');
+  expect(() => size.variable('last', '')).toThrow(
+    'container "main" has more than 100,000 environment variables, up to "last"; leave some of its envFrom out',
+  );
+});
