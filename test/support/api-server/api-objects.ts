@@ -240,7 +240,14 @@ export class ApiObjects {
     }
     if (finalizers.length === 0) return undefined;
     if (type.plural === 'pods') return this.#withoutGrace(waiting);
-    const metadata = { ...waiting.metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
+    const { generation } = before.metadata as { generation?: number };
+    const isFirst = before.metadata.deletionTimestamp === undefined;
+    const metadata = {
+      ...waiting.metadata,
+      deletionTimestamp,
+      deletionGracePeriodSeconds: 0,
+      ...(generation !== undefined && isFirst && { generation: generation + 1 }),
+    };
     return { ...before, metadata };
   }
 

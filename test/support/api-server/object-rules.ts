@@ -98,9 +98,18 @@ function changedPod({ type, subresource, before, sent }: Change): AnyObject {
 
 function checkResize(type: ServedType, before: AnyObject, after: Draft): void {
   const { qosClass } = before.status as { qosClass: string };
-  if (computePodQOS(after as unknown as Pod) === qosClass) return;
-  const message = `Invalid value: "${qosClass}": Pod QOS Class may not change as a result of resizing`;
-  throw invalid({ type, name: before.metadata.name }, [{ field: 'spec', message }]);
+  const causes: Cause[] = [];
+  if (computePodQOS(after as unknown as Pod) !== qosClass) {
+    const message = `Invalid value: "${qosClass}": Pod QOS Class may not change as a result of resizing`;
+    causes.push({ field: 'spec', message });
+  }
+  // A node that knows of resizing reports the resources of running containers.
+  const running = ((before.status?.containerStatuses ?? []) as Draft[]).find(({ state }) => state?.running);
+  if (running !== undefined && running.resources === undefined) {
+    const message = 'Forbidden: Pod running on node without support for resize';
+    causes.push({ field: 'spec', message, reason: 'FieldValueForbidden' });
+  }
+  if (causes.length > 0) throw invalid({ type, name: before.metadata.name }, causes);
 }
 
 /** Of what was sent, the resources of containers count. */
