@@ -1,4 +1,4 @@
-import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
+import { CONFIG_SOURCE_ANNOTATION, MANIFEST_HASH_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import { type ManifestOrigin, problemText } from '../../src/sources/source.ts';
 import { manifestPod } from '../../src/sources/pod-of-manifest.ts';
 import { parseManifest } from '../../src/sources/manifests/read-manifest.ts';
@@ -92,12 +92,10 @@ function told({ op, source, pods }: PodUpdate): unknown {
   };
 }
 
-/** The static pod as the kubelet's decoder has it: the kubelet notes the source later. */
-function withoutSource({ metadata, ...pod }: Pod): Pod {
-  return {
-    ...pod,
-    metadata: { ...metadata, annotations: without(metadata.annotations, CONFIG_SOURCE_ANNOTATION) },
-  };
+/** The static pod as the kubelet's decoder has it: the kubelet notes the source later, and has no hash beside a UID of the manifest. */
+function asDecoded({ metadata, ...pod }: Pod): Pod {
+  const annotations = without(metadata.annotations, CONFIG_SOURCE_ANNOTATION, MANIFEST_HASH_ANNOTATION);
+  return { ...pod, metadata: { ...metadata, annotations } };
 }
 
 function without<T extends object>(object: T | undefined, ...keys: readonly string[]): T {
@@ -106,7 +104,7 @@ function without<T extends object>(object: T | undefined, ...keys: readonly stri
 
 function applyDefaults({ pod, source, isFile, nodeName }: Input & { readonly fn: 'applyDefaults' }): unknown {
   const origin: ManifestOrigin = { source: isFile ? 'file' : 'http', location: source, nodeName };
-  const { metadata, spec, status } = withoutSource(manifestPod(pod, origin));
+  const { metadata, spec, status } = asDecoded(manifestPod(pod, origin));
   return {
     metadata,
     nodeName: spec.nodeName,
@@ -119,7 +117,7 @@ function applyDefaults({ pod, source, isFile, nodeName }: Input & { readonly fn:
 function decodeFile({ manifest, source, nodeName }: Input & { readonly fn: 'decodeFile' }): Decoded {
   const origin: ManifestOrigin = { source: 'file', location: source, nodeName };
   const { pods, problems } = parseManifest(Buffer.from(manifest), origin);
-  const [pod] = pods.map((each) => withoutSource(manifestPod(each, origin)));
+  const [pod] = pods.map((each) => asDecoded(manifestPod(each, origin)));
   if (pod) return { error: null, pod: without(pod, 'apiVersion', 'kind') };
   return { error: problems.map(problemText).join('; ') };
 }
