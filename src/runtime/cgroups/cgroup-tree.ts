@@ -5,6 +5,7 @@ import type { CgroupHierarchy } from '../../policies/cgroups/cgroup-mounts.ts';
 import type { CgroupValue, CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { makeFolderSync } from '../../system/make-folder.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 
 /**
@@ -59,7 +60,7 @@ export class CgroupTree {
   make(path: string, { recursive }: { readonly recursive: boolean }): boolean {
     let isNew = false;
     for (const { mountPoint, controllers } of this.hierarchies) {
-      if (controllers.length > 0) isNew = makeFolder(join(mountPoint, path), recursive) || isNew;
+      if (controllers.length > 0) isNew = makeGroup(join(mountPoint, path), recursive) || isNew;
     }
     return isNew;
   }
@@ -101,9 +102,11 @@ export function subfolders(folder: string): string[] {
     .map(({ name }) => name);
 }
 
-function makeFolder(folder: string, recursive: boolean): boolean {
+function makeGroup(folder: string, recursive: boolean): boolean {
+  if (recursive) return makeFolderSync(folder);
   try {
-    return mkdirSync(folder, { recursive }) !== undefined || !recursive;
+    mkdirSync(folder);
+    return true;
   } catch (error) {
     if (errnoCode(error) === 'EEXIST') return false;
     throw error;

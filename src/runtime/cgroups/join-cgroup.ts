@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CgroupMounts, findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
+import { makeFolderSync } from '../../system/make-folder.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 
@@ -22,7 +23,7 @@ export function joinCgroup(
     if (tops.length === 0) throw new Error('no cgroup file system is mounted');
     for (const top of tops) {
       const folder = join(top, group);
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       writeFileSync(join(folder, 'cgroup.procs'), THIS_PROCESS);
     }
   } catch (error) {
