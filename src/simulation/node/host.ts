@@ -277,7 +277,7 @@ export class Host {
         wasChosen: (uid) => this.#chosen.has(uid),
         isForeign: ({ connection, abandoned }) => abandoned || connection !== run()?.connection.id,
       },
-      mirrorPodAt: (name) => this.sources.mirrorPod(name),
+      podAt: (name) => this.sources.object(name),
       staticNameOf: (uid) => (this.#pods.isStatic(uid) ? this.#pods.nameOf(uid) : undefined),
       wantedUID: (name) => this.sources.staticPods.find((pod) => pod.metadata.name === name)?.metadata.uid,
       wasDeletedByHand: (uid) => this.sources.wasDeletedByHand(uid),

@@ -69,8 +69,9 @@ export class SimulatedSources {
     return this.#last.get(name)?.pod.metadata.uid;
   }
 
-  mirrorPod(name: string): Pod | undefined {
-    return this.#stored(name, 'mirror');
+  /** The pod of that name at the API server, also a mirror pod. */
+  object(name: string): Pod | undefined {
+    return this.#api.store.get('pods', target(name)) as unknown as Pod | undefined;
   }
 
   /** The pods at the API server, for an agent that hears of each change at once. */
@@ -230,7 +231,7 @@ export class SimulatedSources {
   }
 
   #stored(name: string, kind: 'ordinary' | 'mirror'): Pod | undefined {
-    const pod = this.#api.store.get('pods', target(name)) as unknown as Pod | undefined;
+    const pod = this.object(name);
     return pod !== undefined && isMirrorPod(pod) === (kind === 'mirror') ? pod : undefined;
   }
 

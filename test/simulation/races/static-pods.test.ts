@@ -147,7 +147,7 @@ test('a mirror pod that somebody deletes, with a grace period, just as its stati
   const uid = agent.create('job', once, 'file');
   await agent.untilState(uid, 'Terminated.Finished');
   agent.apply('job', { kind: 'delete mirror', graceSeconds: 30 });
-  const mirrorPod = () => agent.host.sources.mirrorPod('job');
+  const mirrorPod = () => agent.host.sources.object('job');
   expect(mirrorPod()?.metadata.deletionTimestamp).toBeDefined();
   const isNew = () => mirrorPod()?.metadata.deletionTimestamp === undefined;
   await agent.until(() => isNew() && mirrorPod()?.status?.phase === 'Succeeded', 'the end to be shown');

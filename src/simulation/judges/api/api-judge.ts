@@ -13,8 +13,8 @@ export interface ApiJudgeOptions extends Omit<MirrorPodJudgeOptions, 'violated'>
   readonly node: number;
   readonly now: () => number;
   readonly truth: PodObjectTruth;
-  /** The mirror pod of that name at the API server. */
-  readonly mirrorPodAt: (name: string) => Pod | undefined;
+  /** The pod of that name at the API server, also a mirror pod. */
+  readonly podAt: (name: string) => Pod | undefined;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -34,6 +34,10 @@ export class ApiJudge implements ApiWitness {
   readonly #hasChanged = new WeakSet<RequestUnderWay>();
   /** Deletions of mirror pods that were right when they were sent. */
   readonly #agreed = new WeakSet<RequestUnderWay>();
+  /** By path, the UID of a pod whose deletion the server has shown to the agent, and no later state of it. */
+  readonly #shownDeleted = new Map<string, string>();
+  /** By a deletion, the UID of the pod that its sender knew to be deleted. */
+  readonly #knownDeleted = new WeakMap<RequestUnderWay, string>();
   /** By the UID of a pod object, the connection of the agent that has written it last. */
   readonly #writers = new Map<string, number>();
   /** Paths of objects at which something may have changed that the agent does not know of. */
@@ -58,13 +62,26 @@ export class ApiJudge implements ApiWitness {
     const { verb, target, connection } = request;
     this.#connection = Math.max(this.#connection, connection);
     if (verb !== 'delete' || target.resource !== 'pods') return;
-    const pod = this.#options.mirrorPodAt(nameOf(target));
-    if (pod !== undefined && this.#mirrors.mayBeReplaced(pod)) this.#agreed.add(request);
+    const pod = this.#options.podAt(nameOf(target));
+    if (pod !== undefined && isMirrorPod(pod) && this.#mirrors.mayBeReplaced(pod)) this.#agreed.add(request);
+    const deleted = this.#shownDeleted.get(apiPath(target));
+    if (deleted !== undefined) this.#knownDeleted.set(request, deleted);
   }
 
   requestLands(request: RequestUnderWay): void {
     this.#landing = request;
     if (request.abandoned) this.#disturbed.add(apiPath(request.target));
+    else if (request.target.resource === 'pods' && request.verb !== 'delete') this.#shows(request.target);
+  }
+
+  /** The answer will show the pod, also as a status. */
+  #shows(target: RequestUnderWay['target']): void {
+    const { resource, namespace } = target;
+    const name = nameOf(target);
+    const path = apiPath({ resource, namespace, name });
+    const { deletionTimestamp, uid = '' } = this.#options.podAt(name)?.metadata ?? {};
+    if (deletionTimestamp === undefined) this.#shownDeleted.delete(path);
+    else this.#shownDeleted.set(path, uid);
   }
 
   requestEnded(request: RequestUnderWay, answer: string): void {
@@ -103,7 +120,7 @@ export class ApiJudge implements ApiWitness {
       if (after !== undefined) this.#mirrors.made(after);
     } else if (after === undefined) {
       if (isMirrorPod(before)) this.#mirrors.removed(before, { isAgreed: this.#agreed.has(request) });
-      else this.#pods.removed(before);
+      else if (!this.#isOfFormerLife(uid, request)) this.#pods.removed(before);
     } else {
       const isOfFormerAgent = request.connection < this.#connection;
       const isMarked =
@@ -111,6 +128,11 @@ export class ApiJudge implements ApiWitness {
       if (isMarked && !isMirrorPod(before)) this.#pods.marked(before);
       this.#pods.written(before, after, { isLate, isOfFormerAgent });
     }
+  }
+
+  /** The agent deletes what it knows to be deleted, and the UID was made again since. */
+  #isOfFormerLife(uid: string, request: RequestUnderWay): boolean {
+    return this.#knownDeleted.get(request) === uid && this.#options.truth.wasMadeAgain(uid);
   }
 
   /** An agent that finds nothing of a static pod starts it anew. It knows nothing of what an agent before it has written. */

@@ -28,7 +28,7 @@ function judged() {
       wasMadeAgain: (uid) => madeAgain.has(uid),
       wasChosen: () => false,
     },
-    mirrorPodAt: (name) => bed.server.store.get('pods', podAt(name)) as unknown as Pod | undefined,
+    podAt: (name) => bed.server.store.get('pods', podAt(name)) as unknown as Pod | undefined,
     staticNameOf: () => undefined,
     wantedUID: () => wanted.uid,
     isEnding: () => wanted.uid === undefined,
@@ -97,6 +97,28 @@ test('a pod that is deleted by its node too early is reported', async () => {
   bed.server.operations.delete(podAt('web'), { gracePeriodSeconds: 30 });
   await bed.settle(bed.node.delete(podAt('web'), { gracePeriodSeconds: 0 }));
   expect(reported).toEqual(['pod object uid-1: is deleted in phase Pending']);
+});
+
+test('a deletion that the node knows of may reach the pod that was made again with its UID, and no other', async () => {
+  const { bed, reported, patch, madeAgain } = judged();
+  const { operations } = bed.server;
+  const deletion = () => bed.settle(bed.node.delete(podAt('web'), { gracePeriodSeconds: 0, uid: 'uid-1' }));
+  operations.create(pods, apiPod('web'), 'uid-1');
+  const makeAgain = () => {
+    operations.delete(podAt('web'), { gracePeriodSeconds: 0 });
+    madeAgain.add('uid-1');
+    operations.create(pods, apiPod('web'), 'uid-1');
+  };
+  operations.delete(podAt('web'), { gracePeriodSeconds: 5 });
+  await patch({ phase: 'Succeeded' });
+  makeAgain();
+  await deletion();
+  expect(reported).toEqual([]);
+  operations.create(pods, apiPod('web'), 'uid-1');
+  await patch({ phase: 'Succeeded' });
+  makeAgain();
+  await deletion();
+  expect(reported).toContain('pod object uid-1: is deleted by its node, and nobody asked for it');
 });
 
 test('a pod that a user deletes is not judged', () => {
