@@ -86,9 +86,10 @@ beforeAll(async () => {
     ...['--pods', podsDir, '--exit-with-pods', '--eviction-plugins', '-v', '6'],
     ...['--eviction-plugins-sync-period', '1s'],
   ]);
-  plugin = await startPlugin();
   await daemon.running('unready');
   await daemon.event('unready', 'Unhealthy');
+  // The plugin ends any pod: the pods have to be heard of before.
+  plugin = await startPlugin();
   await daemon.event('starts', 'FailedPostStartHook');
   await daemon.event('web', 'EvictionNotified');
   await daemon.inPhase('ends', 'Failed');

@@ -43,7 +43,7 @@ test('of a pod that runs, one that is started again and again, one that goes, an
   const asJSON = JSON.parse((await ask('web', '-o', 'json')).stdout) as object;
   expect(asJSON).toMatchObject({ subject: 'default/web-node-a', state: 'Syncing.Settled' });
   rmSync(file('web.json'));
-  expect(await answer('web-node-a', /not come back/)).toMatch(
+  expect(await answer('web-node-a', /web-node-a ended at/)).toMatch(
     /^default\/web-node-a ended at .* ago\): its source does not have it any more\.\nIt does not come back: /,
   );
   expect(JSON.parse((await ask('web', '-o', 'json')).stdout)).toMatchObject({
