@@ -1,6 +1,7 @@
 /** Clients of exec, attach and port-forward, as kubectl is one. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
@@ -86,14 +87,21 @@ export async function spdyClient(
   return new SpdyClient(answer);
 }
 
+/** Of a server that wants to know its clients. */
+export interface ClientTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** A WebSocket, with all messages that have come. */
 export class WebSocketClient {
   readonly socket: WebSocket;
   readonly #messages: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #changed = Promise.withResolvers<undefined>();
 
-  constructor(url: string, protocols: readonly string[]) {
-    this.socket = new WebSocket(url.replace(/^http/u, 'ws'), [...protocols]);
+  constructor(url: string, protocols: readonly string[], tls: ClientTls = {}) {
+    this.socket = new WebSocket(url.replace(/^http/u, 'ws'), [...protocols], tls);
     this.socket.on('message', (data: Buffer, isBinary) => {
       this.#messages.push({ data, isBinary });
       this.#tell();
@@ -141,9 +149,14 @@ export class WebSocketClient {
 }
 
 /** SPDY in the binary messages of a WebSocket. Written out, as the client of ws takes no protocol with a slash in its name. */
-export async function tunnelClient(url: string, protocol = 'SPDY/3.1+portforward.k8s.io'): Promise<Upgraded> {
-  const asked = request(url, {
+export async function tunnelClient(
+  url: string,
+  protocol = 'SPDY/3.1+portforward.k8s.io',
+  tls?: ClientTls,
+): Promise<Upgraded> {
+  const asked = (tls === undefined ? request : requestTls)(url, {
     agent: false,
+    ...tls,
     headers: {
       Connection: 'Upgrade',
       Upgrade: 'websocket',

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import https from 'node:https';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:tls';
-import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import type { UpgradeRequest } from '../../../src/server/streaming/upgrade/accept.ts';
 import type { CertificateAuthority } from '../control-plane/certificates.ts';
 import type { AnyObject, Draft } from './context.ts';
 import type { ResourceRequest } from './requests.ts';
 import { badRequest, internalError, StatusError } from './status-error.ts';
+import { type SpdyAnswer, translationOf } from './stream-translation.ts';
 
 const BODY_MAX = 50_000;
 const OWN_HEADERS = new Set([
@@ -40,17 +41,12 @@ export class NodeProxy {
   /** The node's answer. `signal`: the client has gone. */
   ask(node: AnyObject, path: string, options: AskOptions): Promise<IncomingMessage> {
     const { method, headers, body, signal } = options;
-    const { host, port } = addressOf(node);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const kept = Object.entries(headers).filter(([name]) => !name.startsWith(':') && !OWN_HEADERS.has(name));
     const request = https.request({
-      host,
-      port,
-      path,
+      ...this.#placeOf(node, path),
       method,
-      agent: false,
       headers: { ...Object.fromEntries(kept), ...(body && { 'content-length': body.length }) },
-      ...this.#credentials,
       ...(signal && { signal }),
     });
     request.once('response', resolve);
@@ -59,8 +55,48 @@ export class NodeProxy {
     return promise;
   }
 
-  /** Passes the request to upgrade on, and then the bytes of both sides. */
-  upgrade(node: AnyObject, path: string, request: IncomingMessage, client: Duplex, head: Buffer): void {
+  #placeOf(node: AnyObject, path: string): https.RequestOptions {
+    return { ...addressOf(node), path, agent: false, ...this.#credentials };
+  }
+
+  /** Translates a request to upgrade that the node does not understand, and passes others on as they are. */
+  upgrade({ node, path }: NodePlace, asked: ResourceRequest, client: UpgradeRequest): void {
+    const translation = translationOf(client.raw, asked, node);
+    if (translation === undefined) {
+      this.#passOn({ node, path }, client);
+      return;
+    }
+    translation(client, (protocols) => this.#askForSpdy({ node, path }, protocols)).catch(
+      (error: unknown) => {
+        client.socket.end(rawAnswer(500, JSON.stringify(dialError(error as Error).body)));
+      },
+    );
+  }
+
+  #askForSpdy({ node, path }: NodePlace, protocols: readonly string[]): Promise<SpdyAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<SpdyAnswer>();
+    const request = https.request({
+      ...this.#placeOf(node, path),
+      method: 'POST',
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'SPDY/3.1',
+        'x-stream-protocol-version': [...protocols],
+      },
+    });
+    request.once('upgrade', (response, socket, head) => {
+      socket.on('error', () => undefined);
+      if (head.length > 0) socket.unshift(head);
+      resolve({ response, socket });
+    });
+    request.once('response', (response) => resolve({ response }));
+    request.once('error', reject);
+    request.end();
+    return promise;
+  }
+
+  /** The request, and then the bytes of both sides. */
+  #passOn({ node, path }: NodePlace, { raw: request, socket: client, head }: UpgradeRequest): void {
     const { host, port } = addressOf(node);
     const { ca, cert, key } = this.#credentials;
     const upstream = connect({ host, port, ca, cert, key, ALPNProtocols: ['http/1.1'], servername: '' });
@@ -86,6 +122,11 @@ export class NodeProxy {
       client.pipe(upstream);
     });
   }
+}
+
+export interface NodePlace {
+  readonly node: AnyObject;
+  readonly path: string;
 }
 
 export interface AskOptions {

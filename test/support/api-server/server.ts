@@ -297,8 +297,7 @@ export class DoubleServer implements HandlerHost {
       // To run a command is to create something, however it is asked for.
       const verb = STREAMS.has(asked.subresource) ? 'create' : asked.verb;
       this.authorization.check(user, { ...asked, verb });
-      const { node, path } = this.#nodePlace(asked, url);
-      this.#proxy.upgrade(node, path, request, socket, head);
+      this.#proxy.upgrade(this.#nodePlace(asked, url), asked, { raw: request, socket, head });
     } catch (error) {
       const refusal = error instanceof StatusError ? error : internalError(String(error));
       socket.end(rawAnswer(refusal.code, JSON.stringify(refusal.body)));
