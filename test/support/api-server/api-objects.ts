@@ -9,6 +9,7 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { admitPod, taintNewNode } from './admission.ts';
 import type { AnyObject, Draft, Store, User } from './context.ts';
 import { restrictChange, restrictCreation, restrictDeletion } from './node-restriction.ts';
+import { viewed } from './event-views.ts';
 import { prepareNew, setDefaults } from './object-defaults.ts';
 import { changedObject } from './object-rules.ts';
 import { entriesIn, type ManagedFieldsEntry, sameManagers, withoutManaged } from './fields/managed-fields.ts';
@@ -376,5 +377,5 @@ function isFinallyDeleted({ metadata, spec }: AnyObject): boolean {
 
 /** As it is served: an object says of which kind it is. */
 export function served(object: object, type: ServedType): object {
-  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...viewed(object, type) };
 }

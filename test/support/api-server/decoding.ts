@@ -4,7 +4,7 @@ import { checked, duplicates } from './fields/field-check.ts';
 import { objectType } from './fields/field-types.ts';
 import type { Asked } from './handlers.ts';
 import type { ResourceRequest } from './requests.ts';
-import { apiVersionOf } from './served-types.ts';
+import { apiVersionOf, type ServedType } from './served-types.ts';
 import { badRequest, StatusError } from './status-error.ts';
 import { strictnessOf } from './write-options.ts';
 
@@ -46,7 +46,7 @@ const twiceIn = ({ text }: Asked): string[] =>
   (text === '' ? [] : duplicates(text)).map((path) => `duplicate field "${path}"`);
 
 /** Without what is empty, and so is not told. */
-export function knownPart({ request: { type } }: Asked, object: Draft): Draft {
+export function knownPart(type: ServedType, object: Draft): Draft {
   return checked(object, objectType(type), type.kind).value as Draft;
 }
 

@@ -10,12 +10,13 @@ import {
 import type { AnyObject, Draft, User } from './context.ts';
 import { listPart } from './lists.ts';
 import { decodedConfig, decodedObject, decodedPatched, knownPart } from './decoding.ts';
+import { storedForm, viewed } from './event-views.ts';
 import { applied, entriesAfter, type ManagedChange } from './fields/managed-fields.ts';
 import { APPLY, patched } from './patches.ts';
 import { bind, evict } from './pod-actions.ts';
 import { requestToken, review, type ReviewHost } from './reviews.ts';
 import type { ResourceRequest } from './requests.ts';
-import { apiVersionOf } from './served-types.ts';
+import { apiVersionOf, storeKey, typeOf } from './served-types.ts';
 import { badRequest, invalidTwice, methodNotAllowed, noSuchPath } from './status-error.ts';
 import { checkDeletion, checkWrite } from './write-options.ts';
 import { table, wantsTable } from './tables.ts';
@@ -100,7 +101,8 @@ function changeBy(
   { request, userAgent }: Asked,
   live: AnyObject | undefined,
 ): ManagedChange {
-  const { type, subresource, query } = request;
+  const { subresource, query } = request;
+  const type = typeOf(storeKey(request.type));
   const named = query.get('fieldManager') ?? '';
   const manager = named === '' ? (userAgent.split('/')[0] ?? '').slice(0, MANAGER_LENGTH_MAX) : named;
   return { type, subresource, live, manager, at: rfc3339(objects.options.now()) };
@@ -127,7 +129,10 @@ function list({ objects }: HandlerHost, { request, accept }: Asked): Answer {
   if (wantsTable(accept))
     return { code: 200, body: table(items, { type, query, now: objects.options.now(), metadata }) };
   const kind = `${type.kind}List`;
-  return { code: 200, body: { kind, apiVersion: apiVersionOf(type), metadata, items } };
+  return {
+    code: 200,
+    body: { kind, apiVersion: apiVersionOf(type), metadata, items: items.map((item) => viewed(item, type)) },
+  };
 }
 
 /** The body, which has to be an object, and of the kind that the path says. */
@@ -190,7 +195,7 @@ function create(host: HandlerHost, asked: Asked): Answer {
     const pod: Target = { type: { ...type, plural: 'pods', kind: 'Pod' }, namespace, name };
     return { code: 201, body: bind(pods, pod, object, writeOptions(host, asked)) };
   }
-  const known = decodedObject(asked, object);
+  const known = storedForm(decodedObject(asked, object), type);
   checkPlace(known, request);
   return shown(host, asked, objects.create({ type, namespace }, known, writeOptions(host, asked)), 201);
 }
@@ -198,7 +203,7 @@ function create(host: HandlerHost, asked: Asked): Answer {
 function update(host: HandlerHost, asked: Asked): Answer {
   const { request } = asked;
   if (!VIEWS.has(request.subresource)) throw methodNotAllowed();
-  const object = decodedObject(asked, objectOf(asked));
+  const object = storedForm(decodedObject(asked, objectOf(asked)), request.type);
   checkPlace(object, request);
   const options = writeOptions(host, asked);
   if (host.objects.isMadeByUpdate(request))
@@ -212,7 +217,8 @@ function patch(host: HandlerHost, asked: Asked): Answer {
   if (!VIEWS.has(request.subresource)) throw methodNotAllowed();
   if (contentType === APPLY) return apply(host, asked);
   const before = objects.get(request);
-  const after = decodedPatched(asked, patched(before, contentType, body));
+  const made = patched(viewed(before, request.type), contentType, body);
+  const after = storedForm(decodedPatched(asked, made), request.type);
   const { uid, name } = (after.metadata ?? {}) as Draft;
   if ((name ?? '') === '')
     throw badRequest(
@@ -236,10 +242,10 @@ function apply(host: HandlerHost, asked: Asked): Answer {
   const sent = objectOf(asked);
   const before = objects.find(request);
   const force = request.query.get('force') === 'true';
-  const config = decodedConfig(request, sent);
+  const config = storedForm(decodedConfig(request, sent), request.type);
   config.metadata.name ??= request.name;
   const { object: made, entries } = applied(changeBy(objects, asked, before), config, force);
-  const object = knownPart(asked, made);
+  const object = knownPart(typeOf(storeKey(request.type)), made);
   const options = { ...writeOptions(host, asked), managers: () => entries };
   if (before === undefined) return shown(host, asked, objects.create(request, object, options), 201);
   return shown(host, asked, objects.change(request, before, object, options), 200);

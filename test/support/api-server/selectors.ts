@@ -2,6 +2,7 @@
 import type { StoredObject } from '../../../src/simulation/api/api-store.ts';
 import { matches as matchesFields } from '../../../src/simulation/api/field-selectors.ts';
 import { type Labels, parsedSelector } from './label-selectors.ts';
+import { isEventView, storedSelector } from './event-views.ts';
 import { type ServedType, storeKey } from './served-types.ts';
 import { badRequest } from './status-error.ts';
 
@@ -15,6 +16,8 @@ export interface LabelSelector {
     readonly values?: readonly string[];
   }[];
 }
+
+const VIEWED_EVENTS = 'events.events.k8s.io';
 
 /** Beside names: by which fields objects of a kind can be selected. The kinds that are not here tell so in other words. */
 const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
@@ -35,6 +38,12 @@ const SELECTABLE: Readonly<Record<string, readonly string[]>> = {
     ),
     ...['reason', 'reportingComponent', 'source', 'type'],
   ],
+  [VIEWED_EVENTS]: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+      (name) => `regarding.${name}`,
+    ),
+    ...['reason', 'reportingController', 'type'],
+  ],
   'certificatesigningrequests.certificates.k8s.io': ['spec.signerName'],
   replicationcontrollers: ['status.replicas'],
   'jobs.batch': ['status.successful'],
@@ -47,8 +56,9 @@ export function selected(
   type: ServedType,
 ): ObjectTest {
   const requirements = parsedSelector(labelSelector ?? '');
-  const fields = fieldSelector ?? '';
-  for (const term of fields.split(',').filter(Boolean)) checkField(term, type);
+  const asked = fieldSelector ?? '';
+  for (const term of asked.split(',').filter(Boolean)) checkField(term, type);
+  const fields = storedSelector(asked, type);
   return (object) =>
     requirements.every((holds) => holds(object.metadata.labels ?? {})) && matchesFields(object, fields);
 }
@@ -56,7 +66,7 @@ export function selected(
 function checkField(term: string, type: ServedType): void {
   const [, field] = /^([^!=]*)(?:!=|==?)/u.exec(term) ?? [];
   if (field === undefined) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
-  const key = type.group === 'events.k8s.io' ? 'events' : storeKey(type);
+  const key = isEventView(type) ? VIEWED_EVENTS : storeKey(type);
   const more = SELECTABLE[key];
   if (field === '' || field === 'metadata.name' || (field === 'metadata.namespace' && type.namespaced))
     return;

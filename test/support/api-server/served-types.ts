@@ -1,4 +1,5 @@
 /** The kinds of objects that the double of the API server has, and where it serves them. */
+import { isEventView } from './event-views.ts';
 
 export interface ServedType {
   /** Empty: the core group. */
@@ -102,6 +103,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   ],
   'certificates.k8s.io/v1beta1': [['ClusterTrustBundle', 'clustertrustbundles', CLUSTER]],
   'coordination.k8s.io/v1': [['Lease', 'leases', NAMESPACED]],
+  'events.k8s.io/v1': [['Event', 'events', NAMESPACED, { short: ['ev'] }]],
   'discovery.k8s.io/v1': [['EndpointSlice', 'endpointslices', NAMESPACED]],
   'networking.k8s.io/v1': [['NetworkPolicy', 'networkpolicies', NAMESPACED, { short: ['netpol'] }]],
   'node.k8s.io/v1': [['RuntimeClass', 'runtimeclasses', CLUSTER]],
@@ -172,11 +174,14 @@ export function servedType(group: string, version: string, plural: string): Serv
   );
 }
 
-const byStoreKey = new Map(SERVED_TYPES.map((type) => [storeKey(type), type]));
+/** Each of a kind of its own in the store. */
+export const STORED_TYPES = SERVED_TYPES.filter((type) => !isEventView(type));
+
+const byStoreKey = new Map(STORED_TYPES.map((type) => [storeKey(type), type]));
 
 /** Under which name the store has objects of the type: `leases.coordination.k8s.io`. */
 export function storeKey({ plural, group }: { readonly plural: string; readonly group: string }): string {
-  return group === '' ? plural : `${plural}.${group}`;
+  return group === '' || isEventView({ group }) ? plural : `${plural}.${group}`;
 }
 
 /** The type whose objects the store has under that name. */

@@ -114,14 +114,6 @@ describeOnControlPlane('streams of WebSockets that can be ended one by one', (co
     expect(upgrades).toEqual([expect.stringMatching(/^POST SPDY\/3\.1/u)]);
   });
 
-  test('a client that goes takes its command with it', async () => {
-    const client = await command('container=app&command=sh&stdout=true');
-    const started = await runtime.command();
-    client.socket.terminate();
-    await started.abandoned;
-    expect(started.isAbandoned).toBe(true);
-  });
-
   test('the refusal of the node is the outcome of the command', async () => {
     const client = await command('container=ended&command=sh&stdout=true');
     await client.closed();

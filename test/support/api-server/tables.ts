@@ -1,6 +1,7 @@
 /** Tables, in which `kubectl get` asks for objects. */
 import type { StoredObject } from '../../../src/simulation/api/api-store.ts';
 import type { AnyObject, Draft } from './context.ts';
+import { viewed } from './event-views.ts';
 import { isTrue } from './requests.ts';
 import { apiVersionOf, storeKey, type ServedType } from './served-types.ts';
 
@@ -138,7 +139,7 @@ export function table(objects: readonly StoredObject[], options: TableOptions): 
       ...(include !== 'None' && {
         object:
           include === 'Object'
-            ? { kind: type.kind, apiVersion: apiVersionOf(type), ...object }
+            ? { kind: type.kind, apiVersion: apiVersionOf(type), ...viewed(object, type) }
             : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata },
       }),
     })),
