@@ -209,6 +209,7 @@ export class NodeAgent {
       ends: supervisor.ends,
       statusManager,
       health: () => this.#node.health(),
+      onAllocatable: () => supervisor.offerRoom(),
       recorder,
       parent: supervisor.actor,
       clock,

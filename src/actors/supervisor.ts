@@ -160,6 +160,11 @@ export class Supervisor {
     for (const pod of pleg.pods()) if (pleg.runtimeHolds(pod.uid) === 'running') this.#starts.adoptName(pod);
   }
 
+  /** The node may have more for its pods: those that wait for room ask again. */
+  offerRoom(): void {
+    this.#starts.offerRoom();
+  }
+
   send(event: SupervisorEvent): void {
     this.#actor.send(event);
   }

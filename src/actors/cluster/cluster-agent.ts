@@ -208,7 +208,7 @@ export class ClusterAgent implements ClusterParts {
 
   #buildNode(): ClusterNode {
     const { clients, settings, registration, core } = this.#options;
-    const { clock, random, recorder, logger, parent, inspect, health, measurements } = core;
+    const { clock, random, recorder, logger, parent, inspect, health, onAllocatable, measurements } = core;
     return new ClusterNode({
       api: clients.heartbeats,
       settings,
@@ -221,6 +221,7 @@ export class ClusterAgent implements ClusterParts {
         this.#mirrorPods.reconcileAll();
       },
       onLost: () => this.#lease.nodeLost(),
+      onAllocatable,
       ...(measurements && { measurements: measurements.nodeLife }),
       clock,
       random,

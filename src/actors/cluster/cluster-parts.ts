@@ -23,6 +23,8 @@ export interface AgentCore {
   readonly statusManager: StatusManager;
   /** What decides whether the node is ready. */
   readonly health: () => NodeHealth;
+  /** The node object says something else of what pods may request. */
+  readonly onAllocatable: () => void;
   readonly recorder: EventRecorder & NodeEventRecorder;
   readonly parent: AnyActorRef;
   readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];

@@ -3,6 +3,7 @@ import { hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
 import type { NodeContext, NodeEvent } from '../../machines/node-machine.ts';
+import { equalJson } from '../../policies/formats/canonical-json.ts';
 import { initialNode, type RegistrationSettings } from '../../policies/node-status/initial-node.ts';
 import { LEASE_NAMESPACE } from '../../policies/node-status/lease-renewal.ts';
 import { type MachineIdentity, otherMachine } from '../../policies/node-status/machine-identity.ts';
@@ -38,6 +39,8 @@ export interface NodeObjectOptions {
   readonly facts: () => Promise<NodeStatusFacts>;
   /** Parts of the status that could not be built, and stay as they were. Called with each build. */
   readonly onBuilt: (problems: readonly string[]) => void;
+  /** The server has told another amount that pods may request of the node. */
+  readonly onAllocatable?: () => void;
   readonly measurements?: NodeLifeMeasurements;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -45,8 +48,7 @@ export interface NodeObjectOptions {
 }
 
 export class NodeObject {
-  /** As the server told it last, by the watch or in an answer; undefined if there is none, or it is not known. */
-  latest: Node | undefined;
+  #latest: Node | undefined;
   readonly #options: NodeObjectOptions;
   readonly #target: ObjectReference;
   readonly #status: ObjectReference;
@@ -92,6 +94,17 @@ export class NodeObject {
     const patch = registrationPatch(initial.node, existing, false);
     if (patch === undefined) return this.#accepted(existing, initial);
     return this.#accepted(await api.patch<Node>(this.#status, patch, this.#requestOptions), initial);
+  }
+
+  /** As the server told it last, by the watch or in an answer; undefined if there is none, or it is not known. */
+  get latest(): Node | undefined {
+    return this.#latest;
+  }
+
+  set latest(node: Node | undefined) {
+    const before = this.#latest?.status?.allocatable;
+    this.#latest = node;
+    if (!equalJson(before, node?.status?.allocatable)) this.#options.onAllocatable?.();
   }
 
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {

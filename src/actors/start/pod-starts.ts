@@ -83,6 +83,10 @@ export class PodStarts implements StartGates {
     room.offer(waiting);
   }
 
+  offerRoom(): void {
+    this.#options.room.offerAll();
+  }
+
   /** A pod that only the runtime knew has ended: its name is free. */
   nameFreed(pod: PodReference): void {
     this.#options.names.ended(pod);

@@ -173,6 +173,11 @@ export class RoomArbiter {
     for (const uid of uids) this.#requests.get(uid)?.answer({ type: 'ROOM_FREED' });
   }
 
+  /** The node has become larger, perhaps. */
+  offerAll(): void {
+    this.offer(this.#waiting());
+  }
+
   stop(): void {
     this.#preemptions.stop();
   }

@@ -1,5 +1,6 @@
 /** Static pods whose manifests are removed and created again faster than the pods can end. */
 import { describe, expect, test } from '@jest/globals';
+import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const TIMES = 50;
@@ -151,5 +152,19 @@ test('a mirror pod that somebody deletes, with a grace period, just as its stati
   expect(mirrorPod()?.metadata.deletionTimestamp).toBeDefined();
   const isNew = () => mirrorPod()?.metadata.deletionTimestamp === undefined;
   await agent.until(() => isNew() && mirrorPod()?.status?.phase === 'Succeeded', 'the end to be shown');
+  expect(await agent.verdict()).toEqual(ALL_WELL);
+});
+
+test('a static pod that waits for room starts when the node object says that the node has become larger', async () => {
+  const room = (cpu: string) => simulatedNodeFacts({ cpu, memory: '4Gi', pods: '100' });
+  const agent = new SimulatedAgent();
+  agent.nodeFacts = room('1');
+  const resources = { requests: { cpu: '2' } };
+  const uid = agent.create('web', podSpec({ containers: [container('main', 'run', { resources })] }), 'file');
+  await agent.untilState(uid, 'Syncing.AwaitingRoom');
+  // Nothing is left that would ask again for another reason.
+  await agent.clock.advance(60_000);
+  agent.nodeFacts = room('3');
+  await agent.untilState(uid, 'Syncing.Settled');
   expect(await agent.verdict()).toEqual(ALL_WELL);
 });
