@@ -331,10 +331,12 @@ function randomSuffix(): string {
   );
 }
 
-/** Empty lists and maps are not stored. */
+/** Empty lists and maps, and a generation that a client counts from nothing, are not stored. */
 function withoutEmpty(metadata: Draft): Draft {
   const isEmpty = (value: unknown) =>
-    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+    value === '' ||
+    value === 0 ||
+    (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => !isEmpty(value)));
 }
 
