@@ -11,7 +11,7 @@ export default {
   transform: {},
   // CI has two cores. End-to-end tests wait for much of their time: two more workers use it.
   maxWorkers: 4,
-  // A worker of half a gigabyte takes about half a second to end on a busy machine, which is where Jest takes it for one that hangs.
+  // By default Jest gives a worker half a second to end. One of half a gigabyte may need more, on a busy machine.
   workerGracefulExitTimeout: 10_000,
   // Longer than any wait inside a test, on a busy machine too: the wait fails first, and its message says what did not happen.
   testTimeout: 300_000,

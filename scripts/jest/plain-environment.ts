@@ -1,9 +1,13 @@
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
+import { endProcess } from '../../src/system/end-process.ts';
 
 /** Where `jest-circus` keeps what belongs to one file. */
 const KEPT = [Symbol.for('EVENT_HANDLERS'), Symbol.for('TEST_TIMEOUT_SYMBOL'), Symbol.for('RETRY_TIMES')];
+
+// A worker that leaves nothing open ends at once: Node takes half a second to free its memory, and may wait for ever for a thread of V8.
+if (process.send) process.once('beforeExit', () => process.once('exit', endProcess));
 
 /**
  * Where a test file runs: in Node's own context, which the files of a worker use one after another. Jest's own environments give each file
