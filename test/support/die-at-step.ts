@@ -53,6 +53,14 @@ function pathOf(argument: unknown): string {
 
 const isBelow = (argument: unknown) => pathOf(argument).includes(below);
 
+/** Opening something to read it changes nothing. */
+function mayChange(flags: unknown): boolean {
+  const { O_CREAT, O_RDWR, O_WRONLY } = fs.constants;
+  return typeof flags === 'number'
+    ? (flags & (O_CREAT | O_RDWR | O_WRONLY)) !== 0
+    : flags !== undefined && flags !== 'r';
+}
+
 type Call = (...args: unknown[]) => unknown;
 const promises = fs.promises as unknown as Record<(typeof CHANGES)[number], Call>;
 
@@ -60,7 +68,7 @@ if (below !== '') {
   for (const name of CHANGES) {
     const call = promises[name];
     promises[name] = (...args) => {
-      if (!args.some(isBelow)) return call(...args);
+      if (!args.some(isBelow) || (name === 'open' && !mayChange(args[1]))) return call(...args);
       step(`${name} ${args.filter(isBelow).map(pathOf).join(' ')}`, () => halfDone(name, args));
       return name === 'open' ? watched(pathOf(args[0]), call(...args)) : call(...args);
     };
