@@ -100,6 +100,7 @@ export class NodeProxy {
     const { host, port } = addressOf(node);
     const { ca, cert, key } = this.#credentials;
     const upstream = connect({ host, port, ca, cert, key, ALPNProtocols: ['http/1.1'], servername: '' });
+    upstream.setNoDelay(true);
     const end = () => {
       upstream.destroy();
       client.destroy();

@@ -88,7 +88,7 @@ export class DoubleServer implements HandlerHost {
       this.#upgrade(request, socket, head),
     );
     server.on('sessionError', () => undefined).on('tlsClientError', () => undefined);
-    const front = net.createServer((socket) => {
+    const front = net.createServer({ noDelay: true }, (socket) => {
       this.faults.connections.add(socket);
       takeConnection(socket, server);
     });
