@@ -2,6 +2,7 @@ export default {
   // Test files run in Node's own context, and share the modules of the product: see there.
   testEnvironment: '<rootDir>/scripts/jest/plain-environment.ts',
   runtime: '<rootDir>/scripts/jest/plain-runtime.ts',
+  testSequencer: '<rootDir>/scripts/jest/long-first.ts',
   // With src and scripts, Jest can tell which tests a changed file concerns.
   roots: ['<rootDir>/src', '<rootDir>/scripts', '<rootDir>/test'],
   testMatch: ['**/*.test.ts'],

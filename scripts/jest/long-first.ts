@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module';
+import type { Test } from '@jest/test-result';
+import type * as Sequencer from '@jest/test-sequencer';
+
+// Its types are those of its CommonJS form.
+const { default: TestSequencer } = createRequire(import.meta.url)(
+  '@jest/test-sequencer',
+) as typeof Sequencer.default;
+
+/** The files that take longest, the longest first: begun last, one of them would keep one worker busy after all others have ended. */
+const LONG = [
+  'e2e/cluster/tokens',
+  'runtime/volumes/volume-deaths',
+  'paths/embedded',
+  'simulation/seeds/',
+  'e2e/cri/runtime/death',
+  'paths/eviction/',
+  'simulation/simulation',
+  'e2e/death',
+  'runtime/volumes/writer-faults',
+  'e2e/',
+  'paths/',
+].map((path) => `/test/${path}`);
+
+/** Jest knows how long files took on this machine. Where it does not, as in a new checkout, the order of `LONG` counts. */
+export default class LongFirst extends TestSequencer {
+  override async sort(tests: Test[]): Promise<Test[]> {
+    return (await super.sort(tests)).toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
+function placeOf({ path, duration }: Test): number {
+  const place = LONG.findIndex((part) => path.includes(part));
+  return duration !== undefined || place < 0 ? LONG.length : place;
+}
