@@ -34,7 +34,8 @@ describeOnCluster('the streams of a node', (cluster) => {
     });
   }
 
-  const exec = (...command: readonly string[]) => kubectl(['exec', 'web', '--', ...command]);
+  const exec = (...command: readonly string[]) =>
+    kubectl(['exec', 'web', '--container=main', '--', ...command]);
 
   beforeAll(async () => {
     const serving = 'httpd -p 8080 -h /bin; cat; sleep 1000';
@@ -51,7 +52,7 @@ describeOnCluster('the streams of a node', (cluster) => {
     expect(await exec('sh', '-c', 'echo out; echo err >&2; exit 3')).toEqual({
       code: 3,
       stdout: 'out\n',
-      stderr: 'Defaulted container "main" out of: main, term\nerr\ncommand terminated with exit code 3\n',
+      stderr: 'err\ncommand terminated with exit code 3\n',
     });
   });
 
