@@ -82,7 +82,9 @@ describe('a node has not settled (I7)', () => {
     const uid = agent.create('web', wanting('2'), 'file');
     await agent.clock.advance(60_000);
     agent.nodeFacts = ROOMY_NODE;
-    agent.run.agent.supervisor.registry.send = () => false;
+    const { supervisor } = agent.run.agent;
+    supervisor.registry.send = () => false;
+    supervisor.offerRoom = () => undefined;
     await agent.clock.advance(60_000);
     expect(findUnsettled(agent.host)).toEqual(finding(uid, 'waits for room that it could have'));
   });
