@@ -9,6 +9,9 @@ const KEPT = [Symbol.for('EVENT_HANDLERS'), Symbol.for('TEST_TIMEOUT_SYMBOL'), S
 // A worker that leaves nothing open ends at once: Node takes half a second to free its memory, and may wait for ever for a thread of V8.
 if (process.send) process.once('beforeExit', () => process.once('exit', endProcess));
 
+/** Jest wraps it for each file. */
+const EXIT = process.exit.bind(process);
+
 /**
  * Where a test file runs: in Node's own context, which the files of a worker use one after another. Jest's own environments give each file
  * a context. That loads the whole product anew for each file, and makes every use of a global slow.
@@ -19,7 +22,6 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
   readonly fakeTimers = null;
   readonly fakeTimersModern: ModernFakeTimers;
   readonly #console = globalThis.console;
-  readonly #exit = process.exit.bind(process);
   readonly #environment = { ...process.env };
   readonly #workingDirectory = process.cwd();
 
@@ -37,7 +39,7 @@ export default class PlainEnvironment implements Omit<JestEnvironment, 'fakeTime
     this.moduleMocker.restoreAllMocks();
     for (const key of KEPT) Reflect.deleteProperty(globalThis, key);
     globalThis.console = this.#console;
-    process.exit = this.#exit;
+    process.exit = EXIT;
     for (const name of Object.keys(process.env)) {
       if (!(name in this.#environment)) Reflect.deleteProperty(process.env, name);
     }

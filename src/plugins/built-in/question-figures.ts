@@ -1,5 +1,5 @@
 /** What the built-in plugins know of pods and of the machine. */
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { ActivePods, PluginQuestion } from '../../types/eviction/eviction-plugin.ts';
 import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
 import type { PodStats, Summary } from '../../types/stats.ts';

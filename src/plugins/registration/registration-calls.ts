@@ -6,7 +6,7 @@ import {
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import { Timer } from '../../system/timer.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { RegistrationClient } from '../protocol/registration-client.ts';

@@ -22,7 +22,7 @@ import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { CgroupMeasurements } from '../../types/measurements.ts';
-import { promiseOf } from '../../system/promise-of.ts';
+import { promiseOf } from '../../system/promises/promise-of.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { endProcessesIn, removeCgroups } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';

@@ -12,6 +12,7 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
+import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageGCOptions extends ImageGCPolicy {
@@ -36,8 +37,8 @@ export class ImageGC {
   readonly #options: ImageGCOptions;
   readonly #beganAt: number;
   #records: ReadonlyMap<string, ImageRecord> | undefined;
-  /** The work that was begun last: there is one collection at a time. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** There is one collection at a time. */
+  readonly #turns = new OneAtATime();
 
   constructor(options: ImageGCOptions) {
     this.#options = options;
@@ -51,17 +52,17 @@ export class ImageGC {
 
   /** Records which images there are and which are in use. */
   detect(signal: AbortSignal = NEVER): Promise<void> {
-    return this.#inTurn(() => this.#detect(signal));
+    return this.#turns.run(() => this.#detect(signal));
   }
 
   /** Rejects when too few images may be removed, or one cannot be removed. */
   collect(signal: AbortSignal = NEVER): Promise<void> {
-    return this.#inTurn(() => this.#telling(() => this.#collect(signal)));
+    return this.#turns.run(() => this.#telling(() => this.#collect(signal)));
   }
 
   /** Removes all unused images, however full the disk is. Returns the bytes that were freed. */
   deleteUnusedImages(signal: AbortSignal = NEVER): Promise<number> {
-    return this.#inTurn(() =>
+    return this.#turns.run(() =>
       this.#telling(async () => {
         await this.#detect(signal);
         return this.#free(Infinity, signal);
@@ -81,12 +82,6 @@ export class ImageGC {
         await this.#options.onRemaining?.(this.#records.keys(), listedAt);
       }
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 
   async #detect(signal: AbortSignal): Promise<void> {

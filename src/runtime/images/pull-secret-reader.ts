@@ -6,7 +6,7 @@ import {
   pullSecretNames,
   readPullSecret,
 } from '../../policies/images/pull-secrets.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod, Secret } from '../../types/kubernetes.ts';

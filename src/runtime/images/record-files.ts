@@ -3,6 +3,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
 import { goJSON } from '../../policies/formats/go-json.ts';
+import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
 import { fileOfDraft, replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
 
@@ -17,9 +18,8 @@ export interface RecordFile {
 /** A folder of JSON files, one for each image, with the kubelet's names. */
 export class RecordFiles {
   readonly #dir: string;
-  /** The work that was begun last: a file is never written twice at a time. */
-  #last: Promise<unknown> = Promise.resolve();
-
+  /** A file is never written twice at a time. */
+  readonly #turns = new OneAtATime();
   readonly #onChange: () => void;
   readonly #paths = new Set<string>();
 
@@ -49,7 +49,7 @@ export class RecordFiles {
 
   /** Readers find the old content or the new one, also after a crash. Rejects with the system's error. */
   write(image: string, content: object): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await makeFolder(this.#dir, 0o700);
       const path = this.pathOf(image);
       await replaceFile(path, `${goJSON(content)}\n`, { mode: 0o600 });
@@ -59,18 +59,12 @@ export class RecordFiles {
   }
 
   remove(image: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const path = this.pathOf(image);
       await rm(path, { force: true });
       this.#paths.delete(path);
       this.#onChange();
     });
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 
   async #readFile(path: string): Promise<RecordFile> {

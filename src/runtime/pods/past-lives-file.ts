@@ -1,5 +1,6 @@
 /** The file `past-lives.json` in the root folder: how often containers of removed pods have run. */
 import { join } from 'node:path';
+import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errnoCode } from '../../system/system-errors.ts';
@@ -14,16 +15,11 @@ const BYTES_MAX = 16 * 1024 * 1024;
 /** A file that cannot be read, or is damaged, is reported: containers count anew. */
 export function openPastLivesFile(rootDir: string, logger: Pick<Logger, 'warn'>): PastLivesStore {
   const path = join(rootDir, FILE);
-  let last = Promise.resolve();
+  // The newest stays.
+  const turns = new OneAtATime();
   return {
     stored: read(path, logger),
-    // One after the other, so that the newest stays.
-    write: (lives) => {
-      const write = () => replaceFile(path, `${JSON.stringify({ lives })}\n`, { mode: MODE });
-      const written = last.then(write);
-      last = written.catch(() => undefined);
-      return written;
-    },
+    write: (lives) => turns.run(() => replaceFile(path, `${JSON.stringify({ lives })}\n`, { mode: MODE })),
   };
 }
 

@@ -8,7 +8,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { OUTPUT_BYTES_MAX } from '../../system/bounded-output.ts';
 import { GrpcConnection } from '../../system/grpc/grpc-connection.ts';
 import { field, int, message, string } from '../../system/protobuf.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 
 const CHECK = '/grpc.health.v1.Health/Check';
 const healthCheckRequest = message<{ service: string }>({ service: field(1, string) });

@@ -25,7 +25,7 @@ import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../
 import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { promiseOf } from '../../system/promise-of.ts';
+import { promiseOf } from '../../system/promises/promise-of.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { ContainerMemory } from '../pods/container-memory.ts';

@@ -1,5 +1,5 @@
 import { FilesSize } from '../../policies/volumes/files-size.ts';
-import { eachOf } from '../../system/each-of.ts';
+import { eachOf } from '../../system/promises/each-of.ts';
 import { filesFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { collectFiles, wholeFiles } from '../../policies/volumes/collected-files.ts';
 import { type VolumeFile, volumePayload } from '../../policies/volumes/projected-files.ts';

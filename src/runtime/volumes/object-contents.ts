@@ -6,7 +6,7 @@ import {
 } from '../../policies/volumes/object-files.ts';
 import { trustAnchors } from '../../policies/volumes/trust-anchors.ts';
 import { missingSource } from '../../policies/volumes/volume-source.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { TrustBundleSelection } from '../../types/kubernetes.ts';

@@ -22,7 +22,7 @@ import { podFields, type Logger } from '../../types/logger.ts';
 import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
 import { removeTree } from '../../system/files/remove-tree.ts';
 import { ifThere } from '../../system/system-errors.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
 import {
   ContainerMounts,

@@ -103,7 +103,7 @@ export class AgentMetrics implements Measurements {
   }
 
   cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch {
-    return this.#timed(this.#cgroupDuration, { operation_type: operation });
+    return this.#cgroupDuration.startTimer(this.#nowMs, { operation_type: operation });
   }
 
   volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch {
@@ -117,12 +117,12 @@ export class AgentMetrics implements Measurements {
 
   volumeWanted(plugin: string): Stopwatch {
     const labels = { operation_name: 'overall_volume_mount', plugin_name: plugin };
-    return this.#timed(this.#volumeTotal, labels);
+    return this.#volumeTotal.startTimer(this.#nowMs, labels);
   }
 
   volumeWalk(): Stopwatch {
     // The kubelet's name of such a walk; it has others for quotas of file systems and for drivers of CSI.
-    return this.#timed(this.#volumeWalk, { metric_source: 'du' });
+    return this.#volumeWalk.startTimer(this.#nowMs, { metric_source: 'du' });
   }
 
   apiRequest(method: string): (host: string, status?: number) => void {
@@ -246,11 +246,6 @@ export class AgentMetrics implements Measurements {
 
   probeMetrics(): readonly Metric[] {
     return [this.#probes.metric(), this.#probeDuration.metric()];
-  }
-
-  #timed(histogram: Histogram, labels: Labels): Stopwatch {
-    const beganMs = this.#nowMs();
-    return () => histogram.observe(labels, this.#secondsSince(beganMs));
   }
 
   #secondsSince(beganMs: number): number {

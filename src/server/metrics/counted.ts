@@ -1,6 +1,8 @@
 /** Metrics that grow while the agent runs: counters and histograms. */
 import { goNumber, type Labels, labelText, type Metric, type MetricHead, sample } from './metric-text.ts';
 
+const MS_PER_S = 1000;
+
 type CountedHead = Omit<MetricHead, 'type'>;
 
 export class Counter {
@@ -54,6 +56,12 @@ export class Histogram {
     const index = bucket === -1 ? this.#bounds.length : bucket;
     found.counts[index] = (found.counts[index] ?? 0) + 1;
     found.sum += value;
+  }
+
+  /** What it returns observes the seconds from now on. `nowMs`: of a clock that is never set. */
+  startTimer(nowMs: () => number, labels: Labels = {}): () => void {
+    const beganMs = nowMs();
+    return () => this.observe(labels, (nowMs() - beganMs) / MS_PER_S);
   }
 
   remove(labels: Labels): void {

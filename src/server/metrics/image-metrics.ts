@@ -76,9 +76,9 @@ export class ImageMetrics implements ImageMeasurements {
 
   credentialPlugin(plugin: string): Stopwatch {
     const labels = { plugin_name: plugin };
-    const beganMs = this.#nowMs();
+    const end = this.#pluginDuration.startTimer(this.#nowMs, labels);
     return (outcome) => {
-      this.#pluginDuration.observe(labels, (this.#nowMs() - beganMs) / MS_PER_S);
+      end();
       if (outcome === 'failure') this.#pluginErrors.add(labels);
     };
   }

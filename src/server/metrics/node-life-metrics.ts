@@ -34,8 +34,7 @@ export class NodeLifeMetrics implements NodeLifeMeasurements {
   }
 
   statusChanged(): Stopwatch {
-    const beganMs = this.#nowMs();
-    return () => this.#statusSync.observe({}, (this.#nowMs() - beganMs) / MS_PER_S);
+    return this.#statusSync.startTimer(this.#nowMs);
   }
 
   shutdownBegan(atMs: number): void {

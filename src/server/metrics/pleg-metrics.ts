@@ -27,11 +27,11 @@ export class PlegMetrics implements PlegMeasurements {
     if (this.#relistedAtMs !== undefined)
       this.#relistInterval.observe({}, (nowMs - this.#relistedAtMs) / MS_PER_S);
     this.#relistedAtMs = nowMs;
-    return this.#timed(this.#relistDuration);
+    return this.#relistDuration.startTimer(this.#nowMs);
   }
 
   podRelist(): Stopwatch {
-    return this.#timed(this.#podRelistDuration);
+    return this.#podRelistDuration.startTimer(this.#nowMs);
   }
 
   eventsAsked(): void {
@@ -55,10 +55,5 @@ export class PlegMetrics implements PlegMeasurements {
       this.#streamErrors,
       this.#latency,
     ].map((one) => one.metric());
-  }
-
-  #timed(histogram: Histogram): Stopwatch {
-    const beganMs = this.#nowMs();
-    return () => histogram.observe({}, (this.#nowMs() - beganMs) / MS_PER_S);
   }
 }

@@ -4,7 +4,6 @@ import { Counter, Histogram } from './counted.ts';
 import { COUNTED, GAUGES, USUAL_BOUNDS } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
-const MS_PER_S = 1000;
 /** A method, or a path, that has no series of its own. */
 const OTHER = 'other';
 const METHODS: ReadonlySet<string> = new Set('OPTIONS GET HEAD POST PUT DELETE TRACE CONNECT'.split(' '));
@@ -31,8 +30,8 @@ export class RequestMetrics implements RequestMeasurements {
   }
 
   nodeRequest(request: NodeRequest): Stopwatch {
-    const beganMs = this.#nowMs();
     const labels = labelsOf(request);
+    const end = this.#duration.startTimer(this.#nowMs, labels);
     const key = Object.values(labels).join(' ');
     const inFlight = this.#inFlight.get(key) ?? { labels, count: 0 };
     inFlight.count += 1;
@@ -40,7 +39,7 @@ export class RequestMetrics implements RequestMeasurements {
     this.#requests.add(labels);
     return () => {
       inFlight.count -= 1;
-      this.#duration.observe(labels, (this.#nowMs() - beganMs) / MS_PER_S);
+      end();
     };
   }
 

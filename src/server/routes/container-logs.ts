@@ -9,7 +9,7 @@ import {
 import { isRefusal, logViewOptions, type PodLogOptions } from '../../policies/server/log-options.ts';
 import { readContainerLog } from '../../runtime/logs/read-container-log.ts';
 import { systemClock } from '../../system/system-clock.ts';
-import { unlessAborted } from '../../system/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ServedPod } from '../../types/served-pod.ts';

@@ -1,4 +1,4 @@
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 
 /** Waits until all promises have settled, then rejects if some have failed: none is under way any more. */
 export async function allOrFirstFailure(work: readonly Promise<unknown>[]): Promise<void> {

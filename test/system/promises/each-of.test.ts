@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eachOf } from '../../src/system/each-of.ts';
+import { eachOf } from '../../../src/system/promises/each-of.ts';
 
 test('the work is done for every item, for no more than the limit at a time', async () => {
   let underWay = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { allOrFirstFailure } from '../../src/system/all-or-first-failure.ts';
+import { allOrFirstFailure } from '../../../src/system/promises/all-or-first-failure.ts';
 
 test('resolves when all promises have resolved', async () => {
   await expect(allOrFirstFailure([])).resolves.toBeUndefined();

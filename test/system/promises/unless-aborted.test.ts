@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { unlessAborted } from '../../src/system/unless-aborted.ts';
+import { unlessAborted } from '../../../src/system/promises/unless-aborted.ts';
 
 test('has the outcome of the work', async () => {
   const { signal } = new AbortController();
