@@ -186,9 +186,13 @@ describe('many folders', () => {
     override readonly foldersAtATime = 5;
     underWay = 0;
     most = 0;
+    readonly #second = Promise.withResolvers<undefined>();
 
-    async enters(): Promise<boolean> {
+    /** Below the root, the first one waits for a second. */
+    async enters(folder: Opened): Promise<boolean> {
       this.most = Math.max(this.most, ++this.underWay);
+      if (this.underWay > 1) this.#second.resolve(undefined);
+      if (folder !== root) await this.#second.promise;
       await new Promise(setImmediate);
       this.underWay--;
       return true;
