@@ -138,7 +138,7 @@ async function openRecordOfShutdown(
 ): Promise<ShutdownRecord | undefined> {
   if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
   const { openShutdownRecord } = await import('../runtime/shutdown/shutdown-record.ts');
-  const record = await openShutdownRecord(rootDir, logger);
+  const record = openShutdownRecord(rootDir, logger);
   const { startMs, endMs } = record.stored;
   if (startMs !== undefined) counted?.nodeLife.shutdownBegan(startMs);
   if (endMs !== undefined) counted?.nodeLife.shutdownEnded(endMs);

@@ -1,14 +1,15 @@
 /** The kubelet's file `graceful_node_shutdown_state` in the root folder: when the pods of this node were last ended for a shutdown. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rfc3339Nano, unixMs } from '../../policies/formats/time.ts';
+import { readPlainFile } from '../../system/plain-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
-import { ifThere } from '../../system/system-errors.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 
 const FILE = 'graceful_node_shutdown_state';
 const MODE = 0o644;
+const BYTES_MAX = 64 * 1024;
 /** Go's zero time: it has not happened. */
 const NEVER = '0001-01-01T00:00:00Z';
 
@@ -25,20 +26,10 @@ export interface ShutdownRecordFile {
 }
 
 /** A file that cannot be read, or written, is reported: nothing but metrics depends on it. */
-export async function openShutdownRecord(
-  rootDir: string,
-  logger: Pick<Logger, 'warn'>,
-): Promise<ShutdownRecordFile> {
+export function openShutdownRecord(rootDir: string, logger: Pick<Logger, 'warn'>): ShutdownRecordFile {
   const path = join(rootDir, FILE);
-  const unknown = (problem: unknown) => {
-    logger.warn(
-      {},
-      `${path} cannot be read, so when the last shutdown was is not known: ${errorMessage(problem)}`,
-    );
-    return { startMs: undefined, endMs: undefined };
-  };
   return {
-    stored: await read(path).catch(unknown),
+    stored: read(path, logger),
     write: async (startMs, endMs) => {
       const content = {
         startTime: rfc3339Nano(startMs),
@@ -54,11 +45,20 @@ export async function openShutdownRecord(
   };
 }
 
-async function read(path: string): Promise<LastShutdown> {
-  const text = await ifThere(readFile(path, 'utf8'));
-  if (text === undefined) return { startMs: undefined, endMs: undefined };
-  const content = JSON.parse(text) as { readonly startTime?: unknown; readonly endTime?: unknown };
-  return { startMs: timeOf(content.startTime), endMs: timeOf(content.endTime) };
+function read(path: string, logger: Pick<Logger, 'warn'>): LastShutdown {
+  try {
+    const content = JSON.parse(readPlainFile(path, BYTES_MAX)) as Partial<
+      Record<'startTime' | 'endTime', unknown>
+    >;
+    return { startMs: timeOf(content.startTime), endMs: timeOf(content.endTime) };
+  } catch (error) {
+    if (errnoCode(error) !== 'ENOENT')
+      logger.warn(
+        {},
+        `${path} cannot be read, so when the last shutdown was is not known: ${errorMessage(error)}`,
+      );
+    return { startMs: undefined, endMs: undefined };
+  }
 }
 
 function timeOf(value: unknown): number | undefined {
