@@ -20,12 +20,15 @@ export function milliCPUToQuotaUs(milliCPU: bigint, periodUs: number): number {
 }
 
 /**
- * `cpu.weight` of cgroup v2 for shares, by the curve of runc 1.3.2, crun 1.23 and the kubelet 1.35. It is quadratic in the
- * logarithms, and maps 2 to 1, 1024 to 100 (the defaults of both versions) and 262144 to 10000.
+ * `cpu.weight` of cgroup v2 for shares, as the kubelet maps them: linearly, 2 to 1 and 262144 to 10000, so that a whole CPU is 39.
+ * Runtimes may map the shares of containers by another curve; only the weights of groups beside each other are compared.
  */
 export function sharesToWeight(shares: number): number {
-  if (shares <= SHARES_MIN) return 1;
-  if (shares >= SHARES_MAX) return WEIGHT_MAX;
-  const log = Math.log2(shares);
-  return Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34));
+  const above = Math.min(SHARES_MAX, Math.max(SHARES_MIN, shares)) - SHARES_MIN;
+  return 1 + Math.trunc((above * (WEIGHT_MAX - 1)) / (SHARES_MAX - SHARES_MIN));
+}
+
+/** The shares that a `cpu.weight` stands for. */
+export function weightToShares(weight: number): number {
+  return SHARES_MIN + Math.trunc(((weight - 1) * (SHARES_MAX - SHARES_MIN)) / (WEIGHT_MAX - 1));
 }

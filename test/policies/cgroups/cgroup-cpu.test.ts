@@ -3,6 +3,7 @@ import {
   milliCPUToQuotaUs,
   milliCPUToShares,
   sharesToWeight,
+  weightToShares,
 } from '../../../src/policies/cgroups/cgroup-cpu.ts';
 
 test.each([
@@ -31,9 +32,12 @@ test.each([
 test.each([
   [0, 1],
   [2, 1],
-  [102, 17],
-  [1024, 100],
-  [2048, 174],
+  [102, 4],
+  [256, 10],
+  [512, 20],
+  [1024, 39],
+  [2048, 79],
+  [4096, 157],
   [262_144, 10_000],
   [300_000, 10_000],
 ])('%d shares are a weight of %d', (shares, weight) => {
@@ -46,4 +50,14 @@ test('a larger share never has a smaller weight', () => {
     expect(sharesToWeight(shares)).toBeGreaterThanOrEqual(last);
     last = sharesToWeight(shares);
   }
+});
+
+test.each([
+  [1, 2],
+  [4, 80],
+  [39, 998],
+  [100, 2597],
+  [10_000, 262_144],
+])('a weight of %d stands for %d shares', (weight, shares) => {
+  expect(weightToShares(weight)).toBe(shares);
 });

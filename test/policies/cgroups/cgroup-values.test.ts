@@ -28,7 +28,7 @@ describe('the files of a group', () => {
 
   test('of cgroup v2', () => {
     expect(lines(2, ALL)).toEqual([
-      'cpu cpu.weight=59',
+      'cpu cpu.weight=20',
       'cpu cpu.max=50000 100000?',
       'memory memory.max=104857600',
       'pids pids.max=100',

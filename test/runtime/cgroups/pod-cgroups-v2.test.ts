@@ -35,7 +35,7 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2')).toMatchObject(enabled);
     expect(plain.values('v2/kubepods')).toEqual({
       ...enabled,
-      'cpu.weight': '174',
+      'cpu.weight': '79',
       'memory.max': '1073741824',
     });
     expect(plain.values('v2/kubepods/burstable')).toEqual({ ...enabled, 'cpu.weight': '1' });
@@ -63,12 +63,12 @@ describe('on cgroup v2', () => {
       '/kubepods/besteffort/pode',
     ]);
     expect(plain.values('v2/kubepods/podg')).toEqual({
-      'cpu.weight': '59',
+      'cpu.weight': '20',
       'cpu.max': '50000 100000',
       'memory.max': '104857600',
       'pids.max': '100',
     });
-    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35', 'pids.max': '100' });
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '10', 'pids.max': '100' });
     expect(plain.values('v2/kubepods/besteffort/pode')).toEqual({ 'cpu.weight': '1', 'pids.max': '100' });
   });
 
@@ -76,9 +76,9 @@ describe('on cgroup v2', () => {
     const cgroups = await opened();
     const weight = () => plain.values('v2/kubepods/burstable')['cpu.weight'];
     await cgroups.prepare(burstable);
-    expect(weight()).toBe('35');
+    expect(weight()).toBe('10');
     await cgroups.release('unknown');
-    expect(weight()).toBe('35');
+    expect(weight()).toBe('10');
     plain.dropFiles('v2/kubepods/burstable/podb');
     await cgroups.release('b');
     expect(weight()).toBe('1');
@@ -91,7 +91,7 @@ describe('on cgroup v2', () => {
     await cgroups.ensurePod(burstable);
     expect(cgroups.parentOf(burstable)).toBe('/a/b/kubepods/burstable/podb');
     expect(plain.values('v2/a')).toHaveProperty(['cgroup.subtree_control']);
-    expect(plain.values('v2/a/b/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35' });
+    expect(plain.values('v2/a/b/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '10' });
   });
 
   test('only changed values of a pod are written again', async () => {
@@ -101,7 +101,7 @@ describe('on cgroup v2', () => {
     await cgroups.ensurePod(podOf('b', { cpu: '250m' }));
     expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': 'untouched' });
     await cgroups.ensurePod(podOf('b', { cpu: '500m' }));
-    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '59' });
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '20' });
   });
 
   test('a cgroup that another process removed is created again, with the cgroups above it', async () => {
@@ -110,15 +110,15 @@ describe('on cgroup v2', () => {
     await cgroups.updateQoS([burstable]);
     rmSync(plain.path('v2/kubepods'), { recursive: true });
     await cgroups.ensurePod(burstable);
-    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '35' });
-    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('35');
+    expect(plain.values('v2/kubepods/burstable/podb')).toEqual({ 'cpu.weight': '10' });
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('10');
     expect(plain.read('v2/kubepods/besteffort/cpu.weight')).toBe('1');
   });
 
   test('the burstable cgroup follows the requests of its pods, and is written only if they change', async () => {
     const cgroups = await opened();
     await cgroups.updateQoS([burstable, burstable, guaranteed, bestEffort]);
-    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('59');
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('20');
     writeFileSync(plain.path('v2/kubepods/burstable/cpu.weight'), 'untouched');
     await cgroups.updateQoS([burstable, burstable]);
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('untouched');
@@ -129,7 +129,7 @@ describe('on cgroup v2', () => {
   test('after a restart the agent does not change the burstable cgroup until it knows the pods', async () => {
     await (await opened()).updateQoS([burstable]);
     const cgroups = await opened();
-    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('35');
+    expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('10');
     await cgroups.updateQoS([]);
     expect(plain.read('v2/kubepods/burstable/cpu.weight')).toBe('1');
   });
@@ -151,7 +151,7 @@ describe('on cgroup v2', () => {
     mkdirSync(plain.path('v2/kubepods/burstable/podb/cpu.weight'), { recursive: true });
     await expect(cgroups.ensurePod(burstable)).rejects.toMatchObject({
       kind: 'Internal',
-      message: expect.stringMatching(/burstable\/podb\/cpu\.weight cannot be set to "35": EISDIR/),
+      message: expect.stringMatching(/burstable\/podb\/cpu\.weight cannot be set to "10": EISDIR/),
     });
   });
 

@@ -1,5 +1,6 @@
 /** Reads the figures of one cgroup, of either version, from as few files as can be. */
 import { join } from 'node:path';
+import { weightToShares } from '../../../policies/cgroups/cgroup-cpu.ts';
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
 import { groupFolder } from '../group-processes.ts';
 import { numberIn, pressureIn, valueOf } from '../kernel-text.ts';
@@ -116,8 +117,9 @@ export class GroupFiles {
     }
     // `max 100000`, or `20000 100000`.
     const [quota, period] = (read('cpu.max') ?? '').split(' ');
+    const weight = numberIn(read('cpu.weight'));
     return {
-      cpuShares: sharesOf(numberIn(read('cpu.weight'))),
+      cpuShares: weight === undefined ? 0 : weightToShares(weight),
       cpuPeriod: numberIn(period) ?? DEFAULT_PERIOD_US,
       cpuQuota: numberIn(quota),
       memory,
@@ -176,9 +178,4 @@ function throttlingIn(stat: string, timeKey: string, unitsPerSecond: number) {
     throttledPeriods: value('nr_throttled'),
     throttledSeconds: value(timeKey) / unitsPerSecond,
   };
-}
-
-/** The weight of v2 as shares of v1, which metrics are in: 1 to 10,000 stands for 2 to 262,144. */
-function sharesOf(weight: number | undefined): number {
-  return weight === undefined ? 0 : 2 + Math.trunc(((weight - 1) * 262_142) / 9999);
 }
