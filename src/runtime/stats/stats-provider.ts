@@ -155,7 +155,7 @@ class KernelStats implements StatsProvider {
     this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
     this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
-    this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot);
+    this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot, 'cgroupfs');
     this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, qosGroups: this.#qosGroups, root });
     const kubepods = this.#qosGroups?.kubepods;
     const { systemGroups = { runtime: '', misc: '' } } = options;

@@ -1,0 +1,119 @@
+import { readdirSync } from 'node:fs';
+import type { QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
+import { burstableCPUShares, kubepodsResources } from '../../policies/cgroups/cgroup-resources.ts';
+import type { CgroupResources } from '../../policies/cgroups/cgroup-resources.ts';
+import { cgroupValues, isHugetlbLimit } from '../../policies/cgroups/cgroup-values.ts';
+import type { CgroupValue } from '../../policies/cgroups/cgroup-values.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { NodeEventRecorder } from '../../types/event-recorder.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { CgroupMeasurements } from '../../types/measurements.ts';
+import { errnoCode } from '../../system/system-errors.ts';
+import type { CgroupDriver } from './cgroup-driver.ts';
+import type { CgroupTree } from './cgroup-tree.ts';
+import { delegateControllers } from './delegation.ts';
+
+export interface QOSGroupsOptions {
+  readonly tree: CgroupTree;
+  readonly driver: CgroupDriver;
+  readonly groups: QOSCgroups;
+  /** Controllers without which pods cannot be limited as they are to be. */
+  readonly needed: readonly string[];
+  /** The CPU, memory and `pid` that all pods together may use. */
+  readonly allocatable: () => ResourceList;
+  readonly measurements: CgroupMeasurements | undefined;
+  readonly recorder: NodeEventRecorder;
+}
+
+/** The groups above those of pods: of all pods, and of the QoS classes. */
+export class QOSGroups {
+  readonly #options: QOSGroupsOptions;
+  /** Whether the limits of all pods together have been written. Undefined: this was not tried yet. */
+  #isEnforced: boolean | undefined;
+  #hugetlbFiles: readonly string[] = [];
+  #burstableShares: number | undefined;
+
+  constructor(options: QOSGroupsOptions) {
+    this.#options = options;
+  }
+
+  /** The names of the kernel's files for limits of huge pages; empty before the groups are made. */
+  get hugetlbFiles(): readonly string[] {
+    return this.#hugetlbFiles;
+  }
+
+  async make(): Promise<void> {
+    const { tree, groups } = this.#options;
+    const { kubepods, byClass } = groups;
+    await this.#makeGroup(kubepods, {});
+    await this.#enforceAllocatable();
+    await this.#makeGroup(byClass.BestEffort, { cpuShares: burstableCPUShares([]) });
+    // A cgroup from before has its shares already, or gets them by `update`.
+    const isNew = await this.#makeGroup(byClass.Burstable, {});
+    if (isNew) await this.#writeBurstableShares(this.#burstableShares ?? burstableCPUShares([]));
+    if (tree.has('hugetlb')) {
+      this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
+    }
+  }
+
+  /** Writes what follows from all pods that may run: the shares of the burstable ones. */
+  async update(pods: Iterable<Pod>): Promise<void> {
+    if (this.#isEnforced === false) await this.#enforceAllocatable();
+    const shares = burstableCPUShares(pods);
+    if (shares !== this.#burstableShares) await this.#writeBurstableShares(shares);
+  }
+
+  /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `update`. */
+  async #enforceAllocatable(): Promise<void> {
+    const { tree, groups, allocatable } = this.#options;
+    const all = cgroupValues(tree.version, kubepodsResources(allocatable()));
+    const values = all.filter((value) => this.#isNeeded(value) || tree.offers(groups.kubepods, value));
+    const refusals: string[] = [];
+    for (const value of values) refusals.push(...(await this.#refusals(value)));
+    const wasEnforced = this.#isEnforced;
+    this.#isEnforced = refusals.length === 0;
+    if (this.#isEnforced !== wasEnforced) this.#tellEnforced(refusals);
+  }
+
+  #tellEnforced(refusals: readonly string[]): void {
+    const { recorder } = this.#options;
+    if (refusals.length === 0) {
+      recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+      return;
+    }
+    const message = `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`;
+    recorder.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+  }
+
+  #isNeeded({ controller }: CgroupValue): boolean {
+    return this.#options.needed.includes(controller);
+  }
+
+  /** Why a value cannot be written while processes use more than that. Rejects with any other error. */
+  async #refusals(value: CgroupValue): Promise<readonly string[]> {
+    try {
+      await this.#options.driver.write(this.#options.groups.kubepods, [value]);
+      return [];
+    } catch (error) {
+      if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return [error.message];
+      throw error;
+    }
+  }
+
+  async #makeGroup(group: string, resources: CgroupResources): Promise<boolean> {
+    const { tree, driver, needed } = this.#options;
+    const isNew = await driver.make(group);
+    delegateControllers(tree, group, needed);
+    await driver.write(group, cgroupValues(tree.version, resources));
+    return isNew;
+  }
+
+  async #writeBurstableShares(cpuShares: number): Promise<void> {
+    const { tree, driver, groups, measurements } = this.#options;
+    const end = measurements?.cgroupOperation('update');
+    await driver.write(groups.byClass.Burstable, cgroupValues(tree.version, { cpuShares }));
+    this.#burstableShares = cpuShares;
+    end?.();
+  }
+}
