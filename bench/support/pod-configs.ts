@@ -23,6 +23,7 @@ const NODE: ContainerFacts = {
   cpuCFSQuotaPeriodUs: 100_000,
   cgroupVersion: existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1,
   memoryCapacityBytes: totalmem(),
+  swapCapacityBytes: 0,
   hugePageSizes: [],
   swapController: false,
 };

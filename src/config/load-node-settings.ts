@@ -5,6 +5,7 @@ import type { NodeSettings, VerificationPolicy } from '../types/node-settings.ts
 import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-verification.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
+import { checkMemorySettings, MEMORY_SETTINGS } from './memory-settings.ts';
 import {
   atLeast,
   between,
@@ -134,6 +135,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     description: 'period of CPU limits',
     problem: between(1, 1000),
   },
+  ...MEMORY_SETTINGS,
   clusterDNS: {
     flag: '--cluster-dns <IP>',
     field: 'clusterDNS',
@@ -335,6 +337,7 @@ export function resolveNodeSettings(
   const settings = resolveSettings<NodeSettings>(NODE_SETTINGS, flags, file, fileName);
   checkThresholds(settings);
   checkAllowlist(settings, fileName);
+  checkMemorySettings(settings, fileName);
   return settings;
 }
 

@@ -2,8 +2,26 @@
 export type VerificationPolicy =
   'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
 
+/** Whether containers may use swap. Empty: as `NoSwap`. */
+export type SwapBehavior = '' | 'NoSwap' | 'LimitedSwap';
+
+/** Whether the kernel keeps the memory that pods request for them. */
+export type MemoryReservationPolicy = 'None' | 'TieredReservation';
+
+/** How the memory of containers is limited. */
+export interface MemorySettings {
+  /** Whether the kernel kills one process of a container that is out of memory, not all. Undefined: as the version of cgroups has it. */
+  readonly singleProcessOOMKill: boolean | undefined;
+  readonly swapBehavior: SwapBehavior;
+  /** The feature gate of that name. */
+  readonly memoryQoS: boolean;
+  /** Which part of the way from its request to its limit a container may use before the kernel slows it down. */
+  readonly memoryThrottlingFactor: number;
+  readonly memoryReservationPolicy: MemoryReservationPolicy;
+}
+
 /** Settings for real containers, by the kubelet's names. */
-export interface NodeSettings {
+export interface NodeSettings extends MemorySettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly nodeIP: readonly string[];

@@ -66,10 +66,12 @@ describe('a KubeletConfiguration', () => {
 
   test('has warnings for known fields that are not supported yet, nested ones with their path', async () => {
     const { warnings } = await load(
-      `${HEAD}memorySwap: {}\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
+      `${HEAD}oomScoreAdj: -500\nmemorySwap: {}\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
     );
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/kubelet\.yaml: .*not supported yet.*: memorySwap, logging\.flushFrequency$/);
+    expect(warnings[0]).toMatch(
+      /kubelet\.yaml: .*not supported yet.*: oomScoreAdj, logging\.flushFrequency$/,
+    );
   });
 });
 

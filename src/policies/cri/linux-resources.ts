@@ -1,7 +1,8 @@
-/** The resources that a runtime grants by cgroups: CPU shares and quota, memory, huge pages. */
+/** The resources that a runtime grants by cgroups: CPU shares and quota, memory, swap, huge pages. */
 import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { milliCPUToQuotaUs, milliCPUToShares } from '../cgroups/cgroup-cpu.ts';
+import { type ContainerMemoryQoS, containerMemoryFiles } from '../cgroups/memory-qos.ts';
 import { hugePageLimits } from '../pod/huge-pages.ts';
 import { oomScoreAdj } from './oom-score.ts';
 import {
@@ -12,6 +13,7 @@ import {
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
 import { podLimits, podRequests, type ResourceQuantities } from '../pod/resources.ts';
+import { swapLimit, type SwapFacts } from './swap-limit.ts';
 
 export interface ResourceFacts {
   /** Whether CPU limits are enforced. */
@@ -23,12 +25,13 @@ export interface ResourceFacts {
   readonly singleProcessOOMKill?: boolean;
 }
 
-export interface ContainerResourceFacts extends ResourceFacts {
-  readonly memoryCapacityBytes: number;
+export interface ContainerResourceFacts extends ResourceFacts, SwapFacts {
   /** The sizes of huge pages of this machine, as cgroups call them: `2MB`. */
   readonly hugePageSizes: readonly string[];
   /** Whether cgroups can limit swap on this machine. */
   readonly swapController: boolean;
+  /** Undefined where the feature is off. */
+  readonly memoryQoS?: ContainerMemoryQoS | undefined;
 }
 
 /**
@@ -47,16 +50,34 @@ export function containerResources(
     cpuLimit: limitOr(limits?.cpu, ofPod?.cpu),
     memoryLimit: limitOr(limits?.memory, ofPod?.memory),
   });
-  const hugePages = hugePageLimits(limits);
+  const hugePages = new Map([...hugePageLimits(ofPod), ...hugePageLimits(limits)]);
   return {
     ...own,
-    ...noSwap(own, facts),
+    ...(facts.cgroupVersion === 2
+      ? unifiedOf(pod, container, own, facts)
+      : // In cgroup v1 this limits memory and swap together. Without a memory limit there is no limit of both either.
+        facts.swapController && { memorySwapLimitInBytes: own.memoryLimitInBytes }),
     oomScoreAdj: oomScoreAdj(pod, container, facts.memoryCapacityBytes),
     hugepageLimits: facts.hugePageSizes.map((pageSize) => ({
       pageSize,
       limit: hugePages.get(pageSize) ?? 0,
     })),
   };
+}
+
+/** What CRI has no fields for: files of cgroup v2, and what is written into them. */
+function unifiedOf(
+  pod: Pod,
+  container: Container | EphemeralContainer,
+  { unified }: LinuxContainerResources,
+  facts: ContainerResourceFacts,
+): Pick<LinuxContainerResources, 'unified'> {
+  const files = {
+    ...unified,
+    ...(facts.swapController && { 'memory.swap.max': String(swapLimit(pod, container, facts)) }),
+    ...(facts.memoryQoS && containerMemoryFiles(pod, container, facts.memoryQoS)),
+  };
+  return Object.keys(files).length > 0 ? { unified: files } : {};
 }
 
 /** The resources of all containers together, without overhead. Throws what `parseQuantity` throws. */
@@ -99,17 +120,6 @@ function linuxResources(
     oomScoreAdj: 0,
     ...(killsAll && { unified: { 'memory.oom.group': '1' } }),
   };
-}
-
-/** Containers do not use swap, as with the kubelet's NoSwap. */
-function noSwap(
-  { memoryLimitInBytes, unified }: LinuxContainerResources,
-  { cgroupVersion, swapController }: ContainerResourceFacts,
-): Pick<LinuxContainerResources, 'memorySwapLimitInBytes' | 'unified'> {
-  if (!swapController) return {};
-  if (cgroupVersion === 2) return { unified: { ...unified, 'memory.swap.max': '0' } };
-  // In cgroup v1 this limits memory and swap together. Without a memory limit there is no limit of both either.
-  return { memorySwapLimitInBytes: memoryLimitInBytes };
 }
 
 /** The limit if it is above zero, else the fallback. */

@@ -3,11 +3,15 @@ import { access, readdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hugePageSizeName } from '../../policies/pod/huge-pages.ts';
+import { meminfoBytes } from '../stats/kernel-text.ts';
 
 const HUGE_PAGES = 'sys/kernel/mm/hugepages';
 
 export interface MachineFacts {
   readonly memoryCapacityBytes: number;
+  /** 0: there is no swap. */
+  readonly swapCapacityBytes: number;
+  readonly pageSizeBytes: number;
   /** As cgroups call them: `2MB`. */
   readonly hugePageSizes: readonly string[];
   /** Whether cgroups limit swap. */
@@ -22,15 +26,19 @@ export interface MachineFacts {
 
 /** A fact that cannot be read counts as missing. `root`: where `/proc` and `/sys` are. */
 export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promise<MachineFacts> {
-  const [hugePageSizes, swapController, maskedPaths, appArmor, selinux] = await Promise.all([
+  const [hugePageSizes, swapController, meminfo, auxv, maskedPaths, appArmor, selinux] = await Promise.all([
     readHugePageSizes(root),
     hasSwapController(cgroupVersion, root),
+    readText(join(root, 'proc/meminfo')),
+    readFile(join(root, 'proc/self/auxv')).catch(() => Buffer.alloc(0)),
     thermalPaths(root),
     readText(join(root, 'sys/module/apparmor/parameters/enabled')),
     hasSELinux(root),
   ]);
   return {
     memoryCapacityBytes: totalmem(),
+    swapCapacityBytes: meminfoBytes(meminfo, 'SwapTotal'),
+    pageSizeBytes: pageSizeIn(auxv),
     hugePageSizes,
     swapController,
     maskedPaths,
@@ -61,11 +69,27 @@ async function readHugePageSizes(root: string): Promise<readonly string[]> {
   return Array.from((await readHugePages(root)).keys(), hugePageSizeName);
 }
 
-/** The root of cgroup v2 has no such file, so this process's own cgroup is asked. */
+/**
+ * The root of cgroup v2 has no such file. So this process's own cgroup is asked, and those directly below the root, as the process may be in
+ * the root itself.
+ */
 async function hasSwapController(cgroupVersion: 1 | 2, root: string): Promise<boolean> {
-  if (cgroupVersion === 1) return exists(join(root, 'sys/fs/cgroup/memory/memory.memsw.limit_in_bytes'));
-  const own = /^0::(.*)$/m.exec(await readText(join(root, 'proc/self/cgroup')))?.[1];
-  return own !== undefined && exists(join(root, 'sys/fs/cgroup', own, 'memory.swap.max'));
+  const top = join(root, 'sys/fs/cgroup');
+  if (cgroupVersion === 1) return exists(join(top, 'memory/memory.memsw.limit_in_bytes'));
+  const own = /^0::(.*)$/m.exec(await readText(join(root, 'proc/self/cgroup')))?.[1] ?? '';
+  const groups = [own, ...(await namesIn(top))];
+  const found = await Promise.all(groups.map((group) => exists(join(top, group, 'memory.swap.max'))));
+  return found.includes(true);
+}
+
+const AT_PAGESZ = 6n;
+const PAGE_BYTES = 4096;
+
+/** The size of the kernel's pages, from what the kernel hands to each process: pairs of a key and a value. */
+function pageSizeIn(auxv: Buffer): number {
+  for (let at = 0; at + 16 <= auxv.length; at += 16)
+    if (auxv.readBigUInt64LE(at) === AT_PAGESZ) return Number(auxv.readBigUInt64LE(at + 8));
+  return PAGE_BYTES;
 }
 
 /** Until a policy is loaded, every process has the label `kernel`, and labels have no effect. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
+import { meminfoBytes } from '../stats/kernel-text.ts';
 
 export interface NodeInfo {
   /** Empty where the machine has none. */
@@ -40,7 +41,7 @@ export async function readNodeInfo(root = '/'): Promise<NodeInfo> {
     bootID: bootID ?? '',
     kernelVersion: release(),
     osImage: prettyName(osRelease ?? ''),
-    swapBytes: swapBytes(memory ?? ''),
+    swapBytes: meminfoBytes(memory ?? '', 'SwapTotal'),
   };
 }
 
@@ -66,8 +67,4 @@ function prettyName(text: string): string {
     ?.trim()
     .replace(/^(["'])(.*)\1$/, '$2');
   return name ?? 'Linux';
-}
-
-function swapBytes(text: string): number {
-  return Number(/^SwapTotal:\s*(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
 }

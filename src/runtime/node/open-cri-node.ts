@@ -1,6 +1,7 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
+import { memoryFacts, memorySettingsWithoutEffect } from '../../policies/cri/memory-facts.ts';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import {
   enforcedAllocatable,
@@ -162,6 +163,7 @@ async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
   });
   const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
   await cgroups.setUp(enforcedAllocatable(capacity, reservations));
+  for (const message of memorySettingsWithoutEffect(settings, cgroups.version ?? 1)) logger.warn({}, message);
   return cgroups;
 }
 
@@ -175,8 +177,11 @@ async function openPodNode(
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
   const cgroupVersion = cgroups.version ?? 1;
   const machine = await readMachineFacts(cgroupVersion);
+  const ofPods = enforcedAllocatable(capacity, setup.reservations);
+  const { pageSizeBytes } = machine;
   const containers = {
     ...machine,
+    ...memoryFacts(settings, { cgroupVersion, pageSizeBytes, allocatable: ofPods }),
     cgroupVersion,
     seccompDefault,
     cpuCFSQuota,

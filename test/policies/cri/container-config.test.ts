@@ -17,6 +17,7 @@ const NODE: ContainerFacts = {
   cpuCFSQuotaPeriodUs: 100_000,
   cgroupVersion: 1,
   memoryCapacityBytes: 8 * 2 ** 30,
+  swapCapacityBytes: 0,
   hugePageSizes: [],
   swapController: false,
   seccompDefault: false,

@@ -11,8 +11,16 @@ const FACTS: ContainerResourceFacts = {
   cpuCFSQuotaPeriodUs: 100_000,
   cgroupVersion: 1,
   memoryCapacityBytes: 8 * 2 ** 30,
+  swapCapacityBytes: 0,
   hugePageSizes: ['1GB', '2MB'],
   swapController: false,
+};
+
+const QOS: NonNullable<ContainerResourceFacts['memoryQoS']> = {
+  throttlingFactor: 0.9,
+  reservationPolicy: 'TieredReservation',
+  allocatableBytes: 8 * 2 ** 30,
+  pageSizeBytes: 4096,
 };
 
 type Resources = NonNullable<Container['resources']>;
@@ -92,6 +100,14 @@ describe('memory and huge pages', () => {
       { pageSize: '2MB', limit: 6 * 2 ** 20 },
     ]);
   });
+
+  test("the pod's limit of huge pages stands in for one that a container does not have", () => {
+    const ofPod = { limits: { 'hugepages-2Mi': '8Mi', 'hugepages-1Gi': '2Gi' } };
+    expect(resourcesOf({ limits: { 'hugepages-2Mi': '2Mi' } }, {}, ofPod).hugepageLimits).toEqual([
+      { pageSize: '1GB', limit: 2 * 2 ** 30 },
+      { pageSize: '2MB', limit: 2 * 2 ** 20 },
+    ]);
+  });
 });
 
 describe('cgroup v2', () => {
@@ -116,6 +132,23 @@ describe('cgroup v2', () => {
   });
 
   test('with v1 there are no unified keys', () => {
-    expect(resourcesOf({}, { swapController: true }).unified).toBeUndefined();
+    expect(resourcesOf({}, { swapController: true, memoryQoS: QOS }).unified).toBeUndefined();
+  });
+
+  test('the feature MemoryQoS adds its files to those of swap and of the OOM killer', () => {
+    const resources = { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } };
+    const facts: Partial<ContainerResourceFacts> = {
+      cgroupVersion: 2,
+      swapController: true,
+      swapBehavior: 'LimitedSwap',
+      swapCapacityBytes: 2 ** 30,
+      memoryQoS: QOS,
+    };
+    expect(resourcesOf(resources, facts).unified).toEqual({
+      'memory.oom.group': '1',
+      'memory.swap.max': String(2 ** 27),
+      'memory.low': String(2 ** 30),
+      'memory.high': '2040107008',
+    });
   });
 });

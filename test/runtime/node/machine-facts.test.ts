@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function file(path: string, text = ''): void {
+function file(path: string, text: string | BigUint64Array = ''): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 }
@@ -19,6 +20,8 @@ function file(path: string, text = ''): void {
 test('a machine that has nothing of it', async () => {
   expect(await readMachineFacts(2, root)).toEqual({
     memoryCapacityBytes: totalmem(),
+    swapCapacityBytes: 0,
+    pageSizeBytes: 4096,
     hugePageSizes: [],
     swapController: false,
     maskedPaths: [],
@@ -61,6 +64,26 @@ test('the swap controller of cgroup v2, in the cgroup that we are in', async () 
   expect((await readMachineFacts(2, root)).swapController).toBe(true);
   file('proc/self/cgroup', '0::/\n');
   expect((await readMachineFacts(2, root)).swapController).toBe(false);
+});
+
+test('the swap controller of cgroup v2, in another cgroup, where we are in the root, which has no such file', async () => {
+  file('proc/self/cgroup', '0::/\n');
+  file('sys/fs/cgroup/cgroup.procs', '1\n');
+  file('sys/fs/cgroup/init.scope/memory.max', 'max\n');
+  expect((await readMachineFacts(2, root)).swapController).toBe(false);
+  file('sys/fs/cgroup/kubepods/memory.swap.max', 'max\n');
+  expect((await readMachineFacts(2, root)).swapController).toBe(true);
+});
+
+test('all swap of the machine, and the size of its pages', async () => {
+  file('proc/meminfo', 'MemTotal:  100 kB\nSwapTotal:       2048 kB\nSwapFree:  1 kB\n');
+  const pairs = [33n, 4096n, 6n, 65_536n, 0n, 0n];
+  file('proc/self/auxv', new BigUint64Array(pairs));
+  expect(await readMachineFacts(2, root)).toMatchObject({
+    swapCapacityBytes: 2_097_152,
+    pageSizeBytes: 65_536,
+  });
+  expect((await readMachineFacts(2)).pageSizeBytes).toBe(Number(execFileSync('getconf', ['PAGE_SIZE'])));
 });
 
 test('what tells how hot the CPUs are is to be masked', async () => {
