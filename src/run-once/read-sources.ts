@@ -12,11 +12,11 @@ export interface FirstPods {
   readonly problems: readonly SourceProblem[];
 }
 
-/** For a source that does not answer within `waitMs` there is a problem and no pods. */
+/** For a source that does not answer within its time there is a problem and no pods. */
 export async function readSources(
   sources: PodSources,
   now: () => number,
-  waitMs: number,
+  waitMs: (source: PodSource) => number,
 ): Promise<FirstPods> {
   const problems: SourceProblem[] = [];
   const onProblem = (problem: SourceProblem) => problems.push(problem);
@@ -27,11 +27,12 @@ export async function readSources(
   return { pods: inOrder.flatMap((event) => ('pods' in event ? event.pods : [])), problems };
 }
 
-function readOnce(sources: PodSources, waitMs: number): PodSources {
+function readOnce(sources: PodSources, waitMs: (source: PodSource) => number): PodSources {
   const once = Object.entries(sources).map(([name, updates]) => {
     const source = name as PodSource;
-    const late: SourceProblem = { source, message: `did not answer within ${shortDuration(waitMs)}` };
-    return [source, updates.pipe(take(1), timeout({ first: waitMs, with: () => of({ problems: [late] }) }))];
+    const first = waitMs(source);
+    const late: SourceProblem = { source, message: `did not answer within ${shortDuration(first)}` };
+    return [source, updates.pipe(take(1), timeout({ first, with: () => of({ problems: [late] }) }))];
   });
   return Object.fromEntries(once) as PodSources;
 }

@@ -15,6 +15,7 @@ import {
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
+import type { PodSource } from '../policies/sync/pod-updates.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
@@ -29,8 +30,10 @@ import { LastWarnings } from './last-warnings.ts';
 import type { PodOutcome, PodResult } from './pod-result.ts';
 import { readSources } from './read-sources.ts';
 
-/** How long each source may take to be read. */
-const FIRST_PODS_MS = 1_000;
+/** How long a server may take to answer. */
+const SERVER_MS = 1_000;
+/** How long files of this machine may take to be read. A busy machine takes more than a second, and pods must not be left out for that. */
+const FILES_MS = 30_000;
 /** How long the runtime may take to become ready. */
 const RUNTIME_PATIENCE_MS = 10_000;
 
@@ -55,7 +58,8 @@ export interface RunOnceReport {
 export async function runOnce(config: StateletConfig, options: RunOnceOptions): Promise<RunOnceReport> {
   const lock = await lockRootDir(config.rootDir);
   try {
-    const { pods, problems } = await readSources(podSources(config), () => systemClock.now(), FIRST_PODS_MS);
+    const waitMs = (source: PodSource) => (asksServer(source, config) ? SERVER_MS : FILES_MS);
+    const { pods, problems } = await readSources(podSources(config), () => systemClock.now(), waitMs);
     for (const problem of problems) options.logger.warn({ source: problem.source }, problemText(problem));
     return { pods: pods.length === 0 ? [] : await runPods(pods, config, options), problems };
   } finally {
@@ -78,6 +82,10 @@ async function runPods(
   } finally {
     await parts.stop();
   }
+}
+
+function asksServer(source: PodSource, { localPods }: StateletConfig): boolean {
+  return source === 'http' || (source === 'local' && localPods.some((pods) => 'url' in pods));
 }
 
 interface RunParts extends AgentSurroundings {

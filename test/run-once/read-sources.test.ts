@@ -5,7 +5,7 @@ import type { SourceUpdate } from '../../src/sources/source.ts';
 import { testPod } from '../support/pods.ts';
 
 /** Longer than any test. */
-const LONG_MS = 60_000;
+const long = () => 60_000;
 const now = () => 0;
 
 test('every source is read once: pods and problems come in the order of the sources', async () => {
@@ -14,14 +14,16 @@ test('every source is read once: pods and problems come in the order of the sour
     { pods: [testPod({ name: 'web' }), testPod({ name: 'job' })], problems: [] },
     { pods: [testPod({ name: 'later' })], problems: [] },
   );
-  const { pods, problems } = await readSources({ file, http: of({ problems: [problem] }) }, now, LONG_MS);
+  const { pods, problems } = await readSources({ file, http: of({ problems: [problem] }) }, now, long);
   expect(pods.map(({ metadata }) => metadata.name)).toEqual(['web', 'job']);
   expect(problems).toEqual([problem]);
 });
 
-test('a source that does not answer in time is a problem; the pods of the other sources come', async () => {
+test('a source that does not answer in time is a problem; the other sources have their own time', async () => {
   const file = of<SourceUpdate>({ pods: [testPod()], problems: [] });
-  const { pods, problems } = await readSources({ file, http: NEVER }, now, 1);
+  const { pods, problems } = await readSources({ file: file.pipe(delay(20)), http: NEVER }, now, (source) =>
+    source === 'http' ? 1 : long(),
+  );
   expect(pods).toHaveLength(1);
   expect(problems).toEqual([{ source: 'http', message: 'did not answer within 1ms' }]);
 });
@@ -29,12 +31,12 @@ test('a source that does not answer in time is a problem; the pods of the other 
 test('the order of the sources does not depend on which is read first', async () => {
   const file = of<SourceUpdate>({ pods: [testPod({ name: 'first' })], problems: [] }).pipe(delay(1));
   const http = of<SourceUpdate>({ pods: [testPod({ name: 'second' })], problems: [] });
-  const { pods } = await readSources({ file, http }, now, LONG_MS);
+  const { pods } = await readSources({ file, http }, now, long);
   expect(pods.map(({ metadata }) => metadata.name)).toEqual(['first', 'second']);
 });
 
 test('a source without pods has none', async () => {
-  expect(await readSources({ file: of({ pods: [], problems: [] }) }, now, LONG_MS)).toEqual({
+  expect(await readSources({ file: of({ pods: [], problems: [] }) }, now, long)).toEqual({
     pods: [],
     problems: [],
   });
