@@ -139,14 +139,15 @@ export function nodeAgentOptions(
   config: StateletConfig,
   { parts, facts, recorder, logger }: AgentSurroundings,
 ): Omit<NodeAgentOptions, 'sources' | 'configuration'> {
-  const { syncFrequencyMs, maxContainerRestartPeriodMs, preemptionLowerPriorityFirst, node } = config;
+  const { syncFrequencyMs, preemptionLowerPriorityFirst, node } = config;
   const { maximumDeadContainersPerContainer, nodeIP } = node;
   return {
     parts,
     recorder,
     logger,
     syncFrequencyMs,
-    maxContainerRestartPeriodMs,
+    maxContainerRestartPeriodMs: config.maxContainerRestartPeriodMs,
+    initialContainerRestartPeriodMs: config.initialContainerRestartPeriodMs,
     preemptionLowerPriorityFirst,
     shutdownPeriods: shutdownPeriods(config.shutdown),
     maximumDeadContainersPerContainer,

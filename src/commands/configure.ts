@@ -1,4 +1,6 @@
 /** Makes the configuration from the flags and the file of --config. */
+import type { LoadedConfiguration } from '../config/load-configuration.ts';
+import { featureGateWarnings } from '../policies/features/feature-gates.ts';
 import { resolveConfig, type RunFlags, type StateletConfig } from '../config/config.ts';
 
 export interface Configured {
@@ -7,10 +9,17 @@ export interface Configured {
 }
 
 export async function configure(flags: RunFlags): Promise<Configured> {
-  if (flags.config === undefined) return { config: resolveConfig(flags), warnings: [] };
+  const { configuration, warnings } = await configurationFile(flags);
+  const config = resolveConfig(flags, configuration);
+  return { config, warnings: [...warnings, ...featureGateWarnings(config.featureGates)] };
+}
+
+async function configurationFile({
+  config,
+}: RunFlags): Promise<Pick<LoadedConfiguration, 'configuration' | 'warnings'>> {
+  if (config === undefined) return { configuration: {}, warnings: [] };
   const { loadConfiguration } = await import('../config/load-configuration.ts');
-  const { configuration, warnings } = await loadConfiguration(flags.config);
-  return { config: resolveConfig(flags, configuration), warnings };
+  return loadConfiguration(config);
 }
 
 /** What is wrong with a configuration without a source of pods; undefined where there is one. `others`: more flags that name a source. */

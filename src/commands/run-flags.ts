@@ -7,6 +7,7 @@ import type { Endpoint, InspectedPod, LogFormat } from '../config/config.ts';
 import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
+import { FEATURE_GATES } from '../config/load-feature-gates.ts';
 import { ALL_CLUSTER_SETTINGS } from '../config/load-cluster-settings.ts';
 import { ALL_SERVER_SETTINGS } from '../config/load-server-settings.ts';
 import { ALL_EVICTION_PLUGIN_SETTINGS } from '../config/load-eviction-plugin-settings.ts';
@@ -67,7 +68,7 @@ function runFlags(): Flags {
 function podFlags(): Flags {
   return {
     ...whatToRun(),
-    'The node': settingFlags(ALL_ADMISSION_SETTINGS),
+    'The node': settingFlags([...ALL_ADMISSION_SETTINGS, FEATURE_GATES as Setting]),
     Eviction: settingFlags(ALL_EVICTION_SETTINGS),
     ...onWhatToRun(),
     'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),

@@ -11,8 +11,11 @@ import type { NodeSettings } from '../types/node-settings.ts';
 import type { ServerSettings } from '../types/server-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
+import { checkFeatures, resolveFeatureGates } from './load-feature-gates.ts';
 import { resolveEvictionPluginSettings } from './load-eviction-plugin-settings.ts';
 import { resolveEvictionSettings } from './load-eviction-settings.ts';
+import type { FeatureFields } from '../policies/features/feature-conflicts.ts';
+import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
 import { checkForCri, resolveNodeSettings } from './load-node-settings.ts';
@@ -57,8 +60,11 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly server: ServerSettings;
   readonly shutdown: ShutdownSettings;
   readonly evictionPlugins: EvictionPluginSettings;
+  /** Flag and field joined. */
+  readonly featureGates: FeatureGates;
   readonly maxPods: number;
-  /** The longest delay of CrashLoopBackOff. */
+  /** The first and the longest delay of CrashLoopBackOff. */
+  readonly initialContainerRestartPeriodMs: number;
   readonly maxContainerRestartPeriodMs: number;
   /** Where `/healthz`, `/pods` and `/stats/summary` are served; undefined: nowhere. */
   readonly healthz?: Endpoint;
@@ -97,6 +103,7 @@ export interface RunFlags {
   readonly httpCheckFrequency?: number;
   readonly syncFrequency?: number;
   readonly maxPods?: number;
+  readonly featureGates?: FeatureGates;
   readonly healthzBindAddress?: string;
   /** 0: off, as with the kubelet. */
   readonly healthzPort?: number | 'auto';
@@ -130,6 +137,7 @@ export const DEFAULTS = {
   httpCheckFrequencyMs: 20_000,
   syncFrequencyMs: 60_000,
   maxPods: 110,
+  initialContainerRestartPeriodMs: 10_000,
   maxContainerRestartPeriodMs: 300_000,
   healthzBindAddress: '127.0.0.1',
   healthzPort: 10_248,
@@ -156,9 +164,14 @@ export function resolveConfig(
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file);
   const fileName = flags.config ?? 'configuration';
-  const node = resolveNodeSettings(flags, { ...file }, fileName);
+  const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
+  const memoryQoS = isEnabled('MemoryQoS', featureGates);
+  const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
+  const node = resolveNodeSettings(flags, withGates, fileName);
   if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
   const cluster = resolveClusterSettings(flags, { ...file }, fileName);
+  const shutdown = resolveShutdownSettings(file, fileName);
+  checkFeatures(featureGates, featureFields(file, { cluster, node, shutdown }), fileName);
   return {
     ...resolveAdmissionSettings(flags, { ...file }, fileName),
     ...resolveEvictionSettings(flags, { ...file }, fileName),
@@ -175,17 +188,17 @@ export function resolveConfig(
       flags.httpCheckFrequency ?? ms(file.httpCheckFrequency) ?? DEFAULTS.httpCheckFrequencyMs,
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
     containerRuntimeEndpoint,
-    node,
+    featureGates,
+    node: isEnabled('KubeletEnsureSecretPulledImages', featureGates) ? node : withoutVerification(node),
     cluster,
     server: resolveServerSettings(flags, { ...file }, fileName),
-    shutdown: resolveShutdownSettings(file, fileName),
+    shutdown,
     evictionPlugins: resolveEvictionPluginSettings(flags, { ...file }, fileName, {
       rootDir,
       hasCluster: cluster.kubeconfig !== '',
     }),
     maxPods: flags.maxPods ?? (file.maxPods === 0 ? undefined : file.maxPods) ?? DEFAULTS.maxPods,
-    maxContainerRestartPeriodMs:
-      ms(file.crashLoopBackOff?.maxContainerRestartPeriod) ?? DEFAULTS.maxContainerRestartPeriodMs,
+    ...restartPeriods(file, featureGates),
     ...(healthz !== undefined && { healthz }),
     logging: {
       format:
@@ -198,6 +211,42 @@ export function resolveConfig(
     ...(flags.ui !== undefined && { ui: flags.ui === true ? DEFAULTS.ui : flags.ui }),
     ...inspection(flags),
     given: { flags, file },
+  };
+}
+
+/** With `KubeletCrashLoopBackOffMax`, which is on by default, the longest delay is that of the file or of the defaults. */
+function restartPeriods(
+  { crashLoopBackOff }: KubeletConfiguration,
+  gates: FeatureGates,
+): Pick<StateletConfig, 'initialContainerRestartPeriodMs' | 'maxContainerRestartPeriodMs'> {
+  const reduced = isEnabled('ReduceDefaultCrashLoopBackOffDecay', gates);
+  const { initialContainerRestartPeriodMs, maxContainerRestartPeriodMs } = DEFAULTS;
+  const byDefault =
+    reduced && !isEnabled('KubeletCrashLoopBackOffMax', gates) ? 60_000 : maxContainerRestartPeriodMs;
+  return {
+    initialContainerRestartPeriodMs: reduced ? 1_000 : initialContainerRestartPeriodMs,
+    maxContainerRestartPeriodMs: ms(crashLoopBackOff?.maxContainerRestartPeriod) ?? byDefault,
+  };
+}
+
+function withoutVerification(node: NodeSettings): NodeSettings {
+  return { ...node, imagePullCredentialsVerificationPolicy: 'NeverVerify' };
+}
+
+function featureFields(
+  file: KubeletConfiguration,
+  { cluster, node, shutdown }: Pick<StateletConfig, 'cluster' | 'node' | 'shutdown'>,
+): FeatureFields {
+  return {
+    serverTLSBootstrap: cluster.serverTLSBootstrap,
+    cpuCFSQuotaPeriod: node.cpuCFSQuotaPeriodMs !== 100,
+    shutdownGracePeriod: shutdown.shutdownGracePeriodMs > 0,
+    shutdownGracePeriodCriticalPods: shutdown.shutdownGracePeriodCriticalPodsMs > 0,
+    shutdownGracePeriodByPodPriority: shutdown.shutdownGracePeriodByPodPriority.length > 0,
+    'crashLoopBackOff.maxContainerRestartPeriod':
+      given(file.crashLoopBackOff?.maxContainerRestartPeriod) !== undefined,
+    imagePullCredentialsVerificationPolicy: given(file.imagePullCredentialsVerificationPolicy) !== undefined,
+    preloadedImagesVerificationAllowlist: node.preloadedImagesVerificationAllowlist.length > 0,
   };
 }
 

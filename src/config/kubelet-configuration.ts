@@ -31,6 +31,8 @@ export interface KubeletConfiguration extends ShutdownFields {
   readonly crashLoopBackOff?: { readonly maxContainerRestartPeriod?: string };
   readonly logging?: { readonly format?: 'text' | 'json' | ''; readonly verbosity?: number };
   readonly resolvConf?: string;
+  readonly imagePullCredentialsVerificationPolicy?: string;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
 }
 
 /** Fields that have an effect. Other fields of the schema are accepted with a warning. */
@@ -51,6 +53,7 @@ export const SUPPORTED_FIELDS: readonly string[] = [
   'crashLoopBackOff.maxContainerRestartPeriod',
   'logging.format',
   'logging.verbosity',
+  'featureGates',
   ...ADMISSION_FIELDS,
   ...CLUSTER_FIELDS,
   ...EVICTION_FIELDS,

@@ -43,8 +43,12 @@ export const list: Kind<readonly string[]> = {
   expects: 'a list with commas between',
   show: (value) => value.join(','),
 };
+const TRUE: readonly string[] = ['1', 't', 'T', 'true', 'TRUE', 'True'];
+const FALSE: readonly string[] = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
+
+/** A truth value is written as Go writes it. */
 export const flagOrNot: Kind<boolean> = {
-  fromText: (given) => ({ true: true, false: false })[given],
+  fromText: (given) => (TRUE.includes(given) ? true : FALSE.includes(given) ? false : undefined),
   fromField: (value) => value as boolean,
   expects: 'true or false',
   show: String,

@@ -6,6 +6,7 @@ import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from './configuration-de
 import { API_VERSION, KIND, KUBELET_CONFIGURATION_SCHEMA, type Schema } from './kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from './load-admission-settings.ts';
 import { ALL_CLUSTER_SETTINGS } from './load-cluster-settings.ts';
+import { FEATURE_GATES } from './load-feature-gates.ts';
 import { ALL_EVICTION_PLUGIN_SETTINGS } from './load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from './load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from './load-node-settings.ts';
@@ -20,6 +21,7 @@ export const ALL_SETTINGS: readonly Setting[] = [
   ...ALL_EVICTION_PLUGIN_SETTINGS,
   ...ALL_NODE_SETTINGS,
   ...ALL_SERVER_SETTINGS,
+  FEATURE_GATES as Setting,
 ];
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,6 +60,7 @@ function ownFields(config: StateletConfig): Fields {
   return {
     podLogsDir,
     maxPods,
+    featureGates: config.featureGates,
     containerRuntimeEndpoint,
     ...(staticPodPath !== undefined && { staticPodPath }),
     syncFrequency: goDuration(config.syncFrequencyMs),

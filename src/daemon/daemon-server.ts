@@ -103,6 +103,7 @@ export class DaemonServer {
           counted,
           certificateEnds: () => cluster?.certificateEnds() ?? NO_CERTIFICATES,
         }),
+        config.featureGates,
       ),
     ));
   }

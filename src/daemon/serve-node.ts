@@ -7,6 +7,7 @@ import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { shownConfiguration } from '../config/shown-configuration.ts';
 import { shownFlags } from '../config/shown-flags.ts';
 import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
+import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { claimsOf } from '../policies/volumes/claims/claim.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
@@ -102,8 +103,19 @@ function verbositySwitch(node: ServedNode): NodeApi['setVerbosity'] {
   };
 }
 
-/** All paths of the node's server. */
-export function nodeRoutes(api: NodeApi): readonly Route[] {
+/** All paths of the node's server, but for those of features that are off. */
+export function nodeRoutes(api: NodeApi, gates: FeatureGates = {}): readonly Route[] {
+  const off = Object.entries(FEATURES).flatMap(([path, gate]) => (isEnabled(gate, gates) ? [] : [path]));
+  return allRoutes(api).filter(({ path }) => !off.some((root) => path.startsWith(root)));
+}
+
+const FEATURES = {
+  '/flagz': 'ComponentFlagz',
+  '/statusz': 'ComponentStatusz',
+  '/checkpoint/': 'ContainerCheckpoint',
+} as const;
+
+function allRoutes(api: NodeApi): readonly Route[] {
   return [
     ...healthRoutes(api),
     ...containerLogRoutes(api),

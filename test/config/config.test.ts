@@ -50,6 +50,8 @@ test("without flags and file everything is the kubelet's default", () => {
     containerRuntimeEndpoint: 'embedded',
     maxPods: 110,
     maxContainerRestartPeriodMs: 300_000,
+    initialContainerRestartPeriodMs: 10_000,
+    featureGates: {},
     healthz: { host: '127.0.0.1', port: 10_248 },
     logging: { format: 'auto', verbosity: 0 },
     live: false,
@@ -86,6 +88,8 @@ test('the file is used where no flag is given', () => {
     podLogsDir: '/var/log/pods',
     healthz: { host: '127.0.0.5', port: 6 },
     maxContainerRestartPeriodMs: 7000,
+    initialContainerRestartPeriodMs: 10_000,
+    featureGates: {},
     logging: { format: 'json', verbosity: 8 },
   });
 });
@@ -133,6 +137,8 @@ test('flags win over the file', () => {
     containerRuntimeEndpoint: 'embedded',
     maxPods: 40,
     maxContainerRestartPeriodMs: 7000,
+    initialContainerRestartPeriodMs: 10_000,
+    featureGates: {},
     healthz: { host: '::1', port: 60 },
     logging: { format: 'text', verbosity: 1 },
     exitWithPods: true,

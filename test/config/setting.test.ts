@@ -78,3 +78,10 @@ test('pairs of a repeated flag are combined; the last value of a name counts', (
   expect(pairs.merge?.(first, pairs.fromText('b=3') ?? {})).toEqual({ a: '1', b: '3' });
   expect(pairs.fromText('a')).toBeUndefined();
 });
+
+test('a truth value is written as in Go', () => {
+  const read = (...words: string[]) => words.map((word) => flagOrNot.fromText(word));
+  expect(new Set(read('1', 't', 'T', 'true', 'TRUE', 'True'))).toEqual(new Set([true]));
+  expect(new Set(read('0', 'f', 'F', 'false', 'FALSE', 'False'))).toEqual(new Set([false]));
+  expect(new Set(read('', 'yes', 'tRUE', ' true', 'toString'))).toEqual(new Set([undefined]));
+});

@@ -20,3 +20,14 @@ test('docs/server.md has every path of the node, and its methods', () => {
   });
   expect(missing.map(({ path, methods }) => ({ path, methods }))).toEqual([]);
 });
+
+test('paths of features that are switched off are not served', () => {
+  const gates = { ComponentFlagz: false, ComponentStatusz: false, ContainerCheckpoint: false };
+  const paths = (given: typeof gates | undefined) => nodeRoutes({} as NodeApi, given).map(({ path }) => path);
+  const left = new Set(paths(gates));
+  expect(paths(undefined).filter((path) => !left.has(path))).toEqual([
+    '/statusz',
+    '/flagz',
+    '/checkpoint/:namespace/:pod/:container',
+  ]);
+});

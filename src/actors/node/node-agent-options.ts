@@ -49,6 +49,8 @@ export interface NodeAgentOptions {
   /** Without it, when pods were ended for a shutdown is forgotten when the agent stops. */
   readonly shutdownRecord?: ShutdownRecord;
   readonly maxContainerRestartPeriodMs: number;
+  /** By default that of CrashLoopBackOff. */
+  readonly initialContainerRestartPeriodMs?: number;
   readonly maximumDeadContainersPerContainer: number;
   /** How many sandboxes and containers the runtime starts at a time. */
   readonly startsAtOnce: number;

@@ -167,7 +167,7 @@ export class NodePods {
       ...(measurements && { turnover: measurements.turnover }),
       logger,
       clock,
-      backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs),
+      backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs, agent.initialContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: agent.maximumDeadContainersPerContainer,
       pastLives: agent.pastLives,

@@ -27,9 +27,9 @@ export const CRASH_LOOP_BACK_OFF: BackOffOptions = {
   expiryMs: 600_000,
 };
 
-/** With the maximum of `crashLoopBackOff.maxContainerRestartPeriod`, which also limits the first delay. */
-export function crashLoopBackOff(maxMs: number): BackOffOptions {
-  return { ...CRASH_LOOP_BACK_OFF, initialMs: Math.min(CRASH_LOOP_BACK_OFF.initialMs, maxMs), maxMs };
+/** The maximum, that of `crashLoopBackOff.maxContainerRestartPeriod`, also limits the first delay. */
+export function crashLoopBackOff(maxMs: number, initialMs = CRASH_LOOP_BACK_OFF.initialMs): BackOffOptions {
+  return { ...CRASH_LOOP_BACK_OFF, initialMs: Math.min(initialMs, maxMs), maxMs };
 }
 
 /** Unix milliseconds; `finishedAt` is the end of the newest exited instance, undefined where there is none. */
