@@ -1,12 +1,13 @@
 /** Logs of a node of a real API server, as `kubectl logs` shows them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { type ClusterBed, describeOnCluster } from '../../support/cluster-suite.ts';
 import { SERVING } from '../../support/cri-daemon.ts';
+import { openBelow } from '../../support/held-open.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { kubectlProgram } from '../../support/kubernetes-programs.ts';
 
@@ -111,13 +112,5 @@ function follow({ controlPlane }: ClusterBed, pod: string): ChildProcess & { std
 
 /** How many logs the daemon reads. */
 function openLogs({ bed, daemon }: ClusterBed): number {
-  const dir = `/proc/${daemon.pid}/fd`;
-  const links = readdirSync(dir).map((fd) => {
-    try {
-      return readlinkSync(join(dir, fd));
-    } catch {
-      return ''; // It was closed meanwhile.
-    }
-  });
-  return links.filter((link) => link.startsWith(bed.podLogsDir)).length;
+  return openBelow(bed.podLogsDir, daemon.pid);
 }

@@ -7,6 +7,7 @@ import { PluginSockets } from '../../../src/plugins/registration/plugin-sockets.
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import type { Clock } from '../../../src/types/clock.ts';
+import { isWatched } from '../../support/held-open.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -269,17 +270,17 @@ describe('what is no socket of a plugin is ignored', () => {
 describe('the end', () => {
   test('leaves neither a timer nor a watch, whenever it comes', async () => {
     await mkdir(folder);
-    const before = process.getActiveResourcesInfo().filter((kind) => kind === 'FSEventWrap').length;
+    const watched = () => [root, folder].map(isWatched);
     const clock = new VirtualClock();
     watch(clock);
     await sockets.stop();
     watch(clock);
     await waitFor(() => clock.armed === 1, { what: 'the first reading' });
+    expect(watched()).toEqual([true, true]);
     await listen(join(folder, 'a'));
     await sockets.stop();
     expect(clock.armed).toBe(0);
-    const watches = () => process.getActiveResourcesInfo().filter((kind) => kind === 'FSEventWrap').length;
-    await waitFor(() => watches() === before, { what: 'the watches to be closed' });
+    expect(watched()).toEqual([false, false]);
     expect(told).toEqual([]);
   });
 });

@@ -8,13 +8,13 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogViewOptions } from '../../../src/policies/logs/log-view.ts';
 import { type LogReading, readContainerLog } from '../../../src/runtime/logs/read-container-log.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
+import { isWatched, openFiles } from '../../support/held-open.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const ALL: LogViewOptions = {
@@ -72,17 +72,11 @@ class Client {
   }
 }
 
-/** Open files in the folder of the log, and watches. */
-function held(): readonly string[] {
-  const links = readdirSync('/proc/self/fd').map((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      return '';
-    }
-  });
-  return links.filter((link) => link.startsWith(dir));
-}
+/** What is open in the folder of the log, and whether the folder is watched. */
+const held = () => [
+  ...openFiles().filter((file) => file.startsWith(dir)),
+  ...(isWatched(dir) ? ['a watch'] : []),
+];
 
 describe('a log that is not followed', () => {
   test('is read to its end, with its last line although it has no newline', async () => {
@@ -211,7 +205,7 @@ describe('a log that is followed', () => {
     await client.sees('a\nb\nc\n');
     say('d');
     await client.sees('a\nb\nc\nd\n');
-    expect(held()).toEqual([path]);
+    expect(held()).toEqual([path, 'a watch']);
     client.isRunning = false;
     await client.done;
     expect(held()).toEqual([]);

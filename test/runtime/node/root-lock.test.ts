@@ -5,8 +5,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
-  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
@@ -19,6 +17,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { lockFile } from '../../../src/system/file-lock.ts';
 import { lockRootDir, type RootLock } from '../../../src/runtime/node/root-lock.ts';
 import { mountSmallDisk, testAsRoot } from '../../support/as-root.ts';
+import { openFiles } from '../../support/held-open.ts';
 import { holdStill } from '../../support/hold-still.ts';
 
 const MODULE = new URL('../../../src/runtime/node/root-lock.ts', import.meta.url).href;
@@ -78,17 +77,6 @@ function tryAs(...command: string[]) {
     ],
   ];
   return spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
-}
-
-function openFiles(pid: number): readonly string[] {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).flatMap((fd) => {
-    try {
-      return [readlinkSync(join(folder, fd))];
-    } catch {
-      return []; // Closed meanwhile.
-    }
-  });
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -174,7 +162,7 @@ test('the programs that the holder starts do not hold the lock', async () => {
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
   children.push(child);
   await once(child, 'spawn');
-  expect(openFiles(process.pid)).toContain(file);
+  expect(openFiles()).toContain(file);
   expect(openFiles(child.pid ?? 0)).not.toContain(file);
 });
 

@@ -1,14 +1,14 @@
-import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { handleUnaryCall } from '@grpc/grpc-js';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import protobuf from 'protobufjs';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { Connections } from '../../support/connections.ts';
 import { closedPort, closeServers, http2Server, tcpServer } from './servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -164,12 +164,16 @@ describe('grpcHealth', () => {
 
 describe('500 failed probes', () => {
   const FAILED = 500;
-  const descriptors = () => readdirSync('/proc/self/fd').length;
+  let connections: Connections;
+  beforeEach(() => {
+    connections = new Connections();
+  });
 
   /** Each is given up as at the end of its time limit, once `seen` has resolved. */
   async function fail(port: number, seen: Promise<unknown>): Promise<void> {
     const timeUp = new AbortController();
-    const probes = Array.from({ length: FAILED }, () => health(port, '', timeUp.signal));
+    const probe = () => health(port, '', timeUp.signal);
+    const probes = connections.of(() => Array.from({ length: FAILED }, probe));
     const outcomes = Promise.allSettled(probes);
     await seen;
     timeUp.abort(new StateletError('DeadlineExceeded', 'not done in time'));
@@ -187,21 +191,19 @@ describe('500 failed probes', () => {
       socket.once('close', () => open.delete(socket));
       if (open.size === FAILED) all.resolve(undefined);
     });
-    const before = descriptors();
     await fail(port, all.promise);
     await waitFor(() => open.size === 0, { what: 'all connections to be closed' });
-    expect(descriptors()).toBeLessThanOrEqual(before);
+    expect([connections.opened, connections.open]).toEqual([FAILED, 0]);
   });
 
   test('leave nothing behind that dials a server which comes up afterwards', async () => {
     const port = await closedPort();
-    const before = descriptors();
     await fail(port, setImmediate());
-    expect(descriptors()).toBeLessThanOrEqual(before);
-    let connections = 0;
-    await tcpServer(() => connections++, port);
+    expect([connections.opened, connections.open]).toEqual([FAILED, 0]);
+    let dialed = 0;
+    await tcpServer(() => dialed++, port);
     // Longer than a channel of gRPC waits before it dials again.
     await delay(2_000);
-    expect(connections).toBe(0);
+    expect(dialed).toBe(0);
   });
 });

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PressureCrossing, PressureThreshold } from '../../../src/runtime/stats/pressure-watch.ts';
 import type { StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
+import { openBelow } from '../../support/held-open.ts';
 import { StatsBed } from './stats-bed.ts';
 
 const SOME: PressureThreshold = { resource: 'memory', kind: 'some', percent: 20 };
@@ -32,11 +33,7 @@ function wait(resource: string, avg10: { readonly some: number; readonly full: n
 const note = ({ resource, kind, percent, avg10, isAbove }: PressureCrossing) =>
   void told.push([resource, kind, percent, avg10, isAbove]);
 const watch = (...thresholds: PressureThreshold[]) => provider.watchPressure(thresholds, note);
-const heldOpen = () =>
-  readdirSync('/proc/self/fd').filter((fd) => {
-    const link = `/proc/self/fd/${fd}`;
-    return existsSync(link) && readlinkSync(link).startsWith(bed.cgroups.path('proc/pressure'));
-  }).length;
+const heldOpen = () => openBelow(bed.cgroups.path('proc/pressure'));
 
 describe('a threshold of pressure', () => {
   test('that is crossed is reported once, when the kernel has updated the average', async () => {

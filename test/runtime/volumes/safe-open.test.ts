@@ -14,6 +14,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openInVolume, readInVolume } from '../../../src/runtime/volumes/safe-open.ts';
 import { placeOf } from '../../../src/system/files/open-place.ts';
+import { openBelow } from '../../support/held-open.ts';
 import { modeOf, run } from './bed.ts';
 
 let dir: string;
@@ -119,13 +120,13 @@ test('a container that replaces folders by links meanwhile cannot lead to a file
 test('no file stays open, after a success or a failure', async () => {
   mkdirSync(join(volume, 'a/b'), { recursive: true });
   writeFileSync(join(volume, 'file'), '');
-  symlinkSync('/etc', join(volume, 'link'));
-  const open = () => readdirSync('/proc/self/fd').length;
-  const before = open();
-  await (await openInVolume(volume, ['a', 'b', 'c', 'd'])).close();
+  symlinkSync(join(dir, 'outside'), join(volume, 'link'));
+  const handle = await openInVolume(volume, ['a', 'b', 'c', 'd']);
+  expect(openBelow(dir)).toBe(1);
+  await handle.close();
   for (const names of [['link'], ['file', 'below'], ['a', 'x'.repeat(300)]]) {
     await expect(openInVolume(volume, names)).rejects.toThrow();
   }
-  expect(open()).toBe(before);
+  expect(openBelow(dir)).toBe(0);
   rmSync(join(volume, 'a'), { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { StateletError } from '../../../src/types/errors.ts';
 import type { ContainerStatus } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import type { ServedPod } from '../../../src/types/served-pod.ts';
+import { openBelow } from '../../support/held-open.ts';
 import { testPod } from '../../support/pods.ts';
 import { RouteServer } from '../../support/route-server.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
@@ -43,14 +44,7 @@ class Node {
 
   /** How many files of this node are open. */
   openFiles(): number {
-    const links = readdirSync('/proc/self/fd').map((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`);
-      } catch {
-        return ''; // It was closed meanwhile.
-      }
-    });
-    return links.filter((link) => link.startsWith(this.dir)).length;
+    return openBelow(this.dir);
   }
 
   #api() {

@@ -1,10 +1,11 @@
 import { execFileSync as run } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemLogRoutes } from '../../../src/server/routes/system-logs.ts';
+import { openBelow } from '../../support/held-open.ts';
 import { RouteServer } from '../../support/route-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -71,11 +72,10 @@ describe('a file', () => {
 
   test('that a client does not read to its end is closed', async () => {
     writeFileSync(join(dir, 'large'), Buffer.alloc(20e6, 'x'));
-    const openFiles = () => readdirSync('/proc/self/fd').length;
-    const before = openFiles();
     const response = await server.begin('/logs/large');
+    expect(openBelow(dir)).toBe(1);
     response.destroy();
-    await waitFor(() => openFiles() <= before, { what: 'the file to be closed' });
+    await waitFor(() => openBelow(dir) === 0, { what: 'the file to be closed' });
     expect((await text(await server.begin('/logs/large'))).length).toBe(20e6);
   });
 });

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type FolderVisitor, walkFolder } from '../../../src/system/files/folder-walk.ts';
 import { type Opened, openFolder, placeOf } from '../../../src/system/files/open-place.ts';
+import { openBelow } from '../../support/held-open.ts';
 
 const DEEP = 'deep'.repeat(25);
 
@@ -66,7 +67,7 @@ function makeDeep(depth: number): void {
   closeSync(at);
 }
 
-const openFiles = () => readdirSync('/proc/self/fd').length;
+const openFolders = () => openBelow(dir);
 
 test('a folder is left when all below it has been visited', async () => {
   mkdirSync(inRoot('a', 'b'), { recursive: true });
@@ -143,21 +144,21 @@ describe('a tree deeper than a path can be', () => {
 
   test('is visited with few folders open, and all of them are closed in the end', async () => {
     makeDeep(DEPTH);
-    const before = openFiles();
+    const before = openFolders();
     let most = 0;
     const visitor = new Notes();
     await walkFolder(
       root,
       Object.assign(visitor, {
         enters: () => {
-          most = Math.max(most, openFiles());
+          most = Math.max(most, openFolders());
           return true;
         },
       }),
     );
     expect(visitor.notes.filter((note) => note === `left ${DEEP}`)).toHaveLength(DEPTH);
     expect(most - before).toBeLessThan(25);
-    expect(openFiles()).toBe(before);
+    expect(openFolders()).toBe(before);
   });
 
   test('of which a part is moved away meanwhile is visited as far as a way leads back', async () => {
@@ -211,10 +212,10 @@ describe('many folders', () => {
   });
 
   test('are all closed when a visit fails, and the failure is passed on', async () => {
-    const before = openFiles();
+    const before = openFolders();
     const visitor = Object.assign(new Wide(), { left: () => Promise.reject(new Error('no')) });
     await expect(walkFolder(root, visitor)).rejects.toThrow('no');
-    expect(openFiles()).toBe(before);
+    expect(openFolders()).toBe(before);
   });
 
   test('beyond the number whose names are kept are not visited', async () => {

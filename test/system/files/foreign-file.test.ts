@@ -1,14 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,6 +12,7 @@ import { ResolvConf } from '../../../src/runtime/node/node-resolv-conf.ts';
 import { WatchedFile } from '../../../src/server/node/watched-file.ts';
 import { openForeignFile, readForeignFile, readOpenedFile } from '../../../src/system/files/foreign-file.ts';
 import { O_PATH } from '../../../src/system/files/open-place.ts';
+import { openBelow } from '../../support/held-open.ts';
 
 const LIMIT = { bytesMax: 1000 };
 
@@ -31,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-const openFiles = () => readdirSync('/proc/self/fd').length;
+const heldOpen = () => openBelow(dir) + openBelow('/dev/zero');
 
 test('a file is read whole, also behind a link, and one that is empty', async () => {
   writeFileSync(path, 'text');
@@ -54,13 +47,13 @@ test('a pipe, a socket, a device and a folder are refused, and nothing stays ope
   mkdirSync(join(dir, 'folder'));
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(join(dir, 'socket'), resolve));
-  const before = openFiles();
+  const before = heldOpen();
   const said = async (at: string) => readForeignFile(at, LIMIT).catch((error: unknown) => String(error));
   expect(await said(join(dir, 'pipe'))).toContain('a named pipe');
   expect(await said(join(dir, 'socket'))).toContain('a socket');
   expect(await said('/dev/zero')).toContain('a device');
   expect(await said(join(dir, 'folder'))).toContain('a folder');
-  expect(openFiles()).toBe(before);
+  expect(heldOpen()).toBe(before);
   await new Promise((resolve) => server.close(resolve));
 });
 
@@ -73,7 +66,7 @@ test('a pipe that a person names is waited for, and read to its end or to the li
     await Promise.all([once(writer, 'close'), outcome.catch(() => undefined)]);
     return outcome;
   };
-  const before = openFiles();
+  const before = heldOpen();
   expect(await written('text', async () => (await readForeignFile(path, options)).content.toString())).toBe(
     'text',
   );
@@ -86,7 +79,7 @@ test('a pipe that a person names is waited for, and read to its end or to the li
   };
   expect(await written('text', opened)).toBe('text');
   await expect(openForeignFile('/dev/zero', { waitsForPipe: true })).rejects.toThrow('a device');
-  expect(openFiles()).toBe(before);
+  expect(heldOpen()).toBe(before);
 });
 
 test('a file of the kernel without a size is refused', async () => {

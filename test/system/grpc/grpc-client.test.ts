@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import http2 from 'node:http2';
 import { createServer, type Server as SocketServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { GrpcClient } from '../../../src/system/grpc/grpc-client.ts';
 import type { Method } from '../../../src/system/grpc/method.ts';
 import { bytes, field, message } from '../../../src/system/protobuf.ts';
 import { StateletError } from '../../../src/types/errors.ts';
+import { Connections } from '../../support/connections.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 interface Data {
@@ -102,10 +103,9 @@ describe('a client of gRPC', () => {
 
   test('uses one connection', async () => {
     await serve(echo);
-    await ask();
-    const before = readdirSync('/proc/self/fd').length;
-    for (let i = 0; i < 20; i += 1) await ask();
-    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before);
+    const connections = new Connections();
+    for (let i = 0; i < 20; i += 1) await connections.of(() => ask());
+    expect(connections.opened).toBe(1);
   });
 
   test.each([

@@ -1,10 +1,10 @@
 /** The client that asks plugins, with a server of Go: most plugins are written in Go, and containerd is at hand. */
-import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { LIST_IMAGES, STATUS, VERSION } from '../../../../src/runtime/cri/messages/methods.ts';
 import { GrpcClient } from '../../../../src/system/grpc/grpc-client.ts';
 import type { Method } from '../../../../src/system/grpc/method.ts';
 import { bytes, field, message } from '../../../../src/system/protobuf.ts';
+import { Connections } from '../../../support/connections.ts';
 import { type ContainerdBed, startContainerd } from '../../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../support/containerd/suite.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -59,17 +59,18 @@ describeWithContainerd('the client of plugins at a server of Go', () => {
   });
 
   test('asks one that has stopped, and leaves nothing behind', async () => {
-    await anew().call(VERSION, {}, signal);
+    const connections = new Connections();
+    await connections.of(() => anew().call(VERSION, {}, signal));
     await containerd.pause();
     try {
-      const before = readdirSync('/proc/self/fd').length;
       for (let i = 0; i < 5; i += 1) {
         const abort = new AbortController();
-        const pending = client.call(VERSION, {}, abort.signal);
+        const pending = connections.of(() => client.call(VERSION, {}, abort.signal));
         abort.abort(new Error('enough'));
         await expect(pending).rejects.toMatchObject({ kind: 'Canceled' });
       }
-      await waitFor(() => readdirSync('/proc/self/fd').length < before, { what: 'the connections to end' });
+      await waitFor(() => connections.open === 0, { what: 'the connections to end' });
+      expect(connections.opened).toBe(5);
     } finally {
       containerd.resume();
     }
@@ -77,9 +78,9 @@ describeWithContainerd('the client of plugins at a server of Go', () => {
   });
 
   test('holds one connection for many questions', async () => {
-    await anew().call(VERSION, {}, signal);
-    const before = readdirSync('/proc/self/fd').length;
-    for (let i = 0; i < 200; i += 1) await client.call(VERSION, {}, signal);
-    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(before);
+    const connections = new Connections();
+    anew();
+    for (let i = 0; i < 200; i += 1) await connections.of(() => client.call(VERSION, {}, signal));
+    expect(connections.opened).toBe(1);
   });
 });

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
-  existsSync,
   fstatSync,
   mkdtempSync,
   readFileSync,
@@ -30,6 +29,7 @@ import {
 import { readStat } from '../../../../src/runtime/process/containers/proc.ts';
 import type { LinuxContainerSecurityContext } from '../../../../src/types/cri.ts';
 import { testAsRoot } from '../../../support/as-root.ts';
+import { openBelow } from '../../../support/held-open.ts';
 import { containerConfig } from '../../../support/runtime-configs.ts';
 import { sendSignal } from '../../../support/send-signal.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -206,14 +206,12 @@ describe('the pipes of a container', () => {
   test("are closed on the monitor's side after the launch, also if it fails", async () => {
     const pipe = join(dir, 'closed');
     await makePipes([pipe], undefined);
-    let opened = -1;
     const launched = withContainerEnds([pipe], ([fd = -1]) => {
-      opened = fd;
       expect(fstatSync(fd).isFIFO()).toBe(true);
       return Promise.reject(new Error('cannot be started'));
     });
     await expect(launched).rejects.toThrow('cannot be started');
-    expect(existsSync(`/proc/self/fd/${opened}`)).toBe(false);
+    expect(openBelow(pipe)).toBe(0);
   });
 });
 

@@ -1,17 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -26,6 +16,7 @@ import {
   processRuntimeBed,
   type ProcessRuntimeBed,
 } from '../../../support/process-runtime.ts';
+import { openFiles } from '../../../support/held-open.ts';
 import { podConfig, shell, startPod, whenExited } from '../../../support/runtime-configs.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
@@ -78,15 +69,6 @@ async function startClient(
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
   return { child, ...(JSON.parse(line) as Omit<ClientProcess, 'child'>) };
 }
-
-const openFiles = (pid: number): string[] =>
-  readdirSync(`/proc/${pid}/fd`).map((fd) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`);
-    } catch {
-      return 'closed meanwhile';
-    }
-  });
 
 const named = (name: string, script: string): ContainerConfig =>
   shell(script, { metadata: { name, attempt: 0 }, logPath: `${name}.log` });
@@ -141,7 +123,7 @@ describe('the monitor', () => {
     const pid = Number(await said(join(logDirectory, 'main.log'), 'pid'));
     const { stdout } = await runtime.execSync(ids[0]!, ['sh', '-c', 'readlink /proc/$$/fd/*'], 0);
     expect([openFiles(pid).length, stdout.toString().trimEnd().split('\n').length]).toEqual([3, 3]);
-    expect(openFiles(child.pid!)).toContain(CLIENT);
+    expect(openFiles(child.pid)).toContain(CLIENT);
     expect(openFiles(await monitorPid(rootDir))).not.toContain(CLIENT);
   });
 

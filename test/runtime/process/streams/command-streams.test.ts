@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { containerOf, processTable } from '../../../../src/runtime/process/containers/proc.ts';
+import { Connections } from '../../../support/connections.ts';
+import { openBelow } from '../../../support/held-open.ts';
 import { isRunning } from '../../../support/process-runtime.ts';
 import { containerConfig } from '../../../support/runtime-configs.ts';
 import { collect, streamBed, type StreamBed, textOf } from '../../../support/stream-bed.ts';
@@ -155,16 +157,17 @@ test('500 commands, a third of them abandoned, leave no process, descriptor or f
     await streams.exit.catch(() => undefined);
   };
   for (let number = 1; number <= 10; number += 1) await run(number);
-  const descriptors = () => readdirSync('/proc/self/fd').length;
+  const connections = new Connections();
   const atRest = async () => processesOf(id).length === 1 && (await bed.monitorDescriptors());
   const monitorBefore = await waitFor(atRest, { what: 'the first commands to end' });
-  const ownBefore = descriptors();
   for (let number = 0; number < 500; number += 10) {
-    await Promise.all(Array.from({ length: 10 }, (_, index) => run(number + index)));
+    await connections.of(() => Promise.all(Array.from({ length: 10 }, (_, index) => run(number + index))));
   }
   await waitFor(atRest, { what: 'the last commands to end' });
   const isAsBefore = async () =>
-    descriptors() <= ownBefore && (await bed.monitorDescriptors()) <= monitorBefore;
-  await waitFor(isAsBefore, { what: `${ownBefore} own descriptors, ${monitorBefore} of the monitor` });
+    openBelow(bed.rootDir) === 0 &&
+    connections.open === 0 &&
+    (await bed.monitorDescriptors()) <= monitorBefore;
+  await waitFor(isAsBefore, { what: `no own descriptors, ${monitorBefore} of the monitor` });
   expect(readdirSync(join(bed.rootDir, 'runtime', 'streams'))).toEqual([]);
 });

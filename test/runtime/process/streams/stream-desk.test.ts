@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamDesk } from '../../../../src/runtime/process/streams/stream-desk.ts';
 import type { StreamsRequest } from '../../../../src/runtime/process/monitor/protocol.ts';
+import { openBelow } from '../../../support/held-open.ts';
 import { type EngineBed, engineBed } from '../../../support/process-engine.ts';
 import { shell } from '../../../support/runtime-configs.ts';
 
@@ -15,7 +16,6 @@ let desk: StreamDesk;
 let id: string;
 const openDesk = () => new StreamDesk(bed.layout, (containerId) => bed.engine.container(containerId));
 const folders = () => readdirSync(bed.layout.streamsDir);
-const descriptors = () => readdirSync('/proc/self/fd').length;
 
 beforeEach(async () => {
   bed = engineBed();
@@ -46,16 +46,16 @@ describe('streams that are opened', () => {
 
   test('are closed and removed when no client runs them in time', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
-    const before = descriptors();
     const opened = [await desk.open(id, LS), await desk.open(id, ATTACH)];
     expect(folders()).toHaveLength(2);
+    expect(openBelow(bed.layout.streamsDir)).toBeGreaterThan(0);
     jest.advanceTimersByTime(30_000);
     jest.useRealTimers();
     expect(folders()).toEqual([]);
     for (const streams of opened) {
       await expect(desk.run(streams.id, NEVER)).rejects.toMatchObject({ kind: 'NotFound' });
     }
-    expect(descriptors()).toBeLessThanOrEqual(before);
+    expect(openBelow(bed.layout.streamsDir)).toBe(0);
   });
 
   test('run once, and leave no file', async () => {

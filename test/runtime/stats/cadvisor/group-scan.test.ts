@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { GroupFigures } from '../../../../src/runtime/stats/cadvisor/group-figures.ts';
+import { openBelow } from '../../../support/held-open.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed } from '../stats-bed.ts';
 
 const POD = 'kubepods/burstable/poduid';
@@ -158,14 +159,7 @@ describe('the files of groups', () => {
   });
 
   /** Files below the folder of the bed that this process has open. */
-  const open = () =>
-    readdirSync('/proc/self/fd').filter((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(bed.cgroups.dir);
-      } catch {
-        return false;
-      }
-    }).length;
+  const open = () => openBelow(bed.cgroups.dir);
 
   test('stay open while there are scrapes, and are closed when their group is gone', async () => {
     const provider = bed.open();

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -7,6 +7,7 @@ import {
   HeldFiles,
   heldFilesMax,
 } from '../../../../src/runtime/stats/cadvisor/held-files.ts';
+import { openBelow } from '../../../support/held-open.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -19,18 +20,7 @@ const file = (name: string, text: string) => {
   return join(folder, name);
 };
 
-/** The descriptors of this process that are of files in the folder. */
-function open(): number {
-  const targets = readdirSync('/proc/self/fd').flatMap((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      // The descriptor of the listing itself.
-      return [];
-    }
-  });
-  return targets.filter((target) => target.startsWith(folder)).length;
-}
+const open = () => openBelow(folder);
 
 describe('held files', () => {
   test('stay open, and are read from their beginning each time', () => {
