@@ -63,6 +63,8 @@ export interface ImageMeasurements {
 
 export interface CgroupMeasurements {
   cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch;
+  /** How much memory the kernel keeps for pods, by their QoS class. */
+  memoryKept(kept: { readonly guaranteedBytes: bigint; readonly burstableBytes: bigint }): void;
 }
 
 export interface VolumeMeasurements {

@@ -1,3 +1,4 @@
+import type { KeptMemory } from '../../src/policies/cgroups/memory-qos.ts';
 import type {
   ImageMeasurements,
   Measurements,
@@ -15,6 +16,8 @@ import type {
 /** Measurements as lines: what began, and how it ended. */
 export class RecordedMeasurements implements Measurements {
   readonly told: string[] = [];
+  /** The memory that the kernel keeps for pods, as last told. */
+  kept: KeptMemory | undefined;
   readonly turnover: TurnoverMeasurements = {
     preempted: (resource) => void this.told.push(`preempted for ${resource}`),
     admitted: (containerCount) => void this.told.push(`admitted with ${containerCount} containers`),
@@ -84,6 +87,10 @@ export class RecordedMeasurements implements Measurements {
 
   cgroupOperation(operation: string): Stopwatch {
     return this.#begin(`cgroup ${operation}`);
+  }
+
+  memoryKept(kept: KeptMemory): void {
+    this.kept = kept;
   }
 
   volumeOperation(operation: string, plugin: string): Stopwatch {

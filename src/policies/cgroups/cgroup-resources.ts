@@ -1,13 +1,21 @@
 /** The limits of a pod's cgroup and of its parents: the kubelet's decisions, before they are written into files. */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { milliCPUToQuotaUs, milliCPUToShares } from './cgroup-cpu.ts';
+import {
+  classProtections,
+  keptMemory,
+  type KeptMemory,
+  type MemoryProtection,
+  type MemoryQoS,
+  podMemoryProtection,
+} from './memory-qos.ts';
 import { podQOS } from '../pod/qos.ts';
 import { milliValue, parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
 import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
 import { podLimits, podRequests } from '../pod/resources.ts';
 
 /** A field that is left out means no limit. */
-export interface CgroupResources {
+export interface CgroupResources extends MemoryProtection {
   readonly cpuShares?: number;
   /** -1: no limit. */
   readonly cpuQuotaUs?: number;
@@ -15,7 +23,7 @@ export interface CgroupResources {
   readonly memoryLimitBytes?: bigint;
   readonly pidsLimit?: number;
   /** Limits in bytes, by the size of the pages in bytes. Pages of a size that is missing must not be used at all. */
-  readonly hugePageLimits?: ReadonlyMap<bigint, bigint>;
+  readonly hugePageLimits?: ReadonlyMap<bigint, bigint> | 'unbounded';
 }
 
 /** The kubelet has settings of the same names. */
@@ -24,6 +32,8 @@ export interface PodCgroupSettings {
   readonly podPidsLimit: number;
   readonly cpuCFSQuota: boolean;
   readonly cpuCFSQuotaPeriodUs: number;
+  /** Undefined where the feature is off. */
+  readonly memoryQoS?: MemoryQoS | undefined;
 }
 
 const HUGE_PAGES = 'hugepages-';
@@ -43,7 +53,25 @@ export function podCgroupResources(pod: Pod, settings: PodCgroupSettings): Cgrou
     ...(!bestEffort && isLimited(pod, 'memory') && memoryLimitOf(limits)),
     ...(settings.podPidsLimit > 0 && { pidsLimit: settings.podPidsLimit }),
     hugePageLimits: hugePageLimitsOf(requests),
+    ...(settings.memoryQoS && podMemoryProtection(pod, settings.memoryQoS)),
   };
+}
+
+/** What follows from all pods for the groups above them. */
+export interface ClassResources {
+  readonly kubepods: CgroupResources;
+  readonly burstable: CgroupResources;
+  /** Undefined where the feature MemoryQoS is off. */
+  readonly kept?: KeptMemory;
+}
+
+/** Throws what `parseQuantity` throws. */
+export function classResources(pods: readonly Pod[], memoryQoS: MemoryQoS | undefined): ClassResources {
+  const cpuShares = burstableCPUShares(pods);
+  if (!memoryQoS) return { kubepods: {}, burstable: { cpuShares } };
+  const kept = keptMemory(pods, memoryQoS);
+  const { kubepods, burstable } = classProtections(kept);
+  return { kubepods, burstable: { cpuShares, ...burstable }, kept };
 }
 
 /** The CPU shares of the cgroup of all Burstable pods. Throws what `parseQuantity` throws. */

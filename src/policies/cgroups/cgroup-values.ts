@@ -41,12 +41,15 @@ function valuesV1(resources: CgroupResources): CgroupValue[] {
 
 function valuesV2(resources: CgroupResources): CgroupValue[] {
   const { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryLimitBytes, pidsLimit } = resources;
+  const { memoryMinBytes, memoryLowBytes } = resources;
   const quota = cpuQuotaUs !== undefined && cpuQuotaUs < 0 ? 'max' : cpuQuotaUs;
   const cpuMax = quota === undefined ? undefined : `${quota} ${cpuPeriodUs ?? ''}`.trimEnd();
   return [
     value('cpu', 'cpu.weight', cpuShares === undefined ? undefined : sharesToWeight(cpuShares)),
     ...optional(value('cpu', 'cpu.max', cpuMax)),
     value('memory', 'memory.max', memoryLimitBytes),
+    value('memory', 'memory.min', memoryMinBytes),
+    value('memory', 'memory.low', memoryLowBytes),
     value('pids', 'pids.max', pidsLimit),
   ].flat();
 }
@@ -66,6 +69,9 @@ function optional(values: readonly CgroupValue[]): CgroupValue[] {
 const HUGETLB_LIMIT = /^hugetlb\.(\d+)(KB|MB|GB)\.(?:rsvd\.)?(?:max|limit_in_bytes)$/;
 const PAGE_UNIT_SHIFTS: Readonly<Record<string, bigint>> = { KB: 10n, MB: 20n, GB: 30n };
 
+/** As high as the kubelet sets it. */
+const UNBOUNDED_BYTES = 1n << 62n;
+
 /** A limit for every page size that the kernel has: pages of a size that the pod does not request must not be used. */
 function hugePageValues({ hugePageLimits }: CgroupResources, files: readonly string[]): CgroupValue[] {
   if (!hugePageLimits) return [];
@@ -73,6 +79,7 @@ function hugePageValues({ hugePageLimits }: CgroupResources, files: readonly str
     const [, count, unit] = HUGETLB_LIMIT.exec(file) ?? [];
     if (count === undefined || unit === undefined) return [];
     const pageSize = BigInt(count) << (PAGE_UNIT_SHIFTS[unit] ?? 0n);
-    return optional(value('hugetlb', file, hugePageLimits.get(pageSize) ?? 0n));
+    const limit = hugePageLimits === 'unbounded' ? UNBOUNDED_BYTES : (hugePageLimits.get(pageSize) ?? 0n);
+    return optional(value('hugetlb', file, limit));
   });
 }

@@ -52,26 +52,28 @@ export function podMemoryProtection(pod: Pod, { reservationPolicy }: MemoryQoS):
   return request > 0n ? protectionOf(pod, request) : {};
 }
 
-/** For the groups above the pods. A group keeps memory only as far as the groups above it do. */
-export interface ClassProtections {
-  readonly kubepods: MemoryProtection;
-  readonly burstable: MemoryProtection;
-  /** What pods request: metrics have the sums. */
+/** What pods request, by their class, and the kernel therefore keeps for them. */
+export interface KeptMemory {
   readonly guaranteedBytes: bigint;
   readonly burstableBytes: bigint;
 }
 
 /** Throws what `parseQuantity` throws. */
-export function classProtections(pods: Iterable<Pod>, { reservationPolicy }: MemoryQoS): ClassProtections {
+export function keptMemory(pods: Iterable<Pod>, { reservationPolicy }: MemoryQoS): KeptMemory {
   const sums = { Guaranteed: 0n, Burstable: 0n, BestEffort: 0n };
   if (reservationPolicy === 'TieredReservation')
     for (const pod of pods) sums[podQOS(pod)] += quantityValue(podRequest(pod, 'memory'));
-  const { Guaranteed: guaranteedBytes, Burstable: burstableBytes } = sums;
+  return { guaranteedBytes: sums.Guaranteed, burstableBytes: sums.Burstable };
+}
+
+/** For the groups above the pods: a group keeps memory only as far as the groups above it do. */
+export function classProtections({ guaranteedBytes, burstableBytes }: KeptMemory): {
+  readonly kubepods: MemoryProtection;
+  readonly burstable: MemoryProtection;
+} {
   return {
     kubepods: { memoryMinBytes: guaranteedBytes + burstableBytes },
     burstable: { memoryLowBytes: burstableBytes },
-    guaranteedBytes,
-    burstableBytes,
   };
 }
 

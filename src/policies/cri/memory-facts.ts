@@ -1,6 +1,7 @@
 /** How the node's settings and its machine decide about the memory of containers. */
 import { StateletError } from '../../types/errors.ts';
 import type { MemorySettings } from '../../types/node-settings.ts';
+import type { MemoryQoS } from '../cgroups/memory-qos.ts';
 import { parseQuantity, quantityValue } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 import type { ContainerResourceFacts } from './linux-resources.ts';
@@ -17,22 +18,23 @@ export function memoryFacts(
   settings: MemorySettings,
   { cgroupVersion, pageSizeBytes, allocatable }: MemoryMachine,
 ): Pick<ContainerResourceFacts, 'singleProcessOOMKill' | 'swapBehavior' | 'memoryQoS'> {
-  const { singleProcessOOMKill, swapBehavior, memoryQoS } = settings;
+  const { singleProcessOOMKill, swapBehavior } = settings;
   const isV2 = cgroupVersion === 2;
   if (!isV2 && singleProcessOOMKill === false) throw onlyOneProcess();
+  const memoryQoS = isV2 ? memoryQoSOf(settings) : undefined;
+  const allocatableBytes = Number(quantityValue(parseQuantity(allocatable.memory ?? '0')));
   return {
     swapBehavior,
     ...(singleProcessOOMKill !== undefined && { singleProcessOOMKill }),
-    ...(isV2 &&
-      memoryQoS && {
-        memoryQoS: {
-          throttlingFactor: settings.memoryThrottlingFactor,
-          reservationPolicy: settings.memoryReservationPolicy,
-          allocatableBytes: Number(quantityValue(parseQuantity(allocatable.memory ?? '0'))),
-          pageSizeBytes,
-        },
-      }),
+    ...(memoryQoS && { memoryQoS: { ...memoryQoS, allocatableBytes, pageSizeBytes } }),
   };
+}
+
+/** Undefined where the feature is off. */
+export function memoryQoSOf(settings: MemorySettings): MemoryQoS | undefined {
+  const { memoryQoS, memoryThrottlingFactor, memoryReservationPolicy } = settings;
+  if (!memoryQoS) return undefined;
+  return { throttlingFactor: memoryThrottlingFactor, reservationPolicy: memoryReservationPolicy };
 }
 
 /** Sentences about settings that have no effect with this version of cgroups. */

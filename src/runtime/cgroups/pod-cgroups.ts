@@ -178,6 +178,7 @@ export class PodCgroups {
       groups: this.#layout,
       needed: this.#needed,
       allocatable: () => this.#allocatable,
+      memoryQoS: tree.version === 2 ? this.#options.memoryQoS : undefined,
       measurements,
       recorder,
     });

@@ -1,9 +1,14 @@
 import { readdirSync } from 'node:fs';
 import type { QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
-import { burstableCPUShares, kubepodsResources } from '../../policies/cgroups/cgroup-resources.ts';
-import type { CgroupResources } from '../../policies/cgroups/cgroup-resources.ts';
+import {
+  burstableCPUShares,
+  classResources,
+  kubepodsResources,
+} from '../../policies/cgroups/cgroup-resources.ts';
+import type { CgroupResources, ClassResources } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues, isHugetlbLimit } from '../../policies/cgroups/cgroup-values.ts';
 import type { CgroupValue } from '../../policies/cgroups/cgroup-values.ts';
+import type { MemoryQoS } from '../../policies/cgroups/memory-qos.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
@@ -14,6 +19,9 @@ import type { CgroupDriver } from './cgroup-driver.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';
 
+/** Pods have limits of huge pages of their own; the groups above them must not be in the way. */
+const UNBOUNDED: CgroupResources = { hugePageLimits: 'unbounded' };
+
 export interface QOSGroupsOptions {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;
@@ -22,6 +30,8 @@ export interface QOSGroupsOptions {
   readonly needed: readonly string[];
   /** The CPU, memory and `pid` that all pods together may use. */
   readonly allocatable: () => ResourceList;
+  /** Undefined where the feature is off. */
+  readonly memoryQoS: MemoryQoS | undefined;
   readonly measurements: CgroupMeasurements | undefined;
   readonly recorder: NodeEventRecorder;
 }
@@ -32,10 +42,13 @@ export class QOSGroups {
   /** Whether the limits of all pods together have been written. Undefined: this was not tried yet. */
   #isEnforced: boolean | undefined;
   #hugetlbFiles: readonly string[] = [];
-  #burstableShares: number | undefined;
+  #ofPods: ClassResources;
+  /** What of that was last written into each group. */
+  readonly #written = new Map<string, string>();
 
   constructor(options: QOSGroupsOptions) {
     this.#options = options;
+    this.#ofPods = classResources([], options.memoryQoS);
   }
 
   /** The names of the kernel's files for limits of huge pages; empty before the groups are made. */
@@ -46,22 +59,27 @@ export class QOSGroups {
   async make(): Promise<void> {
     const { tree, groups } = this.#options;
     const { kubepods, byClass } = groups;
-    await this.#makeGroup(kubepods, {});
-    await this.#enforceAllocatable();
-    await this.#makeGroup(byClass.BestEffort, { cpuShares: burstableCPUShares([]) });
-    // A cgroup from before has its shares already, or gets them by `update`.
-    const isNew = await this.#makeGroup(byClass.Burstable, {});
-    if (isNew) await this.#writeBurstableShares(this.#burstableShares ?? burstableCPUShares([]));
+    const isNew = await this.#makeGroup(kubepods);
     if (tree.has('hugetlb')) {
       this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
     }
+    await this.#enforceAllocatable();
+    // What follows from the pods is in a group from before already, or comes by `update`.
+    await this.#write(kubepods, { ...(isNew && this.#ofPods.kubepods), ...UNBOUNDED });
+    await this.#makeGroup(byClass.BestEffort);
+    await this.#write(byClass.BestEffort, { cpuShares: burstableCPUShares([]), ...UNBOUNDED });
+    const isNewClass = await this.#makeGroup(byClass.Burstable);
+    await this.#write(byClass.Burstable, { ...(isNewClass && this.#ofPods.burstable), ...UNBOUNDED });
   }
 
-  /** Writes what follows from all pods that may run: the shares of the burstable ones. */
+  /** Writes what follows from all pods that may run: the shares of the burstable ones, and the memory that is kept for them. */
   async update(pods: Iterable<Pod>): Promise<void> {
+    const { groups, memoryQoS, measurements } = this.#options;
     if (this.#isEnforced === false) await this.#enforceAllocatable();
-    const shares = burstableCPUShares(pods);
-    if (shares !== this.#burstableShares) await this.#writeBurstableShares(shares);
+    this.#ofPods = classResources([...pods], memoryQoS);
+    await this.#writeChanged(groups.kubepods, this.#ofPods.kubepods);
+    await this.#writeChanged(groups.byClass.Burstable, this.#ofPods.burstable);
+    if (this.#ofPods.kept) measurements?.memoryKept(this.#ofPods.kept);
   }
 
   /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `update`. */
@@ -101,19 +119,28 @@ export class QOSGroups {
     }
   }
 
-  async #makeGroup(group: string, resources: CgroupResources): Promise<boolean> {
+  /** Returns whether the group is new. */
+  async #makeGroup(group: string): Promise<boolean> {
     const { tree, driver, needed } = this.#options;
     const isNew = await driver.make(group);
     delegateControllers(tree, group, needed);
-    await driver.write(group, cgroupValues(tree.version, resources));
+    if (isNew) this.#written.delete(group);
     return isNew;
   }
 
-  async #writeBurstableShares(cpuShares: number): Promise<void> {
-    const { tree, driver, groups, measurements } = this.#options;
+  async #write(group: string, resources: CgroupResources): Promise<void> {
+    const { tree, driver } = this.#options;
+    await driver.write(group, cgroupValues(tree.version, resources, this.#hugetlbFiles));
+  }
+
+  async #writeChanged(group: string, resources: CgroupResources): Promise<void> {
+    const { tree, driver, measurements } = this.#options;
+    const values = cgroupValues(tree.version, resources);
+    const written = JSON.stringify(values);
+    if (values.length === 0 || this.#written.get(group) === written) return;
     const end = measurements?.cgroupOperation('update');
-    await driver.write(groups.byClass.Burstable, cgroupValues(tree.version, { cpuShares }));
-    this.#burstableShares = cpuShares;
+    await driver.write(group, values);
+    this.#written.set(group, written);
     end?.();
   }
 }

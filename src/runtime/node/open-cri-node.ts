@@ -1,7 +1,7 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
-import { memoryFacts, memorySettingsWithoutEffect } from '../../policies/cri/memory-facts.ts';
+import { memoryFacts, memoryQoSOf, memorySettingsWithoutEffect } from '../../policies/cri/memory-facts.ts';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import {
   enforcedAllocatable,
@@ -156,6 +156,7 @@ async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
     podPidsLimit,
     cpuCFSQuota,
     cpuCFSQuotaPeriodUs,
+    memoryQoS: memoryQoSOf(settings),
     recorder,
     logger,
     ...(measurements && { measurements }),

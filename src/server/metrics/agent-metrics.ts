@@ -7,16 +7,18 @@ import type {
   ProbedContainer,
   Stopwatch,
 } from '../../types/measurements.ts';
+import type { KeptMemory } from '../../policies/cgroups/memory-qos.ts';
 import { Counter, Histogram } from './counted.ts';
 import {
   COUNTED,
+  GAUGES,
   REQUEST_BOUNDS,
   ROTATION_BOUNDS,
   RUNTIME_BOUNDS,
   STORAGE_BOUNDS,
   USUAL_BOUNDS,
 } from './metric-names.ts';
-import type { Labels, Metric } from './metric-text.ts';
+import { type Labels, type Metric, metric } from './metric-text.ts';
 import { NodeLifeMetrics } from './node-life-metrics.ts';
 import { PodLives } from './pod-lives.ts';
 import { ImageMetrics } from './image-metrics.ts';
@@ -56,6 +58,8 @@ export class AgentMetrics implements Measurements {
   readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
   readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
   readonly #lastPass = new LastPass();
+  /** Undefined where the feature MemoryQoS is off. */
+  #kept: KeptMemory | undefined;
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
   readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
   readonly #pluginDryRunVictims = new Counter(COUNTED.pluginDryRunVictims);
@@ -104,6 +108,10 @@ export class AgentMetrics implements Measurements {
 
   cgroupOperation(operation: 'create' | 'update' | 'destroy'): Stopwatch {
     return this.#cgroupDuration.startTimer(this.#nowMs, { operation_type: operation });
+  }
+
+  memoryKept(kept: KeptMemory): void {
+    this.#kept = kept;
   }
 
   volumeOperation(operation: 'volume_mount' | 'volume_unmount', plugin: string): Stopwatch {
@@ -233,6 +241,14 @@ export class AgentMetrics implements Measurements {
     ];
     return [
       ...counted.map((one) => one.metric()),
+      metric(
+        { ...GAUGES.memoryMin, type: 'gauge' },
+        this.#kept ? [[{}, Number(this.#kept.guaranteedBytes)]] : [],
+      ),
+      metric(
+        { ...GAUGES.memoryLow, type: 'gauge' },
+        this.#kept ? [[{}, Number(this.#kept.burstableBytes)]] : [],
+      ),
       ...this.turnover.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),

@@ -283,6 +283,14 @@ export const COUNTED = {
 
 /** What was told last. */
 export const GAUGES = {
+  memoryMin: {
+    name: 'kubelet_memory_qos_node_memory_min_bytes',
+    help: '[ALPHA] Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.',
+  },
+  memoryLow: {
+    name: 'kubelet_memory_qos_node_memory_low_bytes',
+    help: '[ALPHA] Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.',
+  },
   orphansCleaned: {
     name: 'kubelet_orphan_pod_cleaned_volumes',
     help: '[ALPHA] The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.',

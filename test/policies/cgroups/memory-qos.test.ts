@@ -3,6 +3,7 @@ import {
   classProtections,
   type ContainerMemoryQoS,
   containerMemoryFiles,
+  keptMemory,
   podMemoryProtection,
 } from '../../../src/policies/cgroups/memory-qos.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
@@ -98,20 +99,18 @@ describe('the memory that the kernel keeps for all pods', () => {
   const pods = [podOf(GUARANTEED), podOf(BURSTABLE), podOf(BURSTABLE), podOf({})];
 
   test('is, with TieredReservation, what they request: a group keeps no more than the one above it', () => {
-    expect(classProtections(pods, TIERED)).toEqual({
+    const kept = keptMemory(pods, TIERED);
+    expect(kept).toEqual({ guaranteedBytes: 2n ** 27n, burstableBytes: 2n ** 28n });
+    expect(classProtections(kept)).toEqual({
       kubepods: { memoryMinBytes: 3n * 2n ** 27n },
       burstable: { memoryLowBytes: 2n ** 28n },
-      guaranteedBytes: 2n ** 27n,
-      burstableBytes: 2n ** 28n,
     });
   });
 
   test('is none with the policy None', () => {
-    expect(classProtections(pods, NONE)).toEqual({
+    expect(classProtections(keptMemory(pods, NONE))).toEqual({
       kubepods: { memoryMinBytes: 0n },
       burstable: { memoryLowBytes: 0n },
-      guaranteedBytes: 0n,
-      burstableBytes: 0n,
     });
   });
 });

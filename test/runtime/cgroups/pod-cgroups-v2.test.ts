@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { PodCgroupsOptions } from '../../../src/runtime/cgroups/pod-cgroups.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { warnings } from '../../support/warnings.ts';
 import { openCgroups, PlainCgroups, podOf } from './cgroup-bed.ts';
 
@@ -179,18 +180,87 @@ describe('on cgroup v2', () => {
   });
 });
 
-test('huge pages are limited if there is a controller for them', async () => {
+test('huge pages of pods are limited if there is a controller for them, used and reserved ones, and those of groups above are not', async () => {
   plain.mountV2('cpu memory hugetlb');
   mkdirSync(plain.path('v2/kubepods'));
-  for (const size of ['2MB', '1GB']) writeFileSync(plain.path(`v2/kubepods/hugetlb.${size}.max`), 'max');
+  const files = ['hugetlb.1GB.max', 'hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'];
+  // From an agent before, with other limits.
+  for (const file of files) writeFileSync(plain.path(`v2/kubepods/${file}`), '0');
   const cgroups = await opened();
   await cgroups.ensurePod(podOf('h', { 'hugepages-2Mi': '4Mi' }, { 'hugepages-2Mi': '4Mi' }));
   expect(plain.values('v2/kubepods/besteffort/podh')).toEqual({
     'cpu.weight': '1',
     'hugetlb.2MB.max': '4194304',
+    'hugetlb.2MB.rsvd.max': '4194304',
     'hugetlb.1GB.max': '0',
   });
-  expect(plain.read('v2/kubepods/hugetlb.2MB.max')).toBe('max');
+  const unbounded = Object.fromEntries(files.map((file) => [file, '4611686018427387904']));
+  for (const group of ['kubepods', 'kubepods/burstable', 'kubepods/besteffort'])
+    expect(plain.values(`v2/${group}`)).toMatchObject(unbounded);
+});
+
+describe('with the feature MemoryQoS', () => {
+  const tiered: Partial<PodCgroupsOptions> = {
+    memoryQoS: { throttlingFactor: 0.9, reservationPolicy: 'TieredReservation' },
+  };
+  const firm = podOf('f', FULL, FULL);
+  const soft = podOf('s', { memory: '50Mi' });
+  const kept = () => [
+    plain.values('v2/kubepods')['memory.min'],
+    plain.values('v2/kubepods/burstable')['memory.low'],
+  ];
+
+  beforeEach(() => plain.mountV2('cpu memory'));
+
+  test('the kernel keeps the memory that pods request, in their groups and in those above', async () => {
+    const measurements = new RecordedMeasurements();
+    const cgroups = await opened({ ...tiered, measurements });
+    for (const pod of [firm, soft, bestEffort]) await cgroups.prepare(pod);
+    expect(plain.values('v2/kubepods/podf')).toMatchObject({ 'memory.min': '104857600' });
+    expect(plain.values('v2/kubepods/podf')).not.toHaveProperty(['memory.low']);
+    expect(plain.values('v2/kubepods/burstable/pods')).toMatchObject({ 'memory.low': '52428800' });
+    expect(plain.values('v2/kubepods/besteffort/pode')).toEqual({ 'cpu.weight': '1' });
+    expect(kept()).toEqual(['157286400', '52428800']);
+    expect(measurements.kept).toEqual({ guaranteedBytes: 104_857_600n, burstableBytes: 52_428_800n });
+    plain.dropFiles('v2/kubepods/podf');
+    await cgroups.release('f');
+    expect(kept()).toEqual(['52428800', '52428800']);
+  });
+
+  test('groups that another process has removed get what follows from all pods again', async () => {
+    const cgroups = await opened(tiered);
+    await cgroups.prepare(firm);
+    rmSync(plain.path('v2/kubepods'), { recursive: true });
+    await cgroups.ensurePod(firm);
+    expect(kept()).toEqual(['104857600', '0']);
+  });
+
+  test('the policy None takes back what was kept before', async () => {
+    await (await opened(tiered)).prepare(firm);
+    expect(kept()).toEqual(['104857600', '0']);
+    const cgroups = await opened({ memoryQoS: { throttlingFactor: 0.9, reservationPolicy: 'None' } });
+    await cgroups.prepare(soft);
+    expect(kept()).toEqual(['0', '0']);
+    expect(plain.values('v2/kubepods/burstable/pods')).not.toHaveProperty(['memory.low']);
+  });
+
+  test('and without it nothing of that is written', async () => {
+    const measurements = new RecordedMeasurements();
+    const cgroups = await opened({ measurements });
+    for (const pod of [firm, soft]) await cgroups.prepare(pod);
+    expect(kept()).toEqual([undefined, undefined]);
+    expect(measurements.kept).toBeUndefined();
+  });
+});
+
+test('on cgroup v1 the feature MemoryQoS has no effect', async () => {
+  plain.mountV1('cpu', 'memory');
+  const measurements = new RecordedMeasurements();
+  const memoryQoS = { throttlingFactor: 0.9, reservationPolicy: 'TieredReservation' } as const;
+  const cgroups = await opened({ memoryQoS, measurements });
+  await cgroups.prepare(guaranteed);
+  expect(Object.keys(plain.values('memory/kubepods/podg'))).toEqual(['memory.limit_in_bytes']);
+  expect(measurements.kept).toBeUndefined();
 });
 
 describe('an unusable setup is refused at once:', () => {

@@ -51,6 +51,15 @@ test('operations of the runtime are counted when they end, with their errors', (
   });
 });
 
+test('the memory that the kernel keeps for pods is told once it is known', () => {
+  expect(named('kubelet_memory_qos')).toEqual({});
+  metrics.memoryKept({ guaranteedBytes: 1024n, burstableBytes: 0n });
+  expect(named('kubelet_memory_qos')).toEqual({
+    kubelet_memory_qos_node_memory_min_bytes: '1024',
+    kubelet_memory_qos_node_memory_low_bytes: '0',
+  });
+});
+
 test('operations on cgroups are timed', () => {
   const end = metrics.cgroupOperation('create');
   nowMs = 4;
