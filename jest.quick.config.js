@@ -36,6 +36,7 @@ const FILES = [
   'daemon',
   'lint',
   'package',
+  'systemd-example',
   'paths/embedded',
   'plugins/built-in/real-processes',
   'runtime/probes/(http-get|prober)',

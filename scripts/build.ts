@@ -58,9 +58,9 @@ async function buildAll(): Promise<void> {
     },
     chunkNames: '[name]-[hash]',
     splitting: true,
-    // Not bundled, and therefore the dependencies of the published package: they start workers or other files of theirs, or are
-    // seldom needed.
-    external: ['pino', 'pino-pretty', 'ws', '@statelyai/inspect'],
+    // Not bundled, and therefore the dependencies of the published package, which contains them: they start workers or load other
+    // files of theirs.
+    external: ['pino', 'pino-pretty', 'ws'],
   });
   // One file of its own: a plugin loads nothing of the agent, and the agent's files stay as they are.
   const kit = await build({

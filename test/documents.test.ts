@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../src/commands/run-flags.ts';
-import { loadConfiguration } from '../src/config/load-configuration.ts';
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = readdirSync(repository)
   .concat(readdirSync(join(repository, 'docs')).map((name) => join('docs', name)))
+  .concat('examples/systemd/README.md')
   .filter((name) => name.endsWith('.md'));
 
 const read = (name: string) => readFileSync(join(repository, name), 'utf8');
@@ -58,22 +58,18 @@ describe.each(DOCUMENTS)('%s', (name) => {
 });
 
 describe('examples', () => {
-  test.each(['examples/systemd/statelet.service', 'examples/container/Containerfile'])(
-    '%s names flags of statelet run',
-    (name) => {
-      const known = addRunFlags(new Command()).options.map(({ long }) => long);
-      const [, ...commands] = read(name)
-        .replaceAll(/\\\n#? */gu, '')
-        .split(/statelet "?run\b|CMD \["run"/u);
-      const flags = commands.flatMap((command) => matches(command.split('\n')[0] ?? '', /(--[\w-]+)/gu));
-      expect(flags.length).toBeGreaterThan(0);
-      expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
-    },
-  );
-
-  test('examples/systemd/config.yaml is a configuration that holds', async () => {
-    const loaded = await loadConfiguration(join(repository, 'examples/systemd/config.yaml'));
-    expect(loaded).toMatchObject({ configuration: { staticPodPath: '/etc/statelet/pods' }, warnings: [] });
+  test.each(
+    ['statelet.service', '10-cluster.conf']
+      .map((name) => `examples/systemd/${name}`)
+      .concat('examples/container/Containerfile'),
+  )('%s names flags of statelet run', (name) => {
+    const known = addRunFlags(new Command()).options.map(({ long }) => long);
+    const [, ...commands] = read(name)
+      .replaceAll(/\\\n#? */gu, '')
+      .split(/statelet "?run\b|CMD \["run"/u);
+    const flags = commands.flatMap((command) => matches(command.split('\n')[0] ?? '', /(--[\w-]+)/gu));
+    expect(flags.length).toBeGreaterThan(0);
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
   test('examples/systemd/statelet.service leaves processes of containers alone', () => {

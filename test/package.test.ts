@@ -1,4 +1,4 @@
-/** The package as it is published: `npm pack`, unpacked into an empty folder, with the packages beside it that it depends on. */
+/** The package as it is published: `npm pack`, installed into an empty folder without a registry. */
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -25,29 +25,21 @@ const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'pack
 };
 
 let folder: string;
-const installed = () => join(folder, 'package');
+const installed = () => join(folder, 'lib/node_modules/statelet');
 
-/** `--ignore-scripts`: it has been built. */
-function pack(): void {
-  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
-  execFileSync('npm', args, { cwd: repository, stdio: 'ignore' });
+/** `--ignore-scripts`: it has been built. `--offline`: npm finds nothing but what the package contains. */
+function install(): void {
+  const run = (...args: string[]) =>
+    execFileSync('npm', [...args, '--ignore-scripts', '--silent'], { cwd: repository, stdio: 'ignore' });
+  run('pack', '--pack-destination', folder);
   const [archive = ''] = readdirSync(folder);
-  execFileSync('tar', ['-xzf', join(folder, archive), '-C', folder]);
-}
-
-/** Nothing else can be found from there: the folder is outside of the repository. */
-function provideDependencies(): void {
-  for (const name of Object.keys(dependencies)) {
-    const link = join(installed(), 'node_modules', name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(repository, 'node_modules', name), link);
-  }
+  const cache = join(folder, 'npm-cache');
+  run('install', '--global', '--offline', '--prefix', folder, '--cache', cache, join(folder, archive));
 }
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'statelet-package-'));
-  pack();
-  provideDependencies();
+  install();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -74,7 +66,7 @@ async function importedPackages(scripts: readonly string[]): Promise<string[]> {
 }
 
 const statelet = (...args: string[]) =>
-  execFileSync(process.execPath, [join(installed(), 'bin/statelet.js'), ...args], { encoding: 'utf8' });
+  execFileSync(process.execPath, [join(folder, 'bin/statelet'), ...args], { encoding: 'utf8' });
 
 describe('the published package', () => {
   test('depends on the packages that dist/ imports, and on no other', async () => {
@@ -98,7 +90,7 @@ describe('the published package', () => {
       expect(notices).toMatch(new RegExp(`^${library} \\d.*: .*\\n\\n.*(Licen[cs]e|Copyright)`, 'imu'));
   });
 
-  test('runs with these packages alone', () => {
+  test('runs with what it contains alone', () => {
     expect(statelet('--version')).toBe(`statelet ${version}\n`);
     expect(statelet('charts', 'pod')).toContain('createMachine');
     expect(statelet('simulate', '--pods', '3', '--hours', '0.1')).toContain('seed');

@@ -1,0 +1,18 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Whether the machine has the program; stderr says so where it has not, since what needs it is skipped then. */
+export function installedProgram(name: string): boolean {
+  const has = (process.env.PATH ?? '').split(delimiter).some((folder) => isProgram(join(folder, name)));
+  if (!has) process.stderr.write(`${name} is not installed: its tests are skipped\n`);
+  return has;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
