@@ -1,25 +1,20 @@
-/** Makes the configuration from the flags and the file of --config. */
-import type { LoadedConfiguration } from '../config/load-configuration.ts';
+/** Makes the configuration from the flags and the files of --config and --config-dir. */
+import { configurationLayers, resolveLayers } from '../config/kubelet/configuration-layers.ts';
 import { featureGateWarnings } from '../policies/features/feature-gates.ts';
-import { resolveConfig, type RunFlags, type StateletConfig } from '../config/config.ts';
+import type { RunFlags, StateletConfig } from '../config/config.ts';
 
 export interface Configured {
   readonly config: StateletConfig;
   readonly warnings: readonly string[];
+  /** Sentences for who looks for the reason of something. */
+  readonly notes: readonly string[];
 }
 
 export async function configure(flags: RunFlags): Promise<Configured> {
-  const { configuration, warnings } = await configurationFile(flags);
-  const config = resolveConfig(flags, configuration);
-  return { config, warnings: [...warnings, ...featureGateWarnings(config.featureGates)] };
-}
-
-async function configurationFile({
-  config,
-}: RunFlags): Promise<Pick<LoadedConfiguration, 'configuration' | 'warnings'>> {
-  if (config === undefined) return { configuration: {}, warnings: [] };
-  const { loadConfiguration } = await import('../config/load-configuration.ts');
-  return loadConfiguration(config);
+  const { layers, notes } = await configurationLayers(flags);
+  const config = resolveLayers(flags, layers);
+  const warnings = layers.flatMap((layer) => layer.warnings);
+  return { config, warnings: [...warnings, ...featureGateWarnings(config.featureGates)], notes };
 }
 
 /** What is wrong with a configuration without a source of pods; undefined where there is one. `others`: more flags that name a source. */

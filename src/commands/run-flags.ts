@@ -79,6 +79,10 @@ function whatToRun(): Flags {
   return {
     Configuration: [
       flag('--config <FILE>', 'KubeletConfiguration v1beta1, YAML or JSON; flags win over it'),
+      flag(
+        '--config-dir <DIR>',
+        'folder of files *.conf that are merged into it, in the order of their names',
+      ),
       rootDirFlag(),
       flag('--hostname-override <NAME>', "name of this node (default: this machine's host name)"),
     ],

@@ -17,10 +17,11 @@ export async function run(flags: RunFlags): Promise<void> {
   tightenUmask();
   // The process goes on when its output is closed.
   onOutputClosed(() => undefined);
-  const { config, warnings } = await configure(flags);
+  const { config, warnings, notes } = await configure(flags);
   const live = await startLive(config);
   const logger = live?.logger ?? (await createLogger(config.logging));
   for (const warning of warnings) logger.warn(warning);
+  for (const note of notes) logger.debug(note);
   try {
     await runDaemon(config, logger, live);
   } finally {

@@ -92,6 +92,7 @@ export type LocalPods = { readonly path: string } | { readonly url: string };
 export interface RunFlags {
   readonly [setting: string]: unknown;
   readonly config?: string;
+  readonly configDir?: string;
   readonly podManifestPath?: string;
   readonly manifestUrl?: string;
   readonly manifestUrlHeader?: Readonly<Record<string, readonly string[]>>;
@@ -151,19 +152,19 @@ export function thisHost(): Host {
   return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
 }
 
-/** Throws `InvalidArgument` when a value is not valid here. */
+/** Throws `InvalidArgument` when a value is not valid here; `fileName` is the file that such an error names. */
 export function resolveConfig(
   flags: RunFlags,
   file: KubeletConfiguration = {},
   host: Host = thisHost(),
+  fileName: string = flags.config ?? 'configuration',
 ): StateletConfig {
   const rootDir = resolve(flags.rootDir ?? defaultRootDir(host));
   const staticPodPath = given(flags.podManifestPath);
   const healthz = healthzEndpoint(flags, file);
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
-  const containerRuntimeEndpoint = runtimeEndpoint(flags, file);
-  const fileName = flags.config ?? 'configuration';
+  const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName);
   const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
@@ -291,12 +292,11 @@ function localPods({ pods = [] }: RunFlags, { kubeconfig }: ClusterSettings): re
 
 const RUNTIME_FLAG = '--container-runtime-endpoint';
 
-function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration): string {
+function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration, fileName: string): string {
   const flag = given(flags.containerRuntimeEndpoint);
   const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? EMBEDDED;
   if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
-  const origin =
-    flag === undefined ? `${flags.config ?? 'configuration'}: containerRuntimeEndpoint` : RUNTIME_FLAG;
+  const origin = flag === undefined ? `${fileName}: containerRuntimeEndpoint` : RUNTIME_FLAG;
   throw new StateletError(
     'InvalidArgument',
     `${origin}: "${endpoint}": must be "${EMBEDDED}" or the socket of a CRI runtime, such as unix:///run/containerd/containerd.sock`,

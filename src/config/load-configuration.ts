@@ -27,15 +27,23 @@ export interface LoadedConfiguration {
 
 /** Relative paths in the file are relative to its folder. Rejects with `InvalidArgument`; the message names file and field. */
 export async function loadConfiguration(file: string): Promise<LoadedConfiguration> {
-  const document = withoutNulls(parse(file, await read(file)));
+  const { patch, warnings } = await loadPatch(file, '--config');
+  return { file, configuration: withoutNulls(patch), warnings };
+}
+
+export interface LoadedPatch {
+  /** Null stands for a field that is not to be set. */
+  readonly patch: object;
+  readonly warnings: readonly string[];
+}
+
+/** As `loadConfiguration`, of a file that may also say which fields are not to be set. */
+export async function loadPatch(file: string, flag = '--config-dir'): Promise<LoadedPatch> {
+  const patch = parse(file, await read(file, flag));
+  const document = withoutNulls(patch);
   checkIdentity(file, document);
   checkFields(file, document);
-  const configuration = document as KubeletConfiguration;
-  return {
-    file,
-    configuration: resolvePaths(file, configuration),
-    warnings: unsupported(file, document),
-  };
+  return { patch: resolvePaths(file, patch), warnings: unsupported(file, document) };
 }
 
 function invalid(file: string, ...problems: string[]): StateletError {
@@ -43,17 +51,17 @@ function invalid(file: string, ...problems: string[]): StateletError {
 }
 
 const READ_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file; check the path given with --config',
+  ENOENT: 'no such file; check the path given with ',
   EACCES: 'may not be read by this user',
 };
 
-async function read(file: string): Promise<string> {
+async function read(file: string, flag: string): Promise<string> {
   try {
     return await readProvidedFile(file);
   } catch (error) {
-    const hint = error instanceof NotPlainError ? '; --config takes a file' : '';
-    const words = READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error);
-    throw invalid(file, `${words}${hint}`);
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const hint = error instanceof NotPlainError ? `; ${flag} reads files` : code === 'ENOENT' ? flag : '';
+    throw invalid(file, `${READ_ERRORS[code] ?? errorMessage(error)}${hint}`);
   }
 }
 
@@ -62,7 +70,7 @@ function parse(file: string, content: string): object {
   const lineCounter = new LineCounter();
   const document = parseDocument(content, { version: '1.1', lineCounter, prettyErrors: false });
   const [error] = document.errors;
-  if (error?.code === 'MULTIPLE_DOCS') throw invalid(file, 'holds several documents; --config takes one');
+  if (error?.code === 'MULTIPLE_DOCS') throw invalid(file, 'holds several documents, and only one is read');
   if (error !== undefined) {
     const { line, col } = lineCounter.linePos(error.pos[0]);
     throw invalid(`${file}:${line}:${col}`, `is neither YAML nor JSON: ${error.message}`);
@@ -189,9 +197,9 @@ const PATHS = [
   'evictionPlugins.taintsKubeconfig',
 ];
 
-function resolvePaths(file: string, configuration: KubeletConfiguration): KubeletConfiguration {
+function resolvePaths(file: string, configuration: object): object {
   const folder = dirname(file);
-  return PATHS.reduce<object>((whole, field) => withPath(whole, field.split('.'), folder), configuration);
+  return PATHS.reduce((whole, field) => withPath(whole, field.split('.'), folder), configuration);
 }
 
 function withPath(whole: object, [name = '', ...rest]: readonly string[], folder: string): object {

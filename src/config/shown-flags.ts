@@ -33,6 +33,7 @@ export function shownFlags({ given, rootDir, nodeName }: StateletConfig): Texts 
 function ownFlags(flags: RunFlags): Texts {
   const texts = {
     config: flags.config,
+    'config-dir': flags.configDir,
     pods: flags.pods?.map(shownLocation).join(','),
     'pod-manifest-path': flags.podManifestPath,
     'manifest-url': flags.manifestUrl && shownURL(flags.manifestUrl),

@@ -192,7 +192,7 @@ describe('an error has the file, the field, the value and what to do', () => {
 
   test('several documents, and aliases without an anchor', async () => {
     expect(await problem(`${HEAD}---\n${HEAD}`)).toBe(
-      'kubelet.yaml: holds several documents; --config takes one',
+      'kubelet.yaml: holds several documents, and only one is read',
     );
     expect(await problem(`${HEAD}maxPods: *many\n`)).toMatch(/^kubelet\.yaml.*many/);
   });
@@ -203,7 +203,7 @@ describe('an error has the file, the field, the value and what to do', () => {
     );
     await mkdir(join(folder, 'folder'));
     await expect(loadConfiguration(join(folder, 'folder'))).rejects.toThrow(
-      /folder: is not a file but a folder; --config takes a file/,
+      /folder: is not a file but a folder; --config reads files/,
     );
     if (process.getuid?.() === 0) return; // Root may read everything.
     await load(HEAD, 'locked.yaml');
