@@ -17,7 +17,7 @@ export class CgroupTree {
   readonly version: CgroupVersion;
   readonly hierarchies: readonly CgroupHierarchy[];
   readonly #logger: Logger;
-  /** Files of which a warning has said that the kernel lacks them. */
+  /** What a warning has told already. */
   readonly #warned = new Set<string>();
 
   /** Throws FailedPrecondition where no cgroups are mounted, or a controller of `needed` is missing. */
@@ -73,7 +73,7 @@ export class CgroupTree {
         writeFileSync(target, value);
       } catch (error) {
         if (!optional || existsSync(target)) throw cannotWrite(target, value, error);
-        this.#warnMissing(file);
+        this.warnOnce(file, `This kernel has no ${file}: pods run without that limit`, { file });
       }
     }
   }
@@ -83,14 +83,15 @@ export class CgroupTree {
     return new Set(this.folders(path).flatMap(subfolders));
   }
 
-  #mountOf(controller: string): string | undefined {
-    return this.hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint;
+  /** Once for each `about`: what is missing for one group is missing for all. */
+  warnOnce(about: string, message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.#warned.has(about)) return;
+    this.#warned.add(about);
+    this.#logger.warn(fields, message);
   }
 
-  #warnMissing(file: string): void {
-    if (this.#warned.has(file)) return;
-    this.#warned.add(file);
-    this.#logger.warn({ file }, `This kernel has no ${file}: pods run without that limit`);
+  #mountOf(controller: string): string | undefined {
+    return this.hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint;
   }
 }
 

@@ -11,7 +11,7 @@ const DELEGATED = ['cpu', 'memory', 'pids', 'cpuset', 'io', 'hugetlb'];
 /**
  * Gives the cgroups below `path` their controllers. v2: every cgroup on the way down has to enable them; in a pod's cgroup the runtime
  * does so for its containers. v1: a new cpuset is empty and takes no process; with `clone_children` it is a copy of the cpuset above
- * it. Throws FailedPrecondition where a controller of `needed` cannot be enabled.
+ * it. Throws FailedPrecondition where a controller of `needed` cannot be enabled; of others a warning says so.
  */
 export function delegateControllers(tree: CgroupTree, path: string, needed: readonly string[]): void {
   if (tree.version === 2) {
@@ -28,51 +28,119 @@ function withAncestors(path: string): string[] {
 }
 
 function enableControllers(tree: CgroupTree, path: string, needed: readonly string[]): void {
-  const file = join(tree.folder('memory', path), 'cgroup.subtree_control');
-  const enabled = enabledIn(file);
-  const missing = DELEGATED.filter((controller) => tree.has(controller) && !enabled.has(controller));
-  if (missing.length === 0) return;
+  const folder = tree.folder('memory', path);
+  checkType(folder);
+  const file = join(folder, 'cgroup.subtree_control');
+  const enabled = namesIn(file) ?? [];
+  const offered = namesIn(join(folder, 'cgroup.controllers'));
+  const missing = DELEGATED.filter((controller) => tree.has(controller) && !enabled.includes(controller));
+  const isOffered = (controller: string) => offered === undefined || offered.includes(controller);
+  const notOffered = needed.filter((controller) => missing.includes(controller) && !isOffered(controller));
+  if (notOffered.length > 0) throw notPassedOn(join(folder, 'cgroup.controllers'), notOffered);
+  const refusals = enable(file, missing.filter(isOffered));
+  const fatal = refusals.filter(({ controller }) => needed.includes(controller));
+  if (fatal.length > 0) throw new StateletError('FailedPrecondition', refusalText(file, fatal), fatal[0]);
+  // Below a group that does not pass a controller on, no group has it: the first one is told.
+  if (refusals.length > 0)
+    tree.warnOnce(file, `${refusalText(file, refusals)}; pods run without the limits of it`);
+}
+
+interface Refusal {
+  readonly controller: string;
+  readonly cause: unknown;
+}
+
+/** Errors that say something about the group, not about one of the controllers. */
+const OF_THE_GROUP = ['EBUSY', 'ENOTSUP', 'EROFS', 'EACCES', 'EPERM'];
+
+/**
+ * The kernel enables all or none, so where one of them is the reason, each is tried alone. Where it is the group, none may be tried alone:
+ * in a group with processes the kernel enables the controllers of threads (cpu, pids, cpuset), and makes it a threaded one by that.
+ */
+function enable(file: string, controllers: readonly string[]): readonly Refusal[] {
+  if (controllers.length === 0) return [];
+  const error = problemOf(file, controllers);
+  if (error === undefined) return [];
+  const isAlone = controllers.length === 1 || OF_THE_GROUP.includes(errnoCode(error) ?? '');
+  if (isAlone) return controllers.map((controller) => ({ controller, cause: error }));
+  return controllers.flatMap((controller) => {
+    const cause = problemOf(file, [controller]);
+    return cause === undefined ? [] : [{ controller, cause }];
+  });
+}
+
+function problemOf(file: string, controllers: readonly string[]): unknown {
   try {
-    writeFileSync(file, missing.map((controller) => `+${controller}`).join(' '));
-  } catch {
-    // The kernel enables all or none, and a controller that is not needed may be the reason.
-    enableOneByOne(file, missing, needed);
+    writeFileSync(file, controllers.map((controller) => `+${controller}`).join(' '));
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 
-function enabledIn(file: string): ReadonlySet<string> {
+/** Undefined where there is no such file: the write that follows reports what is wrong. */
+function namesIn(file: string): readonly string[] | undefined {
+  return textOf(file)?.split(/\s+/);
+}
+
+function textOf(file: string): string | undefined {
   try {
-    return new Set(readFileSync(file, 'utf8').split(/\s+/));
+    return readFileSync(file, 'utf8').trim();
   } catch {
-    // The write that follows reports the error.
-    return new Set();
+    return undefined;
   }
 }
 
-function enableOneByOne(file: string, controllers: readonly string[], needed: readonly string[]): void {
-  for (const controller of controllers) {
-    try {
-      writeFileSync(file, `+${controller}`);
-    } catch (error) {
-      if (needed.includes(controller)) throw cannotEnable(file, controller, error);
-    }
-  }
+/** In a threaded group, and below one, memory cannot be limited. The root has no type. */
+function checkType(folder: string): void {
+  const type = textOf(join(folder, 'cgroup.type')) ?? 'domain';
+  if (type === 'domain') return;
+  const message =
+    `${folder}/cgroup.type is "${type}": the memory of pods cannot be limited below a threaded group; move its processes into a group ` +
+    'below another one, or set another cgroupRoot';
+  throw new StateletError('FailedPrecondition', message);
 }
 
+function notPassedOn(file: string, controllers: readonly string[]): StateletError {
+  const message = `${file} has no ${controllers.join(', ')}: ${CAUSES.ENOENT ?? ''}`;
+  return new StateletError('FailedPrecondition', message);
+}
+
+const REALTIME = 'a process of realtime scheduling is in a group other than the root';
 const CAUSES: Readonly<Record<string, string>> = {
-  EBUSY: 'the group has processes of its own; move them into a group below it, or set another cgroupRoot',
-  EOPNOTSUPP: 'the group is a threaded one; set another cgroupRoot',
+  EBUSY: 'move the processes of the group into a group below it, or set another cgroupRoot',
+  ENOTSUP: 'the group is a threaded one; set another cgroupRoot',
   ENOENT: 'the group above it does not pass the controller on',
-  EROFS: 'the cgroup file system is mounted read-only',
+  EROFS: 'the cgroup file system is mounted read-only; mount it writable, or set cgroupsPerQOS to false',
   EACCES: 'statelet has to be root, or the owner of this group',
+  EPERM: 'statelet has to be root, or the owner of this group',
 };
 
-function cannotEnable(file: string, controller: string, cause: unknown): StateletError {
-  const likely = CAUSES[errnoCode(cause) ?? ''];
-  const message = `${file}: the controller ${controller} cannot be enabled: ${errorMessage(cause)}`;
-  return new StateletError('FailedPrecondition', likely === undefined ? message : `${message}; ${likely}`, {
-    cause,
+/** Names each controller, by the reasons. */
+function refusalText(file: string, refusals: readonly Refusal[]): string {
+  const byReason = Map.groupBy(refusals, (refusal) => reasonOf(file, refusal));
+  const texts = Array.from(byReason, ([reason, alike]) => {
+    const names = alike.map(({ controller }) => controller);
+    return `the ${names.length > 1 ? 'controllers' : 'controller'} ${names.join(', ')} cannot be enabled: ${reason}`;
   });
+  return `${file}: ${texts.join('; ')}`;
+}
+
+function reasonOf(file: string, { controller, cause }: Refusal): string {
+  const code = errnoCode(cause) ?? '';
+  const likely = code === 'EINVAL' && controller === 'cpu' ? REALTIME : CAUSES[code];
+  const where = code === 'EBUSY' ? ` by ${processesIn(dirname(file))}` : '';
+  return `${errorMessage(cause)}${where}${likely === undefined ? '' : `; ${likely}`}`;
+}
+
+/** Processes of other PID namespaces have no IDs here. */
+function processesIn(folder: string): string {
+  const pids = (textOf(join(folder, 'cgroup.procs')) ?? '').split('\n').filter((pid) => Number(pid) > 0);
+  if (pids.length === 0) return 'processes of the group';
+  const [first, ...others] = pids;
+  return others.length === 0
+    ? `process ${first ?? ''}`
+    : `process ${first ?? ''} and ${others.length} others`;
 }
 
 function fillCpuset(folder: string): void {

@@ -37,6 +37,42 @@ test('v2: a required controller that cannot be enabled is named, with its file',
   expect(() => delegateControllers(open(), '/', [])).not.toThrow();
 });
 
+test('v2: each required controller that is not passed on to a cgroup is named', () => {
+  plain.mountV2('cpu memory pids');
+  mkdirSync(plain.path('v2/a'));
+  writeFileSync(plain.path('v2/a/cgroup.controllers'), 'pids\n');
+  expect(() => delegateControllers(open(), '/a', ['cpu', 'memory', 'pids'])).toThrow(
+    `${plain.path('v2/a/cgroup.controllers')} has no cpu, memory: the group above it does not pass the controller on`,
+  );
+});
+
+test('v2: controllers that are not required and cannot be enabled are told once, each with its name', () => {
+  plain.mountV2('cpu memory io hugetlb');
+  mkdirSync(plain.path('v2/a'));
+  mkdirSync(plain.path('v2/cgroup.subtree_control'));
+  const { logger, messages } = warnings();
+  const tree = new CgroupTree(plain.mountinfoFile, [], logger);
+  for (const group of ['/', '/a']) delegateControllers(tree, group, []);
+  expect(messages).toEqual([
+    expect.stringMatching(
+      /v2\/cgroup\.subtree_control: the controllers cpu, memory, io, hugetlb cannot be enabled: EISDIR.*; pods run without the limits of it$/,
+    ),
+  ]);
+});
+
+test.each(['threaded', 'domain threaded', 'domain invalid'])(
+  'v2: a cgroup on the path that is "%s" is named, before anything is written there',
+  (type) => {
+    plain.mountV2('cpu memory');
+    mkdirSync(plain.path('v2/a/b'), { recursive: true });
+    writeFileSync(plain.path('v2/a/cgroup.type'), `${type}\n`);
+    expect(() => delegateControllers(open(), '/a/b', ['cpu'])).toThrow(
+      `${plain.path('v2/a')}/cgroup.type is "${type}": the memory of pods cannot be limited below a threaded group`,
+    );
+    expect([enabled('a'), enabled('a/b')]).toEqual([undefined, undefined]);
+  },
+);
+
 test('v1: an empty cpuset gets the CPUs and the memory of the cpuset above it', () => {
   plain.mountV1('cpuset');
   mkdirSync(plain.path('cpuset/a/b'), { recursive: true });

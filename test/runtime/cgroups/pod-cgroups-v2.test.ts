@@ -174,7 +174,7 @@ describe('on cgroup v2', () => {
     await expect((await open()).setUp()).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringContaining(
-        'cgroup.subtree_control: the controller cpu cannot be enabled: EISDIR',
+        'cgroup.subtree_control: the controllers cpu, memory cannot be enabled: EISDIR',
       ),
     });
   });
