@@ -1,0 +1,13 @@
+/** How a program on a kernel of its own hands what it found to the test that has started it: as a line of its output. */
+const REPORT = 'REPORT ';
+
+export function report(found: object): void {
+  process.stdout.write(`\n${REPORT}${JSON.stringify(found)}\n`);
+}
+
+/** Throws where the output has no report. */
+export function reportIn(output: string): unknown {
+  const line = output.split(/\r?\n/).find((one) => one.startsWith(REPORT));
+  if (line === undefined) throw new Error(`the program has not reported:\n${output}`);
+  return JSON.parse(line.slice(REPORT.length));
+}
