@@ -41,10 +41,10 @@ export class CgroupStats {
     if (paths === undefined || stat === undefined) return undefined;
     if (this.#tree.version === 1) return swapStats(time, valueOf(stat, 'total_swap'));
     const usageBytes = numberIn(readSmallFile(paths.swapUsage));
-    return swapStats(time, usageBytes, limitIn(readSmallFile(paths.swapLimit)));
+    return swapStats(time, usageBytes, this.#swapLimit(group));
   }
 
-  /** Memory and swap together. `machineSwap`: on a machine without swap every usage is zero, and no file has to be read. */
+  /** Memory and swap together. `machineSwap`: on a machine without swap every usage is zero, and is not read. */
   memoryAndSwap(
     group: string,
     time: string,
@@ -55,7 +55,7 @@ export class CgroupStats {
     const hasSwap = machineSwap && machineSwap.swapUsageBytes + machineSwap.swapAvailableBytes > 0;
     const swap = hasSwap
       ? this.swap(group, time, stat)
-      : machineSwap && memory && { time, swapUsageBytes: 0 };
+      : machineSwap && memory && swapStats(time, 0, this.#swapLimit(group));
     return { memory, swap };
   }
 
@@ -76,6 +76,12 @@ export class CgroupStats {
   pids(group: string): number | undefined {
     if (!this.#tree.has('pids')) return undefined;
     return numberIn(readSmallFile(`${this.#tree.folder('pids', group)}/pids.current`));
+  }
+
+  /** v1 has none of swap alone. */
+  #swapLimit(group: string): number | undefined {
+    const paths = this.#tree.version === 1 ? undefined : memoryPaths(this.#tree, group);
+    return paths && limitIn(readSmallFile(paths.swapLimit));
   }
 
   #cpuNs(group: string): number | undefined {

@@ -31,6 +31,8 @@ export interface PodSources {
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
   /** Bytes a second, by UID; empty if they were not asked for. */
   readonly ioRates: ReadonlyMap<string, number>;
+  /** As with the kubelet, a Summary of CPU and memory has no pressure of I/O. */
+  readonly hasIO: boolean;
   /** Undefined if network figures were not asked for. */
   readonly networks: NetworkSource | undefined;
 }
@@ -53,7 +55,7 @@ export function podFigures(pod: RuntimePodStatus, sources: PodSources): PodStats
   const counted = countedFigures(group, sources);
   const memory = counted.memory ?? sumOfMemory(containers, time);
   const cpu = rates.withRate(uid, counted.cpu ?? sumOfCPU(containers, time), nowMs);
-  const io = withRate(group === undefined ? undefined : groups?.io(group, time), ioRates.get(uid), time);
+  const io = withRate(counted.io, ioRates.get(uid), time);
   const network = group === undefined ? undefined : networks?.of(pod, group, time);
   const pids = (group === undefined ? undefined : groups?.pids(group)) ?? sumOfProcesses(pod, sources);
   return {
@@ -77,13 +79,14 @@ function containerFigures(
   const reported = sources.runtimeStats.get(id);
   const counted = countedFigures(podGroup === undefined ? undefined : `${podGroup}/${id}`, sources);
   const memory = counted.memory ?? memoryByRuntime(reported);
-  const { swap } = counted;
+  const { swap, io } = counted;
   const cpu = sources.rates.withRate(id, counted.cpu ?? cpuByRuntime(reported), sources.nowMs);
   return {
     name,
     ...startTime(startedAt),
     ...(cpu && { cpu }),
     ...(memory && { memory }),
+    ...(io && { io }),
     ...(swap && { swap }),
   };
 }
@@ -92,16 +95,18 @@ interface CountedFigures {
   readonly cpu?: CPUStats | undefined;
   readonly memory?: MemoryStats | undefined;
   readonly swap?: SwapStats | undefined;
+  readonly io?: IOStats | undefined;
 }
 
 /** Empty without a group. */
 function countedFigures(
   group: string | undefined,
-  { groups, machineSwap, nowMs }: PodSources,
+  { groups, machineSwap, hasIO, nowMs }: PodSources,
 ): CountedFigures {
   if (group === undefined || groups === undefined) return {};
   const time = new Date(nowMs).toISOString();
-  return { cpu: groups.cpu(group, time), ...groups.memoryAndSwap(group, time, machineSwap) };
+  const io = hasIO ? groups.io(group, time) : undefined;
+  return { cpu: groups.cpu(group, time), ...groups.memoryAndSwap(group, time, machineSwap), io };
 }
 
 function withRate(

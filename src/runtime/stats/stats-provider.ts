@@ -192,6 +192,7 @@ class KernelStats implements StatsProvider {
       ioRates,
       networks,
       machineSwap: swap,
+      hasIO: disks !== undefined,
       nowMs,
     });
     const node = {

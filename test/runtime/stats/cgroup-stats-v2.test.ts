@@ -94,8 +94,11 @@ test('on cgroup v2, a pod has figures of memory, CPU, PIDs and pressure', async 
     startTime: TIME,
     cpu,
     memory,
-    io: { time: TIME, psi: psi(2.5) },
     process_stats: { process_count: 3 },
     containers: [{ name: 'main', startTime: TIME, cpu, memory }],
   });
+  // As with the kubelet, the pressure of I/O is in the whole Summary alone, there of containers as well.
+  const io = { time: TIME, psi: psi(2.5) };
+  const { io: ofPod, containers } = await bed.podStats();
+  expect([ofPod, containers?.[0]?.io]).toEqual([io, io]);
 });

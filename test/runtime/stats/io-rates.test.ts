@@ -53,7 +53,7 @@ describe('on cgroup v2, the rate of I/O of a pod', () => {
     const line = 'avg10=2.50 avg60=0.00 avg300=0.00 total=5';
     bed.write(`v2/${GROUP}/io.pressure`, `some ${line}\nfull ${line}\n`);
     await rate(() => undefined);
-    const [pod] = (await provider.summary({ onlyCPUAndMemory: true })).pods;
+    const [pod] = (await provider.summary()).pods;
     expect(pod?.io).toMatchObject({ psi: { some: { avg10: 2.5 } } });
     expect(pod?.io).not.toHaveProperty('bytesPerSecond');
   });

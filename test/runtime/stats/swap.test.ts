@@ -95,6 +95,16 @@ describe('on cgroup v2, swap of a pod', () => {
     expect((await ofPod())[0]).toEqual({ time: TIME, swapAvailableBytes: 0, swapUsageBytes: 5 * MIB });
   });
 
+  test('is zero, and so is what is available to containers without swap, if the node has none', async () => {
+    bed.meminfo({ MemTotal: 1000 * MIB, SwapTotal: 0, SwapFree: 0 });
+    swap(GROUP, 0, 'max');
+    swap(`${GROUP}/id`, 0, '0');
+    expect(await ofPod()).toEqual([
+      { time: TIME, swapUsageBytes: 0 },
+      { time: TIME, swapAvailableBytes: 0, swapUsageBytes: 0 },
+    ]);
+  });
+
   test('is left out if the cgroups do not count it', async () => {
     expect(await ofPod()).toEqual([undefined, undefined]);
   });
