@@ -18,7 +18,7 @@ import type { FeatureFields } from '../policies/features/feature-conflicts.ts';
 import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
-import { checkForCri, resolveNodeSettings } from './load-node-settings.ts';
+import { resolveNodeSettings } from './load-node-settings.ts';
 import { resolveServerSettings } from './load-server-settings.ts';
 import { resolveShutdownSettings } from './load-shutdown-settings.ts';
 
@@ -169,7 +169,6 @@ export function resolveConfig(
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
   const node = resolveNodeSettings(flags, withGates, fileName);
-  if (containerRuntimeEndpoint !== EMBEDDED) checkForCri(node);
   const cluster = resolveClusterSettings(flags, { ...file }, fileName);
   const shutdown = resolveShutdownSettings(file, fileName);
   checkFeatures(featureGates, featureFields(file, { cluster, node, shutdown }), fileName);

@@ -60,8 +60,8 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     flag: '--cgroup-driver <DRIVER>',
     field: 'cgroupDriver',
     default: 'cgroupfs',
-    kind: text,
-    description: 'how cgroups of pods are made; with a CRI runtime only cgroupfs is supported',
+    kind: text as Kind<NodeSettings['cgroupDriver']>,
+    description: 'who makes cgroups of pods, where the runtime does not tell: cgroupfs or systemd',
     problem: (value) => (['cgroupfs', 'systemd'].includes(value) ? undefined : 'cgroupfs or systemd'),
   },
   cgroupRoot: {
@@ -357,15 +357,6 @@ function checkThresholds({
   throw new StateletError(
     'InvalidArgument',
     `imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, ${high} (got ${low})`,
-  );
-}
-
-/** Throws `InvalidArgument` for a setting that is not possible with a CRI runtime. */
-export function checkForCri({ cgroupDriver }: NodeSettings): void {
-  if (cgroupDriver === 'cgroupfs') return;
-  throw new StateletError(
-    'InvalidArgument',
-    `cgroupDriver (--cgroup-driver): must be cgroupfs with a CRI runtime, and the runtime's own driver too (got ${cgroupDriver})`,
   );
 }
 

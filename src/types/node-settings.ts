@@ -25,7 +25,7 @@ export interface NodeSettings extends MemorySettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly nodeIP: readonly string[];
-  readonly cgroupDriver: string;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
   /** The group that the agent joins; empty: it stays where it was started. */

@@ -222,12 +222,12 @@ describe('errors', () => {
     );
   });
 
-  test('the systemd cgroup driver is refused with a CRI runtime', () => {
-    const file = { cgroupDriver: 'systemd' } as KubeletConfiguration;
-    expect(resolved({}, file).node.cgroupDriver).toBe('systemd');
-    expect(() => resolved({ containerRuntimeEndpoint: 'unix:///x' }, file)).toThrow(
-      invalid(/^cgroupDriver \(--cgroup-driver\): must be cgroupfs with a CRI runtime/),
-    );
+  test('both cgroup drivers can be named with a CRI runtime', () => {
+    for (const cgroupDriver of ['systemd', 'cgroupfs']) {
+      const file = { cgroupDriver } as KubeletConfiguration;
+      const { node } = resolved({ containerRuntimeEndpoint: 'unix:///x' }, file);
+      expect(node.cgroupDriver).toBe(cgroupDriver);
+    }
   });
 
   test.each(['my_node', '-a', 'a-', 'a..b', 'a b', 'a'.repeat(254)])(

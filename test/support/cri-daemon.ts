@@ -1,6 +1,7 @@
 /** Runs the daemon with a containerd of the test. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { qosCgroups, uidOfPodCgroup } from '../../src/policies/cgroups/cgroup-names.ts';
 import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
@@ -25,10 +26,12 @@ export class CriDaemonBed extends DaemonBed {
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   #client: RuntimeService | undefined;
-  readonly #configFile = join(this.dir, 'kubelet.json');
+  readonly #configFile: string;
+  #fields: Readonly<Record<string, unknown>>;
 
   constructor(containerd: ContainerdBed, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
-    super();
+    super(containerd.launcher);
+    this.#configFile = join(this.dir, 'kubelet.json');
     this.podLogsDir = logsAmongPods ? join(this.rootDir, 'pods') : join(this.dir, 'log', 'pods');
     this.containerLogsDir = join(dirname(this.podLogsDir), 'containers');
     this.containerd = containerd;
@@ -36,8 +39,14 @@ export class CriDaemonBed extends DaemonBed {
     const identity = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
     // A full disk of this machine must not lead to the removal of images.
     const own = { podLogsDir: this.podLogsDir, cgroupRoot: containerd.cgroupRoot, evictionHard: {} };
-    const fields = { ...identity, ...own, ...config };
-    writeFileSync(this.#configFile, JSON.stringify(fields));
+    this.#fields = { ...identity, ...own, ...config };
+    this.configure({});
+  }
+
+  /** Changes fields of the configuration, for the daemons that start from now on. */
+  configure(fields: Readonly<Record<string, unknown>>): void {
+    this.#fields = { ...this.#fields, ...fields };
+    writeFileSync(this.#configFile, JSON.stringify(this.#fields));
   }
 
   /** The test's own client of the runtime. */
@@ -142,9 +151,11 @@ function namesIn(folder: string): string[] {
 
 /** The cgroups of pods below the QoS classes, in the memory hierarchy of v1 or in that of v2. */
 function cgroupsOfPods(cgroupRoot: string): string[] {
-  const hierarchies = [join(CGROUPS, 'memory'), CGROUPS].map((top) => join(top, cgroupRoot, 'kubepods'));
-  return hierarchies
-    .flatMap((kubepods) => [kubepods, join(kubepods, 'burstable'), join(kubepods, 'besteffort')])
-    .flatMap(namesIn)
-    .filter((name) => name.startsWith('pod'));
+  const drivers = ['cgroupfs', 'systemd'] as const;
+  return drivers.flatMap((driver) =>
+    Object.values(qosCgroups('/', driver).byClass)
+      .flatMap((group) => [join(CGROUPS, 'memory'), CGROUPS].map((top) => join(top, cgroupRoot, group)))
+      .flatMap(namesIn)
+      .filter((name) => uidOfPodCgroup(name, driver) !== undefined),
+  );
 }

@@ -1,5 +1,5 @@
 /** Runs the real command line in child processes, with their own root folder and folder of manifests. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -15,6 +15,7 @@ import {
 } from '../../src/runtime/process/containers/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN } from './built.ts';
+import { type Launcher, THIS_MACHINE } from './launcher.ts';
 import { sendSignal } from './send-signal.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
@@ -73,18 +74,26 @@ export class Daemon {
   stdout = '';
   stderr = '';
   readonly #child: ChildProcess;
+  readonly #launcher: Launcher;
   readonly #news = new EventEmitter();
   #address = '';
 
-  constructor(rootDir: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(
+    rootDir: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    launcher = THIS_MACHINE,
+  ) {
+    this.#launcher = launcher;
     this.exitsWithPods = args.includes('--exit-with-pods');
     const fixed = ['run', '--root-dir', rootDir, '--healthz-port', 'auto', '--hostname-override', NODE_NAME];
-    const child = spawn(process.execPath, [BIN, ...fixed, ...args], {
+    const child = launcher.spawn(process.execPath, [BIN, ...fixed, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, ...env },
     });
     this.#child = child;
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    if (child.stdout === null) throw new Error('the daemon has no output');
     createInterface({ input: child.stdout }).on('line', (line) => {
       this.stdout += `${line}\n`;
       this.log.push(JSON.parse(line) as LogLine);
@@ -207,7 +216,7 @@ export class Daemon {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+    this.#launcher.signal(this.#child, signal);
   }
 
   /** Sends the signal, and resolves when the daemon has ended. */
@@ -232,14 +241,19 @@ function isOf(podName: string | undefined, name: string): boolean {
 
 /** A folder for everything that one test needs, and the daemons that it starts. */
 export class DaemonBed {
-  readonly dir = mkdtempSync(join(tmpdir(), 'statelet-e2e-'));
-  readonly rootDir = join(this.dir, 'root');
-  readonly manifestDir = join(this.dir, 'manifests');
+  readonly dir: string;
+  readonly rootDir: string;
+  readonly manifestDir: string;
+  readonly #launcher: Launcher;
   readonly #daemons: Daemon[] = [];
   /** Whether pods were run once since the last daemon was started. */
   #ranOnce = false;
 
-  constructor() {
+  constructor(launcher = THIS_MACHINE) {
+    this.#launcher = launcher;
+    this.dir = mkdtempSync(join(launcher.dir ?? tmpdir(), 'statelet-e2e-'));
+    this.rootDir = join(this.dir, 'root');
+    this.manifestDir = join(this.dir, 'manifests');
     mkdirSync(this.manifestDir);
   }
 
@@ -273,7 +287,7 @@ export class DaemonBed {
 
   /** Does not wait. */
   launch(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
-    const daemon = new Daemon(this.rootDir, [...this.runtimeFlags, ...flags], env);
+    const daemon = new Daemon(this.rootDir, [...this.runtimeFlags, ...flags], env, this.#launcher);
     this.#ranOnce = false;
     this.#daemons.push(daemon);
     return daemon;

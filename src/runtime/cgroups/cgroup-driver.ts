@@ -10,7 +10,7 @@ export interface CgroupDriver {
   readonly name: CgroupDriverName;
   /** Makes the group, with those above it, in every hierarchy. Returns whether it is new. */
   make(group: string): Promise<boolean>;
-  /** Makes the group. Returns false where there is no group above it. */
+  /** Makes the group, if it is missing. Returns false where there is no group above it. */
   makeBelow(group: string): Promise<boolean>;
   /** Rejects as Internal, with the system's error as the cause, for a value that cannot be set. */
   write(group: string, values: readonly CgroupValue[]): Promise<void>;

@@ -7,7 +7,7 @@ import {
   qosCgroups,
   uidOfPodCgroup,
 } from '../../policies/cgroups/cgroup-names.ts';
-import type { QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
+import type { CgroupDriverName, QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
 import { podCgroupResources } from '../../policies/cgroups/cgroup-resources.ts';
 import type { PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues } from '../../policies/cgroups/cgroup-values.ts';
@@ -20,12 +20,15 @@ import type { Logger } from '../../types/logger.ts';
 import type { CgroupMeasurements } from '../../types/measurements.ts';
 import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
 import { promiseOf } from '../../system/promises/promise-of.ts';
-import { type CgroupDriver, FileDriver } from './cgroup-driver.ts';
+import type { CgroupDriver } from './cgroup-driver.ts';
+import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { QOSGroups } from './qos-groups.ts';
 
 export interface PodCgroupsOptions extends PodCgroupSettings {
+  /** Default: `cgroupfs`. */
+  readonly driver?: CgroupDriverName;
   /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Must exist. */
   readonly cgroupRoot: string;
   /** false: pods get no cgroups of their own. Default: true. */
@@ -34,6 +37,8 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly reservesPIDs?: boolean;
   /** Default: this process's. */
   readonly mountinfoFile?: string;
+  /** Default: systemd of this machine. */
+  readonly systemd?: SystemdPlaces;
   readonly measurements?: CgroupMeasurements;
   readonly recorder: NodeEventRecorder;
   readonly logger: Logger;
@@ -43,6 +48,7 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
 interface OwnGroups {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;
+  readonly layout: QOSCgroups;
   /** The groups above those of the pods. */
   readonly above: QOSGroups;
 }
@@ -55,10 +61,14 @@ export class PodCgroups {
   /** The machine's version, also where pods have no cgroups of their own. Undefined: the machine has no cgroups. */
   readonly version: CgroupVersion | undefined;
   readonly #options: PodCgroupsOptions;
-  readonly #layout: QOSCgroups;
+  /** Pods may still be where an agent with the other driver has put them. */
+  readonly #layouts: readonly QOSCgroups[];
   readonly #needed: readonly string[];
   /** Undefined where pods have no cgroups of their own. */
-  readonly #own: OwnGroups | undefined;
+  readonly #tree: CgroupTree | undefined;
+  readonly #drivers: CgroupDrivers | undefined;
+  /** Undefined where pods have no cgroups of their own. */
+  #own: OwnGroups | undefined;
   /** The groups above the pods follow from all pods: they are changed in the order in which pods come and go. */
   readonly #turns = new OneAtATime();
   /** How many searches for pods there were. */
@@ -68,25 +78,44 @@ export class PodCgroups {
   /** Pods that have been prepared and not released, by UID. */
   readonly #pods = new Map<string, Pod>();
   #allocatable: ResourceList = {};
+  #driver: CgroupDriverName = 'cgroupfs';
+  /** Whether the groups above the pods have been made. */
+  #isSetUp = false;
 
   private constructor(options: PodCgroupsOptions) {
     this.#options = options;
     const { cgroupRoot, cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo', logger } = options;
+    this.#layouts = DRIVERS.map((driver) => qosCgroups(cgroupRoot, driver));
     const limitsPIDs = options.podPidsLimit > 0 || options.reservesPIDs === true;
     this.#needed = ['cpu', 'memory', ...(limitsPIDs ? ['pids'] : [])];
-    this.#layout = qosCgroups(cgroupRoot, 'cgroupfs');
-    const tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
-    this.#own = tree && this.#ownGroups(tree, new FileDriver(tree));
-    this.version = tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
+    this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
+    this.#drivers = this.#tree && new CgroupDrivers(this.#tree, options.systemd);
+    this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
   }
 
-  /** Rejects as FailedPrecondition where a controller, or `cgroupRoot`, is missing; names it, and what helps. */
-  static open(options: PodCgroupsOptions): Promise<PodCgroups> {
-    return promiseOf(() => {
-      const cgroups = new PodCgroups(options);
-      cgroups.#requireRoot();
-      return cgroups;
-    });
+  /** Rejects as FailedPrecondition where a controller, systemd or `cgroupRoot` is missing; names it, and what helps. */
+  static async open(options: PodCgroupsOptions): Promise<PodCgroups> {
+    const cgroups = await promiseOf(() => new PodCgroups(options));
+    await cgroups.useDriver(options.driver ?? 'cgroupfs');
+    return cgroups;
+  }
+
+  /** With which new groups are made; groups of the other one are still found, and removed. */
+  get driver(): CgroupDriverName {
+    return this.#own?.driver.name ?? this.#driver;
+  }
+
+  /** Rejects as FailedPrecondition where this machine cannot do it, and keeps the driver that it had. */
+  async useDriver(name: CgroupDriverName): Promise<void> {
+    await this.#use(name);
+    this.#driver = name;
+    this.#isSetUp = false;
+    this.#written.clear();
+  }
+
+  /** Ends the conversation with systemd. */
+  close(): void {
+    this.#drivers?.close();
   }
 
   /** Makes the cgroups above the pods. `allocatable`: the CPU, memory and `pid` that all pods together may use. */
@@ -97,8 +126,8 @@ export class PodCgroups {
 
   /** CRI's `cgroup_parent`. Empty: the runtime's own choice. */
   parentOf(pod: Pod): string {
-    if (this.#own) return podCgroup(this.#layout, pod);
-    const root = cgroupRootOf(this.#options.cgroupRoot, this.#layout.driver);
+    if (this.#own) return podCgroup(this.#own.layout, pod);
+    const root = cgroupRootOf(this.#options.cgroupRoot, this.#driver);
     return root === '/' ? '' : root;
   }
 
@@ -120,8 +149,9 @@ export class PodCgroups {
   /** Makes the pod's cgroup where it does not exist, and writes its limits where they have changed. */
   async ensurePod(pod: Pod): Promise<void> {
     if (!this.#own) return;
-    const { tree, driver, above } = this.#own;
-    const group = podCgroup(this.#layout, pod);
+    if (!this.#isSetUp) await this.#setUp();
+    const { tree, driver, layout, above } = this.#own;
+    const group = podCgroup(layout, pod);
     const values = cgroupValues(tree.version, podCgroupResources(pod, this.#options), above.hugetlbFiles);
     const written = JSON.stringify([group, values]);
     const { uid } = pod.metadata;
@@ -139,7 +169,8 @@ export class PodCgroups {
     this.#written.delete(uid);
     const groups = this.#groupsOf(uid);
     const end = groups.length > 0 ? this.#options.measurements?.cgroupOperation('destroy') : undefined;
-    for (const group of groups) await this.#own?.driver.remove(group);
+    for (const { group, layout } of groups)
+      await (await this.#drivers?.remover(layout.driver))?.remove(group);
     end?.();
   }
 
@@ -150,7 +181,7 @@ export class PodCgroups {
 
   /** Kills the processes that are left in the pod's cgroup. Resolves when there is none. An unknown UID is no error. */
   endProcesses(uid: string): Promise<void> {
-    return endProcessesIn(this.#groupsOf(uid).flatMap((group) => this.#own?.tree.folders(group) ?? []));
+    return endProcessesIn(this.#groupsOf(uid).flatMap(({ group }) => this.#tree?.folders(group) ?? []));
   }
 
   /**
@@ -159,36 +190,44 @@ export class PodCgroups {
    */
   podsOnDisk(isThorough: boolean): Promise<readonly string[]> {
     return promiseOf(() => {
-      const { tree } = this.#own ?? {};
+      const tree = this.#tree;
       if (!tree) return [];
       const turn = this.#searches++ % tree.hierarchies.length;
-      const uids = Object.values(this.#layout.byClass)
-        .flatMap((group) => tree.folders(group).filter((_, index) => isThorough || index === turn))
-        .flatMap(namesIn)
-        .map((name) => uidOfPodCgroup(name, this.#layout.driver));
+      const foldersOf = (group: string) =>
+        tree.folders(group).filter((_, index) => isThorough || index === turn);
+      const uids = this.#layouts.flatMap(({ driver, byClass }) =>
+        Object.values(byClass)
+          .flatMap(foldersOf)
+          .flatMap(namesIn)
+          .map((name) => uidOfPodCgroup(name, driver)),
+      );
       return [...new Set(uids.filter((uid) => uid !== undefined))];
     });
   }
 
-  #ownGroups(tree: CgroupTree, driver: CgroupDriver): OwnGroups {
-    const { measurements, recorder } = this.#options;
+  async #use(name: CgroupDriverName): Promise<void> {
+    const tree = this.#tree;
+    const driver = await this.#drivers?.get(name);
+    if (!tree || !driver) return;
+    const { cgroupRoot, measurements, recorder } = this.#options;
+    if (name === 'cgroupfs') this.#requireRoot(tree);
+    const layout = qosCgroups(cgroupRoot, name);
     const above = new QOSGroups({
       tree,
       driver,
-      groups: this.#layout,
+      groups: layout,
       needed: this.#needed,
       allocatable: () => this.#allocatable,
       memoryQoS: tree.version === 2 ? this.#options.memoryQoS : undefined,
       measurements,
       recorder,
     });
-    return { tree, driver, above };
+    this.#own = { tree, driver, layout, above };
   }
 
-  #requireRoot(): void {
-    const cgroupRoot = cgroupRootOf(this.#options.cgroupRoot, this.#layout.driver);
-    const { tree } = this.#own ?? {};
-    const folders = tree ? this.#needed.map((name) => tree.folder(name, cgroupRoot)) : [];
+  #requireRoot(tree: CgroupTree): void {
+    const cgroupRoot = cgroupRootOf(this.#options.cgroupRoot, 'cgroupfs');
+    const folders = this.#needed.map((name) => tree.folder(name, cgroupRoot));
     const missing = folders.find((folder) => !existsSync(folder));
     if (missing === undefined) return;
     const message = `cgroupRoot ${cgroupRoot} does not exist: make ${missing}, or leave cgroupRoot out`;
@@ -196,25 +235,31 @@ export class PodCgroups {
   }
 
   #setUp(): Promise<void> {
-    return this.#turns.run(async () => this.#own?.above.make());
+    return this.#turns.run(async () => {
+      await this.#own?.above.make();
+      this.#isSetUp = true;
+    });
   }
 
   async #makePod(driver: CgroupDriver, group: string): Promise<void> {
     if (await driver.makeBelow(group)) return;
-    // Another process has removed the cgroups above it.
+    // There are no groups above it yet, or another process has removed them.
     await this.#setUp();
     await driver.make(group);
   }
 
   /** Those that exist. After a restart the pod's QoS class is not known. */
-  #groupsOf(uid: string): readonly string[] {
-    const { tree } = this.#own ?? {};
+  #groupsOf(uid: string): readonly { readonly group: string; readonly layout: QOSCgroups }[] {
+    const tree = this.#tree;
     if (!tree) return [];
-    return podCgroups(this.#layout, uid).filter((group) =>
-      tree.folders(group).some((folder) => existsSync(folder)),
+    const all = this.#layouts.flatMap((layout) =>
+      podCgroups(layout, uid).map((group) => ({ group, layout })),
     );
+    return all.filter(({ group }) => tree.folders(group).some((folder) => existsSync(folder)));
   }
 }
+
+const DRIVERS: readonly CgroupDriverName[] = ['cgroupfs', 'systemd'];
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];

@@ -10,8 +10,10 @@ import {
 } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
+import { type ErrorKind, StateletError } from '../../types/errors.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
+import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { NodeMeasurements } from '../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
@@ -32,6 +34,7 @@ import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
 import { createContainerGC, createLogManager } from './node-upkeep.ts';
 import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
+import { withCgroupDriver } from './runtime-cgroup-driver.ts';
 import { PodDNSSource } from './pod-dns-source.ts';
 import { OOMWatch } from './oom-watch.ts';
 import { ResolvConf } from './node-resolv-conf.ts';
@@ -81,7 +84,6 @@ interface Parts {
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
   const { endpoint, podLogsDir, settings, recorder, logger, measurements } = setup;
   joinCgroup(settings.kubeletCgroups, logger);
-  const cgroups = await openCgroups(setup);
   const bare = createCriRuntime({
     ...(measurements && { measurements: measurements.pleg }),
     endpoint,
@@ -89,7 +91,8 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
     logger: { warn: (message) => logger.warn({}, message) },
   });
-  const runtime = measuredRuntime(bare, measurements);
+  const cgroups = await openCgroups(setup, await cgroupDriver(bare, settings));
+  const runtime = withCgroupDriver({ runtime: measuredRuntime(bare, measurements), cgroups, logger });
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
@@ -141,16 +144,31 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       oomWatch?.stop();
       plugins?.close();
       await Promise.all([logs.stop(), garbage?.stop()]);
+      cgroups.close();
       await runtime.close();
     },
   };
 }
 
-async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
+/** At the start, for a runtime that does not answer. */
+const PATIENCE_MS = 2_000;
+/** systemd does not answer now. */
+const SYSTEMD_WAITS: readonly ErrorKind[] = ['Unavailable', 'DeadlineExceeded'];
+
+/** As the runtime tells. A runtime that is down, or does not tell it: as configured, until it tells. */
+async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Promise<CgroupDriverName> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const status = await runtime.status({ signal, asksCgroupDriver: true }).catch(() => undefined);
+  const told = status?.cgroupDriver;
+  return told?.isTold === true ? told.name : settings.cgroupDriver;
+}
+
+async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promise<PodCgroups> {
   const { facts, reservations, settings, recorder, logger, measurements } = setup;
   const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
   const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
   const cgroups = await PodCgroups.open({
+    driver,
     cgroupRoot,
     cgroupsPerQOS,
     podPidsLimit,
@@ -163,7 +181,13 @@ async function openCgroups(setup: CriNodeSetup): Promise<PodCgroups> {
     reservesPIDs: reservesPIDs(reservations),
   });
   const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
-  await cgroups.setUp(enforcedAllocatable(capacity, reservations));
+  try {
+    await cgroups.setUp(enforcedAllocatable(capacity, reservations));
+  } catch (error) {
+    // It is tried again for each pod.
+    if (!(error instanceof StateletError && SYSTEMD_WAITS.includes(error.kind))) throw error;
+    logger.warn({}, `Pods wait for their cgroups: ${error.message}`);
+  }
   for (const message of memorySettingsWithoutEffect(settings, cgroups.version ?? 1)) logger.warn({}, message);
   return cgroups;
 }

@@ -46,6 +46,10 @@ export interface CheckpointRequest {
   readonly timeoutSeconds: number;
 }
 
+export interface StatusOptions extends CallOptions {
+  readonly asksCgroupDriver?: boolean;
+}
+
 /**
  * A container runtime, with the names and the semantics of CRI's RuntimeService and ImageService. Every method rejects
  * with a `StateletError`; its `kind` says whether trying again can help. One contract suite
@@ -53,7 +57,7 @@ export interface CheckpointRequest {
  */
 export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>;
-  status(options?: CallOptions): Promise<RuntimeStatus>;
+  status(options?: StatusOptions): Promise<RuntimeStatus>;
 
   /** Returns the sandbox's id. A second sandbox of the same metadata (attempt included) is `AlreadyExists`. */
   runPodSandbox(config: PodSandboxConfig, options?: RunPodSandboxOptions): Promise<string>;

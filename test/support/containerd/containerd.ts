@@ -14,6 +14,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { holdStill } from '../hold-still.ts';
+import { type Launcher, THIS_MACHINE } from '../launcher.ts';
 import { waitFor } from '../wait-for.ts';
 import { criHasImage, criServes } from './cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages, type TestImage } from './images.ts';
@@ -28,6 +29,8 @@ export interface ContainerdOptions {
   readonly config?: string;
   /** Keeps images and containers on a disk of their own of this size, see `ContainerdBed.rootDir`. */
   readonly diskBytes?: number;
+  /** Starts a machine for it, which shares the folder and has its cgroups in that one. Default: this machine. */
+  readonly machine?: (dir: string, cgroup: string) => Promise<Launcher>;
 }
 
 export interface StopOptions {
@@ -40,6 +43,7 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
   const pluginDir = await installPackages();
   const bed = new ContainerdBed(createLayout(pluginDir, options.config ?? ''));
   try {
+    if (options.machine) bed.launcher = await options.machine(bed.dir, bed.cgroupRoot);
     if (options.diskBytes !== undefined) await bed.smallDisk(basename(bed.rootDir), options.diskBytes);
     await bed.start();
     await bed.importImages([...standardImages(), ...(options.images ?? [])]);
@@ -61,6 +65,7 @@ export class ContainerdBed {
   readonly cniConfDir: string;
   /** A cgroup for a daemon's `--cgroup-root`. It is removed with the bed. */
   readonly cgroupRoot: string;
+  launcher: Launcher = THIS_MACHINE;
   readonly #layout: Layout;
   readonly #janitor: ChildProcess;
   #child: ChildProcess | undefined;
@@ -87,7 +92,7 @@ export class ContainerdBed {
 
   async start(): Promise<void> {
     const log = openSync(this.#layout.logFile, 'a');
-    const child = spawn('containerd', ['--config', this.#layout.configFile], {
+    const child = this.launcher.spawn('containerd', ['--config', this.#layout.configFile], {
       stdio: ['ignore', log, log],
       // A Ctrl-C in the terminal ends the test, and the test ends its containerd.
       detached: true,
@@ -109,7 +114,7 @@ export class ContainerdBed {
     const child = this.#running();
     if (child === undefined) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
+    this.launcher.signal(child, signal);
     await ended;
   }
 
@@ -190,6 +195,7 @@ export class ContainerdBed {
       const left = await this.leftovers();
       if (left.length > 0) throw new Error(`left in the runtime: ${left.join('; ')}`);
     } finally {
+      await this.launcher.stop?.();
       await wipe(this.dir);
       this.#janitor.stdin?.end('nothing to do\n');
     }

@@ -1,46 +1,39 @@
-import type { RuntimeCondition } from '../../../types/cri.ts';
+import type { RuntimeCondition, ToldCgroupDriver } from '../../../types/cri.ts';
 import { errorKind } from '../../../types/errors.ts';
+import { cgroupDriverIn } from '../../../policies/cri/containerd-config.ts';
 import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
 import type { CallContext } from './call-context.ts';
-import type { CgroupDriver, WireRuntimeCondition } from '../messages/image-messages.ts';
+import type { WireRuntimeCondition } from '../messages/image-messages.ts';
 import { RUNTIME_CONFIG, STATUS } from '../messages/methods.ts';
 
-/** The runtime's status. A runtime with another cgroup driver than Statelet's is not ready. */
+/** The runtime's status, and its cgroup driver if that is asked for. */
 export function runtimeStatus(context: CallContext): RuntimeService['status'] {
-  let isDriverFine = false;
-
-  return async (options) => {
+  return async ({ asksCgroupDriver = false, ...options } = {}) => {
     const { status, handlers, features } = await context.call(STATUS, {}, options);
-    isDriverFine ||= (await cgroupDriver(context, options)) !== 'SYSTEMD';
-    const conditions = (status?.conditions ?? []).filter(isRequired);
+    const driver = asksCgroupDriver ? await cgroupDriver(context, options) : undefined;
     return {
-      conditions: isDriverFine ? conditions : [WRONG_DRIVER, ...conditions],
+      ...(driver && { cgroupDriver: driver }),
+      conditions: (status?.conditions ?? []).filter(isRequired),
       handlers,
       ...(features && { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),
     };
   };
 }
 
-const WRONG_DRIVER: RuntimeCondition = {
-  type: 'RuntimeReady',
-  status: false,
-  reason: 'CgroupDriverNotSupported',
-  message:
-    'the container runtime uses the systemd cgroup driver, and statelet makes cgroups itself: configure the runtime for ' +
-    'cgroupfs (containerd: SystemdCgroup = false; CRI-O: cgroup_manager = "cgroupfs") and restart it',
-};
-
-/** Undefined if the runtime does not tell its driver: before containerd 2.0 and CRI-O 1.28. */
+/** Undefined where it cannot be known. containerd tells it since 2.0, CRI-O since 1.28. */
 async function cgroupDriver(
   context: CallContext,
-  options: CallOptions | undefined,
-): Promise<CgroupDriver | undefined> {
+  options: CallOptions,
+): Promise<ToldCgroupDriver | undefined> {
   try {
-    return (await context.call(RUNTIME_CONFIG, {}, options)).linux?.cgroupDriver;
+    const { linux } = await context.call(RUNTIME_CONFIG, {}, options);
+    return linux && { name: linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs', isTold: true };
   } catch (error) {
-    if (errorKind(error) === 'Unimplemented') return undefined;
-    throw error;
+    if (errorKind(error) !== 'Unimplemented') throw error;
   }
+  const { info } = await context.call(STATUS, { verbose: true }, options);
+  const name = cgroupDriverIn(info?.config ?? '');
+  return name && { name, isTold: false };
 }
 
 /** Runtimes may add other conditions; these say nothing about whether pods can run. */

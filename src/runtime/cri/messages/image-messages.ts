@@ -66,11 +66,16 @@ export const runtimeConfigResponse = message<{ linux?: { readonly cgroupDriver: 
   ),
 });
 
+/** `verbose`: with `info`. */
+export const statusRequest = message<{ readonly verbose?: boolean }>({ verbose: field(1, bool) });
+
 export const statusResponse = message<{
   status?: WireStatus;
+  info?: Readonly<Record<string, string>>;
   handlers: readonly RuntimeHandler[];
   features?: WireFeatures;
 }>({
+  info: map(2),
   handlers: list(3, runtimeHandler),
   features: field(4, message<WireFeatures>({ supplementalGroupsPolicy: field(1, bool) })),
   status: field(

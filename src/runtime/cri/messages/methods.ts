@@ -22,6 +22,7 @@ import {
   pullImageRequest,
   pullImageResponse,
   runtimeConfigResponse,
+  statusRequest,
   statusResponse,
   versionResponse,
 } from './image-messages.ts';
@@ -50,7 +51,7 @@ const image = <Q, A>(name: string, request: MessageType<Q>, response: MessageTyp
 });
 
 export const VERSION = runtime('Version', empty, versionResponse);
-export const STATUS = runtime('Status', empty, statusResponse);
+export const STATUS = runtime('Status', statusRequest, statusResponse);
 export const RUNTIME_CONFIG = runtime('RuntimeConfig', empty, runtimeConfigResponse);
 export const RUN_POD_SANDBOX = runtime('RunPodSandbox', runPodSandboxRequest, podSandboxId);
 export const STOP_POD_SANDBOX = runtime('StopPodSandbox', podSandboxId, empty);

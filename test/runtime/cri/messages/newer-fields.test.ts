@@ -10,7 +10,7 @@ import { failure, FakeRuntime, type Answer } from '../fake-runtime.ts';
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message Empty {}
-  message StatusResponse { Status status = 1; repeated RuntimeHandler runtime_handlers = 3; Features features = 4; }
+  message StatusResponse { Status status = 1; map<string, string> info = 2; repeated RuntimeHandler runtime_handlers = 3; Features features = 4; }
   message Status { repeated Condition conditions = 1; }
   message Condition { string type = 1; bool status = 2; string reason = 3; string message = 4; }
   message RuntimeHandler { string name = 1; HandlerFeatures features = 2; }
@@ -107,21 +107,32 @@ describe('the status of a newer runtime', () => {
     ]);
   });
 
-  test('is not ready while its cgroup driver is systemd, and ready once it is cgroupfs', async () => {
+  test('tells its cgroup driver when it is asked for it', async () => {
     let driver = 0;
     await fake.serve(
       says(methods.STATUS.path, 'StatusResponse', () => ({ status: { conditions: READY } })),
       says(methods.RUNTIME_CONFIG.path, 'RuntimeConfigResponse', () => ({ linux: { cgroupDriver: driver } })),
     );
     const client = fake.client();
-    expect((await client.status()).conditions[0]).toMatchObject({
-      type: 'RuntimeReady',
-      status: false,
-      reason: 'CgroupDriverNotSupported',
-      message: expect.stringContaining('SystemdCgroup = false'),
-    });
+    expect((await client.status()).cgroupDriver).toBeUndefined();
+    const asked = async () => (await client.status({ asksCgroupDriver: true })).cgroupDriver;
+    expect(await asked()).toEqual({ name: 'systemd', isTold: true });
     driver = 1;
-    expect((await client.status()).conditions).toMatchObject(READY);
+    expect(await asked()).toEqual({ name: 'cgroupfs', isTold: true });
+  });
+
+  test('that does not tell its cgroup driver shows it in its configuration', async () => {
+    const runtimes = { runc: { runtimeType: 'io.containerd.runc.v2', options: { SystemdCgroup: true } } };
+    const config = JSON.stringify({ containerd: { defaultRuntimeName: 'runc', runtimes } });
+    await fake.serve(
+      says(methods.STATUS.path, 'StatusResponse', () => ({
+        status: { conditions: READY },
+        info: { config },
+      })),
+      refuses(methods.RUNTIME_CONFIG.path),
+    );
+    const { cgroupDriver } = await fake.client().status({ asksCgroupDriver: true });
+    expect(cgroupDriver).toEqual({ name: 'systemd', isTold: false });
   });
 });
 
