@@ -15,6 +15,8 @@ import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { CgroupMeasurements } from '../../types/measurements.ts';
 import { errnoCode } from '../../system/system-errors.ts';
+import { memoryPaths, workingSet } from '../stats/memory-files.ts';
+import { readSmallFile } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
 import { delegateControllers } from './delegation.ts';
@@ -110,6 +112,8 @@ export class QOSGroups {
 
   /** Why a value cannot be written while processes use more than that. Rejects with any other error. */
   async #refusals(value: CgroupValue): Promise<readonly string[]> {
+    const excess = this.#excess(value);
+    if (excess !== undefined) return [excess];
     try {
       await this.#options.driver.write(this.#options.groups.kubepods, [value]);
       return [];
@@ -117,6 +121,15 @@ export class QOSGroups {
       if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return [error.message];
       throw error;
     }
+  }
+
+  /** cgroup v2 takes any limit of memory, and kills until the group is below it: then eviction is to choose which pod goes. */
+  #excess({ file, value }: CgroupValue): string | undefined {
+    const { tree, groups } = this.#options;
+    const paths = file === 'memory.max' ? memoryPaths(tree, groups.kubepods) : undefined;
+    const used = paths && workingSet(tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
+    if (paths === undefined || used === undefined || used <= Number(value)) return undefined;
+    return `${paths.limit} is not set to "${value}": pods use ${used} bytes, and the kernel would kill processes of theirs`;
   }
 
   /** Returns whether the group is new. */

@@ -1,7 +1,7 @@
 /** What a real kernel makes of the groups of pods on cgroup v2. Runs as the first program of a machine of its own; see kernel-v2.test.ts. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { podCgroupResources } from '../../../src/policies/cgroups/cgroup-resources.ts';
 import { cgroupValues } from '../../../src/policies/cgroups/cgroup-values.ts';
@@ -65,7 +65,12 @@ async function start(group: string, command: string) {
   const child = spawn('sh', ['-c', join], { stdio: ['ignore', 'pipe', 'ignore'] });
   const ends = once(child, 'exit') as Promise<[unknown, NodeJS.Signals | null]>;
   await once(child.stdout, 'data');
-  return { pid: child.pid, kill: () => child.kill('SIGKILL'), signal: ends.then(([, signal]) => signal) };
+  return {
+    pid: child.pid,
+    stdout: child.stdout,
+    kill: () => child.kill('SIGKILL'),
+    signal: ends.then(([, signal]) => signal),
+  };
 }
 
 /** A group below that of a pod, as a runtime makes it. */
@@ -150,6 +155,24 @@ function problemOf(work: () => void): string {
   }
 }
 
+/** The limit of all pods is set below what they use already. */
+async function lowerLimit(cgroups: PodCgroups) {
+  const group = makeContainer(cgroups.parentOf(PODS[2]!), 'large');
+  const file = '/tmp/large';
+  const script = `dd if=/dev/zero of=${file} bs=1M count=30 2>/dev/null && echo full && exec sleep 1000`;
+  const large = await start(group, `sh -c '${script}'`);
+  await once(large.stdout, 'data');
+  await cgroups.setUp({ memory: '16Mi', pid: '1000' });
+  const before = read('/kubepods', 'memory.max');
+  const kills = lines(read('/kubepods', 'memory.events')).oom_kill;
+  rmSync(file);
+  await cgroups.updateQoS(PODS);
+  const after = read('/kubepods', 'memory.max');
+  large.kill();
+  await cgroups.setUp({ memory: '128Mi', pid: '1000' });
+  return { before, kills, after, signal: await large.signal, told: told.splice(0) };
+}
+
 /** Groups in which controllers cannot be enabled. */
 async function refusedGroups(tree: CgroupTree) {
   for (const group of ['busy', 'threads', 'threads/one']) mkdirSync(join(TOP, group));
@@ -219,12 +242,13 @@ async function removal(cgroups: PodCgroups) {
   };
 }
 
+const told: string[] = [];
 const { logger, messages } = warnings();
 const cgroups = await PodCgroups.open({
   ...SETTINGS,
   cgroupRoot: '/',
   reservesPIDs: true,
-  recorder: { nodeEvent: () => undefined },
+  recorder: { nodeEvent: (...event) => void told.push(event.join(' ')) },
   logger,
 });
 const limits = await limitsOfPods(cgroups);
@@ -232,6 +256,7 @@ const tree = new CgroupTree('/proc/self/mountinfo', [], logger);
 report({
   version: cgroups.version,
   limits,
+  lowerLimit: await lowerLimit(cgroups),
   containers: filesOfContainers(cgroups),
   together: await outOfMemory(cgroups, 'together', true),
   alone: await outOfMemory(cgroups, 'alone', false),

@@ -22,6 +22,7 @@ interface Found {
     readonly threaded: string;
   };
   readonly figures: { readonly told: object; readonly counted: object; readonly isTopThere: boolean };
+  readonly lowerLimit: object;
   readonly removal: object;
   readonly messages: readonly string[];
 }
@@ -83,6 +84,22 @@ userModeLinuxSuite('on a kernel that has cgroup v2 alone', () => {
       { 'memory.oom.group': '1', 'memory.swap.max': '0', 'memory.min': '0', 'memory.low': '0' },
     ]);
     expect(found.containers.map(({ read }) => read)).toEqual(found.containers.map(({ written }) => written));
+  });
+
+  test('a limit on all pods that is below what they use kills none of them, and is set once they use less', () => {
+    expect(found.lowerLimit).toEqual({
+      before: String(128 * 2 ** 20),
+      kills: '0',
+      after: String(16 * 2 ** 20),
+      signal: 'SIGKILL',
+      told: [
+        'Normal NodeAllocatableEnforced Updated Node Allocatable limit across pods',
+        expect.stringMatching(
+          /^Warning FailedNodeAllocatableEnforcement Failed to update Node Allocatable Limits: \/sys\/fs\/cgroup\/kubepods\/memory\.max is not set to "16777216": pods use \d+ bytes, and the kernel would kill processes of theirs$/,
+        ),
+        'Normal NodeAllocatableEnforced Updated Node Allocatable limit across pods',
+      ],
+    });
   });
 
   test('a container that is out of memory is killed as a whole, and with singleProcessOOMKill one process of it', () => {

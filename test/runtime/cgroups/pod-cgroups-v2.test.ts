@@ -43,6 +43,21 @@ describe('on cgroup v2', () => {
     expect(plain.values('v2/kubepods/besteffort')).toEqual({ ...enabled, 'cpu.weight': '1' });
   });
 
+  test('a memory limit on all pods that is below what they use is not set before they use less: the kernel would kill them', async () => {
+    mkdirSync(plain.path('v2/kubepods'));
+    writeFileSync(plain.path('v2/kubepods/memory.stat'), 'inactive_file 1000\n');
+    writeFileSync(plain.path('v2/kubepods/memory.current'), '3001\n');
+    const told: string[] = [];
+    const cgroups = await open({ recorder: { nodeEvent: (_, reason) => void told.push(reason) } });
+    await cgroups.setUp({ cpu: '2', memory: '2000' });
+    expect(plain.values('v2/kubepods')).not.toHaveProperty(['memory.max']);
+    expect(plain.read('v2/kubepods/cpu.weight')).toBe('79');
+    writeFileSync(plain.path('v2/kubepods/memory.current'), '3000\n');
+    await cgroups.updateQoS([]);
+    expect(plain.read('v2/kubepods/memory.max')).toBe('2000');
+    expect(told).toEqual(['FailedNodeAllocatableEnforcement', 'NodeAllocatableEnforced']);
+  });
+
   test('if process IDs are reserved, kubepods has the limit of the others', async () => {
     const cgroups = await open({ reservesPIDs: true });
     await cgroups.setUp({ pid: '30000' });
