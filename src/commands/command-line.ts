@@ -1,4 +1,5 @@
 /** The command line: names, flags and help. The code of a command is loaded when it is called. */
+import { basename } from 'node:path';
 import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
 import type { RunFlags } from '../config/config.ts';
@@ -9,6 +10,7 @@ import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
 import { withPlainBooleans } from './client/plain-booleans.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
+import { kubeletCommand, parseAsKubelet } from './kubelet/kubelet-command.ts';
 import type { PodsFlags } from './pods.ts';
 import { addRecordCommands } from './record/record-commands.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -20,41 +22,50 @@ import { ownVersion } from '../version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** Runs the command in `argv` and resolves with the exit code. */
+/** Runs the command in `argv` and resolves with the exit code. Called by the name of the kubelet, the program is one. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that closes the pipe (`| head`) is no failure.
   onOutputClosed(() => endProcess(0));
+  const name = basename(argv[1] ?? '') === 'kubelet' ? 'kubelet' : 'statelet';
   try {
-    await program().parseAsync(withPlainBooleans(argv));
+    await (name === 'kubelet' ? runAsKubelet(argv) : runCommand(argv));
     return 0;
   } catch (error) {
-    return exitCode(error);
+    return exitCode(error, name);
   }
 }
 
+async function runAsKubelet([, , ...words]: readonly string[]): Promise<void> {
+  await parseAsKubelet(kubeletCommand(withOutput(new Command('kubelet'))), words, true);
+}
+
+/** The command lines of these are read as that of the kubelet. */
+const WITH_KUBELET_FLAGS = ['run', 'run-once'];
+
+async function runCommand(argv: readonly string[]): Promise<void> {
+  const [, , name = '', ...words] = argv;
+  const root = program();
+  const command = root.commands.find((one) => one.name() === name && WITH_KUBELET_FLAGS.includes(name));
+  if (command === undefined) await root.parseAsync(withPlainBooleans(argv));
+  else await parseAsKubelet(command, words);
+}
+
 /** Commander has already printed its own errors. */
-function exitCode(error: unknown): number {
+function exitCode(error: unknown, name: string): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   // An error that is not a StateletError is a defect: its stack says where.
   const text =
     error instanceof StateletError || !(error instanceof Error) ? errorMessage(error) : error.stack;
-  printError(`statelet: ${text ?? errorMessage(error)}\n`);
+  printError(`${name}: ${text ?? errorMessage(error)}\n`);
   return error instanceof StateletError && error.kind === 'InvalidArgument' ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 function program(): Command {
-  const root = new Command('statelet')
+  const root = withOutput(new Command('statelet'))
     .description('A Kubernetes node agent in which every pod is a statechart')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [COMMAND]', 'show the help of a command')
-    .exitOverride()
-    .configureHelp({ styleTitle: (title) => styleText('bold', title) })
-    .configureOutput({
-      writeOut: printStyled,
-      writeErr: printError,
-      outputError: (text, write) => write(text.replace(/^error: /u, 'statelet: ')),
-    })
     .addHelpText('after', HELP_TAIL);
   addRun(root);
   addRunOnce(root);
@@ -65,6 +76,18 @@ function program(): Command {
   addCharts(root);
   addSimulate(root);
   return root;
+}
+
+/** What it prints goes to the terminal as all else, and its errors have its name before them. */
+function withOutput(command: Command): Command {
+  return command
+    .exitOverride()
+    .configureHelp({ styleTitle: (title) => styleText('bold', title) })
+    .configureOutput({
+      writeOut: printStyled,
+      writeErr: printError,
+      outputError: (text, write) => write(text.replace(/^error: /u, `${command.name()}: `)),
+    });
 }
 
 function version(): string {

@@ -1,5 +1,6 @@
 /** Makes the configuration from the flags and the files of --config and --config-dir. */
 import { configurationLayers, resolveLayers } from '../config/kubelet/configuration-layers.ts';
+import { idleFlagWarnings } from '../config/kubelet/idle-flags.ts';
 import { featureGateWarnings } from '../policies/features/feature-gates.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
 
@@ -11,10 +12,11 @@ export interface Configured {
 }
 
 export async function configure(flags: RunFlags): Promise<Configured> {
+  const idle = idleFlagWarnings(flags.idle ?? {});
   const { layers, notes } = await configurationLayers(flags);
   const config = resolveLayers(flags, layers);
   const warnings = layers.flatMap((layer) => layer.warnings);
-  return { config, warnings: [...warnings, ...featureGateWarnings(config.featureGates)], notes };
+  return { config, warnings: [...idle, ...warnings, ...featureGateWarnings(config.featureGates)], notes };
 }
 
 /** What is wrong with a configuration without a source of pods; undefined where there is one. `others`: more flags that name a source. */

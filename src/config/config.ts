@@ -8,7 +8,7 @@ import type { EvictionPluginSettings } from '../types/eviction/eviction-plugin-s
 import { StateletError } from '../types/errors.ts';
 import type { ShutdownSettings } from '../types/shutdown-settings.ts';
 import type { NodeSettings } from '../types/node-settings.ts';
-import type { ServerSettings } from '../types/server-settings.ts';
+import { NODE_PORT, type ServerSettings } from '../types/server-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { checkFeatures, resolveFeatureGates } from './load-feature-gates.ts';
@@ -18,6 +18,7 @@ import type { FeatureFields } from '../policies/features/feature-conflicts.ts';
 import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
+import type { IdleFlags } from './kubelet/idle-flags.ts';
 import { resolveNodeSettings } from './load-node-settings.ts';
 import { resolveServerSettings } from './load-server-settings.ts';
 import { resolveShutdownSettings } from './load-shutdown-settings.ts';
@@ -91,6 +92,10 @@ export type LocalPods = { readonly path: string } | { readonly url: string };
 /** The parsed flags of `statelet run`; flags that were not given are left out. Flags of the tables of settings have the keys of the tables. */
 export interface RunFlags {
   readonly [setting: string]: unknown;
+  /** Whether what is not given has the kubelet's default, also where Statelet's own is another. */
+  readonly asKubelet?: boolean;
+  /** The kubelet's flags without effect. */
+  readonly idle?: IdleFlags;
   readonly config?: string;
   readonly configDir?: string;
   readonly podManifestPath?: string;
@@ -148,6 +153,13 @@ export const DEFAULTS = {
   ui: { host: '127.0.0.1', port: 10_246 },
 } as const;
 
+/** Where Statelet's own are others. */
+const KUBELET_DEFAULTS = {
+  rootDir: '/var/lib/kubelet',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  loggingFormat: 'text',
+} as const;
+
 export function thisHost(): Host {
   return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
 }
@@ -159,7 +171,9 @@ export function resolveConfig(
   host: Host = thisHost(),
   fileName: string = flags.config ?? 'configuration',
 ): StateletConfig {
-  const rootDir = resolve(flags.rootDir ?? defaultRootDir(host));
+  const rootDir = resolve(
+    given(flags.rootDir) ?? (flags.asKubelet ? KUBELET_DEFAULTS.rootDir : defaultRootDir(host)),
+  );
   const staticPodPath = given(flags.podManifestPath);
   const healthz = healthzEndpoint(flags, file);
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
@@ -191,7 +205,7 @@ export function resolveConfig(
     featureGates,
     node: isEnabled('KubeletEnsureSecretPulledImages', featureGates) ? node : withoutVerification(node),
     cluster,
-    server: resolveServerSettings(flags, { ...file }, fileName),
+    server: withKubeletPort(resolveServerSettings(flags, { ...file }, fileName), flags),
     shutdown,
     evictionPlugins: resolveEvictionPluginSettings(flags, { ...file }, fileName, {
       rootDir,
@@ -202,7 +216,9 @@ export function resolveConfig(
     ...(healthz !== undefined && { healthz }),
     logging: {
       format:
-        flags.loggingFormat ?? (file.logging?.format === '' ? undefined : file.logging?.format) ?? 'auto',
+        flags.loggingFormat ??
+        (file.logging?.format === '' ? undefined : file.logging?.format) ??
+        (flags.asKubelet ? KUBELET_DEFAULTS.loggingFormat : 'auto'),
       verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
     },
     live: flags.live ?? false,
@@ -227,6 +243,11 @@ function restartPeriods(
     initialContainerRestartPeriodMs: reduced ? 1_000 : initialContainerRestartPeriodMs,
     maxContainerRestartPeriodMs: ms(crashLoopBackOff?.maxContainerRestartPeriod) ?? byDefault,
   };
+}
+
+/** The kubelet opens its port outside a cluster too. */
+function withKubeletPort(server: ServerSettings, { asKubelet }: RunFlags): ServerSettings {
+  return asKubelet ? { ...server, port: server.port ?? NODE_PORT } : server;
 }
 
 function withoutVerification(node: NodeSettings): NodeSettings {
@@ -293,7 +314,10 @@ const RUNTIME_FLAG = '--container-runtime-endpoint';
 
 function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration, fileName: string): string {
   const flag = given(flags.containerRuntimeEndpoint);
-  const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? EMBEDDED;
+  const endpoint =
+    flag ??
+    given(file.containerRuntimeEndpoint) ??
+    (flags.asKubelet ? KUBELET_DEFAULTS.containerRuntimeEndpoint : EMBEDDED);
   if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
   const origin = flag === undefined ? `${fileName}: containerRuntimeEndpoint` : RUNTIME_FLAG;
   throw new StateletError(

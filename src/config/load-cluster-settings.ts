@@ -48,6 +48,7 @@ const CLUSTER_SETTINGS: { readonly [Name in keyof ClusterSettings]: Setting<Clus
     description: 'whether a new client certificate is asked for before the old one expires',
   },
   serverTLSBootstrap: {
+    flag: '--rotate-server-certificates [BOOL]',
     field: 'serverTLSBootstrap',
     default: false,
     kind: flagOrNot,

@@ -16,6 +16,7 @@ import {
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
 import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
+import { isFieldDefault } from './kubelet/field-defaults.ts';
 import { refusedValues } from './refused-values.ts';
 
 export interface LoadedConfiguration {
@@ -173,7 +174,7 @@ function got(value: unknown): string {
 function unsupported(file: string, document: Record<string, unknown>): string[] {
   const fields = unsupportedFields(document);
   if (fields.length === 0) return [];
-  return [`${file}: known, but not supported yet, so without effect: ${fields.join(', ')}`];
+  return [`${file}: known, but without effect here: ${fields.join(', ')}`];
 }
 
 function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[] {
@@ -181,7 +182,8 @@ function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[
     const path = prefix + name;
     if (SUPPORTED_FIELDS.includes(path)) return [];
     const partly = SUPPORTED_FIELDS.some((field) => field.startsWith(`${path}.`));
-    return partly && isObject(value) ? unsupportedFields(value, `${path}.`) : [path];
+    if (partly && isObject(value)) return unsupportedFields(value, `${path}.`);
+    return isFieldDefault(path, value) ? [] : [path];
   });
 }
 

@@ -62,21 +62,19 @@ describe('statelet run', () => {
     expect(existsSync(join(folder, 'root', 'statelet.addr'))).toBe(false);
   });
 
-  test('reads its configuration from a file, and warns about fields that it does not support yet', async () => {
+  test('reads its configuration from a file, and warns about fields that have no effect', async () => {
     await mkdir(join(folder, 'pods'));
     const config = join(folder, 'kubelet.yaml');
     await writeFile(
       config,
-      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: pods\nmemorySwap: {}\nlogging: { format: text }\n',
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nstaticPodPath: pods\noomScoreAdj: 3\nlogging: { format: text }\n',
     );
     const { child, address, finished } = start('--config', config);
     await address();
     child.kill('SIGTERM');
     const { code, stdout } = await finished;
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /WARN: .*kubelet\.yaml: known, but not supported yet, so without effect: memorySwap\n/,
-    );
+    expect(stdout).toMatch(/WARN: .*kubelet\.yaml: known, but without effect here: oomScoreAdj\n/);
     expect(stdout).not.toContain('no source of pods');
   });
 

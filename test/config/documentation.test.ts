@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
 import { DEFAULTS } from '../../src/config/config.ts';
+import { idleFlags } from '../../src/config/kubelet/idle-flags.ts';
 import { shortDuration } from '../../src/policies/formats/duration.ts';
 import { KUBELET_CONFIGURATION_SCHEMA, SUPPORTED_FIELDS } from '../../src/config/kubelet-configuration.ts';
 import type { Schema } from '../../src/config/kubelet-configuration.ts';
@@ -43,6 +44,15 @@ describe('docs/configuration.md', () => {
     );
   });
 
+  test('names every flag of the kubelet that has no effect, and no other', () => {
+    const documented = [
+      ...section('### Flags of the kubelet without effect').matchAll(/`(--[\w-]+)`, |`(--[\w-]+)`\n/gu),
+    ];
+    expect(documented.map(([, one, last]) => one ?? last)).toEqual(
+      [...idleFlags().keys()].map((name) => `--${name}`),
+    );
+  });
+
   test.each(['pods', 'charts'])('names every flag of statelet %s', async (command) => {
     const { stdout } = await cli(command, '--help');
     const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gmu)].map(([, flag]) => flag ?? '');
@@ -66,8 +76,8 @@ describe('docs/configuration.md', () => {
     expect(names(section('### Supported fields')).sort()).toEqual([...SUPPORTED_FIELDS].sort());
   });
 
-  test('names every field that is known and not supported yet, and no other', () => {
-    expect(names(section('### Known, not supported yet')).sort()).toEqual(
+  test('names every field that is known and has no effect, and no other', () => {
+    expect(names(section('### Known, without effect')).sort()).toEqual(
       unsupported(KUBELET_CONFIGURATION_SCHEMA).sort(),
     );
   });

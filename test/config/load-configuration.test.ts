@@ -64,13 +64,13 @@ describe('a KubeletConfiguration', () => {
     await expect(load(`${HEAD}failSwapOn: no\n`)).resolves.toBeDefined();
   });
 
-  test('has warnings for known fields that are not supported yet, nested ones with their path', async () => {
+  test('has a warning for known fields that have no effect and not their default, nested ones with their path', async () => {
     const { warnings } = await load(
-      `${HEAD}oomScoreAdj: -500\nmemorySwap: {}\nlogging: { verbosity: 2, flushFrequency: 5s }\nmaxPods: 9\n`,
+      `${HEAD}oomScoreAdj: -500\nmemorySwap: {}\nfailSwapOn: true\nlogging: { verbosity: 2, flushFrequency: 6s }\nmaxPods: 9\n`,
     );
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(
-      /kubelet\.yaml: .*not supported yet.*: oomScoreAdj, logging\.flushFrequency$/,
+      /kubelet\.yaml: .*without effect here: oomScoreAdj, logging\.flushFrequency$/,
     );
   });
 });
@@ -128,7 +128,7 @@ describe('an error has the file, the field, the value and what to do', () => {
       'kubelet.yaml: logging.format: must be one of "text", "json" (got "xml")',
     ],
     [
-      'an ill-typed field that is not supported yet',
+      'an ill-typed field that has no effect',
       'evictionSoft: { memory.available: 5 }',
       'kubelet.yaml: evictionSoft.memory.available: must be a string (got 5)',
     ],

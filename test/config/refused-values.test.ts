@@ -19,3 +19,10 @@ test('the defaults are accepted, given or not', () => {
   expect(refusedValues(defaults)).toEqual([]);
   expect(refusedValues({})).toEqual([]);
 });
+
+test('the mode that ends when pods run is refused, as by the kubelet, with the command that is meant', () => {
+  expect(refusedValues({ runOnce: true })).toEqual([
+    'runOnce: must be false: there is no daemon that ends when its pods run, but the command "statelet run-once" (got true)',
+  ]);
+  expect(refusedValues({ runOnce: false })).toEqual([]);
+});

@@ -233,7 +233,7 @@ describe('a refusal has a message with the cause and an exit code, and running p
   );
 });
 
-test('a known field of the configuration that is not supported yet is a warning; flags win over the file', async () => {
+test('a known field of the configuration that has no effect is a warning; flags win over the file', async () => {
   const path = join(bed.dir, 'config.yaml');
   const text = [
     'apiVersion: kubelet.config.k8s.io/v1beta1',
@@ -246,6 +246,6 @@ test('a known field of the configuration that is not supported yet is a warning;
   mkdirSync(join(bed.dir, 'other'));
   write('web');
   daemon = await bed.start('--config', path);
-  await daemon.warning(path, 'not supported yet', 'maxOpenFiles');
+  await daemon.warning(path, 'without effect here', 'maxOpenFiles');
   await daemon.running('web');
 });
