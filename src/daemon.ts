@@ -65,6 +65,7 @@ class RunningDaemon implements Daemon {
     const stats = new DaemonStats({
       config,
       runtime: parts.runtime,
+      cgroupDriver: parts.cgroupDriver,
       agent: () => this.agent,
       logger,
       ...(counted && { measurements: counted }),

@@ -1,6 +1,7 @@
 import type { NodeAgent } from '../actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { runtimeLayout } from '../runtime/process/layout.ts';
+import type { NodeParts } from '../runtime/node/pod-node.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
 import { systemClock } from '../system/system-clock.ts';
@@ -11,6 +12,8 @@ import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 export interface DaemonStatsOptions {
   readonly config: StateletConfig;
   readonly runtime: RuntimeService;
+  /** Undefined where pods have no cgroups. */
+  readonly cgroupDriver: NodeParts['cgroupDriver'];
   readonly agent: () => NodeAgent;
   readonly logger: Logger;
   readonly measurements?: VolumeMeasurements;
@@ -34,7 +37,7 @@ export class DaemonStats {
   }
 
   async #open(): Promise<StatsProvider> {
-    const { config, runtime, agent, logger, measurements } = this.#options;
+    const { config, runtime, cgroupDriver, agent, logger, measurements } = this.#options;
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
     const { pleg, supervisor } = agent();
     const { podScratch } = runtimeLayout(rootDir);
@@ -46,6 +49,7 @@ export class DaemonStats {
       podLogsDir,
       nodeName,
       cgroupRoot,
+      ...(cgroupDriver && { cgroupDriver }),
       systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
       clock: systemClock,
       runtime,

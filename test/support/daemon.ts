@@ -58,6 +58,8 @@ export interface LogLine {
   /** Of the container: 0 for its first instance. */
   readonly attempt?: number;
   readonly address?: string;
+  /** Why the runtime is not ready. */
+  readonly problem?: string;
 }
 
 /** How a process ended: its exit code, or the signal that ended it. */

@@ -72,6 +72,11 @@ export function uidOfPodCgroup(name: string, driver: CgroupDriverName): string |
   return /-pod([^-]+)\.slice$/.exec(name)?.[1]?.replaceAll('_', '-');
 }
 
+/** The scope in which a runtime runs a container: a group in the slice of the pod. `prefix`: `cri-containerd-`, `crio-`, … */
+export function scopeName(prefix: string, containerId: string): string {
+  return `${prefix}${containerId}.scope`;
+}
+
 /** The slice of a group of systemd's. */
 export function unitOf(group: string): string {
   const name = group.slice(group.lastIndexOf('/') + 1);

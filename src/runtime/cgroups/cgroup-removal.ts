@@ -86,7 +86,7 @@ function killedAtOnce(folder: string): boolean {
 }
 
 /** The processes here and below. 0 stands for a process of another PID namespace; signalling 0 would hit our own process group. */
-function pidsIn(folder: string): number[] {
+export function pidsIn(folder: string): number[] {
   const own = readPids(join(folder, 'cgroup.procs')).filter((pid) => pid > 1 && pid !== process.pid);
   return [...own, ...subfoldersOf(folder).flatMap(pidsIn)];
 }

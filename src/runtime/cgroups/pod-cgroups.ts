@@ -24,6 +24,7 @@ import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
+import { OtherGroups } from './other-groups.ts';
 import { QOSGroups } from './qos-groups.ts';
 
 export interface PodCgroupsOptions extends PodCgroupSettings {
@@ -51,6 +52,7 @@ interface OwnGroups {
   readonly layout: QOSCgroups;
   /** The groups above those of the pods. */
   readonly above: QOSGroups;
+  readonly others: OtherGroups;
 }
 
 /**
@@ -113,6 +115,11 @@ export class PodCgroups {
     this.#written.clear();
   }
 
+  /** Whether the pod's sandbox runs where an agent with the other driver has put it. */
+  isElsewhere(uid: string, sandboxId: string): boolean {
+    return this.#own?.others.holds(uid, sandboxId) ?? false;
+  }
+
   /** Ends the conversation with systemd. */
   close(): void {
     this.#drivers?.close();
@@ -135,6 +142,7 @@ export class PodCgroups {
   async prepare(pod: Pod): Promise<void> {
     await this.ensurePod(pod);
     const { uid } = pod.metadata;
+    await this.#own?.others.removeEmpty(uid);
     if (this.#pods.get(uid) === pod) return;
     this.#pods.set(uid, pod);
     await this.updateQoS(this.#pods.values());
@@ -207,8 +215,9 @@ export class PodCgroups {
 
   async #use(name: CgroupDriverName): Promise<void> {
     const tree = this.#tree;
-    const driver = await this.#drivers?.get(name);
-    if (!tree || !driver) return;
+    const drivers = this.#drivers;
+    const driver = await drivers?.get(name);
+    if (!tree || !drivers || !driver) return;
     const { cgroupRoot, measurements, recorder } = this.#options;
     if (name === 'cgroupfs') this.#requireRoot(tree);
     const layout = qosCgroups(cgroupRoot, name);
@@ -222,7 +231,8 @@ export class PodCgroups {
       measurements,
       recorder,
     });
-    this.#own = { tree, driver, layout, above };
+    const other = qosCgroups(cgroupRoot, name === 'systemd' ? 'cgroupfs' : 'systemd');
+    this.#own = { tree, driver, layout, above, others: new OtherGroups(tree, drivers, other) };
   }
 
   #requireRoot(tree: CgroupTree): void {

@@ -116,6 +116,7 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
       },
     },
     node: await openPodNode(setup, parts),
+    cgroupDriver: () => cgroups.driver,
     start: (view) => {
       ({ pods } = view);
       logs.start();

@@ -1,3 +1,4 @@
+import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
@@ -157,6 +158,8 @@ export interface NodeReclaimer {
 export interface NodeParts {
   readonly runtime: RuntimeService;
   readonly node: PodNode;
+  /** With which driver the cgroups of pods are made now; undefined where pods have none. */
+  readonly cgroupDriver?: () => CgroupDriverName;
   /** Begins the background work: rotation of logs, garbage collection. */
   start(view: NodeView): void;
   /** Only of a node that keeps dead containers or images; to be used after `start`. */

@@ -1,6 +1,6 @@
 /** Takes the cgroup driver that the runtime tells, and says where the runtime has another one than the agent. */
 import { driverProblemIn, impossibleDriver, wrongDriver } from '../../policies/cri/cgroup-driver-mismatch.ts';
-import type { RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../types/cri.ts';
+import type { PodSandbox, RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
@@ -42,9 +42,17 @@ export function withCgroupDriver({ runtime, cgroups, logger }: RuntimeCgroupDriv
     }
   };
 
+  /** A pod in cgroups of the other driver is started anew, as where its sandbox has ended. */
+  const seen = <S extends PodSandbox>(sandbox: S): S =>
+    cgroups.isElsewhere(sandbox.metadata.uid, sandbox.id)
+      ? { ...sandbox, state: 'SANDBOX_NOTREADY' }
+      : sandbox;
+
   return {
     ...runtime,
     status,
+    listPodSandbox: async (...request) => (await runtime.listPodSandbox(...request)).map(seen),
+    podSandboxStatus: async (...request) => seen(await runtime.podSandboxStatus(...request)),
     runPodSandbox: async (...request) => {
       try {
         return await runtime.runPodSandbox(...request);

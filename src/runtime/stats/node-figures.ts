@@ -24,7 +24,7 @@ export interface NodeFiguresOptions {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** The group of all pods; undefined if there is none. */
-  readonly kubepods: string | undefined;
+  readonly kubepods: () => string | undefined;
   readonly systemGroups: SystemContainerGroups;
   readonly rates: CpuRates;
   /** The folder that contains `proc`. */

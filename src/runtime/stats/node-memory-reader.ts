@@ -1,6 +1,5 @@
 /** The memory of the machine and its NUMA nodes, and on which of them the memory of pods lies. */
 import { join } from 'node:path';
-import type { QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
 import type {
   BytesByNumaNode,
   MachineMemory,
@@ -9,14 +8,14 @@ import type {
 } from '../../types/eviction/node-memory.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { meminfoBytes, numberIn, pressureIn, valueOf } from './kernel-text.ts';
-import { podGroups } from './pod-groups.ts';
+import type { PodGroups } from './pod-groups.ts';
 import { readLongFile, readSmallFile } from './small-files.ts';
 
 export interface NodeMemorySources {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** Undefined if pods have none. */
-  readonly qosGroups: QOSCgroups | undefined;
+  readonly podGroups: PodGroups | undefined;
   /** The folder that contains `proc`. */
   readonly root: string;
 }
@@ -57,11 +56,11 @@ export class NodeMemoryReader implements NodeMemoryFigures {
   }
 
   podsByNumaNode(): ReadonlyMap<string, BytesByNumaNode> {
-    const { tree, qosGroups } = this.#sources;
-    if (tree?.has('memory') !== true || qosGroups === undefined) return new Map();
+    const { tree, podGroups } = this.#sources;
+    if (tree?.has('memory') !== true || podGroups === undefined) return new Map();
     const unit = tree.version === 1 ? this.#pageBytes() : 1;
     return new Map(
-      Array.from(podGroups(tree, qosGroups)).flatMap(([uid, group]): [string, BytesByNumaNode][] => {
+      Array.from(podGroups.byPod()).flatMap(([uid, group]): [string, BytesByNumaNode][] => {
         const text = readLongFile(join(tree.folder('memory', group), 'memory.numa_stat'));
         return text === undefined ? [] : [[uid, amountsByNode(text, unit)]];
       }),

@@ -27,6 +27,8 @@ export interface PodSources {
   readonly machineSwap: Required<SwapStats> | undefined;
   /** The groups of pods, by UID. */
   readonly groupOf: ReadonlyMap<string, string>;
+  /** The group of a container of the pod with that group. */
+  readonly containerGroup: (podGroup: string, id: string) => string;
   /** The runtime's figures of containers, by id. */
   readonly runtimeStats: ReadonlyMap<string, RuntimeStats>;
   /** Bytes a second, by UID; empty if they were not asked for. */
@@ -77,7 +79,7 @@ function containerFigures(
   sources: PodSources,
 ): ContainerStats {
   const reported = sources.runtimeStats.get(id);
-  const counted = countedFigures(podGroup === undefined ? undefined : `${podGroup}/${id}`, sources);
+  const counted = countedFigures(podGroup && sources.containerGroup(podGroup, id), sources);
   const memory = counted.memory ?? memoryByRuntime(reported);
   const { swap, io } = counted;
   const cpu = sources.rates.withRate(id, counted.cpu ?? cpuByRuntime(reported), sources.nowMs);

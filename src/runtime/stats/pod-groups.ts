@@ -1,16 +1,75 @@
-import { type QOSCgroups, uidOfPodCgroup } from '../../policies/cgroups/cgroup-names.ts';
+import {
+  type CgroupDriverName,
+  qosCgroups,
+  type QOSCgroups,
+  scopeName,
+  uidOfPodCgroup,
+} from '../../policies/cgroups/cgroup-names.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, groupsIn } from './group-processes.ts';
 
-/** The groups of pods that there are now, by UID: read from the three folders of the QoS classes. */
-export function podGroups(tree: CgroupTree, { byClass, driver }: QOSCgroups): ReadonlyMap<string, string> {
-  return new Map(
-    Object.values(byClass).flatMap((group) => {
-      const folder = groupFolder(tree, group);
-      return (folder === undefined ? [] : groupsIn(folder)).flatMap((name): [string, string][] => {
+export interface PodGroupsOptions {
+  readonly tree: CgroupTree;
+  /** What has `kubepods` below it. */
+  readonly cgroupRoot: string;
+  /** With which driver groups are made now. */
+  readonly driver: () => CgroupDriverName;
+}
+
+/** The groups of pods and containers that there are now: those of both drivers, since pods outlive an agent. */
+export class PodGroups {
+  readonly #tree: CgroupTree;
+  readonly #driver: () => CgroupDriverName;
+  readonly #layouts: Readonly<Record<CgroupDriverName, QOSCgroups>>;
+  /** What the runtime puts before the ID in the name of a scope, such as `cri-containerd-`; undefined until it is seen. */
+  #scopePrefix: string | undefined;
+
+  constructor({ tree, cgroupRoot, driver }: PodGroupsOptions) {
+    this.#tree = tree;
+    this.#driver = driver;
+    this.#layouts = {
+      cgroupfs: qosCgroups(cgroupRoot, 'cgroupfs'),
+      systemd: qosCgroups(cgroupRoot, 'systemd'),
+    };
+  }
+
+  /** The groups above the pods that are made now. */
+  get qos(): QOSCgroups {
+    return this.#layouts[this.#driver()];
+  }
+
+  /** By UID: read from the folders of the QoS classes. A pod with groups of both drivers has that of the present one. */
+  byPod(): ReadonlyMap<string, string> {
+    const others = Object.values(this.#layouts).filter((layout) => layout !== this.qos);
+    return new Map([...others, this.qos].flatMap((layout) => this.#podsIn(layout)));
+  }
+
+  /** The group of a container, or of a sandbox, of the pod with that group. */
+  ofContainer(podGroup: string, id: string): string {
+    return `${podGroup}/${podGroup.endsWith('.slice') ? this.#scope(podGroup, id) : id}`;
+  }
+
+  #podsIn({ byClass, driver }: QOSCgroups): readonly [string, string][] {
+    return Object.values(byClass).flatMap((group) =>
+      this.#groupsIn(group).flatMap((name): [string, string][] => {
         const uid = uidOfPodCgroup(name, driver);
         return uid === undefined ? [] : [[uid, `${group}/${name}`]];
-      });
-    }),
-  );
+      }),
+    );
+  }
+
+  #scope(podGroup: string, id: string): string {
+    const scope = this.#scopePrefix === undefined ? this.#foundScope(podGroup, id) : undefined;
+    if (scope !== undefined) this.#scopePrefix = scope.slice(0, scope.indexOf(id));
+    return scopeName(this.#scopePrefix ?? '', id);
+  }
+
+  #foundScope(podGroup: string, id: string): string | undefined {
+    return this.#groupsIn(podGroup).find((name) => name.endsWith(scopeName('', id)));
+  }
+
+  #groupsIn(group: string): readonly string[] {
+    const folder = groupFolder(this.#tree, group);
+    return folder === undefined ? [] : groupsIn(folder);
+  }
 }

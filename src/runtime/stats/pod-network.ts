@@ -8,6 +8,8 @@ import { runningContainers } from './pod-figures.ts';
 
 export interface PodNetworksOptions {
   readonly tree: CgroupTree;
+  /** The group of a container of the pod with that group. */
+  readonly containerGroup: (podGroup: string, id: string) => string;
   /** The folder that contains `proc`. */
   readonly root: string;
 }
@@ -26,7 +28,7 @@ export class PodNetworks {
     if (sandbox?.networkMode !== 'POD') return undefined;
     // Some runtimes have no process for the sandbox.
     for (const { id } of [sandbox, ...runningContainers(pod)]) {
-      const stats = this.#ofGroup(`${group}/${id}`, time);
+      const stats = this.#ofGroup(this.#options.containerGroup(group, id), time);
       if (stats !== undefined) return stats;
     }
     return undefined;

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { qosCgroups, type QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
+import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
@@ -36,7 +36,7 @@ import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { NodeMemoryReader } from './node-memory-reader.ts';
 import { hasFigures, podFigures, type PodSources, runningContainers } from './pod-figures.ts';
-import { podGroups } from './pod-groups.ts';
+import { PodGroups } from './pod-groups.ts';
 import { PodNetworks } from './pod-network.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
@@ -108,6 +108,8 @@ export interface StatsProviderOptions {
   readonly podLogsDir: string;
   /** The group that contains `kubepods`; undefined if pods have no groups. */
   readonly cgroupRoot: string | undefined;
+  /** The driver of the groups of pods. Default: `cgroupfs`. */
+  readonly cgroupDriver?: () => CgroupDriverName;
   /** Default: there are no such groups. */
   readonly systemGroups?: SystemContainerGroups;
   readonly runtime: Pick<RuntimeService, 'listContainerStats' | 'imageFsInfo' | 'containerFsInfo'>;
@@ -135,7 +137,7 @@ class KernelStats implements StatsProvider {
   readonly #options: StatsProviderOptions;
   readonly #tree: CgroupTree | undefined;
   readonly #groups: CgroupStats | undefined;
-  readonly #qosGroups: QOSCgroups | undefined;
+  readonly #podGroups: PodGroups | undefined;
   readonly #rates = new CpuRates();
   readonly #ioRates: IORates | undefined;
   readonly #networks: PodNetworks | undefined;
@@ -143,25 +145,29 @@ class KernelStats implements StatsProvider {
   readonly #disks: NodeDisks;
   readonly #diskUsage: DiskUsage;
   readonly #claims: ClaimFigures;
-  readonly #gauges = new Map<MemorySignal, MemoryGauge | undefined>();
+  /** By signal, and for that of the pods by their group. */
+  readonly #gauges = new Map<string, MemoryGauge | undefined>();
   readonly #watches = new Set<Watch>();
   readonly #groupScan: GroupScan;
   readonly #closing = new AbortController();
+  readonly #containerGroup: PodSources['containerGroup'] = (podGroup, id) =>
+    this.#podGroups?.ofContainer(podGroup, id) ?? podGroup;
 
   constructor(options: StatsProviderOptions) {
     this.#options = options;
-    const { rootDir, podLogsDir, cgroupRoot, runtime, root = '/', clock, logger } = options;
+    const { rootDir, podLogsDir, runtime, root = '/', clock, logger } = options;
     this.#tree = openTree(options);
+    this.#podGroups = this.#tree && openPodGroups(this.#tree, options);
     this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
-    this.#networks = this.#tree && new PodNetworks({ tree: this.#tree, root });
+    this.#networks =
+      this.#tree && new PodNetworks({ tree: this.#tree, containerGroup: this.#containerGroup, root });
     this.#groups = this.#tree && new CgroupStats(this.#tree);
-    this.#qosGroups = cgroupRoot === undefined ? undefined : qosCgroups(cgroupRoot, 'cgroupfs');
-    this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, qosGroups: this.#qosGroups, root });
-    const kubepods = this.#qosGroups?.kubepods;
+    this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, podGroups: this.#podGroups, root });
+    const kubepods = () => this.#podGroups?.qos.kubepods;
     const { systemGroups = { runtime: '', misc: '' } } = options;
     this.#node = new NodeFigures({ tree: this.#tree, kubepods, systemGroups, rates: this.#rates, root });
     this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
-    this.#groupScan = new GroupScan({ tree: this.#tree, qosGroups: this.#qosGroups, root, clock });
+    this.#groupScan = new GroupScan({ tree: this.#tree, podGroups: this.#podGroups, root, clock });
     const { scratchOf = () => [], podOf = () => undefined, measurements } = options;
     const podsDir = join(rootDir, 'pods');
     this.#diskUsage = new DiskUsage({
@@ -232,8 +238,9 @@ class KernelStats implements StatsProvider {
   }
 
   memoryAvailable(signal: MemorySignal, enoughBytes?: number): MemoryAvailable | undefined {
-    if (!this.#gauges.has(signal)) this.#gauges.set(signal, this.#gauge(signal));
-    return this.#gauges.get(signal)?.read(enoughBytes);
+    const key = signal === 'allocatableMemory.available' ? (this.#podGroups?.qos.kubepods ?? signal) : signal;
+    if (!this.#gauges.has(key)) this.#gauges.set(key, this.#gauge(signal));
+    return this.#gauges.get(key)?.read(enoughBytes);
   }
 
   watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch {
@@ -281,13 +288,14 @@ class KernelStats implements StatsProvider {
 
   async #figuresOf(
     pods: readonly RuntimePodStatus[],
-    measured: Omit<PodSources, 'rates' | 'groups' | 'groupOf'>,
+    measured: Omit<PodSources, 'rates' | 'groups' | 'groupOf' | 'containerGroup'>,
   ): Promise<readonly PodFigures[]> {
     const sources = {
       ...measured,
       rates: this.#rates,
       groups: this.#groups,
       groupOf: this.#groupOf(),
+      containerGroup: this.#containerGroup,
     };
     const figures: PodFigures[] = [];
     for (const pod of pods) {
@@ -378,13 +386,13 @@ class KernelStats implements StatsProvider {
   }
 
   #groupOf(): ReadonlyMap<string, string> {
-    return this.#tree && this.#qosGroups ? podGroups(this.#tree, this.#qosGroups) : new Map();
+    return this.#podGroups?.byPod() ?? new Map();
   }
 
   #gauge(signal: MemorySignal): MemoryGauge | undefined {
     const tree = this.#tree;
     if (signal === 'allocatableMemory.available') {
-      return tree && this.#qosGroups && groupGauge(tree, this.#qosGroups.kubepods);
+      return tree && this.#podGroups && groupGauge(tree, this.#podGroups.qos.kubepods);
     }
     const meminfo = join(this.#options.root ?? '/', 'proc/meminfo');
     if (tree !== undefined && isWholeMachine(tree)) return machineGauge(meminfo);
@@ -399,6 +407,11 @@ interface PodFigures {
 }
 
 type RuntimeStatsById = ReadonlyMap<string, RuntimeStats>;
+
+function openPodGroups(tree: CgroupTree, options: StatsProviderOptions): PodGroups | undefined {
+  const { cgroupRoot, cgroupDriver = () => 'cgroupfs' } = options;
+  return cgroupRoot === undefined ? undefined : new PodGroups({ tree, cgroupRoot, driver: cgroupDriver });
+}
 
 /** Undefined if there are no readable cgroups: figures then come from `/proc` and the runtime. */
 function openTree({

@@ -20,7 +20,7 @@ export interface SystemContainersOptions {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** The group of all pods; undefined if there is none. */
-  readonly kubepods: string | undefined;
+  readonly kubepods: () => string | undefined;
   readonly groups: SystemContainerGroups;
   readonly rates: CpuRates;
   /** The folder that contains `proc`. */
@@ -50,7 +50,7 @@ export class SystemContainers {
   /** Containers of which nothing is known are left out. */
   read(moment: SystemContainersMoment): readonly ContainerStats[] {
     const { kubepods, groups } = this.#options;
-    const pods = this.#ofGroup('pods', kubepods, moment);
+    const pods = this.#ofGroup('pods', kubepods(), moment);
     const others = moment.onlyPods
       ? []
       : [

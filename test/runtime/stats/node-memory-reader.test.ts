@@ -148,7 +148,7 @@ describe('the memory of pods on NUMA nodes', () => {
 });
 
 test('the figures of the machine that runs this test make sense', () => {
-  const reader = new NodeMemoryReader({ tree: undefined, qosGroups: undefined, root: '/' });
+  const reader = new NodeMemoryReader({ tree: undefined, podGroups: undefined, root: '/' });
   const machine = reader.machine();
   expect(machine?.totalBytes).toBe(totalmem());
   expect(machine?.freeBytes).toBeGreaterThan(0);

@@ -2,7 +2,6 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { QOSCgroups } from '../../../policies/cgroups/cgroup-names.ts';
 import { Timer } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../../types/cri.ts';
@@ -14,7 +13,7 @@ import type {
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
 import { machineSwap, memoryCapacity } from '../memory-files.ts';
 import { runningContainers } from '../pod-figures.ts';
-import { podGroups } from '../pod-groups.ts';
+import type { PodGroups } from '../pod-groups.ts';
 import { readSmallFile } from '../small-files.ts';
 import { DiskNames } from './disk-names.ts';
 import type { GroupFigures, GroupInterface, GroupLimits } from './group-figures.ts';
@@ -38,7 +37,7 @@ export interface GroupScanOptions {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** Undefined if pods have no groups. */
-  readonly qosGroups: QOSCgroups | undefined;
+  readonly podGroups: PodGroups | undefined;
   /** The folder that contains `proc` and `sys`. */
   readonly root: string;
   readonly clock: Clock;
@@ -100,8 +99,8 @@ export class GroupScan {
   async #read(scanned: ScannedPods): Promise<readonly GroupFigures[]> {
     if (this.#isClosed) return [];
     this.#idle.arm(IDLE_MS, () => this.#shared.held.close());
-    const { tree, qosGroups, root } = this.#options;
-    const groupOf = tree && qosGroups ? podGroups(tree, qosGroups) : new Map<string, string>();
+    const { podGroups, root } = this.#options;
+    const groupOf = podGroups?.byPod() ?? new Map<string, string>();
     const meminfo = readSmallFile(join(root, 'proc/meminfo'));
     const swap = machineSwap(meminfo);
     const hasSwap = swap !== undefined && swap.swapUsageBytes + swap.swapAvailableBytes > 0;
@@ -117,18 +116,20 @@ export class GroupScan {
   }
 
   #ofNode(scan: Scan): GroupFigures[] {
-    const { qosGroups, root } = this.#options;
+    const { podGroups, root } = this.#options;
     // Asked once: the difference of two clocks is another one each time.
     const startedAtMs = (this.#machineStartedAtMs ??= scan.nowMs - uptime() * 1000);
     const groups =
-      qosGroups === undefined ? [] : [...new Set([qosGroups.kubepods, ...Object.values(qosGroups.byClass)])];
+      podGroups === undefined
+        ? []
+        : new Set([podGroups.qos.kubepods, ...Object.values(podGroups.qos.byClass)]);
     const top = this.#ofGroup('/', scan, { ...NO_NAMES, startedAtMs });
     const interfaces = interfaceCounts(join(root, 'proc/net'));
     // The machine's own limit: the top group has none.
     const limits = top.limits && { ...top.limits, memory: scan.capacityBytes };
     return [
       { ...top, interfaces, ...(limits && { limits }) },
-      ...groups.map((group) => this.#ofGroup(group, scan, NO_NAMES)),
+      ...Array.from(groups, (group) => this.#ofGroup(group, scan, NO_NAMES)),
     ];
   }
 
@@ -155,11 +156,17 @@ export class GroupScan {
     const { id, createdAt, networkMode } = sandbox;
     const { namespace, name } = pod;
     const labels = { name: id, image: SANDBOX_IMAGE, namespace, pod: name, container: '' };
-    const figures = this.#ofGroup(`${podGroup}/${id}`, scan, { ...labels, ...startOf(createdAt) });
+    const figures = this.#ofGroup(this.#containerGroup(podGroup, id), scan, {
+      ...labels,
+      ...startOf(createdAt),
+    });
     if (networkMode !== 'POD') return figures;
     // Some runtimes have no process for the sandbox.
     const members = [id, ...runningContainers(pod).map((container) => container.id)];
-    return { ...figures, interfaces: this.#network(members.map((member) => `${podGroup}/${member}`)) };
+    return {
+      ...figures,
+      interfaces: this.#network(members.map((member) => this.#containerGroup(podGroup, member))),
+    };
   }
 
   #ofContainer(
@@ -168,11 +175,15 @@ export class GroupScan {
     names: typeof NO_NAMES,
     scan: Scan,
   ): GroupFigures {
-    const group = `${podGroup}/${id}`;
+    const group = this.#containerGroup(podGroup, id);
     const labels = { ...names, name: id, image, container: name, ...startOf(startedAt) };
     const figures = this.#ofGroup(group, scan, labels);
     const oomEvents = this.#kept.get(group)?.files.oomKills();
     return { ...figures, ...(oomEvents !== undefined && { oomEvents }) };
+  }
+
+  #containerGroup(podGroup: string, id: string): string {
+    return this.#options.podGroups?.ofContainer(podGroup, id) ?? podGroup;
   }
 
   #ofGroup(

@@ -1,16 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { podCgroup, qosCgroups } from '../../../../src/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type ContainerdBed, startContainerd } from '../../../support/containerd/containerd.ts';
-import { CriDaemonBed } from '../../../support/cri-daemon.ts';
-import type { Daemon } from '../../../support/daemon.ts';
+import { CriDaemonBed, SERVING } from '../../../support/cri-daemon.ts';
+import type { Daemon, LogLine } from '../../../support/daemon.ts';
 import { SystemdMachine } from '../../../support/systemd/machine.ts';
 import { describeWithSystemd } from '../../../support/systemd/suite.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const MIB = 2 ** 20;
+/** dd fills its buffer and keeps it, as its output is not read. */
+const HOLD_64_MIB = `dd if=/dev/zero bs=64M count=1 | sleep 1000 & ${SERVING}`;
 const FULL = { cpu: '500m', memory: '64Mi' };
 const SLICES = qosCgroups('/', 'systemd');
 
@@ -29,15 +33,26 @@ describeWithSystemd('with systemd as process 1', () => {
   afterAll(() => containerd.stop());
   afterEach(() => bed.cleanUp());
 
-  async function start(config: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  async function setDriver(driver: 'cgroupfs' | 'systemd'): Promise<void> {
+    const config = join(containerd.dir, 'config.toml');
+    const text = readFileSync(config, 'utf8').replace(
+      /SystemdCgroup = \w+/,
+      `SystemdCgroup = ${driver === 'systemd'}`,
+    );
+    writeFileSync(config, text);
+    await containerd.restart();
+  }
+
+  async function start(config: Readonly<Record<string, unknown>> = {}, ...flags: string[]): Promise<void> {
     bed = new CriDaemonBed(containerd, { config: { cgroupDriver: 'systemd', cgroupRoot: '/', ...config } });
-    daemon = await bed.start();
+    daemon = await bed.start(...flags);
   }
 
   const file = (controller: string, group: string, name = '') =>
     join('/sys/fs/cgroup', controller, containerd.cgroupRoot, group, name);
   const read = (controller: string, group: string, name: string) =>
     readFileSync(file(controller, group, name), 'utf8').trim();
+  const scopeOf = (pod: Pod) => join(podCgroup(SLICES, pod), `cri-containerd-${bed.idOf(pod)}.scope`);
   const unitOf = (pod: Pod) => podCgroup(SLICES, pod).split('/').at(-1) ?? '';
 
   test('pods of each QoS class run in slices with their limits, which systemd knows', async () => {
@@ -50,9 +65,8 @@ describeWithSystemd('with systemd as process 1', () => {
     );
     for (const pod of pods) {
       const group = podCgroup(SLICES, pod);
-      const scope = join(group, `cri-containerd-${bed.idOf(pod)}.scope`);
       for (const controller of ['cpu', 'memory', 'pids', 'cpuset', 'systemd']) {
-        expect(read(controller, scope, 'cgroup.procs')).not.toBe('');
+        expect(read(controller, scopeOf(pod), 'cgroup.procs')).not.toBe('');
       }
       expect(read('pids', group, 'pids.max')).toBe('77');
       expect(await machine.show(unitOf(pod), 'TasksMax')).toBe('77');
@@ -74,5 +88,131 @@ describeWithSystemd('with systemd as process 1', () => {
       await waitFor(() => !existsSync(file('cpuset', podCgroup(SLICES, pod))), { what: 'the slice to go' });
       expect(await machine.show(unitOf(pod), 'ActiveState')).toBe('inactive');
     }
+  });
+
+  test('figures of pods and containers are those of their slices and scopes', async () => {
+    await start();
+    const limits = { memory: '128Mi' };
+    bed.apply('hungry', { containers: [bed.shell(HOLD_64_MIB, { resources: { limits } })] });
+    const pod = await daemon.running('hungry');
+    const isFull = (found: PodStats | undefined) =>
+      [found?.memory, found?.containers?.[0]?.memory].every(
+        (memory) => (memory?.workingSetBytes ?? 0) >= 64 * MIB,
+      );
+    const look = async () => {
+      const { pods } = (await (await daemon.fetch('/stats/summary')).json()) as Summary;
+      const found = pods.find(({ podRef }) => podRef.uid === pod.metadata.uid);
+      return isFull(found) ? found : undefined;
+    };
+    const stats = await waitFor(look, { what: 'the figures of the pod', pauseMs: 100 });
+    for (const { memory, cpu } of [stats, ...(stats.containers ?? [])]) {
+      expect(memory?.availableBytes).toBe(128 * MIB - (memory?.workingSetBytes ?? 0));
+      expect(cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+    }
+  });
+
+  test('pods and their slices are adopted after a restart and after kill -9', async () => {
+    await start();
+    bed.apply('lasting', { containers: [bed.server({ resources: { requests: { cpu: '1' } } })] });
+    const id = bed.idOf(await daemon.running('lasting'));
+    await daemon.end('SIGKILL');
+    daemon = await bed.startToLeavePods();
+    expect(bed.idOf(await daemon.running('lasting'))).toBe(id);
+    await daemon.end('SIGTERM');
+    daemon = await bed.start();
+    const pod = await daemon.running('lasting');
+    expect(bed.idOf(pod)).toBe(id);
+    expect(await machine.show('kubepods-burstable.slice', 'CPUShares')).toBe('1024');
+    bed.withdraw('lasting');
+    await daemon.onlyPods();
+    expect(await machine.show('kubepods-burstable.slice', 'CPUShares')).toBe('2');
+  });
+
+  test('a container that is out of memory has the reason OOMKilled', async () => {
+    await start();
+    const resources = { limits: { memory: '24Mi' } };
+    bed.apply('greedy', {
+      restartPolicy: 'Never',
+      containers: [bed.shell('exec tail /dev/zero', { resources })],
+    });
+    const { status } = await daemon.inPhase('greedy', 'Failed');
+    expect(status?.containerStatuses?.[0]?.state?.terminated?.reason).toBe('OOMKilled');
+  });
+
+  test('a pod that takes what kubepods.slice has left is evicted', async () => {
+    const reserved = `${Math.floor(totalmem() / MIB) - 300}Mi`;
+    const config = { kubeReserved: { memory: reserved }, evictionHard: { 'memory.available': '150Mi' } };
+    const pods = join(containerd.dir, 'ordinary.json');
+    const spec = { hostNetwork: true, restartPolicy: 'Never' };
+    const container = { name: 'main', image: containerd.image, command: ['sh', '-c', HOLD_64_MIB] };
+    const containers = ['a', 'b', 'c'].map((name) => ({ ...container, name }));
+    writeFileSync(
+      pods,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'greedy' },
+        spec: { ...spec, containers },
+      }),
+    );
+    await start(config, '--pods', pods);
+    const { status } = await daemon.inPhase('greedy', 'Failed');
+    expect(status).toMatchObject({ reason: 'Evicted' });
+    expect(status?.message).toContain('The node was low on resource: memory');
+  });
+
+  test('systemd that executes itself anew is waited for, and pods go on', async () => {
+    await start();
+    bed.apply('before', { containers: [bed.server()] });
+    const id = bed.idOf(await daemon.running('before'));
+    const again = machine.systemctl('daemon-reexec');
+    bed.apply('meanwhile', { containers: [bed.server()] });
+    await again;
+    bed.apply('after', { containers: [bed.server()] });
+    const pods = [await daemon.running('meanwhile'), await daemon.running('after')];
+    expect(bed.idOf(await daemon.running('before'))).toBe(id);
+    for (const pod of pods) expect(await machine.show(unitOf(pod), 'ActiveState')).toBe('active');
+  });
+
+  test('a slice that has been stopped is made again, and so are those above it, with their limits', async () => {
+    await start({ podPidsLimit: 55 });
+    bed.apply('stopped', { containers: [bed.server({ resources: { requests: { cpu: '1' } } })] });
+    const before = bed.idOf(await daemon.running('stopped'));
+    await machine.systemctl('stop', 'kubepods.slice');
+    const pod = await daemon.until('stopped', 'running anew', (found) => {
+      const { containerID = '', state } = found.status?.containerStatuses?.[0] ?? {};
+      return state?.running !== undefined && !containerID.endsWith(before);
+    });
+    expect(read('pids', podCgroup(SLICES, pod), 'pids.max')).toBe('55');
+    expect(await machine.show(unitOf(pod), 'ActiveState')).toBe('active');
+    expect(await machine.show('kubepods.slice', 'MemoryLimit')).not.toBe('infinity');
+  });
+
+  test('another driver than the runtime keeps the node from being Ready, until the runtime has the same', async () => {
+    bed = new CriDaemonBed(containerd, { config: { cgroupDriver: 'cgroupfs', cgroupRoot: '/' } });
+    daemon = bed.launch(['--pod-manifest-path', bed.manifestDir, '--exit-with-pods']);
+    await daemon.serves();
+    const isMismatch = ({ problem = '' }: LogLine) => problem.includes('CgroupDriverMismatch');
+    const { problem } = await daemon.logged('the mismatch', isMismatch);
+    expect(problem).toContain('SystemdCgroup = false');
+    bed.apply('waiting', { containers: [bed.server()] });
+    await setDriver('cgroupfs');
+    const pod = await daemon.running('waiting');
+    expect(existsSync(file('memory', `/kubepods/besteffort/pod${pod.metadata.uid}`))).toBe(true);
+    await daemon.end('SIGKILL');
+
+    await setDriver('systemd');
+    bed.configure({ cgroupDriver: 'systemd' });
+    daemon = await bed.start();
+    const moved = await daemon.until('waiting', 'in its slice', (found) => {
+      const { containerID, state } = found.status?.containerStatuses?.[0] ?? {};
+      return state?.running !== undefined && !containerID?.endsWith(bed.idOf(pod));
+    });
+    expect(read('memory', scopeOf(moved), 'cgroup.procs')).not.toBe('');
+    bed.withdraw('waiting');
+    await daemon.onlyPods();
+    await waitFor(() => !existsSync(file('memory', `/kubepods/besteffort/pod${pod.metadata.uid}`)), {
+      what: 'the group of the other driver to go',
+    });
   });
 });
