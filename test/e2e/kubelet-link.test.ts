@@ -3,22 +3,20 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { controlSocket } from '../../src/server/control-socket.ts';
-import { BIN } from '../support/built.ts';
 import { type CommandResult, DaemonBed } from '../support/daemon.ts';
-import { THIS_MACHINE } from '../support/launcher.ts';
+import { launcherOf, makeKubeletLink } from '../support/kubelet-link.ts';
 import { manifest, SERVE, shell } from './manifests.ts';
 
 let folder: string;
 let link: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'statelet-link-'));
-  link = join(folder, 'kubelet');
-  symlinkSync(BIN, link);
+  link = makeKubeletLink(folder);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -71,10 +69,9 @@ describe('kubelet', () => {
 });
 
 describe('a kubelet that runs', () => {
-  const bed = new DaemonBed({
-    ...THIS_MACHINE,
-    // In place of the program and `run`.
-    spawn: (node, [, , ...flags], options) => THIS_MACHINE.spawn(node, [link, ...flags], options),
+  let bed: DaemonBed;
+  beforeEach(() => {
+    bed = new DaemonBed(launcherOf(link));
   });
 
   /** Asks the daemon at the socket of its root folder. */

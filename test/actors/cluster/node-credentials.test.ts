@@ -20,11 +20,11 @@ import type { ApiClients, ConnectionObserver, Credentials } from '../../../src/c
 import { SERVING_PURPOSE } from '../../../src/policies/certificates/certificate-template.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import type { CertificateSigningRequest } from '../../../src/types/kubernetes.ts';
+import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';
 import { type ControlPlane, describeOnControlPlane } from '../../support/control-plane.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 const NODE = 'node-7';
-const TOKEN = 'abcdef.0123456789abcdef';
 const HOUR_MS = 3_600_000;
 const silent: ConnectionObserver = {
   answered: () => undefined,
@@ -47,44 +47,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A token with which a node may ask for its first certificate; nodes may renew theirs. */
-async function allowBootstrap(controlPlane: ControlPlane): Promise<void> {
-  const [id, secret] = TOKEN.split('.');
-  const binding = (name: string, role: string, group: string) => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
-  });
-  const approver = 'system:certificates.k8s.io:certificatesigningrequests';
-  await controlPlane.apply(
-    {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'bootstrap.kubernetes.io/token',
-      metadata: { name: `bootstrap-token-${id}`, namespace: 'kube-system' },
-      stringData: { 'token-id': id, 'token-secret': secret, 'usage-bootstrap-authentication': 'true' },
-    },
-    binding('bootstrap', 'system:node-bootstrapper', 'system:bootstrappers'),
-    binding('approve', `${approver}:nodeclient`, 'system:bootstrappers'),
-    binding('renew', `${approver}:selfnodeclient`, 'system:nodes'),
-  );
-}
-
-function bootstrapKubeconfig({ server, ca }: ControlPlane): string {
-  const path = join(folder, 'bootstrap');
-  writeFileSync(
-    path,
-    JSON.stringify({
-      'current-context': 'x',
-      contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
-      clusters: [{ name: 'x', cluster: { server, 'certificate-authority': ca.files.cert } }],
-      users: [{ name: 'x', user: { token: TOKEN } }],
-    }),
-  );
-  return path;
-}
+const bootstrapKubeconfig = (controlPlane: ControlPlane) =>
+  writeBootstrapKubeconfig(join(folder, 'bootstrap'), controlPlane);
 
 interface Settings {
   readonly bootstrap?: string;

@@ -31,6 +31,11 @@ export class Component {
     this.name = options.name ?? basename(options.command);
   }
 
+  /** The program with its arguments, for who starts it in another way. */
+  get commandLine(): readonly string[] {
+    return [this.#options.command, ...this.#options.args];
+  }
+
   get pid(): number | undefined {
     const child = this.#child;
     return child?.exitCode === null && child.signalCode === null ? child.pid : undefined;

@@ -117,7 +117,7 @@ export class ControlPlane {
     };
     writeFileSync(config, JSON.stringify(options));
     const args = ['--disable-warning=ExperimentalWarning', DOUBLE, config];
-    const isReady = () => isOk(`${this.server}/readyz`);
+    const isReady = () => this.isReady();
     const command = process.execPath;
     const apiServer = new Component({ name: 'api-server-double', command, args, dir, isReady, pauseMs: 20 });
     return { etcd: undefined, apiServer, others: [] };
@@ -130,8 +130,23 @@ export class ControlPlane {
     return ['--address', this.nodeIp, ...tls, '--client-ca-file', this.ca.files.cert];
   }
 
-  async start(): Promise<void> {
+  /** All that its programs need, for who starts them in another way. */
+  async prepare(): Promise<void> {
     await Promise.all([run('ip', ['address', 'replace', `${this.nodeIp}/32`, 'dev', 'lo']), this.#issue()]);
+  }
+
+  /** Its programs, in the order in which they need each other. */
+  get components(): readonly Component[] {
+    return [...(this.etcd ? [this.etcd] : []), this.apiServer, ...this.#others];
+  }
+
+  /** Whether its API server answers. */
+  isReady(): Promise<boolean> {
+    return isOk(`${this.server}/readyz`);
+  }
+
+  async start(): Promise<void> {
+    await this.prepare();
     await this.etcd?.start();
     await this.apiServer.start();
     await Promise.all(this.#others.map((other) => other.start()));
