@@ -33,6 +33,7 @@ const HOUSE = {
       'pod-sources.ts',
     ]),
   },
+  doctor: { rooms: ['policies', 'runtime', 'cluster', 'system', 'config'] },
   daemon: {
     rooms: [
       'machines',
@@ -57,6 +58,7 @@ const HOUSE = {
       'simulation',
       'replay',
       'run-once',
+      'doctor',
       'daemon.ts',
     ],
   },

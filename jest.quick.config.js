@@ -5,6 +5,7 @@ const FOLDERS = [
   'commands',
   'compare',
   'daemon',
+  'doctor',
   'e2e',
   'eviction-plugin-kit',
   'runtime/cgroups',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../src/commands/run-flags.ts';
+import { CHECKS } from '../src/policies/doctor/finding.ts';
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = readdirSync(repository)
@@ -76,4 +77,8 @@ describe('examples', () => {
     const unit = read('examples/systemd/statelet.service').split('\n');
     expect(unit).toEqual(expect.arrayContaining(['KillMode=process', 'OOMPolicy=continue']));
   });
+});
+
+test('docs/doctor.md has every check of statelet doctor, in its order', () => {
+  expect(matches(read('docs/doctor.md'), /^\| `([\w-]+)` +\|/gmu)).toEqual(CHECKS);
 });

@@ -9,6 +9,7 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
 import { withPlainBooleans } from './client/plain-booleans.ts';
+import type { DoctorFlags } from './doctor/doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
 import { kubeletCommand, parseAsKubelet } from './kubelet/kubelet-command.ts';
 import type { PodsFlags } from './pods.ts';
@@ -40,7 +41,7 @@ async function runAsKubelet([, , ...words]: readonly string[]): Promise<void> {
 }
 
 /** The command lines of these are read as that of the kubelet. */
-const WITH_KUBELET_FLAGS = ['run', 'run-once'];
+const WITH_KUBELET_FLAGS = ['run', 'run-once', 'doctor'];
 
 async function runCommand(argv: readonly string[]): Promise<void> {
   const [, , name = '', ...words] = argv;
@@ -69,6 +70,7 @@ function program(): Command {
     .addHelpText('after', HELP_TAIL);
   addRun(root);
   addRunOnce(root);
+  addDoctor(root);
   addPods(root);
   addClientCommands(root);
   addRecordCommands(root);
@@ -119,6 +121,18 @@ function addRunOnce(root: Command): void {
       const { runOnce } = await import('./run-once-command.ts');
       // Everything has been closed. A handle that is left must not keep the process running.
       await endAfterOutput(await runOnce(flags));
+    });
+}
+
+function addDoctor(root: Command): void {
+  addRunFlags(root.command('doctor'))
+    .description('Look at this machine, with the flags of the daemon: what is wrong, and what mends it')
+    .addOption(new Option('-o, --output <FORMAT>', 'another format than lines').choices(['json']))
+    .showHelpAfterError('"statelet doctor --help" lists its flags.')
+    .addHelpText('after', DOCTOR_EXAMPLES)
+    .action(async (flags: DoctorFlags) => {
+      const { doctor } = await import('./doctor/doctor-command.ts');
+      await endAfterOutput(await doctor(flags));
     });
 }
 
@@ -241,6 +255,7 @@ const HELP_TAIL = `
 Examples:
   statelet run --pod-manifest-path examples/pods   run the pods of a folder
   statelet run-once --pod-manifest-path pods       start them, and leave them running
+  statelet doctor --config kubelet.yaml            what is wrong with this machine, and what mends it
   statelet pods                                    show their states
   statelet logs -f web                             follow the log of one
   statelet exec -it web -- sh                      run a shell in it
@@ -276,6 +291,17 @@ Exit codes:
   1    a pod is not good, a manifest is wrong, there was no pod, or a daemon uses the root folder
   2    not started: an unknown flag, or a wrong configuration
   130  stopped by Ctrl-C (143: by SIGTERM, 129: the terminal was closed); pods that had been started keep running`;
+
+const DOCTOR_EXAMPLES = `
+Examples:
+  statelet doctor --config /etc/statelet/config.yaml
+  statelet doctor --container-runtime-endpoint unix:///run/containerd/containerd.sock -o json
+
+Nothing is changed. Without root not everything can be seen; the lines say what.
+
+Exit codes:
+  0  the node can work; there may be warnings
+  1  something keeps it from working`;
 
 const PODS_EXAMPLES = `
 Examples:

@@ -2,13 +2,14 @@
 import { createLogger, isForPeople, levelOf } from '../server/open-logger.ts';
 import type { Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
-import type { RunFlags, StateletConfig } from '../config/config.ts';
+import { EMBEDDED, type RunFlags, type StateletConfig } from '../config/config.ts';
 import { type Daemon, type DaemonDeps, startDaemon } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
 import { isTerminal, onOutputClosed } from '../system/terminal.ts';
+import { errorMessage } from '../types/errors.ts';
 import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { setV8Flags } from './v8-flags.ts';
 
@@ -52,6 +53,7 @@ async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun |
       ...(stateLog && { stateLog }),
       ...(live && { welcome: live.welcome }),
     });
+    void warnOfMachine(config, logger);
     live?.show(await daemon.livePods());
     const reason = await Promise.race([asked, daemon.failure.then((problem) => ({ problem }))]);
     live?.stopping(typeof reason === 'string' && config.exitWithPods);
@@ -60,6 +62,17 @@ async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun |
     await daemon.stop();
   } finally {
     await inspector?.close();
+  }
+}
+
+/** In short what `statelet doctor` says. The pods do not wait for it. */
+async function warnOfMachine(config: StateletConfig, logger: Logger): Promise<void> {
+  if (config.containerRuntimeEndpoint === EMBEDDED) return;
+  try {
+    const { startChecks } = await import('../doctor/start-checks.ts');
+    for (const { check, message, mend } of await startChecks(config)) logger.warn({ check, mend }, message);
+  } catch (error) {
+    logger.debug({ problem: errorMessage(error) }, 'The machine could not be looked at');
   }
 }
 

@@ -1,9 +1,18 @@
 /** Locks of the kernel on a file: the lock is released when its process ends, however it ends. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, constants, fchmodSync, ftruncateSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  readFileSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { StateletError } from '../types/errors.ts';
 import { openPlainFile } from './plain-file.ts';
-import { errnoCode } from './system-errors.ts';
+import { errnoCode, isAbsence } from './system-errors.ts';
 
 export interface FileLock {
   release(): void;
@@ -42,6 +51,28 @@ export function lockFile(path: string): FileLock | HeldLock {
   }
   writePid(fd);
   return { release: once(() => closeSync(fd)) };
+}
+
+/**
+ * Whether a process has the lock, without taking it: a daemon that starts at this moment must get it. Throws the system's error where the
+ * file, or the kernel's list of locks, cannot be read.
+ */
+export function lookAtLock(path: string): { readonly isHeld: boolean; readonly holder: number | undefined } {
+  let fd: number;
+  try {
+    fd = openPlainFile(path, constants.O_RDONLY);
+  } catch (error) {
+    if (isAbsence(error)) return { isHeld: false, holder: undefined };
+    throw error;
+  }
+  try {
+    const inode = `:${fstatSync(fd, { bigint: true }).ino} `;
+    const locks = readFileSync('/proc/locks', 'latin1').split('\n');
+    const isHeld = locks.some((line) => line.includes(' FLOCK ') && line.includes(inode));
+    return { isHeld, holder: isHeld ? readPid(fd) : undefined };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Only its owner may open the file, because every process that can open it could lock it. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { lockFile, type FileLock, type HeldLock } from '../../src/system/file-lock.ts';
+import { lockFile, lookAtLock, type FileLock, type HeldLock } from '../../src/system/file-lock.ts';
 
 let dir: string;
 let path: string;
@@ -52,4 +52,13 @@ test('a link is not followed, and a missing folder is an error of the system', (
   symlinkSync(join(dir, 'target'), path);
   expect(() => lockFile(path)).toThrow('ELOOP');
   expect(() => lockFile(join(dir, 'missing', 'lock'))).toThrow('ENOENT');
+});
+
+test('a lock can be looked at without taking it', () => {
+  expect(lookAtLock(path)).toEqual({ isHeld: false, holder: undefined });
+  const held = locked(lockFile(path));
+  expect(lookAtLock(path)).toEqual({ isHeld: true, holder: process.pid });
+  held.release();
+  expect(lookAtLock(path)).toEqual({ isHeld: false, holder: undefined });
+  expect(lookAtLock(join(path, 'below-a-file'))).toEqual({ isHeld: false, holder: undefined });
 });

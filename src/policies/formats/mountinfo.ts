@@ -2,6 +2,8 @@ export interface MountPoint {
   readonly path: string;
   /** Whether mounts below it are passed on to others. */
   readonly shared: boolean;
+  /** This mount, or the file system with all its mounts. */
+  readonly readOnly: boolean;
   /** Of the file system: `ext4`, `cgroup2`. */
   readonly type: string;
   /** Of the file system, which of a cgroup v1 are its controllers. */
@@ -9,6 +11,7 @@ export interface MountPoint {
 }
 
 const MOUNT_POINT = 4;
+const MOUNT_OPTIONS = 5;
 /** Optional fields lie between this one and a lone `-`. */
 const FIRST_OPTIONAL = 6;
 
@@ -29,12 +32,15 @@ function parseMount(line: string): MountPoint[] {
   const [type, , options = ''] = fields.slice(dash + 1);
   if (dash < 0 || type === undefined) return [];
   const optional = fields.slice(FIRST_OPTIONAL, dash);
+  const ofFileSystem = options.split(',');
+  const ofMount = fields[MOUNT_OPTIONS]?.split(',') ?? [];
   return [
     {
       path: unescaped(fields[MOUNT_POINT] ?? ''),
       shared: optional.some((field) => field.startsWith('shared:')),
+      readOnly: [...ofMount, ...ofFileSystem].includes('ro'),
       type,
-      options: options.split(','),
+      options: ofFileSystem,
     },
   ];
 }

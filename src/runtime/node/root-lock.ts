@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { type FileLock, type HeldLock, lockFile } from '../../system/file-lock.ts';
+import { type FileLock, type HeldLock, lockFile, lookAtLock } from '../../system/file-lock.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { isOutOfSpace } from '../../system/system-errors.ts';
 
@@ -20,6 +20,11 @@ export async function lockRootDir(rootDir: string): Promise<RootLock> {
     'FailedPrecondition',
     `--root-dir ${rootDir} is in use by another instance${who}: stop it, or give this one a folder of its own`,
   );
+}
+
+/** Whether an agent has the folder, without keeping one from it that starts. Throws the system's error. */
+export function lookAtRootLock(rootDir: string): ReturnType<typeof lookAtLock> {
+  return lookAtLock(join(rootDir, LOCK_FILE));
 }
 
 async function locked(rootDir: string): Promise<FileLock | HeldLock> {

@@ -2,19 +2,29 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 
-test('a mount has its path, its file system and the options of that; optional fields may be missing', () => {
+test('a mount has its path, its file system and the options of that, and may be read-only; optional fields may be missing', () => {
   expect(
     parseMountInfo(
       [
         '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
         '33 31 0:30 / /sys/fs/cgroup/memory rw master:3 propagate_from:2 - cgroup cgroup rw,memory',
         '41 31 0:38 / /mnt rw - cgroup2 cgroup2 rw',
+        '42 31 0:38 / /bound ro,nosuid - cgroup2 cgroup2 rw',
+        '43 31 0:39 / /whole rw - cgroup2 cgroup2 ro',
       ].join('\n'),
     ),
   ).toEqual([
-    { path: '/', shared: true, type: 'ext4', options: ['rw'] },
-    { path: '/sys/fs/cgroup/memory', shared: false, type: 'cgroup', options: ['rw', 'memory'] },
-    { path: '/mnt', shared: false, type: 'cgroup2', options: ['rw'] },
+    { path: '/', shared: true, readOnly: false, type: 'ext4', options: ['rw'] },
+    {
+      path: '/sys/fs/cgroup/memory',
+      shared: false,
+      readOnly: false,
+      type: 'cgroup',
+      options: ['rw', 'memory'],
+    },
+    { path: '/mnt', shared: false, readOnly: false, type: 'cgroup2', options: ['rw'] },
+    { path: '/bound', shared: false, readOnly: true, type: 'cgroup2', options: ['rw'] },
+    { path: '/whole', shared: false, readOnly: true, type: 'cgroup2', options: ['ro'] },
   ]);
 });
 

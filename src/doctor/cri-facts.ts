@@ -1,0 +1,146 @@
+/** Facts that matter with a CRI runtime alone. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import type { StateletConfig } from '../config/config.ts';
+import { flagOrNot } from '../config/setting.ts';
+import type { CNIFacts } from '../policies/doctor/cni-findings.ts';
+import type { DoctorFacts } from '../policies/doctor/diagnosis.ts';
+import type { DriverFacts } from '../policies/doctor/driver-findings.ts';
+import {
+  type RuntimeSettings,
+  settingsOfFile,
+  settingsOfStatus,
+} from '../policies/doctor/runtime-settings.ts';
+import { swapDevices } from '../policies/doctor/swap-findings.ts';
+import { readMachineFacts } from '../runtime/node/machine-facts.ts';
+import { cgroupFacts } from './cgroup-facts.ts';
+import { kernelText, mapped, reading, textOf, valueOr } from './reading.ts';
+import type { RuntimeAnswers } from './runtime-answers.ts';
+import { systemdFacts } from './systemd-facts.ts';
+
+const CONTAINERD_FILE = '/etc/containerd/config.toml';
+const CRIO_FILE = '/etc/crio/crio.conf';
+const CONF_DIR = '/etc/cni/net.d';
+const BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'];
+const PARSERS = ['/sbin/apparmor_parser', '/usr/sbin/apparmor_parser'];
+
+export async function containerFacts(
+  config: StateletConfig,
+  answers: RuntimeAnswers,
+): Promise<NonNullable<DoctorFacts['containers']>> {
+  const name = 'value' in answers.answer ? answers.answer.value.name : '';
+  const told = settingsOfStatus(answers.info);
+  const isTold = told.confDir !== undefined;
+  const settings = isTold ? told : await settingsInFile(name);
+  const cgroups = await cgroupFacts(config);
+  const version = 'value' in cgroups.tree ? cgroups.tree.value.version : undefined;
+  const image = settings.sandboxImage;
+  return {
+    cgroups,
+    driver: await driverFacts(config, answers, { name, settings, isTold }),
+    cni: hasOwnNetwork(settings, answers) ? undefined : await cniFacts(settings),
+    sandboxImage: {
+      image,
+      isPresent: image === undefined ? undefined : await answers.hasImage(image),
+      isContainerd: name !== 'cri-o',
+    },
+    swap: {
+      devices: mapped(await kernelText('/proc/swaps'), swapDevices),
+      failSwapOn: failsSwapOn(config),
+      swapBehavior: config.node.swapBehavior,
+    },
+    security: await securityFacts(version ?? 2, settings.selinux),
+  };
+}
+
+/** Statelet itself does not ask for it. */
+function failsSwapOn({ given }: StateletConfig): boolean {
+  const flag = given.flags.idle?.['fail-swap-on']?.at(-1);
+  const { failSwapOn } = { ...given.file } as { readonly failSwapOn?: unknown };
+  return flag === undefined ? failSwapOn !== false : flagOrNot.fromText(flag) !== false;
+}
+
+/** The network is ready, and where its files are the runtime does not say. */
+function hasOwnNetwork({ confDir }: RuntimeSettings, { answer }: RuntimeAnswers): boolean {
+  if (confDir !== undefined || 'problem' in answer) return false;
+  return answer.value.conditions.some(({ type, status }) => type === 'NetworkReady' && status);
+}
+
+async function settingsInFile(runtimeName: string): Promise<RuntimeSettings> {
+  if (runtimeName === 'cri-o') return {};
+  const text = await textOf(CONTAINERD_FILE);
+  if ('problem' in text) return {};
+  try {
+    return settingsOfFile(parseToml(text.value));
+  } catch {
+    // containerd says at its start what is wrong with the file.
+    return {};
+  }
+}
+
+async function driverFacts(
+  { node, given }: StateletConfig,
+  { driver }: RuntimeAnswers,
+  told: { readonly name: string; readonly settings: RuntimeSettings; readonly isTold: boolean },
+): Promise<DriverFacts> {
+  const { name, settings, isTold } = told;
+  const said = settings.driver && ({ driver: settings.driver, saidBy: isTold ? 'Status' : 'file' } as const);
+  const isFlag = given.flags.cgroupDriver !== undefined;
+  const file = given.flags.config;
+  return {
+    configured: node.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
+    configuredIn: isFlag ? '--cgroup-driver' : file === undefined ? 'the default' : `cgroupDriver of ${file}`,
+    runtime: driver
+      ? { driver: driver === 'SYSTEMD' ? 'systemd' : 'cgroupfs', saidBy: 'RuntimeConfig' }
+      : said,
+    runtimeName: name,
+    runtimeFile: name === 'cri-o' ? CRIO_FILE : CONTAINERD_FILE,
+    systemd: await systemdFacts(),
+  };
+}
+
+async function cniFacts({ confDir = CONF_DIR, binDirs = BIN_DIRS }: RuntimeSettings): Promise<CNIFacts> {
+  const names = mapped(await reading(readdir(confDir)), (all) =>
+    all
+      .filter((name) => /\.(?:conf|conflist|json)$/u.test(name))
+      .sort()
+      .slice(0, FILES_MAX),
+  );
+  const files = await Promise.all(
+    valueOr(names, []).map(async (name) => ({ name, text: await textOf(join(confDir, name)) })),
+  );
+  const programs = await Promise.all(binDirs.map(programsIn));
+  return { confDir, binDirs, files: mapped(names, () => files), programs: programs.flat() };
+}
+
+/** The runtime itself reads one. */
+const FILES_MAX = 100;
+
+async function programsIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  const are = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        (stats) => stats.isFile() && (stats.mode & 0o111) !== 0,
+        () => false,
+      ),
+    ),
+  );
+  return names.filter((_, index) => are[index]);
+}
+
+async function securityFacts(
+  cgroupVersion: 1 | 2,
+  runtimeLabels: boolean | undefined,
+): Promise<NonNullable<DoctorFacts['containers']>['security']> {
+  const { appArmor, selinux } = await readMachineFacts(cgroupVersion);
+  const parsers = await Promise.all(PARSERS.map((path) => stat(path).catch(() => undefined)));
+  const enforce = valueOr(await kernelText('/sys/fs/selinux/enforce'), '0').trim();
+  return {
+    appArmor,
+    hasParser: parsers.some((stats) => stats?.isFile() === true),
+    selinux: selinux ? (enforce === '1' ? 'enforcing' : 'permissive') : 'off',
+    runtimeLabels,
+  };
+}

@@ -1,0 +1,20 @@
+/** What costs nothing to look at when a daemon for real containers starts. */
+import type { StateletConfig } from '../config/config.ts';
+import { agentFindings } from '../policies/doctor/agent-findings.ts';
+import { cgroupFindings } from '../policies/doctor/cgroup-findings.ts';
+import type { Finding } from '../policies/doctor/finding.ts';
+import { limitFindings } from '../policies/doctor/limit-findings.ts';
+import { cgroupFacts } from './cgroup-facts.ts';
+import { limitFacts } from './limit-facts.ts';
+import { agentFacts, runningProcesses } from './process-facts.ts';
+
+/** What is wrong. Of cgroups only what keeps pods from running: which version they have is no news at each start. */
+export async function startChecks(config: StateletConfig): Promise<readonly Finding[]> {
+  const { containerRuntimeEndpoint: endpoint, rootDir, maxPods } = config;
+  const limits = limitFindings(await limitFacts(maxPods)).filter(({ status }) => status === 'warning');
+  const others = [
+    ...cgroupFindings(await cgroupFacts(config)),
+    ...agentFindings(await agentFacts(rootDir, endpoint, await runningProcesses())),
+  ];
+  return [...limits, ...others.filter(({ status }) => status === 'error')];
+}

@@ -1,0 +1,58 @@
+import { rfc3339 } from '../formats/time.ts';
+import { type Finding, findingsOf, type Reading } from './finding.ts';
+
+export interface CertificateFileFacts {
+  /** `serving certificate`, `client certificate`, … */
+  readonly what: string;
+  /** A file, or a file and the field in it. */
+  readonly path: string;
+  readonly certificate: Reading<{ readonly notBefore: number; readonly notAfter: number }>;
+  /** What gives a new one. */
+  readonly mend: string;
+  /** Statelet asks for another one in time. */
+  readonly renews: boolean;
+}
+
+export interface CertificateFacts {
+  readonly certificates: readonly CertificateFileFacts[];
+  /** Of the kubeconfig itself, and what else cannot be read at all. */
+  readonly problems: readonly {
+    readonly path: string;
+    readonly problem: string;
+    readonly isForbidden: boolean;
+  }[];
+  readonly nowMs: number;
+}
+
+const { ok, warning, error, unread } = findingsOf('certificates');
+const DAY_MS = 24 * 60 * 60_000;
+const SOON_MS = 7 * DAY_MS;
+
+export function certificateFindings({ certificates, problems, nowMs }: CertificateFacts): readonly Finding[] {
+  const found = [
+    ...problems.map((unreadable) =>
+      unread(unreadable.path, unreadable, `give a file that is right (docs/cluster.md has the forms)`),
+    ),
+    ...certificates.flatMap((one) => problemOf(one, nowMs) ?? []),
+  ];
+  if (found.length > 0) return found;
+  return [ok(certificates.map(validText).join('; ') || 'none is given')];
+}
+
+function problemOf(one: CertificateFileFacts, nowMs: number): Finding | undefined {
+  const { what, path, certificate, mend, renews } = one;
+  if ('problem' in certificate) return unread(`${what} ${path}`, certificate, mend);
+  const { notBefore, notAfter } = certificate.value;
+  if (nowMs > notAfter) return error(`${what} ${path} expired at ${rfc3339(notAfter)}`, mend);
+  if (nowMs < notBefore) {
+    const message = `${what} ${path} is valid from ${rfc3339(notBefore)} only, by the clock of this machine`;
+    return error(message, `set the clock right (timedatectl set-ntp true), or: ${mend}`);
+  }
+  if (notAfter - nowMs < SOON_MS && !renews)
+    return warning(`${what} ${path} expires at ${rfc3339(notAfter)}`, mend);
+  return undefined;
+}
+
+function validText({ what, certificate }: CertificateFileFacts): string {
+  return 'value' in certificate ? `${what} until ${rfc3339(certificate.value.notAfter)}` : what;
+}

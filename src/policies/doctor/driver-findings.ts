@@ -1,0 +1,80 @@
+/** The cgroup driver: the runtime and Statelet need the same one, and the systemd driver needs a systemd that answers. */
+import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
+import { type Finding, findingsOf, type Reading } from './finding.ts';
+
+export interface RuntimeDriver {
+  readonly driver: CgroupDriverName;
+  /** `RuntimeConfig`: the runtime decides, and the configuration has no effect. */
+  readonly saidBy: 'RuntimeConfig' | 'Status' | 'file';
+}
+
+export interface DriverFacts {
+  readonly configured: CgroupDriverName;
+  /** Where the configuration says so, for a person: `cgroupDriver in FILE`. */
+  readonly configuredIn: string;
+  /** Undefined: the runtime does not say it. */
+  readonly runtime: RuntimeDriver | undefined;
+  readonly runtimeName: string;
+  /** Where the runtime's own configuration is. */
+  readonly runtimeFile: string;
+  readonly systemd: SystemdFacts;
+}
+
+export interface SystemdFacts {
+  /** Whether systemd is the machine's process 1. */
+  readonly isRunning: boolean;
+  /** Whether it takes calls of this user by D-Bus. */
+  readonly bus: Reading<true>;
+}
+
+const { ok, warning, error, unknown } = findingsOf('cgroup-driver');
+const RUNC_OPTIONS = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]';
+
+export function driverFindings(facts: DriverFacts): readonly Finding[] {
+  const { configured, configuredIn, runtime } = facts;
+  const effective = runtime?.saidBy === 'RuntimeConfig' ? runtime.driver : configured;
+  const problems = effective === 'systemd' ? systemdProblems(facts.systemd) : [];
+  if (problems.length > 0) return problems;
+  if (runtime === undefined) {
+    return [
+      unknown(
+        `${configured} (${configuredIn}); the runtime does not say its own`,
+        `compare with ${SETTING_NAMES} in ${facts.runtimeFile}`,
+      ),
+    ];
+  }
+  if (runtime.driver === configured) return [ok(`${configured} on both sides`)];
+  if (runtime.saidBy === 'RuntimeConfig') {
+    const message = `${runtime.driver}, as the runtime says; ${configuredIn} says ${configured}, which has no effect`;
+    return [warning(message, `set cgroupDriver: ${runtime.driver}`)];
+  }
+  const message = `the runtime uses ${runtime.driver}, and ${configuredIn} says ${configured}: no pod would start`;
+  return [error(message, mendOf(facts))];
+}
+
+const SETTING_NAMES = 'SystemdCgroup (CRI-O: cgroup_manager)';
+
+function mendOf({ configured, runtime, runtimeName, runtimeFile }: DriverFacts): string {
+  const own = `or set cgroupDriver: ${runtime?.driver ?? 'cgroupfs'} for Statelet`;
+  if (runtimeName === 'cri-o') {
+    return `set cgroup_manager = "${configured}" in ${runtimeFile}, then systemctl restart crio; ${own}`;
+  }
+  const line = `SystemdCgroup = ${configured === 'systemd'}`;
+  return `set ${line} below ${RUNC_OPTIONS} in ${runtimeFile}, then systemctl restart containerd; ${own}`;
+}
+
+function systemdProblems({ isRunning, bus }: SystemdFacts): readonly Finding[] {
+  if (!isRunning) {
+    const message = 'the systemd driver needs systemd as process 1, and there is no /run/systemd/system';
+    return [error(message, 'set cgroupDriver: cgroupfs, and SystemdCgroup = false for containerd')];
+  }
+  if ('value' in bus) return [];
+  if (bus.isForbidden)
+    return [unknown(`systemd takes no call of this user (${bus.problem})`, 'run statelet doctor as root')];
+  return [
+    error(
+      `systemd takes no calls by D-Bus, which the systemd driver needs: ${bus.problem}`,
+      'apt-get install dbus && systemctl start dbus.socket',
+    ),
+  ];
+}
