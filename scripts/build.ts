@@ -11,6 +11,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { buildPage } from './build-page.ts';
 import { generateValidators } from './generate-validators.ts';
 import { isStale } from './is-stale.ts';
+import { leanHttp } from './lean-http.ts';
 import { pluginTypes } from './plugin-types.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
@@ -24,6 +25,7 @@ const SOURCES = [
   'scripts/build-page.ts',
   'scripts/picture',
   'scripts/generate-validators.ts',
+  'scripts/lean-http.ts',
   'scripts/plugin-types.ts',
 ];
 
@@ -41,6 +43,9 @@ const OPTIONS = {
   legalComments: 'linked',
   // CommonJS libraries call `require` for Node's own modules.
   banner: { js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);" },
+  // Its modules, of which what is not used is left out. For Node it has a form for `require`, which is taken whole.
+  alias: { rxjs: join(root, 'node_modules/rxjs/dist/esm/index.js') },
+  plugins: [leanHttp],
   metafile: true,
   logLevel: 'warning',
 } as const satisfies BuildOptions;

@@ -90,6 +90,15 @@ describe('the published package', () => {
       expect(notices).toMatch(new RegExp(`^${library} \\d.*: .*\\n\\n.*(Licen[cs]e|Copyright)`, 'imu'));
   });
 
+  test('loads no second client of HTTP for the daemon', () => {
+    const daemon = readdirSync(dist()).filter((name) => /^run-[A-Z\d]+\.js$/u.test(name));
+    expect(daemon).toHaveLength(1);
+    const code = `await import(${JSON.stringify(join(dist(), daemon[0] ?? ''))});
+      console.log(process.moduleLoadList.filter((name) => /undici$|_http_server$/.test(name)).join());`;
+    const loaded = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
+    expect(loaded.trim()).toBe('NativeModule _http_server');
+  });
+
   test('runs with what it contains alone', () => {
     expect(statelet('--version')).toBe(`statelet ${version}\n`);
     expect(statelet('charts', 'pod')).toContain('createMachine');
