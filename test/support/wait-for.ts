@@ -8,9 +8,13 @@ export interface WaitOptions {
   readonly what: string;
   /** A limit so that a test that fails ends with this error; it asserts no time. */
   readonly timeoutMs?: number;
-  /** Longer when each check slows down what is waited for. */
+  /** The first pause. Longer when each check slows down what is waited for. */
   readonly pauseMs?: number;
 }
+
+/** A pause is this part of what has been waited, up to a limit: what comes soon is seen at once, and what takes long is asked for rarely. */
+const PAUSE_SHARE = 0.1;
+const PAUSE_MAX_MS = 100;
 
 /**
  * Polls until the answer is neither `undefined` nor `false`, and returns it. Only for things without an event to await: a file
@@ -20,11 +24,12 @@ export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
   { what, timeoutMs = PATIENCE_MS, pauseMs = 10 }: WaitOptions,
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const begun = performance.now();
   for (;;) {
     const answer = await check();
     if (answer !== undefined && answer !== false) return answer;
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await delay(pauseMs);
+    const waitedMs = performance.now() - begun;
+    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await delay(Math.max(pauseMs, Math.min(waitedMs * PAUSE_SHARE, PAUSE_MAX_MS)));
   }
 }
