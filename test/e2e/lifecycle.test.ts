@@ -66,7 +66,9 @@ test('9: a manifest that is removed and made again at once, later, or under the 
       return status?.restartCount === count && status.state?.running !== undefined;
     });
   expect((await counts(1)).metadata.uid).toBe(metadata.uid);
-  expect(journal.lines()).toEqual(['web starts', 'web ends', 'web starts']);
+  const noted = ['web starts', 'web ends', 'web starts'];
+  await journal.until(...noted);
+  expect(journal.lines()).toEqual(noted);
 
   rmSync(file('web.json'));
   await daemon.onlyPods();
@@ -113,6 +115,7 @@ test('two manifests with the same name: one pod runs, the other is reported with
   );
   await daemon.running('other');
   await daemon.onlyPods('other', 'web');
+  await journal.until('a starts');
   expect(journal.lines()).toEqual(['a starts']);
   expect(mainProcesses(a)).toHaveLength(1);
 

@@ -63,8 +63,11 @@ export class Journal {
       .map((line) => line.replace(/^\d+ /, ''));
   }
 
+  /** Resolves when each line has been written as often as it is wanted. */
   async until(...wanted: string[]): Promise<void> {
-    await waitFor(() => wanted.every((line) => this.lines().includes(line)), {
+    const count = (line: string, lines: readonly string[]) => lines.filter((other) => other === line).length;
+    const isNoted = (line: string) => count(line, this.lines()) >= count(line, wanted);
+    await waitFor(() => wanted.every(isNoted), {
       what: `the containers to note ${wanted.join(', ')}`,
     });
   }
