@@ -2,14 +2,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import {
-  containerStatus,
-  DaemonBed,
-  isRunning,
-  mainProcesses,
-  processesOf,
-  stateOf,
-} from '../support/daemon.ts';
+import { containerStatus, DaemonBed, isRunning, mainProcesses, stateOf } from '../support/daemon.ts';
+import { processesOf } from '../support/processes-of.ts';
 import { sendSignal } from '../support/send-signal.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {

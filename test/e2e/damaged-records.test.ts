@@ -2,7 +2,8 @@
 import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { containerStatus, type Daemon, DaemonBed, mainProcesses, processesOf } from '../support/daemon.ts';
+import { containerStatus, type Daemon, DaemonBed, mainProcesses } from '../support/daemon.ts';
+import { processesOf } from '../support/processes-of.ts';
 import { kill9 } from '../support/process-runtime.ts';
 import { Journal, manifest, replaceFile, shell } from './manifests.ts';
 

@@ -1,7 +1,7 @@
 /** Runs the real command line in child processes, with their own root folder and folder of manifests. */
 import { execFile, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import {
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';
+import { processesOf } from './processes-of.ts';
 import { sendSignal } from './send-signal.ts';
 import { PATIENCE_MS, waitFor } from './wait-for.ts';
 
@@ -352,9 +353,7 @@ export class DaemonBed {
     const monitor = processesOf(this.dir).find(({ text }) => text.startsWith('statelet-monitor'));
     if (monitor === undefined) return;
     sendSignal(monitor.pid, 'SIGTERM');
-    await waitFor(() => !processesOf(this.dir).some(({ pid }) => pid === monitor.pid), {
-      what: 'the monitor to end',
-    });
+    await waitFor(() => !isRunning(monitor), { what: 'the monitor to end' });
   }
 }
 
@@ -376,33 +375,4 @@ export function mainProcesses(pod: Pod, container = 'main'): readonly ProcessIde
   return processTable()
     .filter(({ pid, sessionId }) => pid === sessionId && containerOf(pid) === id)
     .map(({ pid, startTicks }) => ({ pid, startTicks }));
-}
-
-/** Every process that uses the folder: daemons, the monitor, containers and their children. */
-export function processesOf(dir: string): readonly { pid: number; text: string }[] {
-  return processTable()
-    .filter(({ pid }) => pid !== process.pid)
-    .map(({ pid }) => ({ pid, text: read(pid, 'cmdline').replaceAll('\0', ' ').trim() }))
-    .filter(({ pid, text }) => {
-      const output = [1, 2].map((fd) => link(pid, `fd/${fd}`));
-      return [text, read(pid, 'environ'), link(pid, 'cwd'), ...output].some((hint) =>
-        hint.includes(`${dir}/`),
-      );
-    });
-}
-
-function read(pid: number, file: string): string {
-  return orEmpty(() => readFileSync(`/proc/${pid}/${file}`, 'latin1'));
-}
-
-function link(pid: number, file: string): string {
-  return orEmpty(() => readlinkSync(`/proc/${pid}/${file}`));
-}
-
-function orEmpty(attempt: () => string): string {
-  try {
-    return attempt();
-  } catch {
-    return '';
-  }
 }

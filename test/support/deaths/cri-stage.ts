@@ -8,7 +8,7 @@ import { type ContainerdBed, startContainerd } from '../containerd/containerd.ts
 import { busyboxImage } from '../containerd/images.ts';
 import { CriDaemonBed } from '../cri-daemon.ts';
 import { CriProxy } from '../cri-proxy.ts';
-import { processesOf } from '../daemon.ts';
+import { processesOf } from '../processes-of.ts';
 import { LAST_REVISION, type PodSurroundings } from './pods.ts';
 import type { Stage } from './stage.ts';
 import { type Turn, Witness } from './witness.ts';
