@@ -1,6 +1,6 @@
 /** Programs on a kernel that has nothing but cgroup v2: user-mode-linux, a kernel that is an ordinary process of this machine. */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from '@jest/globals';
@@ -8,8 +8,10 @@ import { build } from 'esbuild';
 import { reportIn } from './kernel-report.ts';
 
 const KERNEL = 'linux.uml';
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const isThere = spawnSync(KERNEL, ['--version'], { stdio: 'ignore' }).status === 0;
-const BOOT_MS = 120_000;
+/** Ends a machine that hangs. */
+const BOOT_MS = 240_000;
 const END = 'END OF THE PROGRAM';
 
 /** A suite about what a program reports from such a kernel. Where that is not installed it is skipped, and stderr says so. */
@@ -22,16 +24,23 @@ export function userModeLinuxSuite(name: string, suite: () => void): void {
   (isThere ? describe : describe.skip)(name, suite);
 }
 
+export interface Machine {
+  readonly memoryMiB?: number;
+  /** Default: none. */
+  readonly swapMiB?: number;
+}
+
 /**
  * Boots, runs the program as root, and resolves with its report. The program sees the files of this machine and cannot change them, but for
- * /tmp, which is its own. It runs in Node without a JIT, which would crash the kernel, and so without WebAssembly.
+ * /tmp, /run and /var/log, which are its own. It runs in Node without a JIT, which would crash the kernel, and so without WebAssembly; so does
+ * each program of Node that it starts with `process.execArgv`. Its argument is the root of this repository.
  */
-export async function reportFromKernel(program: URL): Promise<unknown> {
+export async function reportFromKernel(program: URL, machine: Machine = {}): Promise<unknown> {
   // Not in /tmp, which the program does not see.
   const folder = mkdtempSync(join('/var/tmp', 'statelet-uml-'));
   try {
     const bundle = await bundled(program, folder);
-    return reportIn(await booted(initOf(bundle, folder)));
+    return reportIn(await booted(initOf(bundle, folder, machine), folder, machine));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -46,19 +55,26 @@ async function bundled(program: URL, folder: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     logLevel: 'warning',
+    // Libraries that are CommonJS call it for Node's own modules.
+    banner: {
+      js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);",
+    },
   });
   return outfile;
 }
 
-function initOf(bundle: string, folder: string): string {
+function initOf(bundle: string, folder: string, { swapMiB }: Machine): string {
   const init = join(folder, 'init');
+  const swap = ['mknod -m 600 /tmp/swap b 98 0', 'mkswap /tmp/swap >/tmp/mkswap', 'swapon /tmp/swap'];
   const lines = [
     '#!/bin/sh',
+    'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp',
     'mount -t proc proc /proc',
     'mount -t sysfs sysfs /sys',
-    'mount -t tmpfs tmpfs /tmp',
+    'for folder in /tmp /run /var/log; do mount -t tmpfs tmpfs $folder; done',
     'mount -t cgroup2 cgroup2 /sys/fs/cgroup',
-    `'${process.execPath}' --jitless '${bundle}'`,
+    ...(swapMiB === undefined ? [] : swap),
+    `'${process.execPath}' --jitless '${bundle}' '${ROOT}'`,
     `echo '${END}'`,
     // The kernel has no use for itself without its first process.
     'exec sleep 1000',
@@ -69,14 +85,22 @@ function initOf(bundle: string, folder: string): string {
 }
 
 /** What was printed until the end of the program. */
-async function booted(init: string): Promise<string> {
-  const flags = ['mem=256M', 'rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`, 'quiet'];
+async function booted(init: string, folder: string, { memoryMiB = 256, swapMiB }: Machine): Promise<string> {
+  const root = ['rootfstype=hostfs', 'rootflags=/', 'ro', `init=${init}`, 'quiet'];
   const consoles = ['con=null', 'con0=fd:0,fd:1'];
+  const disk = join(folder, 'swap');
+  if (swapMiB !== undefined) {
+    writeFileSync(disk, '');
+    truncateSync(disk, swapMiB * 2 ** 20);
+  }
+  const flags = [
+    `mem=${memoryMiB}M`,
+    ...root,
+    ...consoles,
+    ...(swapMiB === undefined ? [] : [`ubd0=${disk}`]),
+  ];
   // A group of its own: each process of the machine in it is one here, too.
-  const kernel = spawn(KERNEL, [...flags, ...consoles], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  });
+  const kernel = spawn(KERNEL, flags, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   const kill = () => void process.kill(-(kernel.pid ?? 0), 'SIGKILL');
   const deadline = setTimeout(kill, BOOT_MS);
   let output = '';
