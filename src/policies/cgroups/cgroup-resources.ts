@@ -22,6 +22,8 @@ export interface CgroupResources extends MemoryProtection {
   readonly cpuPeriodUs?: number;
   readonly memoryLimitBytes?: bigint;
   readonly pidsLimit?: number;
+  /** A list such as `0-3,8`. Only cgroup v2. */
+  readonly cpus?: string | undefined;
   /** Limits in bytes, by the size of the pages in bytes. Pages of a size that is missing must not be used at all. */
   readonly hugePageLimits?: ReadonlyMap<bigint, bigint> | 'unbounded';
 }

@@ -5,7 +5,7 @@ import type { CgroupResources } from './cgroup-resources.ts';
 export type CgroupVersion = 1 | 2;
 
 export interface CgroupValue {
-  readonly controller: 'cpu' | 'memory' | 'pids' | 'hugetlb';
+  readonly controller: 'cpu' | 'cpuset' | 'memory' | 'pids' | 'hugetlb';
   readonly file: string;
   readonly value: string;
   /** Some kernels are built without this file. Pods then run without this limit. */
@@ -41,7 +41,7 @@ function valuesV1(resources: CgroupResources): CgroupValue[] {
 
 function valuesV2(resources: CgroupResources): CgroupValue[] {
   const { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryLimitBytes, pidsLimit } = resources;
-  const { memoryMinBytes, memoryLowBytes } = resources;
+  const { memoryMinBytes, memoryLowBytes, cpus } = resources;
   const quota = cpuQuotaUs !== undefined && cpuQuotaUs < 0 ? 'max' : cpuQuotaUs;
   const cpuMax = quota === undefined ? undefined : `${quota} ${cpuPeriodUs ?? ''}`.trimEnd();
   return [
@@ -51,6 +51,7 @@ function valuesV2(resources: CgroupResources): CgroupValue[] {
     value('memory', 'memory.min', memoryMinBytes),
     value('memory', 'memory.low', memoryLowBytes),
     value('pids', 'pids.max', pidsLimit),
+    value('cpuset', 'cpuset.cpus', cpus),
   ].flat();
 }
 

@@ -24,6 +24,8 @@ import { delegateControllers } from './delegation.ts';
 /** Pods have limits of huge pages of their own; the groups above them must not be in the way. */
 const UNBOUNDED: CgroupResources = { hugePageLimits: 'unbounded' };
 
+const ONLINE_CPUS = '/sys/devices/system/cpu/online';
+
 export interface QOSGroupsOptions {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;
@@ -86,8 +88,10 @@ export class QOSGroups {
 
   /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `update`. */
   async #enforceAllocatable(): Promise<void> {
-    const { tree, groups, allocatable } = this.#options;
-    const all = cgroupValues(tree.version, kubepodsResources(allocatable()));
+    const { tree, driver, groups, allocatable } = this.#options;
+    // Without this systemd does not know that the group is to have the controller, and takes it away.
+    const cpus = driver.name === 'systemd' ? readSmallFile(ONLINE_CPUS)?.trim() : undefined;
+    const all = cgroupValues(tree.version, { ...kubepodsResources(allocatable()), cpus });
     const values = all.filter((value) => this.#isNeeded(value) || tree.offers(groups.kubepods, value));
     const refusals: string[] = [];
     for (const value of values) refusals.push(...(await this.#refusals(value)));

@@ -1,6 +1,7 @@
 /** Slices on a laid-out tree of cgroup v2, with a double of systemd. The real one is in `test/e2e/cri/node/systemd.test.ts`. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import type { PodCgroups } from '../../../src/runtime/cgroups/pod-cgroups.ts';
 import { DBusPeer, done } from '../../support/dbus-peer.ts';
 import { openCgroups, PlainCgroups, podOf } from './cgroup-bed.ts';
@@ -64,6 +65,19 @@ test('systemd is told the limits of each slice, and they are in the files', asyn
   ]);
   expect(plain.values(POD)).toMatchObject({ 'cpu.weight': '10', 'cpu.max': '34000 100000' });
   expect(cgroups?.parentOf(podOf('u-1', { cpu: '1' }))).toBe(POD.slice('v2'.length));
+});
+
+test('systemd is told of all CPUs for the slice of all pods: it would take a controller away that it does not know to be used', async () => {
+  const kubepods = 'v2/kubepods.slice';
+  mkdirSync(plain.path(kubepods));
+  writeFileSync(plain.path('v2/cgroup.controllers'), 'cpu cpuset memory\n');
+  writeFileSync(plain.path(kubepods, 'cpuset.cpus'), '\n');
+  await (await open()).setUp();
+  const bytes = Array.from({ length: Math.ceil(cpus().length / 8) }, () => expect.any(Number));
+  expect(told).toContainEqual(['kubepods.slice', { AllowedCPUs: bytes }]);
+  expect(plain.read(kubepods, 'cpuset.cpus')).toBe(
+    readFileSync('/sys/devices/system/cpu/online', 'utf8').trim(),
+  );
 });
 
 test('the slice of a pod is stopped before its folder goes', async () => {
