@@ -1,5 +1,5 @@
 /** What lets a node ask for its first certificate, as kubeadm sets it up. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { ControlPlane } from './control-plane.ts';
 
 const TOKEN = 'abcdef.0123456789abcdef';
@@ -29,12 +29,13 @@ export async function allowBootstrap(controlPlane: ControlPlane): Promise<void> 
   );
 }
 
-/** Writes the kubeconfig with that token, and returns the path. */
+/** Writes the kubeconfig with that token, as kubeadm writes it, and returns the path. */
 export function writeBootstrapKubeconfig(path: string, { server, ca }: ControlPlane): string {
+  const authority = readFileSync(ca.files.cert, 'base64');
   const config = {
     'current-context': 'x',
     contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
-    clusters: [{ name: 'x', cluster: { server, 'certificate-authority': ca.files.cert } }],
+    clusters: [{ name: 'x', cluster: { server, 'certificate-authority-data': authority } }],
     users: [{ name: 'x', user: { token: TOKEN } }],
   };
   writeFileSync(path, JSON.stringify(config));
