@@ -48,7 +48,7 @@ const FILES = [
   'simulation/(simulation|api/api-contract)',
   'sources/(api-source-real-server|file-source)',
   'sources/manifests/manifest-yaml',
-  'system/(end-process|file-lock|plain-file|replace-file|run-command)',
+  'system/(end-process|file-lock|plain-file|replace-file|run-command|service-manager)',
   'system/files/(foreign-file|remove-tree)',
   'vectors',
 ];

@@ -8,6 +8,7 @@ import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { endProcess } from '../system/end-process.ts';
+import { type ServiceManager, takeServiceManager } from '../system/service-manager.ts';
 import { isTerminal, onOutputClosed } from '../system/terminal.ts';
 import { errorMessage } from '../types/errors.ts';
 import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
@@ -16,6 +17,7 @@ import { setV8Flags } from './v8-flags.ts';
 export async function run(flags: RunFlags): Promise<void> {
   setV8Flags();
   tightenUmask();
+  const manager = takeServiceManager(process.env);
   // The process goes on when its output is closed.
   onOutputClosed(() => undefined);
   const { config, warnings, notes } = await configure(flags);
@@ -24,7 +26,7 @@ export async function run(flags: RunFlags): Promise<void> {
   for (const warning of warnings) logger.warn(warning);
   for (const note of notes) logger.debug(note);
   try {
-    await runDaemon(config, logger, live);
+    await runDaemon(config, logger, { live, manager });
   } finally {
     live?.close();
   }
@@ -33,7 +35,16 @@ export async function run(flags: RunFlags): Promise<void> {
   endProcess(0);
 }
 
-async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun | undefined): Promise<void> {
+interface Surroundings {
+  readonly live: LiveRun | undefined;
+  readonly manager: ServiceManager | undefined;
+}
+
+async function runDaemon(
+  config: StateletConfig,
+  logger: Logger,
+  { live, manager }: Surroundings,
+): Promise<void> {
   const advice = adviceOnSources(config, ['--kubeconfig']);
   if (advice !== undefined) logger.warn(advice);
   reportDefects(logger);
@@ -53,6 +64,7 @@ async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun |
       ...(stateLog && { stateLog }),
       ...(live && { welcome: live.welcome }),
     });
+    if (manager) void tellReady(manager, logger);
     void warnOfMachine(config, logger);
     live?.show(await daemon.livePods());
     const reason = await Promise.race([asked, daemon.failure.then((problem) => ({ problem }))]);
@@ -63,6 +75,13 @@ async function runDaemon(config: StateletConfig, logger: Logger, live: LiveRun |
   } finally {
     await inspector?.close();
   }
+}
+
+/** As the kubelet does. Without it, commands right after `systemctl start` would find no daemon. */
+async function tellReady(manager: ServiceManager, logger: Logger): Promise<void> {
+  await manager.ready().catch((error: unknown) => {
+    logger.warn({ problem: errorMessage(error) }, 'systemd could not be told that the agent is up');
+  });
 }
 
 /** In short what `statelet doctor` says. The pods do not wait for it. */

@@ -23,13 +23,14 @@ export async function runCommand(
   args: readonly string[],
   { env = process.env, timeoutMs = 0 }: CommandOptions = {},
 ): Promise<void> {
-  const timeLimit = { timeout: timeoutMs, killSignal: 'SIGKILL' } as const;
-  const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'], ...timeLimit });
+  const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  // Node's own time limit goes on for a command that could not be started.
+  const timer = timeoutMs > 0 ? setTimeout(() => child.kill('SIGKILL'), timeoutMs) : undefined;
   const output = new BoundedOutput();
   child.stderr.on('data', (chunk: Buffer) => output.add(chunk));
   const ending = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     child.once('error', reject).once('close', (code, signal) => resolve(code ?? signal));
-  });
+  }).finally(() => clearTimeout(timer));
   if (ending === 0) return;
   throw new CommandError(output.toString().trim() || `${command} ended with ${ending}`, child.killed);
 }

@@ -30,3 +30,10 @@ describe('a command', () => {
     await expect(runCommand('no-such-command', [])).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
+
+test('a command that cannot be started leaves no timer behind', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  await expect(runCommand('no-such-program', [], { timeoutMs: 30_000 })).rejects.toThrow('ENOENT');
+  expect(timers()).toBe(before);
+});
