@@ -1,6 +1,9 @@
 /** How a program on a kernel of its own hands what it found to the test that has started it: as a line of its output. */
 const REPORT = 'REPORT ';
 
+/** Where the program finds the folder of this machine that it may change, if it was given one. */
+export const DISK = '/mnt';
+
 export function report(found: object): void {
   process.stdout.write(`\n${REPORT}${JSON.stringify(found)}\n`);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from '@jest/globals';
 import { build } from 'esbuild';
-import { reportIn } from './kernel-report.ts';
+import { DISK, reportIn } from './kernel-report.ts';
 
 const KERNEL = 'linux.uml';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -28,6 +28,8 @@ export interface Machine {
   readonly memoryMiB?: number;
   /** Default: none. */
   readonly swapMiB?: number;
+  /** A folder that the program may change, as `DISK`. It outlives the machine, whose power goes off at the end. */
+  readonly disk?: string;
 }
 
 /**
@@ -63,7 +65,7 @@ async function bundled(program: URL, folder: string): Promise<string> {
   return outfile;
 }
 
-function initOf(bundle: string, folder: string, { swapMiB }: Machine): string {
+function initOf(bundle: string, folder: string, { swapMiB, disk }: Machine): string {
   const init = join(folder, 'init');
   const swap = ['mknod -m 600 /tmp/swap b 98 0', 'mkswap /tmp/swap >/tmp/mkswap', 'swapon /tmp/swap'];
   const lines = [
@@ -74,6 +76,7 @@ function initOf(bundle: string, folder: string, { swapMiB }: Machine): string {
     'for folder in /tmp /run /var/log; do mount -t tmpfs tmpfs $folder; done',
     'mount -t cgroup2 cgroup2 /sys/fs/cgroup',
     ...(swapMiB === undefined ? [] : swap),
+    ...(disk === undefined ? [] : [`mount -t hostfs -o '${disk}' none ${DISK}`]),
     `'${process.execPath}' --jitless '${bundle}' '${ROOT}'`,
     `echo '${END}'`,
     // The kernel has no use for itself without its first process.
