@@ -270,8 +270,9 @@ function format(value: string): LogFormat {
   throw new InvalidArgumentError('It must be auto, text or json.');
 }
 
+/** As with the kubelet, an empty text means not given. */
 function httpURL(value: string): string {
-  if (isHttpURL(value)) return value;
+  if (value === '' || isHttpURL(value)) return value;
   throw secretFlagError('--manifest-url', 'must be an http or https URL');
 }
 
@@ -337,6 +338,7 @@ type Headers = Readonly<Record<string, readonly string[]>>;
 
 /** `a:hello,b:again`, as in the kubelet: a name may come several times. */
 function header(value: string, previous: Headers | undefined): Headers {
+  if (value === '') return previous ?? {};
   const pairs = value.split(',').map((pair) => /^([^:]+):(.*)$/su.exec(pair.trim()));
   return pairs.reduce<Headers>((headers, pair) => {
     const [, name, content] = pair ?? [];

@@ -9,6 +9,7 @@ import { checkMemorySettings, MEMORY_SETTINGS } from './memory-settings.ts';
 import {
   atLeast,
   between,
+  burst,
   bytes,
   duration,
   fieldsOf,
@@ -68,7 +69,8 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     flag: '--cgroup-root <PATH>',
     field: 'cgroupRoot',
     default: '/',
-    kind: text,
+    // As with the kubelet, an empty text is the top of the tree.
+    kind: { ...text, fromText: (value) => value || '/' },
     description: 'cgroup that has those of pods below it',
     problem: (value) => (value.startsWith('/') ? undefined : 'an absolute path within the cgroup tree'),
   },
@@ -209,7 +211,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     flag: '--registry-burst <N>',
     field: 'registryBurst',
     default: 10,
-    kind: positive,
+    kind: burst,
     problem: atLeast(1),
     description: 'how many pulls in a short burst',
   },

@@ -27,6 +27,8 @@ export interface Kind<T> {
   readonly show: (value: T) => string;
   /** The value in the notation of the file. Without it, the value is written as it is. */
   readonly toField?: (value: T) => unknown;
+  /** Whether 0 of a flag stands for the default, as it does in the file. */
+  readonly isUnsetByZero?: boolean;
   /** Combines the values of a flag that is given several times. Without it, the last value counts. */
   readonly merge?: (previous: T, value: T) => T;
 }
@@ -61,6 +63,8 @@ export const number: Kind<number> = {
 };
 /** As with the kubelet, 0 means the default. */
 export const positive: Kind<number> = { ...number, fromField: (value) => unlessZero(value as number) };
+/** As `positive`, for flags too. */
+export const burst: Kind<number> = { ...positive, isUnsetByZero: true };
 export const duration: Kind<number> = {
   fromText: parseDuration,
   fromField: (value) => unlessZero(parseDuration(value as string)),
@@ -170,7 +174,8 @@ function resolved(
   file: Readonly<Record<string, unknown>>,
   fileName: string,
 ): unknown {
-  const fromFlag = flag === undefined ? undefined : flags[flagKey(flag)];
+  const ofFlag = flag === undefined ? undefined : flags[flagKey(flag)];
+  const fromFlag = kind.isUnsetByZero && ofFlag === 0 ? byDefault : ofFlag;
   const inFile = field === undefined ? undefined : memberOf(file, field);
   const fromField = inFile === undefined ? undefined : kind.fromField(inFile);
   const value = fromFlag ?? fromField ?? byDefault;

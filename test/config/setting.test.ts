@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   atLeast,
+  burst,
   bytes,
   duration,
   fieldsOf,
@@ -77,6 +78,13 @@ test('pairs of a repeated flag are combined; the last value of a name counts', (
   const first = pairs.fromText('a=1,b=2') ?? {};
   expect(pairs.merge?.(first, pairs.fromText('b=3') ?? {})).toEqual({ a: '1', b: '3' });
   expect(pairs.fromText('a')).toBeUndefined();
+});
+
+test('0 of a flag stands for the default where the kubelet takes it so', () => {
+  const table = { queries: { flag: '--queries <N>', default: 50, kind: burst, description: '' } };
+  const resolve = (queries?: number) =>
+    resolveSettings<{ queries: number }>(table, { queries }, {}, 'file').queries;
+  expect([resolve(), resolve(0), resolve(7)]).toEqual([50, 50, 7]);
 });
 
 test('a truth value is written as in Go', () => {
