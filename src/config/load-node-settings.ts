@@ -5,6 +5,7 @@ import type { NodeSettings, VerificationPolicy } from '../types/node-settings.ts
 import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-verification.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
+import { checkReservedSettings, RESERVED_SETTINGS } from './kubelet/reserved-settings.ts';
 import { checkMemorySettings, MEMORY_SETTINGS } from './memory-settings.ts';
 import {
   atLeast,
@@ -138,6 +139,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     problem: between(1, 1000),
   },
   ...MEMORY_SETTINGS,
+  ...RESERVED_SETTINGS,
   clusterDNS: {
     flag: '--cluster-dns <IP>',
     field: 'clusterDNS',
@@ -340,6 +342,8 @@ export function resolveNodeSettings(
   checkThresholds(settings);
   checkAllowlist(settings, fileName);
   checkMemorySettings(settings, fileName);
+  const isGiven = (flags.enforceNodeAllocatable ?? file.enforceNodeAllocatable) !== undefined;
+  checkReservedSettings(settings, isGiven, fileName);
   return settings;
 }
 

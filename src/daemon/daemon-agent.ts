@@ -93,7 +93,7 @@ function configuration(
 function evictionConfiguration(config: StateletConfig): EvictionParts['configuration'] {
   const hasCgroups = config.containerRuntimeEndpoint !== EMBEDDED && config.node.cgroupsPerQOS;
   return {
-    thresholds: evictionThresholds(config, hasCgroups ? ['pods'] : []),
+    thresholds: evictionThresholds(config, hasCgroups ? config.node.enforceNodeAllocatable : []),
     pressureTransitionPeriodMs: config.evictionPressureTransitionPeriodMs,
     maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
     localStorageCapacityIsolation: config.localStorageCapacityIsolation,

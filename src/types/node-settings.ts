@@ -20,8 +20,18 @@ export interface MemorySettings {
   readonly memoryReservationPolicy: MemoryReservationPolicy;
 }
 
+/** Which cgroups are limited to what is reserved. */
+export interface ReservedSettings {
+  /** `pods`, `kube-reserved`, `system-reserved`, each of these two with `-compressible` for CPU alone; or `none`. */
+  readonly enforceNodeAllocatable: readonly string[];
+  /** Of daemons of Kubernetes; empty: none. */
+  readonly kubeReservedCgroup: string;
+  /** Of other daemons; empty: none. */
+  readonly systemReservedCgroup: string;
+}
+
 /** Settings for real containers, by the kubelet's names. */
-export interface NodeSettings extends MemorySettings {
+export interface NodeSettings extends MemorySettings, ReservedSettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly nodeIP: readonly string[];

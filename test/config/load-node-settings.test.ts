@@ -10,6 +10,9 @@ const setting = (flag: string) => ALL_NODE_SETTINGS.find((row) => row.flag?.star
 test("without flags and file everything is the kubelet's default", () => {
   expect(resolve()).toEqual({
     imageServiceEndpoint: '',
+    enforceNodeAllocatable: ['pods'],
+    kubeReservedCgroup: '',
+    systemReservedCgroup: '',
     runtimeRequestTimeoutMs: 120_000,
     nodeIP: [],
     cgroupDriver: 'cgroupfs',

@@ -54,15 +54,6 @@ export function oneOf(...values: readonly string[]): FlagType {
   };
 }
 
-export function listOf(...values: readonly string[]): FlagType {
-  const isKnown = (item: string) => values.includes(item);
-  return {
-    expects: `a list, with commas between, of ${values.map((value) => `"${value}"`).join(', ')}`,
-    read: (given) => (itemsOf(given).every(isKnown) ? itemsOf(given).join(',') : undefined),
-    isJoined: true,
-  };
-}
-
 export const pairs: FlagType = {
   expects: 'NAME=VALUE, with commas between',
   read: (given) =>

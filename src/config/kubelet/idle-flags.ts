@@ -10,7 +10,6 @@ import {
   filePatterns,
   type FlagType,
   integer,
-  listOf,
   nodeMemory,
   oneOf,
   pairs,
@@ -29,13 +28,6 @@ interface IdleFlag {
 export type IdleFlags = Readonly<Record<string, readonly string[]>>;
 
 const INT64 = integer(-(2 ** 63), 2 ** 63);
-const LEVELS = [
-  'pods',
-  'system-reserved',
-  'system-reserved-compressible',
-  'kube-reserved',
-  'kube-reserved-compressible',
-];
 
 /** Name, type, default, and what it says, in the order of the kubelet's help. */
 const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string, what: string])[] = [
@@ -60,12 +52,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
     'whether a controller attaches volumes, as one always does here',
   ],
   ['enable-load-reader', bool, 'false', 'whether its cAdvisor measures the load'],
-  [
-    'enforce-node-allocatable',
-    listOf(...LEVELS, 'none', ''),
-    'pods',
-    'which cgroups are limited to what is reserved',
-  ],
   ['event-storage-age-limit', text, 'default=0', 'how long its cAdvisor keeps events'],
   ['event-storage-event-limit', text, 'default=0', 'how many events its cAdvisor keeps'],
   ['exit-on-lock-contention', bool, 'false', 'whether it ends when another one wants --lock-file'],
@@ -93,7 +79,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
     'application/vnd.kubernetes.protobuf',
     'in which format it speaks with the API server, which is JSON here',
   ],
-  ['kube-reserved-cgroup', text, '', 'which cgroup of daemons of Kubernetes is limited'],
   ['lock-file', text, '', 'which file it locks'],
   ['log-cadvisor-usage', bool, 'false', 'whether its log has the usage of its cAdvisor'],
   ['log-flush-frequency', duration, '5s', 'how often the log is flushed: each line is written at once here'],
@@ -151,7 +136,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
   ['storage-driver-secure', bool, 'false', 'which database its cAdvisor writes to'],
   ['storage-driver-table', text, 'stats', 'which database its cAdvisor writes to'],
   ['storage-driver-user', text, 'root', 'which database its cAdvisor writes to'],
-  ['system-reserved-cgroup', text, '', 'which cgroup of other daemons is limited'],
   [
     'topology-manager-policy',
     oneOf('none', 'best-effort', 'restricted', 'single-numa-node'),

@@ -12,6 +12,7 @@ import { podCgroupResources } from '../../policies/cgroups/cgroup-resources.ts';
 import type { PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues } from '../../policies/cgroups/cgroup-values.ts';
 import type { CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
+import type { ReservedGroup } from '../../policies/node/reserved-groups.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
@@ -26,6 +27,7 @@ import { endProcessesIn } from './cgroup-removal.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { OtherGroups } from './other-groups.ts';
 import { QOSGroups } from './qos-groups.ts';
+import { limitReservedGroups } from './reserved-limits.ts';
 
 export interface PodCgroupsOptions extends PodCgroupSettings {
   /** Default: `cgroupfs`. */
@@ -36,6 +38,8 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly cgroupsPerQOS?: boolean;
   /** Whether processes are reserved: then a machine must be able to limit them. */
   readonly reservesPIDs?: boolean;
+  /** Groups of daemons that are limited as well. Default: none. */
+  readonly reserved?: readonly ReservedGroup[];
   /** Default: this process's. */
   readonly mountinfoFile?: string;
   /** Default: systemd of this machine. */
@@ -246,7 +250,10 @@ export class PodCgroups {
 
   #setUp(): Promise<void> {
     return this.#turns.run(async () => {
-      await this.#own?.above.make();
+      const own = this.#own;
+      await own?.above.make();
+      const { reserved = [], recorder } = this.#options;
+      if (own && !this.#isSetUp) await limitReservedGroups(reserved, { ...own, recorder });
       this.#isSetUp = true;
     });
   }

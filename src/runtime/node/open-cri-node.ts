@@ -8,6 +8,7 @@ import {
   type Reservations,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
+import { reservedGroups } from '../../policies/node/reserved-groups.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';
@@ -91,7 +92,10 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
     logger: { warn: (message) => logger.warn({}, message) },
   });
-  const cgroups = await openCgroups(setup, await cgroupDriver(bare, settings));
+  const opened = openCgroups(setup, await cgroupDriver(bare, settings));
+  // A process that cannot be such a node ends at once.
+  opened.catch(() => bare.close());
+  const cgroups = await opened;
   const runtime = withCgroupDriver({ runtime: measuredRuntime(bare, measurements), cgroups, logger });
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
@@ -180,13 +184,18 @@ async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promi
     logger,
     ...(measurements && { measurements }),
     reservesPIDs: reservesPIDs(reservations),
+    reserved: reservedGroups(settings, reservations),
   });
   const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
   try {
-    await cgroups.setUp(enforcedAllocatable(capacity, reservations));
+    const limitsPods = settings.enforceNodeAllocatable.includes('pods');
+    await cgroups.setUp(limitsPods ? enforcedAllocatable(capacity, reservations) : capacity);
   } catch (error) {
     // It is tried again for each pod.
-    if (!(error instanceof StateletError && SYSTEMD_WAITS.includes(error.kind))) throw error;
+    if (!(error instanceof StateletError && SYSTEMD_WAITS.includes(error.kind))) {
+      cgroups.close();
+      throw error;
+    }
     logger.warn({}, `Pods wait for their cgroups: ${error.message}`);
   }
   for (const message of memorySettingsWithoutEffect(settings, cgroups.version ?? 1)) logger.warn({}, message);

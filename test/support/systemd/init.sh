@@ -37,7 +37,8 @@ echo "$mounts" | while read -r _ path type options _; do
   mkdir -p "$path/launched"
 done
 
-# It starts nothing beside itself.
+# It starts nothing beside itself. What a machine does at its start must not be done here a second time: no unit can ask for it.
+for target in sysinit basic; do ln -s /dev/null "/etc/systemd/system/$target.target"; done
 cat > /etc/systemd/system/statelet-test.target << 'END'
 [Unit]
 Description=systemd of a test

@@ -161,6 +161,33 @@ describeWithSystemd('with systemd as process 1', () => {
     expect(status?.message).toContain('The node was low on resource: memory');
   });
 
+  test('the slice of daemons that is named is limited to what is reserved, and no slice is made up', async () => {
+    await machine.systemctl('start', 'podruntime.slice');
+    await machine.systemctl(
+      'set-property',
+      '--runtime',
+      'podruntime.slice',
+      'MemoryAccounting=yes',
+      'CPUAccounting=yes',
+    );
+    const reserved = {
+      kubeReserved: { cpu: '500m', memory: '256Mi' },
+      kubeReservedCgroup: '/podruntime.slice',
+      enforceNodeAllocatable: ['pods', 'kube-reserved'],
+    };
+    await start(reserved);
+    expect(await machine.show('podruntime.slice', 'MemoryLimit')).toBe(String(256 * MIB));
+    expect(await machine.show('podruntime.slice', 'CPUShares')).toBe('512');
+    await daemon.end();
+    bed.configure({ kubeReservedCgroup: '/missing.slice' });
+    const refused = bed.launch(['--pod-manifest-path', bed.manifestDir]);
+    await expect(refused.ended).resolves.not.toBe(0);
+    expect(refused.stdout + refused.stderr).toContain(
+      'kubeReservedCgroup \\"/missing.slice\\" does not exist',
+    );
+    bed.configure({ enforceNodeAllocatable: ['pods'] });
+  });
+
   test('systemd that executes itself anew is waited for, and pods go on', async () => {
     await start();
     bed.apply('before', { containers: [bed.server()] });

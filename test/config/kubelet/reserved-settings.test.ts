@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
+
+const resolve = (file: Record<string, unknown>, flags: Record<string, unknown> = {}) =>
+  resolveNodeSettings(flags, file, 'kubelet.yaml');
+
+describe('what is enforced', () => {
+  test('is what pods may use by default, also where pods have no cgroups', () => {
+    expect(resolve({}).enforceNodeAllocatable).toEqual(['pods']);
+    expect(resolve({ cgroupsPerQOS: false }).cgroupsPerQOS).toBe(false);
+  });
+
+  test('is read from a flag before the file', () => {
+    const settings = resolve({ enforceNodeAllocatable: ['pods'] }, { enforceNodeAllocatable: ['none'] });
+    expect(settings.enforceNodeAllocatable).toEqual(['none']);
+    expect(resolve({ enforceNodeAllocatable: [] }).enforceNodeAllocatable).toEqual([]);
+  });
+
+  test('includes the groups of daemons, which must be named', () => {
+    const enforceNodeAllocatable = ['pods', 'kube-reserved', 'system-reserved-compressible'];
+    const groups = { kubeReservedCgroup: '/kube', systemReservedCgroup: 'system.slice' };
+    expect(resolve({ enforceNodeAllocatable, ...groups })).toMatchObject(groups);
+  });
+});
+
+describe('refused, in the words of the kubelet, is', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'an unknown option',
+      { enforceNodeAllocatable: ['pod'] },
+      'option "pod" specified for enforceNodeAllocatable',
+    ],
+    ['one that stands twice', { enforceNodeAllocatable: ['pods', 'pods'] }, 'duplicated enforcements "pods"'],
+    [
+      'a group of daemons of Kubernetes without a name',
+      { enforceNodeAllocatable: ['kube-reserved'] },
+      'kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or "kube-reserved-compressible" included',
+    ],
+    [
+      'a group of other daemons without a name',
+      { enforceNodeAllocatable: ['system-reserved-compressible'] },
+      'systemReservedCgroup (--system-reserved-cgroup) must be specified',
+    ],
+    [
+      'a group with all of its resources and with CPU alone',
+      { enforceNodeAllocatable: ['kube-reserved', 'kube-reserved-compressible'], kubeReservedCgroup: '/k' },
+      'cannot be specified together',
+    ],
+    [
+      'none beside another',
+      { enforceNodeAllocatable: ['none', 'pods'] },
+      'may not contain additional enforcements',
+    ],
+    [
+      'a given list without cgroups of pods',
+      { enforceNodeAllocatable: ['pods'], cgroupsPerQOS: false },
+      'cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained',
+    ],
+  ])('%s', (_, file, message) => {
+    expect(() => resolve(file)).toThrow(/^kubelet\.yaml: invalid configuration: /u);
+    expect(() => resolve(file)).toThrow(message);
+  });
+});
