@@ -6,6 +6,8 @@ export default {
   // With src and scripts, Jest can tell which tests a changed file concerns.
   roots: ['<rootDir>/src', '<rootDir>/scripts', '<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
+  // Those need most of an hour: `npm run test:vm`.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/vm/'],
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   // Node strips the types.

@@ -58,6 +58,7 @@ export default {
   ...all,
   setupFiles: ['<rootDir>/scripts/jest/no-processes.ts'],
   testPathIgnorePatterns: [
+    ...all.testPathIgnorePatterns,
     ...FOLDERS.map((folder) => `<rootDir>/test/${folder}/`),
     ...FILES.map((file) => `<rootDir>/test/${file}\\.test\\.ts$`),
   ],

@@ -61,6 +61,9 @@ export function busyboxImage(
   return image(ref, config, [busyboxLayer(), ...(files.length > 0 ? [blob(LAYER, tar(files))] : [])]);
 }
 
+export const pauseImage = (ref: string): TestImage =>
+  busyboxImage(ref, { Entrypoint: ['sh', '-c', PAUSE_SCRIPT], Cmd: [] });
+
 let standard: readonly TestImage[] | undefined;
 
 /** The images that every containerd of a test has from the start. */
@@ -75,7 +78,7 @@ export function standardImages(): readonly TestImage[] {
       Env: [PATH, 'FROM_IMAGE=yes'],
       WorkingDir: '/home/app',
     }),
-    busyboxImage(PAUSE, { Entrypoint: ['sh', '-c', PAUSE_SCRIPT], Cmd: [] }),
+    pauseImage(PAUSE),
   ];
   return standard;
 }

@@ -33,10 +33,21 @@ const LOGIND_PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /** Installs what tests with logind need, and is missing. */
-export async function installLogind(): Promise<void> {
-  const missing = Object.entries(LOGIND_PACKAGES).filter(([file]) => !onPath(file));
-  if (missing.length > 0) await install([...new Set(missing.map(([, name]) => name))]);
-}
+export const installLogind = (): Promise<void> => installThoseOf(LOGIND_PACKAGES);
+
+/** Packages for a virtual machine with Debian in it, as above. */
+const MACHINE_PACKAGES: Readonly<Record<string, string>> = {
+  'qemu-system-x86_64': 'qemu-system-x86',
+  debootstrap: 'debootstrap',
+  'mkfs.ext4': 'e2fsprogs',
+  iptables: 'iptables',
+  ip: 'iproute2',
+  ssh: 'openssh-client',
+  busybox: 'busybox-static',
+};
+
+/** Installs what tests with a virtual machine need, and is missing. */
+export const installVirtualMachine = (): Promise<void> => installThoseOf(MACHINE_PACKAGES);
 
 /** Any version of it works with the double of the API server. */
 export async function installKubectl(): Promise<void> {
@@ -53,6 +64,11 @@ export async function installPackages(): Promise<string> {
     throw new Error(`installed, and yet missing: ${stillMissing.join()}; see PATH and ${CNI_FOLDERS.join()}`);
   }
   return folder;
+}
+
+async function installThoseOf(packages: Readonly<Record<string, string>>): Promise<void> {
+  const missing = Object.entries(packages).filter(([file]) => !onPath(file));
+  if (missing.length > 0) await install([...new Set(missing.map(([, name]) => name))]);
 }
 
 function missingPackages(): readonly string[] {

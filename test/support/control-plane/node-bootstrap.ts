@@ -29,13 +29,29 @@ export async function allowBootstrap(controlPlane: ControlPlane): Promise<void> 
   );
 }
 
-/** Writes the kubeconfig with that token, as kubeadm writes it, and returns the path. */
-export function writeBootstrapKubeconfig(path: string, { server, ca }: ControlPlane): string {
+/**
+ * Writes the kubeconfig with that token, as kubeadm writes it, and returns the path. `address`: another than the server's own, which its
+ * certificate does not name.
+ */
+export function writeBootstrapKubeconfig(
+  path: string,
+  { server, ca }: ControlPlane,
+  address?: string,
+): string {
   const authority = readFileSync(ca.files.cert, 'base64');
   const config = {
     'current-context': 'x',
     contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
-    clusters: [{ name: 'x', cluster: { server, 'certificate-authority-data': authority } }],
+    clusters: [
+      {
+        name: 'x',
+        cluster: {
+          server: address ?? server,
+          'certificate-authority-data': authority,
+          ...(address !== undefined && { 'tls-server-name': 'localhost' }),
+        },
+      },
+    ],
     users: [{ name: 'x', user: { token: TOKEN } }],
   };
   writeFileSync(path, JSON.stringify(config));
