@@ -2,6 +2,7 @@
  * A node whose API server is one of its own static pods: the agent starts it, asks it for certificates, and then joins the cluster. It runs on
  * the double, or on the real programs with CONTROL_PLANE=real.
  */
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -10,6 +11,7 @@ import { basename, join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import { signedCertificate } from '../../support/api-server/sign-request.ts';
 import { ControlPlane, createPlaces } from '../../support/control-plane/control-plane.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';
 import { installKubectl } from '../../support/containerd/packages.ts';
@@ -18,6 +20,14 @@ import { type Daemon, DaemonBed, NODE_NAME } from '../../support/daemon.ts';
 import { controlPlaneKind, kubectlProgram } from '../../support/kubernetes-programs.ts';
 import { launcherOf, makeKubeletLink } from '../../support/kubelet-link.ts';
 import { waitFor } from '../../support/wait-for.ts';
+
+interface SigningRequest {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly signerName: string };
+  readonly status?: { readonly conditions?: unknown };
+}
+
+const HOUR_MS = 3_600_000;
 
 const reason = whySkipped();
 if (reason !== undefined)
@@ -93,6 +103,7 @@ if (reason !== undefined)
     ];
   }
 
+  const servingFile = () => join(bed.rootDir, 'pki', 'kubelet-server-current.pem');
   const certificate = () => join(bed.rootDir, 'pki', 'kubelet-client-current.pem');
   const mirrorOf = (name: string) =>
     controlPlane.read<Pod>(`/api/v1/namespaces/kube-system/pods/${name}-${NODE_NAME}`);
@@ -126,20 +137,24 @@ if (reason !== undefined)
   });
 
   test('serves with a certificate of that server, once its request is approved', async () => {
-    const requests = async () => {
-      const { items } = await controlPlane.kubectlJson<{
-        items: { metadata: { name: string }; spec: { signerName: string } }[];
-      }>('get', 'csr');
-      return items.find(({ spec }) => spec.signerName === 'kubernetes.io/kubelet-serving');
-    };
-    const { metadata } = await waitFor(requests, {
-      what: 'the request for a serving certificate',
-      pauseMs: 200,
-    });
-    await controlPlane.kubectl('certificate', 'approve', metadata.name);
+    await approveServing();
     const subject = async () =>
       (await servingCertificate())?.subject === `O=system:nodes\nCN=system:node:${NODE_NAME}`;
     await waitFor(subject, { what: 'the serving certificate to be in use', pauseMs: 100 });
+  });
+
+  test('renews both certificates when most of their time is over', async () => {
+    await daemon.end('SIGKILL');
+    const former = [age(certificate(), 'client auth'), age(servingFile(), 'server auth')];
+    daemon = bed.launch(flags);
+    await daemon.ready();
+    await waitFor(() => serialOf(certificate()) !== former[0], { what: 'another client certificate' });
+    await approveServing();
+    const served = async () => {
+      const serial = (await servingCertificate())?.serialNumber;
+      return serial !== undefined && serial !== former[1] && serial === serialOf(servingFile());
+    };
+    await waitFor(served, { what: 'another serving certificate to be in use', pauseMs: 100 });
   });
 
   test('finds server, certificates and pods again after it was killed', async () => {
@@ -162,6 +177,39 @@ if (reason !== undefined)
     const after = (await mirrorOf(controlPlane.apiServer.name))?.status?.containerStatuses?.[0];
     expect(after).toMatchObject({ restartCount: 0, state: { running: started } });
   });
+
+  const serialOf = (file: string) => new X509Certificate(readFileSync(file)).serialNumber;
+
+  /** Replaces a stored certificate by one of the same key of which 95 hours of 100 are over. Returns its serial number. */
+  function age(file: string, usage: string): string {
+    const subject = `/O=system:nodes/CN=system:node:${NODE_NAME}`;
+    const names = `subjectAltName=DNS:${NODE_NAME},IP:${controlPlane.nodeIp}`;
+    const args = ['req', '-new', '-key', file, '-subj', subject, '-addext', names];
+    const asked = execFileSync('openssl', args, { encoding: 'utf8' });
+    const { cert, key } = controlPlane.ca.files;
+    const authority = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+    const usages = ['digital signature', usage];
+    const wish = { request: asked, usages, nowMs: Date.now() - 95 * HOUR_MS, seconds: 100 * 3600 };
+    const [, own = ''] = /(-----BEGIN EC PRIVATE KEY-----.*)$/su.exec(readFileSync(file, 'utf8')) ?? [];
+    writeFileSync(file, signedCertificate(authority, wish) + own);
+    return serialOf(file);
+  }
+
+  /** Nothing approves these by itself. */
+  async function approveServing(): Promise<void> {
+    const waiting = async () => {
+      const { items } = await controlPlane.kubectlJson<{ items: readonly SigningRequest[] }>('get', 'csr');
+      return items.find(
+        ({ spec, status }) =>
+          spec.signerName === 'kubernetes.io/kubelet-serving' && status?.conditions === undefined,
+      );
+    };
+    const { metadata } = await waitFor(waiting, {
+      what: 'a request for a serving certificate',
+      pauseMs: 200,
+    });
+    await controlPlane.kubectl('certificate', 'approve', metadata.name);
+  }
 
   /** Of the node's own server. */
   function servingCertificate(): Promise<X509Certificate | undefined> {
