@@ -84,6 +84,16 @@ function runningSince({ state }: ContainerStatus, nowMs: number): string {
   return `which runs since ${atApiTime(state?.running?.startedAt, nowMs)}`;
 }
 
+/** What a pod needs before its first container, by the reasons of the events that say why it is not there. */
+const BEFORE_CONTAINERS: Readonly<Record<string, string>> = {
+  FailedCreatePodContainer: 'its cgroup',
+  FailedPrepareDynamicResources: 'its resource claims',
+  FailedMount: 'its volumes',
+  FailedAttachVolume: 'its volumes',
+  FailedCreatePodSandBox: 'its sandbox',
+  NetworkNotReady: 'its sandbox',
+};
+
 function waiting(
   container: Container,
   place: string,
@@ -98,12 +108,9 @@ function waiting(
     const times = restarts > 0 ? `has been restarted ${times_(restarts)} and ` : '';
     return `waits to start ${place} again, which ${times}last ended${endText(ended, facts.nowMs)}${next}`;
   }
-  const volumes = latest(facts, ['FailedMount', 'FailedAttachVolume']);
-  if (volumes !== undefined && !hasStarted(facts))
-    return `waits for its volumes: ${volumes.message ?? ''}${next}`;
-  const sandbox = latest(facts, ['FailedCreatePodSandBox', 'NetworkNotReady']);
-  if (sandbox !== undefined && !hasStarted(facts))
-    return `waits for its sandbox: ${sandbox.message ?? ''}${next}`;
+  const failed = hasStarted(facts) ? undefined : latest(facts, Object.keys(BEFORE_CONTAINERS));
+  if (failed !== undefined)
+    return `waits for ${BEFORE_CONTAINERS[failed.reason ?? ''] ?? ''}: ${failed.message ?? ''}${next}`;
   if (reason === 'ContainerCreating' || reason === 'PodInitializing' || reason === '')
     return `waits for ${place} to be created`;
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;

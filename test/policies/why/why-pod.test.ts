@@ -109,6 +109,18 @@ describe('a pod that waits', () => {
     );
   });
 
+  test.each([
+    ['FailedCreatePodContainer', 'its cgroup'],
+    ['FailedPrepareDynamicResources', 'its resource claims'],
+    ['FailedCreatePodSandBox', 'its sandbox'],
+  ])('after %s says that %s is missing, and why', (reason, what) => {
+    const creating = [waits('app', 'ContainerCreating'), waits('side', 'ContainerCreating')];
+    const events = [event('FailedMount', 'what is over by now'), event(reason, 'systemd does not answer')];
+    expect(why('Syncing.BackingOff', creating, { events })).toBe(
+      `shop/web waits for ${what}: systemd does not answer. 0 of 2 containers run.`,
+    );
+  });
+
   test('for its volumes says what is missing', () => {
     const creating = [waits('app', 'ContainerCreating'), waits('side', 'ContainerCreating')];
     const events = [

@@ -7,7 +7,7 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type ContainerdBed, startContainerd } from '../../../support/containerd/containerd.ts';
 import { CriDaemonBed, SERVING } from '../../../support/cri-daemon.ts';
-import type { Daemon, LogLine } from '../../../support/daemon.ts';
+import { type Daemon, type LogLine, statelet } from '../../../support/daemon.ts';
 import { SystemdMachine } from '../../../support/systemd/machine.ts';
 import { describeWithSystemd } from '../../../support/systemd/suite.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -199,6 +199,26 @@ describeWithSystemd('with systemd as process 1', () => {
     const pods = [await daemon.running('meanwhile'), await daemon.running('after')];
     expect(bed.idOf(await daemon.running('before'))).toBe(id);
     for (const pod of pods) expect(await machine.show(unitOf(pod), 'ActiveState')).toBe('active');
+  });
+
+  test('while systemd is away pods that run go on, and others wait and say for what', async () => {
+    await start();
+    bed.apply('running', { containers: [bed.server()] });
+    const id = bed.idOf(await daemon.running('running'));
+    await machine.run('mv', '/run/systemd/private', '/run/systemd/away');
+    // A connection that is open goes on.
+    await daemon.end('SIGKILL');
+    daemon = await bed.start();
+    bed.apply('waiting', { containers: [bed.server()] });
+    const { msg } = await daemon.event('waiting', 'FailedCreatePodContainer');
+    expect(msg).toContain(
+      'systemd, which makes the cgroups of pods (cgroupDriver: systemd), does not answer',
+    );
+    const why = await statelet('why', 'waiting-node-a', '--root-dir', bed.rootDir);
+    expect(why.stdout).toContain('does not answer');
+    expect(bed.idOf(await daemon.running('running'))).toBe(id);
+    await machine.run('mv', '/run/systemd/away', '/run/systemd/private');
+    await daemon.running('waiting');
   });
 
   test('a slice that has been stopped is made again, and so are those above it, with their limits', async () => {
