@@ -9,6 +9,7 @@ import {
   type RunFlags,
   type StateletConfig,
 } from './config.ts';
+import { shownIdleFlags } from './kubelet/idle-flags.ts';
 import { bytes, flagKey, type Setting } from './setting.ts';
 import { ALL_SETTINGS } from './shown-configuration.ts';
 
@@ -24,6 +25,7 @@ export function shownFlags({ given, rootDir, nodeName }: StateletConfig): Texts 
   return {
     ...Object.fromEntries(ofTables),
     ...ownFlags(flags),
+    ...shownIdleFlags(flags.idle ?? {}),
     'root-dir': rootDir,
     'hostname-override': flags.hostnameOverride ?? nodeName,
   };

@@ -2,14 +2,15 @@ import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
 import { resolveConfig, type Host, type RunFlags } from '../../src/config/config.ts';
+import { idleFlags } from '../../src/config/kubelet/idle-flags.ts';
 import { shownFlags } from '../../src/config/shown-flags.ts';
 
 const HOST: Host = { hostname: 'node-1', homedir: '/home/me', isRoot: true, env: {} };
 const shown = (flags: RunFlags = {}) => shownFlags(resolveConfig(flags, {}, HOST));
 
-test('has every flag of statelet run, and no other', () => {
-  const names = addRunFlags(new Command()).options.map(({ long }) => long?.slice(2));
-  expect(Object.keys(shown()).sort()).toEqual(names.sort());
+test('has every flag of statelet run and those without effect, and no other', () => {
+  const names = addRunFlags(new Command()).options.map(({ long }) => long?.slice(2) ?? '');
+  expect(Object.keys(shown()).sort()).toEqual([...names, ...idleFlags().keys()].sort());
 });
 
 test('a flag that is not given has its default', () => {
@@ -25,6 +26,20 @@ test('a flag that is not given has its default', () => {
     'root-dir': '/var/lib/statelet',
     'runtime-request-timeout': '2m0s',
     v: '0',
+  });
+});
+
+test('a flag without effect has what was given, else its default, and no password', () => {
+  const idle = {
+    'hairpin-mode': ['none', 'hairpin-veth'],
+    vmodule: ['a=1', 'b=2'],
+    'storage-driver-password': ['hunter2'],
+  };
+  expect(shown({ idle })).toMatchObject({
+    'hairpin-mode': 'hairpin-veth',
+    vmodule: 'a=1,b=2',
+    'oom-score-adj': '-999',
+    'storage-driver-password': '<masked>',
   });
 });
 

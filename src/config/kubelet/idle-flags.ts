@@ -178,6 +178,15 @@ export function idleFlagWarnings(given: IdleFlags): readonly string[] {
   });
 }
 
+/** Each flag with what was given, else its default; without the password. */
+export function shownIdleFlags(given: IdleFlags): Readonly<Record<string, string>> {
+  const texts = [...idleFlags()].map(([name, { type, byDefault }]) => {
+    const values = given[name] ?? [byDefault];
+    return [name, type.isJoined ? values.join(',') : (values.at(-1) ?? '')] as const;
+  });
+  return { ...Object.fromEntries(texts), 'storage-driver-password': '<masked>' };
+}
+
 function flagOf(name: string): IdleFlag {
   return idleFlags().get(name) ?? { type: text, byDefault: '', what: '' };
 }
