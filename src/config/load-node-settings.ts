@@ -18,6 +18,7 @@ import {
   type Kind,
   list,
   number,
+  oneList,
   positive,
   resolveSettings,
   type Setting,
@@ -54,7 +55,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
   nodeIP: {
     flag: '--node-ip <IP>',
     default: [],
-    kind: list,
+    kind: oneList,
     problem: addresses,
     description: 'address of this node, or one of each family, separated by a comma',
   },

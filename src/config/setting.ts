@@ -39,11 +39,17 @@ export const text: Kind<string> = {
   expects: 'a text',
   show: (value) => value,
 };
-export const list: Kind<readonly string[]> = {
+/** Of a flag that is given several times, the last value counts. */
+export const oneList: Kind<readonly string[]> = {
   fromText: (given) => given.split(',').filter((item) => item !== ''),
   fromField: (value) => value as readonly string[],
   expects: 'a list with commas between',
   show: (value) => value.join(','),
+};
+/** The items of all flags count. */
+export const list: Kind<readonly string[]> = {
+  ...oneList,
+  merge: (previous, value) => [...previous, ...value],
 };
 const TRUE: readonly string[] = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const FALSE: readonly string[] = ['0', 'f', 'F', 'false', 'FALSE', 'False'];

@@ -155,3 +155,14 @@ describe('statelet run-once', () => {
     },
   );
 });
+
+test('a list may be given by several flags; of --node-ip the last one counts', () => {
+  const given = parse(
+    '--cluster-dns=10.0.0.1',
+    '--cluster-dns',
+    '10.0.0.2,10.0.0.3',
+    '--node-ip=1.1.1.1',
+    '--node-ip=2.2.2.2',
+  );
+  expect(given).toEqual({ clusterDns: ['10.0.0.1', '10.0.0.2', '10.0.0.3'], nodeIp: ['2.2.2.2'] });
+});

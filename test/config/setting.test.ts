@@ -7,7 +7,10 @@ import {
   fieldsOf,
   flagKey,
   flagOrNot,
+  type Kind,
+  list,
   number,
+  oneList,
   parseSetting,
   positive,
   resolveSettings,
@@ -78,6 +81,13 @@ test('pairs of a repeated flag are combined; the last value of a name counts', (
   const first = pairs.fromText('a=1,b=2') ?? {};
   expect(pairs.merge?.(first, pairs.fromText('b=3') ?? {})).toEqual({ a: '1', b: '3' });
   expect(pairs.fromText('a')).toBeUndefined();
+});
+
+test('lists of a repeated flag are joined, where the kubelet joins them', () => {
+  const setting = (kind: Kind<readonly string[]>) =>
+    ({ kind, default: [], description: '' }) as unknown as Setting;
+  expect(parseSetting(setting(list), 'c', ['a', 'b'])).toEqual(['a', 'b', 'c']);
+  expect(parseSetting(setting(oneList), 'c', ['a', 'b'])).toEqual(['c']);
 });
 
 test('0 of a flag stands for the default where the kubelet takes it so', () => {

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { EFFECTIVE_GATES } from '../../../src/policies/features/feature-gates.ts';
 import { knownFeatureGates, neededFeatureGates } from '../../../src/policies/features/known-feature-gates.ts';
@@ -22,4 +24,13 @@ test('gates that others need, and those that have an effect here, are gates them
   const needed = neededFeatureGates().flatMap(([name, needs]) => [name, ...needs]);
   const known = knownFeatureGates();
   expect([...needed, ...EFFECTIVE_GATES].filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('each gate of which is said that it has an effect is asked about', () => {
+  const source = fileURLToPath(new URL('../../../src', import.meta.url));
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !/features\/(?:known-)?feature-gates\.ts$/u.test(name),
+  );
+  const code = files.map((name) => readFileSync(join(source, name), 'utf8')).join('\n');
+  expect(EFFECTIVE_GATES.filter((gate) => !code.includes(`'${gate}'`))).toEqual([]);
 });
