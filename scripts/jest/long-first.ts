@@ -18,6 +18,7 @@ const LONG = [
   'simulation/simulation',
   'e2e/death',
   'runtime/volumes/writer-faults',
+  'e2e/cri/node/systemd',
   'e2e/',
   'paths/',
 ].map((path) => `/test/${path}`);

@@ -179,17 +179,17 @@ export class SystemdManager {
   async #connect(): Promise<DBusConnection> {
     const { direct, bus } = this.#sockets;
     const isDirect = existsSync(direct) || !existsSync(bus);
+    const connection = await DBusConnection.open({
+      path: isDirect ? direct : bus,
+      patienceMs: this.#patienceMs,
+      onSignal: (signal) => this.#heard(signal),
+      onClosed: () => this.#lost(),
+    });
     try {
-      const connection = await DBusConnection.open({
-        path: isDirect ? direct : bus,
-        patienceMs: this.#patienceMs,
-        onSignal: (signal) => this.#heard(signal),
-        onClosed: () => this.#lost(),
-      });
       if (!isDirect) await subscribe(connection, this.#patienceMs);
       return connection;
     } catch (error) {
-      this.#connection = undefined;
+      connection.close();
       throw error;
     }
   }

@@ -23,7 +23,8 @@ export async function wipe(dir: string): Promise<void> {
   for (const socket of sockets) await rm(socket, { force: true });
   await unmountAll(dir);
   await removeNetwork(layout);
-  removeCgroups(layout.cgroupRoot);
+  // Processes of a machine that was killed with the test may still be ending.
+  await waitFor(() => cgroupsAreGone(layout.cgroupRoot), { what: 'cgroups without processes' });
   await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
@@ -121,6 +122,17 @@ async function removeRules(command: string, network: string): Promise<void> {
 export function removeCgroups(cgroupRoot: string): void {
   const hierarchies = [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))];
   for (const hierarchy of hierarchies) removeCgroup(join(hierarchy, cgroupRoot));
+}
+
+/** Returns false while a cgroup has processes. */
+function cgroupsAreGone(cgroupRoot: string): boolean {
+  try {
+    removeCgroups(cgroupRoot);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    return false;
+  }
 }
 
 function removeCgroup(path: string): void {
