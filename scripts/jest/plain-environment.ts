@@ -2,6 +2,7 @@ import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { endProcess } from '../../src/system/end-process.ts';
+import './bundled-monitor.ts';
 
 /** Where `jest-circus` keeps what belongs to one file. */
 const KEPT = [Symbol.for('EVENT_HANDLERS'), Symbol.for('TEST_TIMEOUT_SYMBOL'), Symbol.for('RETRY_TIMES')];

@@ -3,14 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
+import { bundled } from '../../../scripts/jest/bundled.ts';
 import type { VolumeTask } from './volume-process.ts';
 
-const HOOK = new URL('../../support/die-at-step.ts', import.meta.url).href;
-const SCRIPT = fileURLToPath(new URL('./volume-process.ts', import.meta.url));
+const HOOK = pathToFileURL(bundled(new URL('../../support/die-at-step.ts', import.meta.url))).href;
+const SCRIPT = bundled(new URL('./volume-process.ts', import.meta.url));
 
 function runTask(task: VolumeTask, env: Readonly<Record<string, string>>) {
-  const flags = ['--disable-warning=ExperimentalWarning', '--import', HOOK, SCRIPT];
+  const flags = ['--import', HOOK, SCRIPT];
   const own = { PATH: process.env.PATH, VOLUME_TASK: JSON.stringify(task), ...env };
   return spawnSync(process.execPath, flags, { env: own, encoding: 'utf8' });
 }

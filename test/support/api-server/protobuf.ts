@@ -1,8 +1,8 @@
 /** Bodies in protocol buffers, which kubectl sends for kinds that it knows. The server answers it in JSON all the same. */
-import { readFileSync } from 'node:fs';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import { setMember } from '../../../src/system/set-member.ts';
 import type { Draft } from './context.ts';
+import { readTable } from './read-table.ts';
 import { badRequest } from './status-error.ts';
 
 /** By message and number: `name type`, where the type is a scalar, another message, a list (`[]type`) or a map of texts (`map type`). */
@@ -16,7 +16,7 @@ let fields: Fields | undefined;
 export function protobufObject(body: Buffer): Draft {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw badRequest('provided data does not appear to be a protobuf message');
-  fields ??= JSON.parse(readFileSync(new URL('./protobuf-fields.json', import.meta.url), 'utf8')) as Fields;
+  fields ??= readTable('protobuf-fields.json') as Fields;
   try {
     let [apiVersion, kind] = ['', ''];
     let raw = Buffer.alloc(0) as Buffer;

@@ -9,8 +9,8 @@ import { request, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundled } from '../../../scripts/jest/bundled.ts';
 import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
 import { type CertificateFiles, CertificateAuthority } from './certificates.ts';
 import { Component } from './component.ts';
@@ -27,7 +27,7 @@ import { kubectlProgram, kubernetesProgram, type ProgramsKind } from '../kuberne
 import { waitFor } from '../wait-for.ts';
 
 const run = promisify(execFile);
-const DOUBLE = fileURLToPath(new URL('../api-server/main.ts', import.meta.url));
+const DOUBLE = new URL('../api-server/main.ts', import.meta.url);
 const KUBECTL_OUTPUT_MAX = 64 * 1024 * 1024;
 
 export interface ControlPlaneOptions {
@@ -116,7 +116,7 @@ export class ControlPlane {
       ...double,
     };
     writeFileSync(config, JSON.stringify(options));
-    const args = ['--disable-warning=ExperimentalWarning', DOUBLE, config];
+    const args = [bundled(DOUBLE), config];
     const isReady = () => this.isReady();
     const command = process.execPath;
     const apiServer = new Component({ name: 'api-server-double', command, args, dir, isReady, pauseMs: 20 });

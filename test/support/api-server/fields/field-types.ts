@@ -1,5 +1,5 @@
 /** The types of the fields of all objects that the double serves, as a real server's OpenAPI tells them. */
-import { readFileSync } from 'node:fs';
+import { readTable } from '../read-table.ts';
 import type { ServedType } from '../served-types.ts';
 import type { FieldTable } from './field-table.ts';
 
@@ -38,7 +38,7 @@ export function objectType({ group, version, kind }: ServedType): FieldType {
 function named(name: string): FieldType {
   const known = types.get(name);
   if (known !== undefined) return known;
-  table ??= JSON.parse(readFileSync(new URL('./object-fields.json', import.meta.url), 'utf8')) as FieldTable;
+  table ??= readTable('fields/object-fields.json') as FieldTable;
   const rows = table[name];
   if (rows === undefined) return ANY;
   const fields = new LazyFields(rows);
