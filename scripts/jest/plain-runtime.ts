@@ -8,6 +8,8 @@ import { beginFile, ofCurrentFile } from './module-hooks.ts';
 type JestGlobals = typeof Globals;
 
 const require = createRequire(import.meta.url);
+/** Node's own. */
+const STACK_FRAMES_MAX = 10;
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 let given: (JestGlobals & Record<'fdescribe' | 'fit' | 'xdescribe' | 'xit' | 'xtest', unknown>) | undefined;
@@ -46,6 +48,8 @@ export default class PlainRuntime {
   }
 
   unstable_importModule(path: string): Promise<unknown> {
+    // Jest's own limit of 100 makes every error ten times as dear, and each `expect` makes one.
+    Error.stackTraceLimit = STACK_FRAMES_MAX;
     return import(ofCurrentFile(pathToFileURL(path).href));
   }
 
