@@ -76,7 +76,7 @@ describe('the command line of an installer is taken, and each flag without effec
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['k3s', K3S, ['--containerd', '--fail-swap-on', '--pod-infra-container-image']],
-    ['minikube', MINIKUBE, ['--enforce-node-allocatable']],
+    ['minikube', MINIKUBE, []],
     ['kind', KIND, []],
     ['GKE', GKE, ['--experimental-mounter-path', '--volume-plugin-dir']],
     ['kOps', KOPS, ['--protect-kernel-defaults']],
