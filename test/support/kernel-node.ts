@@ -4,6 +4,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { join } from 'node:path';
+import type { CgroupDriverName } from '../../src/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { criHasImage, criServes } from './containerd/cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages } from './containerd/images.ts';
@@ -45,17 +46,20 @@ export class KernelNode {
   /** What a reboot leaves: of containerd, and the root folder of the agent. */
   readonly #dir: string;
   readonly #configuration: object;
+  readonly #driver: CgroupDriverName;
 
-  constructor(dir: string, configuration: object = {}) {
+  /** `driver`: of containerd and of the agent. */
+  constructor(dir: string, configuration: object = {}, driver: CgroupDriverName = 'cgroupfs') {
     this.#dir = dir;
-    this.#configuration = configuration;
+    this.#configuration = { cgroupDriver: driver, ...configuration };
+    this.#driver = driver;
   }
 
   async startContainerd(): Promise<void> {
     execFileSync('busybox', ['ip', 'link', 'set', 'lo', 'up']);
     mkdirSync(join(STATE, 'cni'), { recursive: true });
     writeFileSync(join(STATE, 'cni/none.conflist'), JSON.stringify(CNI));
-    writeFileSync(join(STATE, 'config.toml'), configurationOf(join(this.#dir, 'containerd')));
+    writeFileSync(join(STATE, 'config.toml'), configurationOf(join(this.#dir, 'containerd'), this.#driver));
     start('containerd', ['containerd', '--config', join(STATE, 'config.toml')]);
     await waitFor(() => criServes(ENDPOINT), { what: 'containerd', pauseMs: 200 });
     const images = standardImages().filter(({ ref }) => [BUSYBOX, PAUSE].includes(ref));
@@ -114,7 +118,7 @@ function start(group: string, command: readonly string[]): ChildProcess {
   return spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['ignore', log, log] });
 }
 
-function configurationOf(root: string): string {
+function configurationOf(root: string, driver: CgroupDriverName): string {
   return `version = 2
 root = "${root}"
 state = "${STATE}/state"
@@ -127,5 +131,10 @@ sandbox_image = "${PAUSE}"
 conf_dir = "${STATE}/cni"
 [plugins."io.containerd.grpc.v1.cri".containerd]
 snapshotter = "native"
+default_runtime_name = "runc"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+SystemdCgroup = ${driver === 'systemd'}
 `;
 }

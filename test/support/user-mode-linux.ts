@@ -30,6 +30,8 @@ export interface Machine {
   readonly swapMiB?: number;
   /** A folder that the program may change, as `DISK`. It outlives the machine, whose power goes off at the end. */
   readonly disk?: string;
+  /** systemd is the first process, and the program a service of it. */
+  readonly hasSystemd?: boolean;
 }
 
 /**
@@ -65,26 +67,50 @@ async function bundled(program: URL, folder: string): Promise<string> {
   return outfile;
 }
 
-function initOf(bundle: string, folder: string, { swapMiB, disk }: Machine): string {
+function initOf(bundle: string, folder: string, machine: Machine): string {
   const init = join(folder, 'init');
+  const { swapMiB, disk, hasSystemd = false } = machine;
   const swap = ['mknod -m 600 /tmp/swap b 98 0', 'mkswap /tmp/swap >/tmp/mkswap', 'swapon /tmp/swap'];
+  const program = `'${process.execPath}' --jitless '${bundle}' '${ROOT}'; echo '${END}'`;
   const lines = [
     '#!/bin/sh',
     'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp',
     'mount -t proc proc /proc',
     'mount -t sysfs sysfs /sys',
-    'for folder in /tmp /run /var/log; do mount -t tmpfs tmpfs $folder; done',
+    'for folder in /tmp /run /var/log /etc/systemd; do mount -t tmpfs tmpfs $folder; done',
     'mount -t cgroup2 cgroup2 /sys/fs/cgroup',
     ...(swapMiB === undefined ? [] : swap),
     ...(disk === undefined ? [] : [`mount -t hostfs -o '${disk}' none ${DISK}`]),
-    `'${process.execPath}' --jitless '${bundle}' '${ROOT}'`,
-    `echo '${END}'`,
+    ...(hasSystemd ? underSystemd(program) : [program]),
     // The kernel has no use for itself without its first process.
     'exec sleep 1000',
   ];
   writeFileSync(init, `${lines.join('\n')}\n`);
   chmodSync(init, 0o755);
   return init;
+}
+
+/** systemd starts nothing beside the program. */
+function underSystemd(program: string): readonly string[] {
+  return [
+    'mkdir /etc/systemd/system',
+    "cat > /etc/systemd/system/program.target <<'END'",
+    ...['[Unit]', 'DefaultDependencies=no', 'Wants=program.service', 'END'],
+    "cat > /etc/systemd/system/program.service <<'END'",
+    ...['[Unit]', 'DefaultDependencies=no', '[Service]'],
+    ...[
+      'StandardOutput=append:/dev/console',
+      'StandardError=append:/dev/console',
+      'ExecStart=/run/program',
+      'END',
+    ],
+    "cat > /run/program <<'END'",
+    ...['#!/bin/sh', program, 'END'],
+    'chmod +x /run/program',
+    // Else it looks for devices.
+    'export container=user-mode-linux',
+    'exec /lib/systemd/systemd --unit=program.target --log-target=console --show-status=0',
+  ];
 }
 
 /** What was printed until the end of the program. */

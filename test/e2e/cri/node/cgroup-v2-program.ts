@@ -1,24 +1,27 @@
-/** A node on cgroup v2. Runs as the first program of a machine of its own; see cgroup-v2.test.ts. */
+/** A node on cgroup v2, with systemd. Runs as the first program of a machine of its own; see cgroup-v2.test.ts. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { podCgroup, qosCgroups, scopeName } from '../../../../src/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../../src/types/stats.ts';
 import { busyboxPod, CGROUPS, KernelNode, reportOf } from '../../../support/kernel-node.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const MANIFESTS = '/run/manifests';
-const node = new KernelNode('/tmp', {
+const layout = qosCgroups('/', 'systemd');
+const CONFIGURATION = {
   featureGates: { MemoryQoS: true },
   memoryReservationPolicy: 'TieredReservation',
   memoryThrottlingFactor: 1,
   memorySwap: { swapBehavior: 'LimitedSwap' },
   failSwapOn: false,
   podPidsLimit: 50,
-});
+};
+const node = new KernelNode('/tmp', CONFIGURATION, 'systemd');
 
 const FULL = { cpu: '100m', memory: '16Mi' };
 const SOFT = { requests: { cpu: '250m', memory: '16Mi' }, limits: { memory: '32Mi' } };
-const SMALL = { requests: { memory: '8Mi' }, limits: { memory: '16Mi' } };
+const SMALL = { requests: { memory: '0' }, limits: { memory: '16Mi' } };
 const SLEEP = 'exec sleep 1000';
 const RUNNING = ['firm', 'soft', 'poor'];
 const EATER = 'eater';
@@ -39,8 +42,9 @@ const isSettled = (pod: Pod) =>
   stateOf(pod)?.state?.[pod.metadata.name === EATER ? 'terminated' : 'running'] !== undefined;
 const idOf = (pod: Pod | undefined) => stateOf(pod)?.containerID?.replace('containerd://', '') ?? '';
 
-const FILES = ['cpu.weight', 'cpu.max', 'memory.max', 'memory.min', 'memory.low', 'pids.max'];
-const OF_CONTAINERS = [...FILES.slice(1), 'memory.high', 'memory.swap.max', 'memory.oom.group'];
+const MEMORY = ['memory.max', 'memory.min', 'memory.low'];
+const FILES = [...MEMORY, 'cpu.weight', 'cpu.max', 'pids.max'];
+const OF_CONTAINERS = [...MEMORY, 'cpu.max', 'memory.high', 'memory.swap.max', 'memory.oom.group'];
 const readAll = (group: string, files: readonly string[]) =>
   Object.fromEntries(files.map((file) => [file, readFileSync(join(CGROUPS, group, file), 'utf8').trim()]));
 const ofEach = <T>(names: readonly string[], read: (name: string) => T) =>
@@ -59,20 +63,16 @@ await reportOf(async () => {
   const agent = node.startAgent('--pods', MANIFESTS);
   const count = Object.keys(PODS).length;
   const before = await node.pods(count, 'pods that run', isSettled);
-  const groupOf = (name: string) => {
-    const { qosClass = '' } = before.get(name)?.status ?? {};
-    const parent = qosClass === 'Guaranteed' ? 'kubepods' : `kubepods/${qosClass.toLowerCase()}`;
-    return `${parent}/pod${before.get(name)?.metadata.uid ?? ''}`;
-  };
+  const groupOf = (name: string) => podCgroup(layout, before.get(name)!);
+  const groupOfContainer = (name: string) =>
+    `${groupOf(name)}/${scopeName('cri-containerd-', idOf(before.get(name)))}`;
+  const { kubepods, byClass } = layout;
+  const above = { kubepods, burstable: byClass.Burstable, besteffort: byClass.BestEffort };
   const summary = await node.ask<Summary>('/stats/summary');
   const found = {
-    groups: ofEach(['kubepods', 'kubepods/burstable', 'kubepods/besteffort'], (group) =>
-      readAll(group, FILES),
-    ),
+    groups: Object.fromEntries(Object.entries(above).map(([name, group]) => [name, readAll(group, FILES)])),
     pods: ofEach(RUNNING, (name) => readAll(groupOf(name), FILES)),
-    containers: ofEach(RUNNING, (name) =>
-      readAll(`${groupOf(name)}/${idOf(before.get(name))}`, OF_CONTAINERS),
-    ),
+    containers: ofEach(RUNNING, (name) => readAll(groupOfContainer(name), OF_CONTAINERS)),
     eater: stateOf(before.get(EATER))?.state?.terminated,
     summary: summary?.pods.find(({ podRef }) => podRef.name === 'soft'),
     capacity: { memory: bytesOf('MemTotal'), swap: bytesOf('SwapTotal') },

@@ -19,12 +19,12 @@ interface Found {
 const MIB = 2 ** 20;
 const NONE = { 'cpu.max': 'max 100000', 'memory.max': 'max', 'memory.min': '0', 'memory.low': '0' };
 
-userModeLinuxSuite('a node on cgroup v2, with containerd', () => {
+userModeLinuxSuite('a node on cgroup v2, with systemd and containerd', () => {
   let found: Found;
 
   beforeAll(async () => {
     await installPackages();
-    const machine = { memoryMiB: 900, swapMiB: 64 };
+    const machine = { memoryMiB: 900, swapMiB: 64, hasSystemd: true };
     found = (await reportFromKernel(new URL('cgroup-v2-program.ts', import.meta.url), machine)) as Found;
   });
 
@@ -34,16 +34,16 @@ userModeLinuxSuite('a node on cgroup v2, with containerd', () => {
         ...NONE,
         'cpu.weight': '39',
         'memory.max': String(found.capacity.memory),
-        'memory.min': String(40 * MIB),
+        'memory.min': String(32 * MIB),
         'pids.max': expect.stringMatching(/^\d+$/),
       },
-      'kubepods/burstable': {
+      burstable: {
         ...NONE,
         'cpu.weight': '10',
-        'memory.low': String(24 * MIB),
+        'memory.low': String(16 * MIB),
         'pids.max': 'max',
       },
-      'kubepods/besteffort': { ...NONE, 'cpu.weight': '1', 'pids.max': 'max' },
+      besteffort: { ...NONE, 'cpu.weight': '1', 'pids.max': 'max' },
     });
     const firm = {
       'memory.max': String(16 * MIB),
@@ -62,7 +62,6 @@ userModeLinuxSuite('a node on cgroup v2, with containerd', () => {
     const { memory, swap } = found.capacity;
     const each = {
       ...NONE,
-      'pids.max': 'max',
       'memory.high': 'max',
       'memory.swap.max': '0',
       'memory.oom.group': '1',
@@ -89,8 +88,12 @@ userModeLinuxSuite('a node on cgroup v2, with containerd', () => {
     expect(Number(swapMax)).toBe(share - (share % 4096));
   });
 
-  test('calls a container OOMKilled that the kernel has killed for want of memory', () => {
-    expect(found.eater).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
+  test('has a container killed that uses more memory than its limit', () => {
+    // Error is what containerd 1.6 says where the container has ended before it has looked at memory.events.
+    expect(found.eater).toMatchObject({
+      reason: expect.stringMatching(/^(OOMKilled|Error)$/),
+      exitCode: 137,
+    });
   });
 
   test('has figures of a pod and its container from their groups', () => {
