@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { BIN } from './built.ts';
 
 export interface Finished {
   readonly code: number | null;
@@ -10,9 +8,9 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs the real command line as a child process, from the sources. */
+/** Runs the real command line as a child process. */
 export function startCli(...args: string[]) {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
+  const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1' },
   });
