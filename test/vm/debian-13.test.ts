@@ -209,9 +209,8 @@ describe('a fresh Debian 13', () => {
   test('keeps its pods over a restart and a kill -9 of the agent', async () => {
     const [before, since] = [await podIs('talker', 'runs', isRunning), startOf(await pod('talker'))];
     await machine.shell('systemctl restart statelet');
-    await machine.shell(
-      'systemctl kill --kill-whom=main --signal=KILL statelet; sleep 2; systemctl is-active statelet',
-    );
+    await machine.shell('systemctl kill --kill-whom=main --signal=KILL statelet');
+    await machine.shell('until systemctl is-active statelet; do sleep 2; done');
     await create('later', 'trap "exit 0" TERM; while :; do sleep 1; done');
     await podIs('later', 'runs', isRunning);
     const after = await podIs('talker', 'runs', isRunning);

@@ -64,7 +64,7 @@ export class VirtualMachine {
     const args = [
       '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MB),
       '-display', 'none', '-serial', `file:${this.console}`, '-no-reboot',
-      '-kernel', kernel, '-initrd', initrd, '-append', 'root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off',
+      '-kernel', kernel, '-initrd', initrd, '-append', 'root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off no_timer_check',
       '-drive', `file=${disk},format=raw,if=virtio,cache=unsafe`,
       '-nic', `tap,ifname=${this.network.tap},script=no,downscript=no,model=virtio`,
     ];
