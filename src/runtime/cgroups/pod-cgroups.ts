@@ -252,8 +252,9 @@ export class PodCgroups {
     return this.#turns.run(async () => {
       const own = this.#own;
       await own?.above.make();
-      const { reserved = [], recorder } = this.#options;
-      if (own && !this.#isSetUp) await limitReservedGroups(reserved, { ...own, recorder });
+      const { reserved = [], memoryQoS, recorder } = this.#options;
+      const keepsMemory = memoryQoS !== undefined;
+      if (own && !this.#isSetUp) await limitReservedGroups(reserved, { ...own, keepsMemory, recorder });
       this.#isSetUp = true;
     });
   }

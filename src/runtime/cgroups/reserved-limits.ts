@@ -11,18 +11,23 @@ import type { CgroupTree } from './cgroup-tree.ts';
 export interface ReservedLimits {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;
+  /** Whether the kernel keeps for daemons the memory that is reserved: the feature MemoryQoS. */
+  readonly keepsMemory?: boolean;
   readonly recorder: NodeEventRecorder;
 }
 
 /** Limits cgroups of daemons to what is reserved for them. Rejects as FailedPrecondition for one that does not exist. */
 export async function limitReservedGroups(
   reserved: readonly ReservedGroup[],
-  { tree, driver, recorder }: ReservedLimits,
+  { tree, driver, keepsMemory = false, recorder }: ReservedLimits,
 ): Promise<void> {
   for (const { title, field, name, limits } of reserved) {
     try {
       const group = namedCgroup(name, driver.name);
-      const values = cgroupValues(tree.version, kubepodsResources(limits));
+      const resources = kubepodsResources(limits);
+      const { memoryLimitBytes } = resources;
+      const kept = keepsMemory && memoryLimitBytes !== undefined ? { memoryMinBytes: memoryLimitBytes } : {};
+      const values = cgroupValues(tree.version, { ...resources, ...kept });
       const missing = values
         .map(({ controller }) => tree.folder(controller, group))
         .find((path) => !existsSync(path));

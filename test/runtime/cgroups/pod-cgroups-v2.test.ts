@@ -242,6 +242,25 @@ describe('with the feature MemoryQoS', () => {
     expect(kept()).toEqual(['52428800', '52428800']);
   });
 
+  test('the kernel keeps for daemons the memory that is reserved for their cgroup', async () => {
+    mkdirSync(plain.path('v2/daemons'));
+    const limits = { cpu: '1', memory: '64Mi' };
+    const reserved = [
+      { title: 'kube reserved', field: 'kubeReservedCgroup', name: '/daemons', limits } as const,
+    ];
+    await opened({ ...tiered, reserved });
+    expect(plain.values('v2/daemons')).toEqual({
+      'cpu.weight': '39',
+      'memory.max': '67108864',
+      'memory.min': '67108864',
+    });
+    const { 'memory.min': none, ...rest } = plain.values('v2/daemons');
+    expect(none).toBeDefined();
+    plain.dropFiles('v2/daemons');
+    await opened({ reserved });
+    expect(plain.values('v2/daemons')).toEqual(rest);
+  });
+
   test('groups that another process has removed get what follows from all pods again', async () => {
     const cgroups = await opened(tiered);
     await cgroups.prepare(firm);
