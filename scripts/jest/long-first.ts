@@ -10,16 +10,22 @@ const { default: TestSequencer } = createRequire(import.meta.url)(
 /** The files that take longest, the longest first: begun last, one of them would keep one worker busy after all others have ended. */
 const LONG = [
   'e2e/cluster/tokens',
-  'runtime/volumes/volume-deaths',
-  'paths/embedded',
-  'simulation/seeds/',
   'e2e/cri/runtime/death',
+  'e2e/cluster/volumes',
+  'simulation/seeds/',
+  'e2e/cri/node/eviction',
+  'e2e/cluster/server-faults',
+  'e2e/cri/runtime/faulty-calls',
+  'e2e/page',
+  'paths/embedded',
+  'e2e/death',
+  'e2e/cri/runtime/recovery',
+  'e2e/run-once',
+  'e2e/cluster/pulls',
   'paths/eviction/',
   'simulation/simulation',
-  'e2e/death',
-  'runtime/volumes/writer-faults',
-  'e2e/cri/node/systemd',
   'e2e/',
+  'runtime/process/',
   'paths/',
 ].map((path) => `/test/${path}`);
 
