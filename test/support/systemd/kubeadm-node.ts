@@ -106,10 +106,11 @@ export async function layOutKubeadmNode(node: KubeadmNode): Promise<void> {
     '--pod-infra-container-image=registry.k8s.io/pause:3.10',
     '--register-with-taints=node-role.kubernetes.io/control-plane:NoSchedule',
   ];
+  // The targets on which a unit depends by default are masked on the machine.
   const files = {
     '/usr/lib/systemd/system/kubelet.service': UNIT,
     '/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf': DROP_IN,
-    '/usr/lib/systemd/system/kubelet.service.d/20-log.conf': `[Service]\nStandardOutput=append:${log}\nStandardError=append:${log}\n`,
+    '/usr/lib/systemd/system/kubelet.service.d/20-test.conf': `[Unit]\nDefaultDependencies=no\n[Service]\nStandardOutput=append:${log}\nStandardError=append:${log}\n`,
     '/var/lib/kubelet/config.yaml': KUBEADM_CONFIGURATION,
     '/var/lib/kubelet/kubeadm-flags.env': `KUBELET_KUBEADM_ARGS="${kubeadmFlags.join(' ')}"\n`,
     '/etc/default/kubelet': `PATH=${process.env.PATH}\nKUBELET_EXTRA_ARGS="${own(nodeIp).join(' ')}"\n`,
