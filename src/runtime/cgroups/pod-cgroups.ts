@@ -24,6 +24,8 @@ import { promiseOf } from '../../system/promises/promise-of.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn } from './cgroup-removal.ts';
+import { valueOf } from '../stats/kernel-text.ts';
+import { readSmallFile } from '../stats/small-files.ts';
 import { CgroupTree } from './cgroup-tree.ts';
 import { OtherGroups } from './other-groups.ts';
 import { QOSGroups } from './qos-groups.ts';
@@ -194,6 +196,15 @@ export class PodCgroups {
   /** Kills the processes that are left in the pod's cgroup. Resolves when there is none. An unknown UID is no error. */
   endProcesses(uid: string): Promise<void> {
     return endProcessesIn(this.#groupsOf(uid).flatMap(({ group }) => this.#tree?.folders(group) ?? []));
+  }
+
+  /** How many processes of the pod the kernel has killed for want of memory; undefined where no group counts them for all containers. */
+  oomKills(uid: string): number | undefined {
+    const tree = this.#tree;
+    if (tree?.version !== 2) return undefined;
+    const files = this.#groupsOf(uid).map(({ group }) => `${tree.folder('memory', group)}/memory.events`);
+    const counts = files.flatMap((file) => valueOf(readSmallFile(file) ?? '', 'oom_kill') ?? []);
+    return counts.length === 0 ? undefined : Math.max(...counts);
   }
 
   /**

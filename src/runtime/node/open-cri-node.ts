@@ -19,6 +19,7 @@ import type { NodeMeasurements } from '../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/join-cgroup.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
@@ -83,20 +84,15 @@ interface Parts {
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
 export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
-  const { endpoint, podLogsDir, settings, recorder, logger, measurements } = setup;
+  const { podLogsDir, settings, recorder, logger, measurements } = setup;
   joinCgroup(settings.kubeletCgroups, logger);
-  const bare = createCriRuntime({
-    ...(measurements && { measurements: measurements.pleg }),
-    endpoint,
-    ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
-    requestTimeoutMs: settings.runtimeRequestTimeoutMs,
-    logger: { warn: (message) => logger.warn({}, message) },
-  });
+  const bare = bareRuntime(setup);
   const opened = openCgroups(setup, await cgroupDriver(bare, settings));
   // A process that cannot be such a node ends at once.
   opened.catch(() => bare.close());
   const cgroups = await opened;
-  const runtime = withCgroupDriver({ runtime: measuredRuntime(bare, measurements), cgroups, logger });
+  const measured = namingOOMKills(measuredRuntime(bare, measurements), (uid) => cgroups.oomKills(uid));
+  const runtime = withCgroupDriver({ runtime: measured, cgroups, logger });
   const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
   let pods: NodeView['pods'] = () => [];
   const logs = createLogManager(setup, runtime, () => pods());
@@ -166,6 +162,16 @@ async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Pr
   const status = await runtime.status({ signal, asksCgroupDriver: true }).catch(() => undefined);
   const told = status?.cgroupDriver;
   return told?.isTold === true ? told.name : settings.cgroupDriver;
+}
+
+function bareRuntime({ endpoint, settings, logger, measurements }: CriNodeSetup): RuntimeService {
+  return createCriRuntime({
+    ...(measurements && { measurements: measurements.pleg }),
+    endpoint,
+    ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
+    requestTimeoutMs: settings.runtimeRequestTimeoutMs,
+    logger: { warn: (message) => logger.warn({}, message) },
+  });
 }
 
 async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promise<PodCgroups> {
