@@ -154,7 +154,7 @@ export const DEFAULTS = {
 } as const;
 
 /** Where Statelet's own are others. */
-const KUBELET_DEFAULTS = {
+export const KUBELET_DEFAULTS = {
   rootDir: '/var/lib/kubelet',
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
   loggingFormat: 'text',

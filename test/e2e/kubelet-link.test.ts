@@ -36,11 +36,15 @@ describe('kubelet', () => {
     );
   });
 
-  test('--help has its flags, and those without effect', async () => {
+  test('--help has its flags, its defaults, and the flags without effect', async () => {
     const { code, stdout } = await kubelet('--help');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: kubelet /u);
     expect(stdout).toContain('--bootstrap-kubeconfig <FILE>');
+    expect(stdout).toMatch(/--root-dir <DIR> .*\(default: \/var\/lib\/kubelet\)\n/u);
+    expect(stdout).toMatch(
+      /--container-runtime-endpoint .*\(default: unix:\/\/\/run\/containerd\/containerd\.sock\)\n/u,
+    );
     expect(stdout).toMatch(
       /Flags of the kubelet that have no effect:\n(?: {2}--[\w-]+\n)* {2}--oom-score-adj\n/u,
     );
