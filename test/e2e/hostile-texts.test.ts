@@ -231,6 +231,12 @@ const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
     elsewhere('simulate', '--only', HOSTILE),
     elsewhere('simulate', '--faults', HOSTILE),
   ],
+  doctor: [
+    elsewhere('doctor', '--config', HOSTILE),
+    elsewhere('doctor', '--config', HOSTILE, '-o', 'json'),
+    elsewhere('doctor', '--container-runtime-endpoint', `unix:///${HOSTILE}`),
+    elsewhere('doctor', `--${HOSTILE}`),
+  ],
   help: [trial(() => statelet('help', 'run'), false), elsewhere(HOSTILE)],
 };
 

@@ -1,7 +1,7 @@
 /** Programs on a kernel that has nothing but cgroup v2: user-mode-linux, a kernel that is an ordinary process of this machine. */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from '@jest/globals';
 import { build } from 'esbuild';
@@ -13,6 +13,11 @@ const isThere = spawnSync(KERNEL, ['--version'], { stdio: 'ignore' }).status ===
 /** Ends a machine that hangs. */
 const BOOT_MS = 240_000;
 const END = 'END OF THE PROGRAM';
+/** Of the machine: it does not see what this machine has there. */
+const OWN_FOLDERS = ['/tmp', '/run', '/var/log', '/etc/systemd'];
+/** The checkout may be in one of these, and so may Node. */
+const NEEDED = [ROOT, dirname(process.execPath)];
+const isHidden = (path: string) => OWN_FOLDERS.some((folder) => path.startsWith(`${folder}/`));
 
 /** A suite about what a program reports from such a kernel. Where that is not installed it is skipped, and stderr says so. */
 export function userModeLinuxSuite(name: string, suite: () => void): void {
@@ -77,7 +82,10 @@ function initOf(bundle: string, folder: string, machine: Machine): string {
     'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp',
     'mount -t proc proc /proc',
     'mount -t sysfs sysfs /sys',
-    'for folder in /tmp /run /var/log /etc/systemd; do mount -t tmpfs tmpfs $folder; done',
+    `for folder in ${OWN_FOLDERS.join(' ')}; do mount -t tmpfs tmpfs $folder; done`,
+    ...NEEDED.filter(isHidden).map(
+      (path) => `mkdir -p '${path}' && mount -r -t hostfs -o '${path}' none '${path}'`,
+    ),
     'mount -t cgroup2 cgroup2 /sys/fs/cgroup',
     ...(swapMiB === undefined ? [] : swap),
     ...(disk === undefined ? [] : [`mount -t hostfs -o '${disk}' none ${DISK}`]),
