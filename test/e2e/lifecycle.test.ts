@@ -147,6 +147,8 @@ test('init containers run one after the other; the sidecar starts before the mai
     exitCode: 0,
     reason: 'Completed',
   });
+  // Only a sidecar that has come so far hears its SIGTERM.
+  await journal.until('main starts', 'sidecar starts');
   touch(join(bed.dir, 'go'));
   const { status } = await daemon.inPhase('job', 'Succeeded');
   expect(status?.initContainerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([0, 0, 0]);
