@@ -62,8 +62,12 @@ export async function launchInTerminal(
   };
   const holder = await launch(holderSpec, [stdin, stdout, 'pipe', 'pipe']);
   const { identity, start } = await awaitShell(holder, command);
-  const wanted = size?.();
-  if (wanted) await resizeTerminal(identity.pid, wanted).catch(() => undefined);
+  // Another size may come while one is being set.
+  let applied: TerminalSize | undefined;
+  for (let wanted = size?.(); wanted !== undefined && wanted !== applied; wanted = size?.()) {
+    await resizeTerminal(identity.pid, wanted).catch(() => undefined);
+    applied = wanted;
+  }
   start();
   return { holder, identity };
 }

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { processTable } from '../../../../src/runtime/process/containers/proc.ts';
+import { launchInTerminal } from '../../../../src/runtime/process/streams/pseudo-terminal.ts';
 import { logLines } from '../../../support/process-runtime.ts';
 import { containerConfig, shell, whenExited } from '../../../support/runtime-configs.ts';
 import { collect, streamBed, type StreamBed, textOf } from '../../../support/stream-bed.ts';
@@ -91,10 +95,35 @@ describe('a command in a terminal', () => {
     expect(shown.text).toMatch(/\b10 \d+\r\n$/);
   });
 
-  test('has the size of the client from its start', async () => {
-    const streams = await bed.exec(id, ['stty', 'size'], TTY);
+  test('gets the size of the client, which may come just before its start or just after', async () => {
+    const streams = await bed.exec(
+      id,
+      ['sh', '-c', 'until [ "$(stty size)" != "0 0" ]; do sleep 0.05; done; stty size'],
+      TTY,
+    );
     streams.resize({ width: 101, height: 33 });
     expect(await textOf(streams.stdout)).toBe('33 101\r\n');
+  });
+
+  test('has from its start the last size that was known by then', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'statelet-terminal-'));
+    const shown = join(folder, 'shown');
+    const [stdin, stdout] = [openSync('/dev/null', 'r'), openSync(shown, 'w')];
+    try {
+      const [first, last] = [
+        { width: 10, height: 5 },
+        { width: 101, height: 33 },
+      ];
+      const known = [first, last];
+      const spec = { command: ['stty', 'size'], env: { PATH: '/usr/bin:/bin' }, cwd: '/' };
+      const size = () => known.shift() ?? last;
+      const { holder } = await launchInTerminal(spec, { stdin, stdout, size });
+      if (holder.exitCode === null) await once(holder, 'exit');
+      expect(readFileSync(shown, 'utf8')).toBe('33 101\r\n');
+    } finally {
+      for (const fd of [stdin, stdout]) closeSync(fd);
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('is interrupted by ctrl-c, and gets the end of the input by ctrl-d or when the client ends it', async () => {
