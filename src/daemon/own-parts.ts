@@ -78,7 +78,7 @@ export async function openOwnParts(
   const opened = await (async () => {
     cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
     const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
-    const endedPods = await openEndedPodsFile(given.rootDir, logger);
+    const endedPods = openEndedPodsFile(given.rootDir, logger);
     const pastLives = openPastLivesFile(given.rootDir, logger);
     const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
     const shutdownRecord = await openRecordOfShutdown(config, logger, counted);

@@ -74,7 +74,7 @@ async function runPods(
 ): Promise<readonly PodResult[]> {
   const { logger } = options;
   const recorder = new LastWarnings(eventLog(logger, () => systemClock.now()));
-  const endedPods = await openEndedPodsFile(config.rootDir, logger);
+  const endedPods = openEndedPodsFile(config.rootDir, logger);
   const { facts, parts } = await openNode(config, recorder, logger);
   try {
     const run = new Run(pods, config, { facts, parts, recorder, logger, endedPods });

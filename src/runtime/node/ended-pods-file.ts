@@ -1,14 +1,14 @@
 /** The file `ended-pods.json` in the root folder: the pods of manifests that must not start again. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EndedPod } from '../../policies/pod/ended-pod.ts';
 import { replaceFile } from '../../system/replace-file.ts';
-import { ifThere } from '../../system/system-errors.ts';
-import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { readRootRecord } from './root-record.ts';
 
 const FILE = 'ended-pods.json';
 const MODE = 0o600;
+/** A status has some kilobytes. */
+const BYTES_MAX = 64 * 1024 * 1024;
 
 interface EndedPodsFile {
   readonly stored: readonly EndedPod[];
@@ -16,25 +16,26 @@ interface EndedPodsFile {
 }
 
 /** A file that cannot be read, or is damaged, is reported: its pods start again. */
-export async function openEndedPodsFile(rootDir: string, logger: Logger): Promise<EndedPodsFile> {
+export function openEndedPodsFile(rootDir: string, logger: Logger): EndedPodsFile {
   const path = join(rootDir, FILE);
   return {
-    stored: await read(path).catch((error: unknown) => {
-      const problem = `${path} cannot be read, so pods that have ended start again: ${errorMessage(error)}`;
-      logger.warn({}, problem);
-      return [];
-    }),
+    stored: readRootRecord<readonly EndedPod[]>(
+      {
+        path,
+        bytesMax: BYTES_MAX,
+        parse: podsIn,
+        otherwise: [],
+        consequence: 'pods that have ended start again',
+      },
+      logger,
+    ),
     write: (pods) => replaceFile(path, `${JSON.stringify({ pods })}\n`, { mode: MODE, flush: true }),
   };
 }
 
-async function read(path: string): Promise<readonly EndedPod[]> {
-  const text = await ifThere(readFile(path, 'utf8'));
-  if (text === undefined) return [];
-  const content: unknown = JSON.parse(text);
-  const pods = (content as { pods?: unknown } | null)?.pods;
-  if (!Array.isArray(pods) || !pods.every(isEndedPod)) throw new Error('it has another form than expected');
-  return pods;
+function podsIn(content: unknown): readonly EndedPod[] | undefined {
+  const pods = (content as { readonly pods?: unknown } | null)?.pods;
+  return Array.isArray(pods) && pods.every(isEndedPod) ? pods : undefined;
 }
 
 function isEndedPod(value: unknown): value is EndedPod {

@@ -1,11 +1,9 @@
 /** The file `past-lives.json` in the root folder: how often containers of removed pods have run. */
 import { join } from 'node:path';
 import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
-import { readPlainFile } from '../../system/plain-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
-import { errnoCode } from '../../system/system-errors.ts';
-import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { readRootRecord } from '../node/root-record.ts';
 import type { PastLife, PastLivesStore } from './past-lives.ts';
 
 const FILE = 'past-lives.json';
@@ -18,24 +16,23 @@ export function openPastLivesFile(rootDir: string, logger: Pick<Logger, 'warn'>)
   // The newest stays.
   const turns = new OneAtATime();
   return {
-    stored: read(path, logger),
+    stored: readRootRecord<readonly PastLife[]>(
+      {
+        path,
+        bytesMax: BYTES_MAX,
+        parse: livesIn,
+        otherwise: [],
+        consequence: 'containers of removed pods count anew',
+      },
+      logger,
+    ),
     write: (lives) => turns.run(() => replaceFile(path, `${JSON.stringify({ lives })}\n`, { mode: MODE })),
   };
 }
 
-function read(path: string, logger: Pick<Logger, 'warn'>): readonly PastLife[] {
-  try {
-    const { lives } = JSON.parse(readPlainFile(path, BYTES_MAX)) as { lives: unknown };
-    if (Array.isArray(lives) && lives.every(isPastLife)) return lives;
-    throw new Error('it has another form than expected');
-  } catch (error) {
-    if (errnoCode(error) !== 'ENOENT')
-      logger.warn(
-        {},
-        `${path} cannot be read, so containers of removed pods count anew: ${errorMessage(error)}`,
-      );
-    return [];
-  }
+function livesIn(content: unknown): readonly PastLife[] | undefined {
+  const lives = (content as { readonly lives?: unknown } | null)?.lives;
+  return Array.isArray(lives) && lives.every(isPastLife) ? lives : undefined;
 }
 
 function isPastLife(value: unknown): value is PastLife {

@@ -1,11 +1,10 @@
 /** The kubelet's file `graceful_node_shutdown_state` in the root folder: when the pods of this node were last ended for a shutdown. */
 import { join } from 'node:path';
 import { rfc3339Nano, unixMs } from '../../policies/formats/time.ts';
-import { readPlainFile } from '../../system/plain-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
-import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
+import { readRootRecord } from '../node/root-record.ts';
 
 const FILE = 'graceful_node_shutdown_state';
 const MODE = 0o644;
@@ -29,7 +28,16 @@ export interface ShutdownRecordFile {
 export function openShutdownRecord(rootDir: string, logger: Pick<Logger, 'warn'>): ShutdownRecordFile {
   const path = join(rootDir, FILE);
   return {
-    stored: read(path, logger),
+    stored: readRootRecord<LastShutdown>(
+      {
+        path,
+        bytesMax: BYTES_MAX,
+        parse: timesIn,
+        otherwise: { startMs: undefined, endMs: undefined },
+        consequence: 'when the last shutdown was is not known',
+      },
+      logger,
+    ),
     write: async (startMs, endMs) => {
       const content = {
         startTime: rfc3339Nano(startMs),
@@ -45,25 +53,15 @@ export function openShutdownRecord(rootDir: string, logger: Pick<Logger, 'warn'>
   };
 }
 
-function read(path: string, logger: Pick<Logger, 'warn'>): LastShutdown {
-  try {
-    const content = JSON.parse(readPlainFile(path, BYTES_MAX)) as Partial<
-      Record<'startTime' | 'endTime', unknown>
-    >;
-    return { startMs: timeOf(content.startTime), endMs: timeOf(content.endTime) };
-  } catch (error) {
-    if (errnoCode(error) !== 'ENOENT')
-      logger.warn(
-        {},
-        `${path} cannot be read, so when the last shutdown was is not known: ${errorMessage(error)}`,
-      );
-    return { startMs: undefined, endMs: undefined };
-  }
+function timesIn(content: unknown): LastShutdown | undefined {
+  const { startTime, endTime } = (content ?? {}) as Partial<Record<'startTime' | 'endTime', unknown>>;
+  const [startMs, endMs] = [timeOf(startTime), timeOf(endTime)];
+  const isWrong = content === null || Number.isNaN(startMs) || Number.isNaN(endMs);
+  return isWrong ? undefined : { startMs, endMs };
 }
 
+/** NaN for another form. */
 function timeOf(value: unknown): number | undefined {
   if (value === undefined || value === NEVER) return undefined;
-  const ms = typeof value === 'string' ? unixMs(value) : NaN;
-  if (Number.isNaN(ms)) throw new Error('it has another form than expected');
-  return ms;
+  return typeof value === 'string' ? unixMs(value) : NaN;
 }
