@@ -168,7 +168,8 @@ export function fieldsOf(settings: readonly Setting[]): readonly string[] {
 }
 
 /** `authentication.x509.clientCAFile` is a field of objects in objects. */
-function memberOf(file: Readonly<Record<string, unknown>>, field: string): unknown {
+/** `field` has dots where it is in an object. */
+export function memberOf(file: Readonly<Record<string, unknown>>, field: string): unknown {
   return field
     .split('.')
     .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], file);

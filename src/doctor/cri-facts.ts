@@ -89,7 +89,7 @@ async function driverFacts(
   const isFlag = given.flags.cgroupDriver !== undefined;
   const file = given.flags.config;
   return {
-    configured: node.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
+    configured: node.cgroupDriver,
     configuredIn: isFlag ? '--cgroup-driver' : file === undefined ? 'the default' : `cgroupDriver of ${file}`,
     runtime: driver
       ? { driver: driver === 'SYSTEMD' ? 'systemd' : 'cgroupfs', saidBy: 'RuntimeConfig' }

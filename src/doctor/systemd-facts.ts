@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import type { SystemdFacts } from '../policies/doctor/driver-findings.ts';
 import type { Reading } from '../policies/doctor/finding.ts';
+import { SYSTEMD_PLACES } from '../runtime/cgroups/cgroup-drivers.ts';
 import { DBusConnection } from '../system/dbus/dbus-connection.ts';
 import { errorMessage } from '../types/errors.ts';
 
@@ -15,8 +16,8 @@ interface SystemdPlaces {
 }
 
 export async function systemdFacts({
-  booted = '/run/systemd/system',
-  sockets = ['/run/systemd/private', '/run/dbus/system_bus_socket'],
+  booted = SYSTEMD_PLACES.booted,
+  sockets = Object.values(SYSTEMD_PLACES.sockets),
 }: SystemdPlaces = {}): Promise<SystemdFacts> {
   const isRunning = await stat(booted).then(
     (stats) => stats.isDirectory(),

@@ -1,17 +1,13 @@
 /** Whether a field of KubeletConfiguration asks for anything else than what holds without it. */
 import { parseDuration } from '../../policies/formats/duration.ts';
 import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from '../configuration-defaults.ts';
+import { memberOf } from '../setting.ts';
 
 /** `path` has dots where the field is in an object. */
 export function isFieldDefault(path: string, value: unknown): boolean {
-  const byDefault = path
-    .split('.')
-    .reduce<unknown>(
-      (object, name) => (object as Record<string, unknown> | undefined)?.[name],
-      CONFIGURATION_DEFAULTS,
-    );
-  const countsAsGiven = !ZERO_MEANS_NOT_GIVEN.has(path);
-  return (!countsAsGiven && (value === 0 || value === false)) || isSame(value, byDefault);
+  const byDefault = memberOf(CONFIGURATION_DEFAULTS, path);
+  const isUnset = ZERO_MEANS_NOT_GIVEN.has(path) && (value === 0 || value === false);
+  return isUnset || isSame(value, byDefault);
 }
 
 /** As with the kubelet, an empty text and a duration of 0 are not given, and an object may have members of the default alone. */

@@ -1,19 +1,13 @@
 /** What to say where the runtime and the agent make cgroups in different ways. */
 import type { RuntimeCondition } from '../../types/cri.ts';
+import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
 
-type Driver = 'cgroupfs' | 'systemd';
-
-const SETTINGS: Readonly<Record<Driver, string>> = {
-  systemd: 'SystemdCgroup = true',
-  cgroupfs: 'SystemdCgroup = false',
-};
-const LINE = `[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]`;
+/** Where containerd has `SystemdCgroup`. */
+export const RUNC_OPTIONS = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]';
 
 /** The runtime is not ready for pods while it has another driver than the agent. */
-export function wrongDriver(runtimes: Driver, agents: Driver): RuntimeCondition {
-  return notReady(
-    `the container runtime's cgroup driver is ${runtimes}, and cgroupDriver is ${agents}: ${mend(agents)}`,
-  );
+export function wrongDriver(runtimes: CgroupDriverName, agents: CgroupDriverName): RuntimeCondition {
+  return notReady(mismatch(runtimes, agents));
 }
 
 /** The runtime tells its driver, and this machine cannot do that. */
@@ -26,7 +20,7 @@ function notReady(message: string): RuntimeCondition {
 }
 
 /** What runtimes that do not tell their driver say of the first pod, and what their driver is then. */
-const ANSWERS: readonly (readonly [RegExp, Driver])[] = [
+const ANSWERS: readonly (readonly [RegExp, CgroupDriverName])[] = [
   [/expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups/, 'systemd'],
   [/did not receive slice as parent/, 'systemd'],
   [/received systemd slice as parent/, 'cgroupfs'],
@@ -36,14 +30,22 @@ const ANSWERS: readonly (readonly [RegExp, Driver])[] = [
 export function driverProblemIn(message: string): string | undefined {
   const [, runtimes] = ANSWERS.find(([pattern]) => pattern.test(message)) ?? [];
   if (runtimes === undefined) return undefined;
-  const agents = runtimes === 'systemd' ? 'cgroupfs' : 'systemd';
-  return `the container runtime's cgroup driver is ${runtimes}, and cgroupDriver is ${agents}: ${mend(agents)}`;
+  return mismatch(runtimes, otherThan(runtimes));
 }
 
-function mend(agents: Driver): string {
-  const other = agents === 'systemd' ? 'cgroupfs' : 'systemd';
+function mismatch(runtimes: CgroupDriverName, agents: CgroupDriverName): string {
   return (
-    `set cgroupDriver: ${other} (--cgroup-driver) for statelet, or have the runtime use ${agents} and restart it ` +
-    `(containerd: ${SETTINGS[agents]} below ${LINE} in /etc/containerd/config.toml; CRI-O: cgroup_manager = "${agents}")`
+    `the container runtime's cgroup driver is ${runtimes}, and cgroupDriver is ${agents}: ` +
+    `set cgroupDriver: ${otherThan(agents)} (--cgroup-driver) for statelet, or have the runtime use ${agents} and restart it ` +
+    `(containerd: ${systemdCgroup(agents)} below ${RUNC_OPTIONS} in /etc/containerd/config.toml; CRI-O: cgroup_manager = "${agents}")`
   );
+}
+
+/** The line of containerd's configuration for the driver. */
+export function systemdCgroup(driver: CgroupDriverName): string {
+  return `SystemdCgroup = ${driver === 'systemd'}`;
+}
+
+function otherThan(driver: CgroupDriverName): CgroupDriverName {
+  return driver === 'systemd' ? 'cgroupfs' : 'systemd';
 }

@@ -1,6 +1,7 @@
 /** What containerd's CRI plugin says of its configuration in a verbose status: JSON, as in its file config.toml. */
 
-const RUNC = 'io.containerd.runc.v2';
+/** Other runtimes have no setting of the cgroup driver. */
+export const RUNC = 'io.containerd.runc.v2';
 /** The configuration of a runtime with hundreds of handlers is shorter. */
 const LENGTH_MAX = 1 << 20;
 

@@ -1,5 +1,6 @@
 /** The cgroup driver: the runtime and Statelet need the same one, and the systemd driver needs a systemd that answers. */
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
+import { RUNC_OPTIONS, systemdCgroup } from '../cri/cgroup-driver-mismatch.ts';
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 
 export interface RuntimeDriver {
@@ -28,7 +29,6 @@ export interface SystemdFacts {
 }
 
 const { ok, warning, error, unknown } = findingsOf('cgroup-driver');
-const RUNC_OPTIONS = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]';
 
 export function driverFindings(facts: DriverFacts): readonly Finding[] {
   const { configured, configuredIn, runtime } = facts;
@@ -59,8 +59,7 @@ function mendOf({ configured, runtime, runtimeName, runtimeFile }: DriverFacts):
   if (runtimeName === 'cri-o') {
     return `set cgroup_manager = "${configured}" in ${runtimeFile}, then systemctl restart crio; ${own}`;
   }
-  const line = `SystemdCgroup = ${configured === 'systemd'}`;
-  return `set ${line} below ${RUNC_OPTIONS} in ${runtimeFile}, then systemctl restart containerd; ${own}`;
+  return `set ${systemdCgroup(configured)} below ${RUNC_OPTIONS} in ${runtimeFile}, then systemctl restart containerd; ${own}`;
 }
 
 function systemdProblems({ isRunning, bus }: SystemdFacts): readonly Finding[] {

@@ -1,6 +1,6 @@
 /** What a runtime says of its own settings: containerd in its answer to a verbose Status, or in its configuration file. */
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
-import { cgroupDriverIn } from '../cri/containerd-config.ts';
+import { cgroupDriverIn, RUNC } from '../cri/containerd-config.ts';
 import { memberAt, parsedObject, textAt } from './json-members.ts';
 
 /** What is undefined, the runtime does not say. */
@@ -49,9 +49,6 @@ export function settingsOfFile(file: unknown): RuntimeSettings {
     selinux: typeof selinux === 'boolean' ? selinux : undefined,
   };
 }
-
-/** Other runtimes than runc have no such setting. */
-const RUNC = 'io.containerd.runc.v2';
 
 function binDirsOf(value: unknown): readonly string[] | undefined {
   const dirs = [value].flat().filter((dir) => typeof dir === 'string' && dir !== '') as string[];

@@ -14,7 +14,7 @@ export interface SystemdPlaces {
   readonly patienceMs?: number;
 }
 
-const PLACES: SystemdPlaces = {
+export const SYSTEMD_PLACES: SystemdPlaces = {
   booted: '/run/systemd/system',
   sockets: { direct: '/run/systemd/private', bus: '/run/dbus/system_bus_socket' },
 };
@@ -27,7 +27,7 @@ export class CgroupDrivers {
   #slices: Promise<CgroupDriver> | undefined;
   #manager: SystemdManager | undefined;
 
-  constructor(tree: CgroupTree, places: SystemdPlaces = PLACES) {
+  constructor(tree: CgroupTree, places: SystemdPlaces = SYSTEMD_PLACES) {
     this.#tree = tree;
     this.#places = places;
     this.#files = new FileDriver(tree);
