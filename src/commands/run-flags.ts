@@ -2,7 +2,14 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { DEFAULTS, defaultRootDir, EMBEDDED, thisHost } from '../config/config.ts';
+import {
+  DEFAULTS,
+  type DefaultsByName,
+  defaultRootDir,
+  defaultsByName,
+  EMBEDDED,
+  thisHost,
+} from '../config/config.ts';
 import type { Endpoint, InspectedPod, LogFormat } from '../config/config.ts';
 import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 import { isHttpURL } from '../config/kubelet-configuration.ts';
@@ -28,13 +35,19 @@ function flag(
   return parse === undefined ? option : option.argParser(parse as never);
 }
 
-export function addRunFlags(command: Command): Command {
-  return addFlags(command, runFlags());
+/** `asKubelet`: of the link of that name, which has other defaults. */
+export function addRunFlags(command: Command, { asKubelet = false } = {}): Command {
+  return addFlags(command, runFlags(defaultsByName(asKubelet, thisHost())));
 }
 
 /** The flags of `statelet run` that say which pods run here, and how; without those of a daemon that goes on. */
 export function addRunOnceFlags(command: Command): Command {
-  return addFlags(command, { ...podFlags(), Retries: retryFlags(), Logging: loggingFlags() });
+  const defaults = defaultsByName(false, thisHost());
+  return addFlags(command, {
+    ...podFlags(defaults),
+    Retries: retryFlags(),
+    Logging: loggingFlags(defaults),
+  });
 }
 
 /** Settings for figures from files. */
@@ -54,28 +67,28 @@ function addFlags(command: Command, flags: Flags): Command {
 type Flags = Readonly<Record<string, readonly Option[]>>;
 
 /** Flags by the headings of the help. */
-function runFlags(): Flags {
+function runFlags(defaults: DefaultsByName): Flags {
   return {
-    ...podFlags(),
+    ...podFlags(defaults),
     'The cluster': settingFlags(ALL_CLUSTER_SETTINGS),
     "The node's server": settingFlags(ALL_SERVER_SETTINGS),
     'Eviction plugins': settingFlags(ALL_EVICTION_PLUGIN_SETTINGS),
-    ...howToRun(),
+    ...howToRun(defaults),
   };
 }
 
 /** Which pods run here, and in which runtime. */
-function podFlags(): Flags {
+function podFlags(defaults: DefaultsByName): Flags {
   return {
-    ...whatToRun(),
+    ...whatToRun(defaults),
     'The node': settingFlags([...ALL_ADMISSION_SETTINGS, FEATURE_GATES as Setting]),
     Eviction: settingFlags(ALL_EVICTION_SETTINGS),
-    ...onWhatToRun(),
+    ...onWhatToRun(defaults),
     'Real containers (CRI)': settingFlags(ALL_NODE_SETTINGS),
   };
 }
 
-function whatToRun(): Flags {
+function whatToRun({ rootDir }: DefaultsByName): Flags {
   return {
     Configuration: [
       flag('--config <FILE>', 'KubeletConfiguration v1beta1, YAML or JSON; flags win over it'),
@@ -83,7 +96,7 @@ function whatToRun(): Flags {
         '--config-dir <DIR>',
         'folder of files *.conf that are merged into it, in the order of their names',
       ),
-      rootDirFlag(),
+      rootDirFlag(rootDir),
       flag('--hostname-override <NAME>', "name of this node (default: this machine's host name)"),
     ],
     Pods: [
@@ -104,12 +117,12 @@ function whatToRun(): Flags {
   };
 }
 
-function onWhatToRun(): Flags {
+function onWhatToRun({ containerRuntimeEndpoint }: DefaultsByName): Flags {
   return {
     Runtime: [
       flag(
         '--container-runtime-endpoint <ENDPOINT>',
-        `"${EMBEDDED}": plain host processes; unix:///PATH: a CRI runtime (default: ${EMBEDDED})`,
+        `"${EMBEDDED}": plain host processes; unix:///PATH: a CRI runtime (default: ${containerRuntimeEndpoint})`,
       ),
     ],
   };
@@ -134,7 +147,7 @@ function parsedSetting(setting: Setting, value: string, previous: unknown): unkn
   }
 }
 
-function howToRun(): Flags {
+function howToRun(defaults: DefaultsByName): Flags {
   const { fileCheckFrequencyMs, httpCheckFrequencyMs, syncFrequencyMs, inspect, ui } = DEFAULTS;
   return {
     Timing: [
@@ -167,7 +180,7 @@ function howToRun(): Flags {
       ),
     ],
     'Logging and inspection': [
-      ...loggingFlags(),
+      ...loggingFlags(defaults),
       flag(
         '--live',
         'on a terminal, a table of the pods that is kept up to date, with the latest log lines below (default: log lines)',
@@ -197,7 +210,7 @@ function howToRun(): Flags {
   };
 }
 
-function loggingFlags(): readonly Option[] {
+function loggingFlags({ loggingFormat }: DefaultsByName): readonly Option[] {
   return [
     flag(
       '-v, --v <LEVEL>',
@@ -206,7 +219,7 @@ function loggingFlags(): readonly Option[] {
     ),
     flag(
       '--logging-format <FORMAT>',
-      'text, json, or auto: text on a terminal, JSON lines elsewhere (default: auto)',
+      `text, json, or auto: text on a terminal, JSON lines elsewhere (default: ${loggingFormat})`,
       format,
     ),
   ];
@@ -232,8 +245,8 @@ function retryFlags(): readonly Option[] {
 }
 
 /** Also a flag of `statelet pods`, which finds the running daemon there. */
-export function rootDirFlag(): Option {
-  return flag('--root-dir <DIR>', `where state is kept (default: ${defaultRootDir(thisHost())})`);
+export function rootDirFlag(byDefault = defaultRootDir(thisHost())): Option {
+  return flag('--root-dir <DIR>', `where state is kept (default: ${byDefault})`);
 }
 
 function by(durationMs: number): string {

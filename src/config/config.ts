@@ -153,12 +153,22 @@ export const DEFAULTS = {
   ui: { host: '127.0.0.1', port: 10_246 },
 } as const;
 
-/** Where Statelet's own are others. */
-export const KUBELET_DEFAULTS = {
-  rootDir: '/var/lib/kubelet',
-  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
-  loggingFormat: 'text',
-} as const;
+/** Defaults that are others where the program is called `kubelet`. */
+export interface DefaultsByName {
+  readonly rootDir: string;
+  readonly containerRuntimeEndpoint: string;
+  readonly loggingFormat: LogFormat;
+}
+
+export function defaultsByName(asKubelet: boolean, host: Host): DefaultsByName {
+  return asKubelet
+    ? {
+        rootDir: '/var/lib/kubelet',
+        containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+        loggingFormat: 'text',
+      }
+    : { rootDir: defaultRootDir(host), containerRuntimeEndpoint: EMBEDDED, loggingFormat: 'auto' };
+}
 
 export function thisHost(): Host {
   return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
@@ -171,14 +181,13 @@ export function resolveConfig(
   host: Host = thisHost(),
   fileName: string = flags.config ?? 'configuration',
 ): StateletConfig {
-  const rootDir = resolve(
-    given(flags.rootDir) ?? (flags.asKubelet ? KUBELET_DEFAULTS.rootDir : defaultRootDir(host)),
-  );
+  const byName = defaultsByName(flags.asKubelet === true, host);
+  const rootDir = resolve(given(flags.rootDir) ?? byName.rootDir);
   const staticPodPath = given(flags.podManifestPath);
   const healthz = healthzEndpoint(flags, file);
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
   const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
-  const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName);
+  const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName, byName);
   const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
@@ -218,7 +227,7 @@ export function resolveConfig(
       format:
         flags.loggingFormat ??
         (file.logging?.format === '' ? undefined : file.logging?.format) ??
-        (flags.asKubelet ? KUBELET_DEFAULTS.loggingFormat : 'auto'),
+        byName.loggingFormat,
       verbosity: flags.v ?? file.logging?.verbosity ?? DEFAULTS.verbosity,
     },
     live: flags.live ?? false,
@@ -312,12 +321,14 @@ function localPods({ pods = [] }: RunFlags, { kubeconfig }: ClusterSettings): re
 
 const RUNTIME_FLAG = '--container-runtime-endpoint';
 
-function runtimeEndpoint(flags: RunFlags, file: KubeletConfiguration, fileName: string): string {
+function runtimeEndpoint(
+  flags: RunFlags,
+  file: KubeletConfiguration,
+  fileName: string,
+  byName: DefaultsByName,
+): string {
   const flag = given(flags.containerRuntimeEndpoint);
-  const endpoint =
-    flag ??
-    given(file.containerRuntimeEndpoint) ??
-    (flags.asKubelet ? KUBELET_DEFAULTS.containerRuntimeEndpoint : EMBEDDED);
+  const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? byName.containerRuntimeEndpoint;
   if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
   const origin = flag === undefined ? `${fileName}: containerRuntimeEndpoint` : RUNTIME_FLAG;
   throw new StateletError(

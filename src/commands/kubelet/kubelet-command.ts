@@ -1,7 +1,7 @@
 /** The kubelet's command line: that of `statelet run` and `statelet run-once`, and that of a link named `kubelet`. */
 import type { Command } from 'commander';
 import { idleFlags } from '../../config/kubelet/idle-flags.ts';
-import { KUBELET_DEFAULTS, type RunFlags } from '../../config/config.ts';
+import type { RunFlags } from '../../config/config.ts';
 import { print } from '../../system/terminal.ts';
 import { addRunFlags } from '../run-flags.ts';
 import { kubeletArguments } from './kubelet-arguments.ts';
@@ -25,13 +25,7 @@ export async function parseAsKubelet(
 
 /** Of the link: it has no other commands, and the kubelet's defaults. */
 export function kubeletCommand(command: Command): Command {
-  addRunFlags(command);
-  for (const option of command.options) {
-    const byDefault = (KUBELET_DEFAULTS as Readonly<Record<string, string>>)[option.attributeName()];
-    if (byDefault !== undefined)
-      option.description = option.description.replace(/\(default: .*\)$/u, `(default: ${byDefault})`);
-  }
-  return command
+  return addRunFlags(command, { asKubelet: true })
     .description('Run the daemon in the place of the kubelet: with its command line and its defaults')
     .helpOption('-h, --help', 'show this help')
     .allowExcessArguments(false)
