@@ -9,7 +9,6 @@ import type { NodeParts } from './runtime/node/pod-node.ts';
 import type { CredentialProviderConfig } from './policies/images/credential-provider-config.ts';
 import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
 import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
-import { systemClock } from './system/system-clock.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
 import type { ApiObjects } from './types/api-objects.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
@@ -129,22 +128,15 @@ async function credentialProviders({ node }: StateletConfig): Promise<Credential
   return loadCredentialProviders(path, binDir);
 }
 
-export interface AgentSurroundings extends Node {
-  readonly recorder: EventRecorder & NodeEventRecorder;
-  readonly logger: Logger;
-}
-
 /** The options of an agent, without its sources of pods. */
 export function nodeAgentOptions(
   config: StateletConfig,
-  { parts, facts, recorder, logger }: AgentSurroundings,
+  { parts, facts }: Node,
 ): Omit<NodeAgentOptions, 'sources' | 'configuration'> {
   const { syncFrequencyMs, preemptionLowerPriorityFirst, node } = config;
   const { maximumDeadContainersPerContainer, nodeIP } = node;
   return {
     parts,
-    recorder,
-    logger,
     syncFrequencyMs,
     maxContainerRestartPeriodMs: config.maxContainerRestartPeriodMs,
     initialContainerRestartPeriodMs: config.initialContainerRestartPeriodMs,
@@ -152,8 +144,6 @@ export function nodeAgentOptions(
     shutdownPeriods: shutdownPeriods(config.shutdown),
     maximumDeadContainersPerContainer,
     nodeFacts: () => facts,
-    clock: systemClock,
-    random: Math.random,
     hostIPs: nodeAddresses(nodeIP),
     startsAtOnce: startsAtOnce(),
   };

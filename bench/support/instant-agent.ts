@@ -27,20 +27,21 @@ export function instantAgent({ clock, configuration, nodeFacts }: InstantAgentOp
     random,
     faults: () => NO_NODE_FAULTS,
   });
-  return new NodeAgent({
-    parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },
-    sources: ['file'],
-    configuration,
-    clock,
-    random,
-    hostIPs: ['192.0.2.1'],
-    syncFrequencyMs: 60_000,
-    nodeFacts: () => nodeFacts,
-    preemptionLowerPriorityFirst: true,
-    maxContainerRestartPeriodMs: 300_000,
-    maximumDeadContainersPerContainer: 1,
-    startsAtOnce: 16,
-    recorder: { event: nothing, nodeEvent: nothing },
-    logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
-  });
+  const recorder = { event: nothing, nodeEvent: nothing };
+  const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+  return new NodeAgent(
+    { clock, random, recorder, logger },
+    {
+      parts: { runtime, node, start: nothing, stop: () => Promise.resolve() },
+      sources: ['file'],
+      configuration,
+      hostIPs: ['192.0.2.1'],
+      syncFrequencyMs: 60_000,
+      nodeFacts: () => nodeFacts,
+      preemptionLowerPriorityFirst: true,
+      maxContainerRestartPeriodMs: 300_000,
+      maximumDeadContainersPerContainer: 1,
+      startsAtOnce: 16,
+    },
+  );
 }

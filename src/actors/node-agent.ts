@@ -6,6 +6,7 @@ import type { Pleg } from '../runtime/pleg/pleg.ts';
 import { sleep } from '../system/sleep.ts';
 import type { PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
+import type { ActorContext } from './actor-context.ts';
 import type { AgentCore, ClusterParts } from './cluster/cluster-parts.ts';
 import { EvictionManager } from './eviction/eviction-manager.ts';
 import { LoopStreams } from './loop/loop-streams.ts';
@@ -36,6 +37,7 @@ export class NodeAgent {
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
   readonly plugins: NodePlugins | undefined;
+  readonly #context: ActorContext;
   readonly #options: NodeAgentOptions;
   readonly #runtime: RuntimeWatch;
   readonly #node: NodeState;
@@ -44,9 +46,11 @@ export class NodeAgent {
   readonly #stopped = Promise.withResolvers<undefined>();
   #looping = false;
 
-  constructor(options: NodeAgentOptions) {
+  constructor(context: ActorContext, options: NodeAgentOptions) {
+    this.#context = context;
     this.#options = options;
-    const { clock, parts, measurements, configuration, objectChanges } = options;
+    const { clock, measurements } = context;
+    const { parts, configuration, objectChanges } = options;
     this.#runtime = new RuntimeWatch({
       runtime: parts.runtime,
       clock,
@@ -59,7 +63,7 @@ export class NodeAgent {
     });
     this.pleg = this.#runtime.pleg;
     this.#node = this.#buildNodeState();
-    const pods = new NodePods({
+    const pods = new NodePods(context, {
       agent: options,
       runtime: this.#runtime,
       node: this.#node,
@@ -78,7 +82,7 @@ export class NodeAgent {
     this.#streams = new LoopStreams({
       pleg: this.pleg,
       configuration,
-      ...(objectChanges && { objectChanges }),
+      objectChanges,
       clock,
       send: (event) => this.supervisor.send(event),
       onHousekeeping: () => this.#onHousekeeping(),
@@ -115,7 +119,7 @@ export class NodeAgent {
     await this.shutdown.shutDown();
     if (this.cluster === undefined) return;
     const limit = new AbortController();
-    const timeUp = sleep(this.#options.clock, FLUSH_LIMIT_MS, limit.signal);
+    const timeUp = sleep(this.#context.clock, FLUSH_LIMIT_MS, limit.signal);
     await Promise.race([this.cluster.flush(), timeUp]);
     limit.abort();
     await timeUp.catch(() => undefined);
@@ -160,9 +164,9 @@ export class NodeAgent {
   }
 
   #buildNodeState(): NodeState {
-    const { clock, syncFrequencyMs, hostIPs, nodeFacts } = this.#options;
+    const { syncFrequencyMs, hostIPs, nodeFacts } = this.#options;
     return new NodeState({
-      clock,
+      clock: this.#context.clock,
       syncFrequencyMs,
       hostIPs,
       ownFacts: nodeFacts,
@@ -179,7 +183,8 @@ export class NodeAgent {
   }
 
   #buildEviction(): EvictionManager | undefined {
-    const { eviction, parts, clock, recorder, logger, inspect, measurements } = this.#options;
+    const { eviction, parts } = this.#options;
+    const { clock, recorder, logger, inspect, measurements } = this.#context;
     if (eviction === undefined) return undefined;
     return new EvictionManager({
       ...eviction,
@@ -201,8 +206,9 @@ export class NodeAgent {
 
   #core(): AgentCore {
     const { supervisor, statusManager } = this;
-    const { clock, random, recorder, logger, inspect, measurements } = this.#options;
     return {
+      ...this.#context,
+      parent: supervisor.actor,
       registry: supervisor.registry,
       desired: supervisor.desired,
       deleted: supervisor.ended,
@@ -210,37 +216,26 @@ export class NodeAgent {
       statusManager,
       health: () => this.#node.health(),
       onAllocatable: () => supervisor.offerRoom(),
-      recorder,
-      parent: supervisor.actor,
-      clock,
-      random,
-      logger,
-      ...(inspect && { inspect }),
-      ...(measurements && { measurements }),
     };
   }
 
   /** In a cluster, pods that end with the agent end as in a shutdown of the node: whoever made them is told that they are over. */
   #buildShutdown(): NodeShutdown | undefined {
-    const { shutdownPeriods = [], cluster, clock, recorder, logger, inspect, measurements } = this.#options;
-    const { shutdownRecord: record } = this.#options;
+    const { shutdownPeriods = [], cluster, shutdownRecord: record } = this.#options;
     const periods = shutdownPeriods.length === 0 && cluster ? [OWN_GRACE_PERIODS] : shutdownPeriods;
     if (periods.length === 0) return undefined;
-    const { registry } = this.supervisor;
-    return new NodeShutdown({
-      periods,
-      pods: () => registry.activePods(),
-      phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
-      kill: (uid, options) => registry.kill(uid, options),
-      onChange: () => this.cluster?.reportNow(),
-      clock,
-      recorder,
-      logger,
-      parent: this.supervisor.actor,
-      ...(measurements && { measurements: measurements.nodeLife }),
-      ...(record && { record }),
-      ...(inspect && { inspect }),
-    });
+    const { registry, actor } = this.supervisor;
+    return new NodeShutdown(
+      { ...this.#context, parent: actor },
+      {
+        periods,
+        pods: () => registry.activePods(),
+        phaseOf: (uid) => this.statusManager.get(uid)?.phase as PodPhase | undefined,
+        kill: (uid, options) => registry.kill(uid, options),
+        onChange: () => this.cluster?.reportNow(),
+        record,
+      },
+    );
   }
 
   /** The first time, starts everything that depends on knowing what runs already. */

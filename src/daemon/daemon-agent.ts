@@ -25,37 +25,32 @@ export interface DaemonAgentOptions {
 }
 
 export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAgent {
-  const { config, parts, facts, recorder, cluster, counted, endedPods, askPlugins, inspect, shutdownRecord } =
-    own;
+  const { context, config, parts, facts, cluster, counted, endedPods, askPlugins, shutdownRecord } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true }),
     ...(cluster && { api: cluster.pods }),
   };
   const blocked = new Map<PodSource, readonly SourceProblem[]>();
-  const agent: NodeAgent = new NodeAgent({
-    ...nodeAgentOptions(config, { parts, facts, recorder, logger }),
+  const agent: NodeAgent = new NodeAgent(context, {
+    ...nodeAgentOptions(config, { parts, facts }),
     sources: Object.keys(sources),
-    configuration: configuration(sources, { blocked, recorder, logger }),
+    configuration: configuration(sources, { blocked, recorder: context.recorder, logger }),
     sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
     pastLives: own.pastLives,
-    ...(shutdownRecord && { shutdownRecord }),
-    ...(inspect && { inspect }),
-    ...(counted && { measurements: counted }),
-    ...(cluster && {
-      cluster: (core: AgentCore) => cluster.join(core, facts),
-      objectChanges: cluster.objects.changes,
-    }),
-    ...(askPlugins && {
-      plugins: (core: AgentCore) =>
+    shutdownRecord,
+    cluster: cluster && ((core: AgentCore) => cluster.join(core, facts)),
+    objectChanges: cluster?.objects.changes,
+    plugins:
+      askPlugins &&
+      ((core: AgentCore) =>
         askPlugins(core, {
           config,
           nodeFacts: () => agent.nodeFacts(),
           stats: () => stats.provider(),
-          ...(cluster && { cluster }),
-          ...(counted && { measurements: counted }),
-        }),
-    }),
+          cluster,
+          measurements: counted,
+        })),
     eviction: {
       configuration: evictionConfiguration(config),
       stats: () => stats.provider(),

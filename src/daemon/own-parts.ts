@@ -1,12 +1,11 @@
 /** What belongs to a daemon: it is opened before the agent of the node is built, and closed after that has stopped. */
-import type { ActorOptions } from 'xstate';
-import { eventFanOut } from '../actors/cluster/event-fan-out.ts';
+import type { ActorContext } from '../actors/actor-context.ts';
+import { EventFanOut } from '../actors/cluster/event-fan-out.ts';
 import type { ShutdownRecord } from '../actors/node/node-shutdown.ts';
 import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import type { StateLog } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/node-ports.ts';
-import type { supervisorMachine } from '../machines/supervisor-machine.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/shutdown/shutdown-periods.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
@@ -20,7 +19,6 @@ import { RecentEvents } from '../server/recent-events.ts';
 import type { FlightRecorder } from '../server/record/flight-recorder.ts';
 import { openFlightRecorder } from '../server/record/open-flight-recorder.ts';
 import { systemClock } from '../system/system-clock.ts';
-import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { Measurements } from '../types/measurements.ts';
@@ -29,15 +27,15 @@ import { DaemonPage } from './daemon-page.ts';
 import type { Cluster } from './join-cluster.ts';
 import type { openEvictionPlugins } from './open-eviction-plugins.ts';
 
-type Inspect = NonNullable<ActorOptions<typeof supervisorMachine>['inspect']>;
-
 export interface OwnPartsDeps {
   readonly logger: Logger;
-  readonly inspect?: Inspect;
+  readonly inspect?: ActorContext['inspect'];
   readonly stateLog?: StateLog;
 }
 
 export interface OwnParts {
+  /** Also inspects the actors of the node: for the caller and the state log. */
+  readonly context: ActorContext;
   readonly lock: RootLock;
   /** In a cluster, with the addresses that the node reports. */
   readonly config: StateletConfig;
@@ -47,14 +45,11 @@ export interface OwnParts {
   readonly endedPods: EndedPodsStore;
   readonly pastLives: PastLivesStore;
   readonly shutdownRecord: ShutdownRecord | undefined;
-  readonly recorder: EventRecorder & NodeEventRecorder;
   readonly events: RecentEvents;
   readonly counted: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
-  /** Inspects the actors of the node: for the caller and the state log. */
-  readonly inspect: Inspect | undefined;
   /** Resolves when the agent cannot go on, with the reason. */
   readonly failure: Promise<string>;
 }
@@ -69,21 +64,21 @@ export async function openOwnParts(
   const config = await withReportedAddresses(given);
   const { logger } = deps;
   const now = () => systemClock.now();
-  const log = eventLog(logger, now);
   const events = new RecentEvents({ nodeName: config.nodeName, now, podOf });
+  const recorder = new EventFanOut(eventLog(logger, now), events);
   let cluster: Cluster | undefined;
   const counted = await countedMetrics(given);
   const measurements = counted && { measurements: counted };
   const failure = Promise.withResolvers<string>();
   const opened = await (async () => {
     cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
-    const recorder = eventFanOut(log, events, ...(cluster ? [cluster.sender] : []));
+    if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
     const pastLives = openPastLivesFile(given.rootDir, logger);
     const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
     const shutdownRecord = await openRecordOfShutdown(config, logger, counted);
     const askPlugins = await evictionPlugins(config);
-    return { recorder, endedPods, pastLives, shutdownRecord, askPlugins, ...node };
+    return { endedPods, pastLives, shutdownRecord, askPlugins, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
@@ -91,9 +86,18 @@ export async function openOwnParts(
   });
   const page = new DaemonPage(config, logger);
   const inspect = await withStateLog(deps);
+  const context: ActorContext = {
+    clock: systemClock,
+    random: Math.random,
+    logger,
+    recorder,
+    measurements: counted,
+    inspect,
+  };
   const flightRecorder = await openFlightRecorder(config, logger);
   return {
     ...opened,
+    context,
     lock,
     config,
     cluster,
@@ -101,7 +105,6 @@ export async function openOwnParts(
     counted,
     flightRecorder,
     page,
-    inspect,
     failure: failure.promise,
   };
 }
@@ -174,7 +177,7 @@ async function withReportedAddresses(config: StateletConfig): Promise<StateletCo
 }
 
 /** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
-async function withStateLog({ logger, inspect, stateLog }: OwnPartsDeps): Promise<Inspect | undefined> {
+async function withStateLog({ logger, inspect, stateLog }: OwnPartsDeps): Promise<ActorContext['inspect']> {
   if (stateLog === undefined) return inspect;
   const { loggedBefore } = await import('../actors/pods/state-log.ts');
   return loggedBefore(stateLog, logger, inspect);

@@ -5,13 +5,7 @@ import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
-import {
-  type AgentSurroundings,
-  withinStopLimit,
-  leavePodsRunning,
-  nodeAgentOptions,
-  openNode,
-} from '../open-node.ts';
+import { leavePodsRunning, type Node, nodeAgentOptions, openNode, withinStopLimit } from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
@@ -21,6 +15,7 @@ import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
 import { systemClock } from '../system/system-clock.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import { admitInTurn } from './admit-in-turn.ts';
@@ -77,7 +72,8 @@ async function runPods(
   const endedPods = openEndedPodsFile(config.rootDir, logger);
   const { facts, parts } = await openNode(config, recorder, logger);
   try {
-    const run = new Run(pods, config, { facts, parts, recorder, logger, endedPods });
+    const context = { clock: systemClock, random: Math.random, logger, recorder };
+    const run = new Run(context, pods, config, { facts, parts, recorder, endedPods });
     return await run.results(options);
   } finally {
     await parts.stop();
@@ -88,7 +84,7 @@ function asksServer(source: PodSource, { localPods }: StateletConfig): boolean {
   return source === 'http' || (source === 'local' && localPods.some((pods) => 'url' in pods));
 }
 
-interface RunParts extends AgentSurroundings {
+interface RunParts extends Node {
   readonly recorder: LastWarnings;
   readonly endedPods: EndedPodsStore;
 }
@@ -99,10 +95,10 @@ class Run {
   readonly #agent: NodeAgent;
   readonly #rejections = new Map<Pod, Rejection>();
 
-  constructor(pods: readonly Pod[], config: StateletConfig, nodeParts: RunParts) {
+  constructor(context: AgentContext, pods: readonly Pod[], config: StateletConfig, nodeParts: RunParts) {
     this.#pods = pods;
     this.#nodeParts = nodeParts;
-    this.#agent = new NodeAgent({
+    this.#agent = new NodeAgent(context, {
       ...nodeAgentOptions(config, nodeParts),
       endedPods: nodeParts.endedPods,
       // No SOURCE_SEEN is sent, so pods that are unknown to the sources are not removed.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NEVER } from 'rxjs';
 import { NodeAgent } from '../../src/actors/node-agent.ts';
+import type { ActorContext } from '../../src/actors/actor-context.ts';
 import type { NodeAgentOptions } from '../../src/actors/node/node-agent-options.ts';
 import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
 import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
@@ -12,6 +13,7 @@ import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import type { Logger } from '../../src/types/logger.ts';
 import { ROOMY_NODE } from '../support/admission.ts';
+import { RecordedEvents, testContext } from '../support/test-context.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 
@@ -95,15 +97,12 @@ export function simulatedPathNode(): PathNode {
 
 /** The agent as the daemon composes it, without sources. */
 export function agentOn({ clock }: PathNode, parts: NodeParts, more: AgentExtras = {}): NodeAgent {
-  return new NodeAgent({
+  const { inspect, measurements, logger = SILENT, recorder = new RecordedEvents(), ...own } = more;
+  return new NodeAgent(testContext({ clock, inspect, measurements, logger, recorder }), {
     parts,
-    clock,
     hostIPs: HOST_IPS,
-    logger: SILENT,
-    recorder: { event: () => undefined, nodeEvent: () => undefined },
     sources: ['file'],
     configuration: NEVER,
-    random: () => 0,
     syncFrequencyMs: 60_000,
     nodeFacts: () => ROOMY_NODE,
     preemptionLowerPriorityFirst: true,
@@ -111,26 +110,17 @@ export function agentOn({ clock }: PathNode, parts: NodeParts, more: AgentExtras
     maxContainerRestartPeriodMs: 1,
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
-    ...more,
+    ...own,
   });
 }
 
 type AgentExtras = Partial<
   Pick<
     NodeAgentOptions,
-    | 'sources'
-    | 'inspect'
-    | 'wrapEffects'
-    | 'wrapGates'
-    | 'nodeFacts'
-    | 'recorder'
-    | 'logger'
-    | 'eviction'
-    | 'measurements'
-    | 'cluster'
-    | 'plugins'
+    'sources' | 'wrapEffects' | 'wrapGates' | 'nodeFacts' | 'eviction' | 'cluster' | 'plugins'
   >
->;
+> &
+  Partial<Pick<ActorContext, 'inspect' | 'recorder' | 'logger' | 'measurements'>>;
 
 /** A node with real processes. Paths are replayed on it one after the other. */
 export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<void> }> {

@@ -14,7 +14,7 @@ import type { EventRecorder, NodeEventRecorder } from '../../src/types/event-rec
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { Logger } from '../../src/types/logger.ts';
-import type { AgentMeasurements } from '../../src/types/measurements.ts';
+import type { Measurements } from '../../src/types/measurements.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { ROOMY_NODE } from './admission.ts';
 import { waitFor } from './wait-for.ts';
@@ -30,7 +30,7 @@ export interface AgentOptions {
   readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
   /** Replaces or wraps the effects of the pod actors. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
-  readonly measurements?: AgentMeasurements;
+  readonly measurements?: Measurements;
 }
 
 export interface NodeContext {
@@ -60,24 +60,21 @@ export async function startAgent(options: AgentOptions = {}) {
   const parts = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
   const { runtime } = parts;
   const pods = () => agent.pleg.pods();
-  const agent: NodeAgent = new NodeAgent({
+  const { measurements } = options;
+  const context = { clock: systemClock, random: () => 0, logger, recorder, measurements };
+  const agent: NodeAgent = new NodeAgent(context, {
     parts,
     hostIPs,
-    recorder,
-    logger,
     sources: options.sources ?? ['file'],
     configuration: NEVER,
-    clock: systemClock,
-    random: () => 0,
     syncFrequencyMs: 60_000,
     nodeFacts: () => options.nodeFacts ?? ROOMY_NODE,
     preemptionLowerPriorityFirst: options.preemptionLowerPriorityFirst ?? true,
     maxContainerRestartPeriodMs: 300_000,
     maximumDeadContainersPerContainer: 1,
     startsAtOnce: 16,
-    ...(options.wrapEffects && { wrapEffects: options.wrapEffects }),
-    ...(options.measurements && { measurements: options.measurements }),
-    ...(options.eviction && { eviction: options.eviction(pods, parts) }),
+    wrapEffects: options.wrapEffects,
+    eviction: options.eviction?.(pods, parts),
   });
   const { supervisor, statusManager } = agent;
   agent.start();

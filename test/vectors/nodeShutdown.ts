@@ -11,7 +11,7 @@ import type { Clock, TimerHandle } from '../../src/types/clock.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { Pod, PodCondition, PodPhase } from '../../src/types/kubernetes.ts';
 import type { ShutdownSettings } from '../../src/types/shutdown-settings.ts';
-import { silentLogger } from '../support/silent-logger.ts';
+import { testContext } from '../support/test-context.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 const NOW_MS = 1_893_456_000_000;
@@ -67,20 +67,20 @@ function killPods(input: Input) {
     clock.setTimeout(() => shutdown.podEnded(uid), secondsToEnd(input, uid, groups) * 1000);
     return true;
   };
-  const shutdown = new NodeShutdown({
-    periods: shutdownPeriods(settingsOf(input)),
-    pods: () => pods,
-    phaseOf: (uid) => pods.find(({ metadata }) => metadata.uid === uid)?.status?.phase as PodPhase,
-    kill,
-    onChange: () => undefined,
+  const context = testContext({
     clock,
-    recorder: { nodeEvent: () => undefined },
-    logger: silentLogger,
     inspect: ({ type, actorRef }) => {
       if (type !== '@xstate.snapshot' || finishedAt !== undefined) return;
       const { value } = actorRef.getSnapshot() as { value: unknown };
       if (JSON.stringify(value) === '{"ShuttingDown":"Ended"}') finishedAt = clock.second();
     },
+  });
+  const shutdown = new NodeShutdown(context, {
+    periods: shutdownPeriods(settingsOf(input)),
+    pods: () => pods,
+    phaseOf: (uid) => pods.find(({ metadata }) => metadata.uid === uid)?.status?.phase as PodPhase,
+    kill,
+    onChange: () => undefined,
   });
   void shutdown.shutDown();
   clock.runAll();

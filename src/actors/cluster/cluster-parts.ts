@@ -1,20 +1,16 @@
 /** What an agent and its part in a cluster ask of each other. An agent without a cluster loads nothing of it. */
-import type { ActorOptions, AnyActorRef } from 'xstate';
-import type { supervisorMachine } from '../../machines/supervisor-machine.ts';
+import type { AnyActorRef } from 'xstate';
 import type { NodeHealth } from '../../policies/node-status/ready-problems.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { AgentMeasurements } from '../../types/measurements.ts';
+import type { ActorContext } from '../actor-context.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { PodEnds } from '../pods/pod-ends.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
 
-/** The agent, as its part in the cluster sees it. */
-export interface AgentCore {
+/** The agent, as its part in the cluster and its plugins see it. It is the context of their actors too. */
+export interface AgentCore extends ActorContext {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
   /** The static pods that a person has deleted on this node. */
@@ -25,14 +21,8 @@ export interface AgentCore {
   readonly health: () => NodeHealth;
   /** The node object says something else of what pods may request. */
   readonly onAllocatable: () => void;
-  readonly recorder: EventRecorder & NodeEventRecorder;
+  /** The supervisor. */
   readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly measurements?: AgentMeasurements;
 }
 
 /** The node's part in a cluster. No pod waits for anything of it. */

@@ -1,12 +1,7 @@
-/** What an agent is made of: time, randomness and the node itself come from outside. */
+/** What an agent is made of, beside its context: the node itself comes from outside. */
 import type { Observable } from 'rxjs';
-import type { ActorOptions } from 'xstate';
-import type { supervisorMachine, SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { NodeParts } from '../../runtime/node/pod-node.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { AgentMeasurements } from '../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
@@ -28,9 +23,6 @@ export interface NodeAgentOptions {
   readonly sourceProblem?: () => string | undefined;
   /** UIDs of pods whose objects at the API server have changed. */
   readonly objectChanges?: Observable<string>;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly syncFrequencyMs: number;
@@ -58,13 +50,8 @@ export interface NodeAgentOptions {
   readonly endedPods?: EndedPodsStore;
   /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
   readonly pastLives?: PastLivesStore;
-  readonly recorder: EventRecorder & NodeEventRecorder;
-  readonly logger: Logger;
-  readonly inspect?: ActorOptions<typeof supervisorMachine>['inspect'];
   /** Puts something between the pod actors and their effects: the judges of tests and simulation do. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
   /** The same for what pods ask before they start. */
   readonly wrapGates?: (gates: StartGates) => StartGates;
-  /** Without it nothing is measured. */
-  readonly measurements?: AgentMeasurements;
 }

@@ -4,6 +4,7 @@ import { crashLoopBackOff } from '../../policies/sync/crash-loop-backoff.ts';
 import { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import { StartGate } from '../../runtime/pods/start-gate.ts';
 import { podFields } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import { measuredEffects, measurePods, podObserver } from '../measured-pods.ts';
 import { ContainerEnds } from '../pods/container-ends.ts';
@@ -32,12 +33,14 @@ export class NodePods {
   readonly statusManager: StatusManager;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
+  readonly #context: ActorContext;
   readonly #options: NodePodsOptions;
   readonly #containerEnds: ContainerEnds;
 
-  constructor(options: NodePodsOptions) {
+  constructor(context: ActorContext, options: NodePodsOptions) {
+    this.#context = context;
     this.#options = options;
-    const { measurements, logger } = options.agent;
+    const { measurements, logger } = context;
     this.#containerEnds = new ContainerEnds(logger);
     this.statusManager = this.#buildStatusManager();
     this.probes = this.#buildProbes();
@@ -50,7 +53,7 @@ export class NodePods {
   }
 
   #buildStatusManager(): StatusManager {
-    const { clock, logger } = this.#options.agent;
+    const { clock, logger } = this.#context;
     return new StatusManager({
       now: () => clock.now(),
       mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
@@ -60,11 +63,11 @@ export class NodePods {
   }
 
   #buildProbes(): ProbeManager {
-    const { parts, clock, random, recorder, logger, measurements } = this.#options.agent;
+    const { clock, random, recorder, logger, measurements } = this.#context;
     const { pleg } = this.#options.runtime;
-    const { runtime, node } = parts;
+    const { runtime, node } = this.#options.agent.parts;
     return new ProbeManager({
-      ...(measurements && { measurements }),
+      measurements,
       runtime,
       clock,
       random,
@@ -97,15 +100,13 @@ export class NodePods {
 
   #buildSupervisor(): Supervisor {
     const { agent, runtime, node, cluster, onStopped } = this.#options;
-    const { parts, sources, clock, random, recorder, logger, inspect, wrapGates, endedPods } = agent;
-    const { syncFrequencyMs, preemptionLowerPriorityFirst, measurements } = agent;
+    const { clock, random, recorder, logger, inspect, measurements } = this.#context;
+    const { parts, sources, wrapGates, endedPods, syncFrequencyMs, preemptionLowerPriorityFirst } = agent;
     const { probes, statusManager } = this;
     const podRuntime = this.#buildPodRuntime();
     return new Supervisor({
-      ...(measurements && {
-        podObserver: podObserver(measurements),
-        turnover: measurements.turnover,
-      }),
+      podObserver: measurements && podObserver(measurements),
+      turnover: measurements?.turnover,
       node: parts.node,
       pleg: runtime.pleg,
       probes,
@@ -119,11 +120,11 @@ export class NodePods {
       syncFrequencyMs,
       preemptionLowerPriorityFirst,
       nodeFacts: () => node.facts(),
-      ...(agent.cluster && { freshNodeFacts: () => node.freshFacts() }),
+      freshNodeFacts: agent.cluster && (() => node.freshFacts()),
       effects: this.#effects(podRuntime),
-      ...(wrapGates && { wrapGates }),
-      ...(endedPods && { endedPods }),
-      ...(inspect && { inspect }),
+      wrapGates,
+      endedPods,
+      inspect,
       onStopped,
       onMirrorPod: () => cluster()?.mirrorPodSeen(),
     });
@@ -131,7 +132,8 @@ export class NodePods {
 
   #effects(podRuntime: PodRuntime): PodEffects {
     const { agent, runtime, node, cluster } = this.#options;
-    const { parts, clock, recorder, logger, wrapEffects, measurements } = agent;
+    const { clock, recorder, logger, measurements } = this.#context;
+    const { parts, wrapEffects } = agent;
     const { probes, statusManager } = this;
     const { pleg, state } = runtime;
     const own = podEffects({
@@ -158,13 +160,14 @@ export class NodePods {
 
   #buildPodRuntime(): PodRuntime {
     const { agent } = this.#options;
-    const { parts, clock, recorder, logger, startsAtOnce, measurements } = agent;
+    const { clock, recorder, logger, measurements } = this.#context;
+    const { parts, startsAtOnce } = agent;
     const { runtime, node } = parts;
     return new PodRuntime({
       runtime,
       node,
       recorder,
-      ...(measurements && { turnover: measurements.turnover }),
+      turnover: measurements?.turnover,
       logger,
       clock,
       backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs, agent.initialContainerRestartPeriodMs),

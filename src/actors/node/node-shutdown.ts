@@ -1,16 +1,14 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type ActorRefFrom, createActor } from 'xstate';
 import { shutdownMachine, type ShutdownEvent } from '../../machines/shutdown-machine.ts';
 import { groupByPriority, type ShutdownGroup } from '../../policies/shutdown/shutdown-groups.ts';
 import { shutdownKill } from '../../policies/shutdown/shutdown-kill.ts';
 import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
-import type { NodeLifeMeasurements } from '../../types/measurements.ts';
+import { podFields } from '../../types/logger.ts';
 import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
+import type { ActorContext } from '../actor-context.ts';
 
 export interface NodeShutdownOptions {
   /** By rising priority. */
@@ -22,15 +20,8 @@ export interface NodeShutdownOptions {
   readonly kill: (uid: string, options: KillPodOptions) => boolean;
   /** The node is no longer ready, or ready again: to be reported without delay. */
   readonly onChange: () => void;
-  readonly clock: Clock;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Logger;
-  readonly measurements?: Pick<NodeLifeMeasurements, 'shutdownBegan' | 'shutdownEnded'>;
   /** Keeps when pods were ended. Never rejects. */
   readonly record?: ShutdownRecord;
-  /** Where it hangs among the actors. Without it, it is the root of its own system. */
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof shutdownMachine>['inspect'];
 }
 
 /** When pods were ended, for the agent that runs after the machine has been started again. Unix ms. */
@@ -39,6 +30,7 @@ export interface ShutdownRecord {
 }
 
 export class NodeShutdown {
+  readonly #context: ActorContext;
   readonly #options: NodeShutdownOptions;
   readonly #actor: ActorRefFrom<typeof shutdownMachine>;
   readonly #timer: Timer;
@@ -50,14 +42,12 @@ export class NodeShutdown {
   #startMs = 0;
   #recorded: Promise<void> | undefined;
 
-  constructor(options: NodeShutdownOptions) {
+  constructor(context: ActorContext, options: NodeShutdownOptions) {
+    this.#context = context;
     this.#options = options;
-    this.#timer = new Timer(options.clock);
-    this.#actor = createActor(this.#machine(), {
-      id: 'shutdown',
-      ...(options.parent && { parent: options.parent }),
-      ...(options.inspect && { inspect: options.inspect }),
-    });
+    const { clock, parent, inspect } = context;
+    this.#timer = new Timer(clock);
+    this.#actor = createActor(this.#machine(), { id: 'shutdown', parent, inspect });
     this.#actor.start();
   }
 
@@ -85,12 +75,13 @@ export class NodeShutdown {
   stop(): void {
     this.#isStopped = true;
     this.#timer.disarm();
-    if (this.#options.parent === undefined) this.#actor.stop();
+    if (this.#context.parent === undefined) this.#actor.stop();
     this.#ended.resolve(undefined);
   }
 
   #begin(): void {
-    const { periods, pods, clock, measurements, record } = this.#options;
+    const { periods, pods, record } = this.#options;
+    const { clock, measurements } = this.#context;
     this.#ended = Promise.withResolvers();
     this.#groups = groupByPriority(periods, pods()).filter((group) => group.pods.length > 0);
     const groups = this.#groups.map((group) => ({
@@ -100,7 +91,7 @@ export class NodeShutdown {
     }));
     this.#isOver = false;
     this.#startMs = clock.now();
-    measurements?.shutdownBegan(this.#startMs);
+    measurements?.nodeLife.shutdownBegan(this.#startMs);
     this.#recorded = record?.write(this.#startMs, undefined);
     this.#send({ type: 'SHUTDOWN', at: clock.now(), groups });
   }
@@ -112,9 +103,10 @@ export class NodeShutdown {
   }
 
   #recordEnd(): void {
-    const { measurements, clock, record } = this.#options;
+    const { record } = this.#options;
+    const { clock, measurements } = this.#context;
     const endMs = clock.now();
-    measurements?.shutdownEnded(endMs);
+    measurements?.nodeLife.shutdownEnded(endMs);
     this.#recorded = this.#recorded?.then(() => record?.write(this.#startMs, endMs));
   }
 
@@ -122,7 +114,7 @@ export class NodeShutdown {
     return shutdownMachine.provide({
       actions: {
         reportShutdown: () => {
-          this.#options.recorder.nodeEvent('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
+          this.#context.recorder.nodeEvent('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
         },
         endGroup: ({ context }) => this.#endGroup(context.groups[0]?.priority),
         armGroupTimer: ({ context }) => {
@@ -132,7 +124,7 @@ export class NodeShutdown {
         disarmGroupTimer: () => this.#timer.disarm(),
         reportTimeOver: ({ context }) => this.#reportTimeOver(context.awaited),
         reportCancelled: () => {
-          this.#options.logger.info({}, 'The shutdown of the machine was cancelled');
+          this.#context.logger.info({}, 'The shutdown of the machine was cancelled');
           this.#end();
         },
         reportEnded: () => this.#end(),
@@ -143,7 +135,8 @@ export class NodeShutdown {
   #endGroup(priority: number | undefined): void {
     const group = this.#groups.find((one) => one.priority === priority);
     if (group === undefined) return;
-    const { clock, kill, phaseOf, logger } = this.#options;
+    const { kill, phaseOf } = this.#options;
+    const { clock, logger } = this.#context;
     for (const pod of group.pods) {
       const { uid } = pod.metadata;
       const options = shutdownKill(pod, phaseOf(uid), group, clock.now());
@@ -153,7 +146,7 @@ export class NodeShutdown {
   }
 
   #reportTimeOver(awaited: readonly string[]): void {
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     const late = this.#groups
       .flatMap(({ pods }) => pods)
       .filter(({ metadata }) => awaited.includes(metadata.uid));

@@ -1,6 +1,7 @@
 /** One agent on a simulated node, from its start until it is stopped or killed. */
 import { map, type Observable, Subject, takeUntil } from 'rxjs';
-import { eventFanOut } from '../../actors/cluster/event-fan-out.ts';
+import type { ActorContext } from '../../actors/actor-context.ts';
+import { EventFanOut } from '../../actors/cluster/event-fan-out.ts';
 import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../actors/node-agent.ts';
 import type { NodeAgentOptions } from '../../actors/node/node-agent-options.ts';
@@ -15,7 +16,6 @@ import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import { channelEvent, podConfig } from '../../sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
@@ -240,17 +240,15 @@ export class AgentRun {
   #buildAgent(): NodeAgent {
     const { nodeFacts, endedPods } = this.#options;
     const eviction = this.#evictionParts();
-    return new NodeAgent({
+    return new NodeAgent(this.#context(), {
       parts: this.#parts(),
       sources: ['file', 'local', 'api'],
       configuration: this.#configuration(),
-      clock: this.#clock,
-      random: () => this.#chance.next(),
       hostIPs: [NODE_ADDRESS],
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts,
       preemptionLowerPriorityFirst: true,
-      ...(eviction && { eviction }),
+      eviction,
       maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
       maximumDeadContainersPerContainer: 1,
       startsAtOnce: 16,
@@ -261,16 +259,27 @@ export class AgentRun {
           return Promise.resolve();
         },
       },
-      recorder: this.#recorder(),
       objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       ...this.#plugins(),
+      wrapEffects: (effects) => this.#judged(effects),
+    });
+  }
+
+  #context(): ActorContext {
+    const history: ActorContext['recorder'] = {
+      event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
+      nodeEvent: () => undefined,
+    };
+    return {
+      clock: this.#clock,
+      random: () => this.#chance.next(),
       logger: this.#logger(),
+      recorder: new EventFanOut(history, this.#cluster.sender),
       inspect: (event) => {
         if (this.#isAlive) this.#inspection.inspect(event);
       },
-      wrapEffects: (effects) => this.#judged(effects),
-    });
+    };
   }
 
   #buildCluster(): AgentCluster {
@@ -284,14 +293,6 @@ export class AgentRun {
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
     });
-  }
-
-  #recorder(): EventRecorder & NodeEventRecorder {
-    const history: EventRecorder & NodeEventRecorder = {
-      event: ({ uid, name }, type, reason) => this.#tell(uid, name, `event ${type} ${reason}`),
-      nodeEvent: () => undefined,
-    };
-    return eventFanOut(history, this.#cluster.sender);
   }
 
   #buildInspection(): ActorInspection {

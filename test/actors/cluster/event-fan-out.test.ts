@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals';
-import { eventFanOut } from '../../../src/actors/cluster/event-fan-out.ts';
+import { EventFanOut } from '../../../src/actors/cluster/event-fan-out.ts';
 
-test('every recorder gets every event', () => {
+test('every recorder gets every event, also one that was added', () => {
   const seen: unknown[][] = [];
   const recorder = (name: string) => ({
     event: (...event: unknown[]) => void seen.push([name, ...event]),
     nodeEvent: (...event: unknown[]) => void seen.push([name, ...event]),
   });
-  const both = eventFanOut(recorder('log'), recorder('api'));
+  const both = new EventFanOut(recorder('log'));
+  both.add(recorder('api'));
   const pod = { name: 'web', namespace: 'default', uid: 'u' };
   both.event(pod, 'Normal', 'Started', 'Container started', { container: 'main' });
   both.nodeEvent('Normal', 'Starting', 'Starting');

@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { NodeShutdown, type ShutdownRecord } from '../../../src/actors/node/node-shutdown.ts';
 import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
-import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const PERIODS = [
   { priority: 0, shutdownGracePeriodSeconds: 20 },
@@ -17,14 +18,14 @@ const critical = (name: string): Pod => {
 };
 
 function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
-  const clock = new VirtualClock();
   const killed: [uid: string, KillPodOptions][] = [];
-  const events: string[] = [];
   /** Whether the node was shutting down, each time that a change was told. */
   const told: boolean[] = [];
   const { logger, lines } = recordingLogger();
   const measurements = new RecordedMeasurements();
-  const shutdown: NodeShutdown = new NodeShutdown({
+  const context = testContext({ logger, measurements });
+  const { clock, recorder } = context;
+  const shutdown: NodeShutdown = new NodeShutdown(context, {
     periods: PERIODS,
     pods: () => pods,
     phaseOf: () => 'Running',
@@ -33,21 +34,17 @@ function setUp(pods: readonly Pod[], record?: ShutdownRecord) {
       return true;
     },
     onChange: () => told.push(shutdown.isShuttingDown),
-    clock,
-    recorder: { nodeEvent: (type, reason) => events.push(`${type} ${reason}`) },
-    logger,
-    measurements: measurements.nodeLife,
-    ...(record && { record }),
+    record,
   });
   const uids = () => killed.map(([uid]) => uid);
-  return { clock, shutdown, killed, uids, events, told, lines, measurements };
+  return { clock, shutdown, killed, uids, recorder, told, lines, measurements };
 }
 
 test('whoever is told of the shutdown sees that the node shuts down: else NotReady is reported late', () => {
-  const { shutdown, told, events } = setUp([testPod()]);
+  const { shutdown, told, recorder } = setUp([testPod()]);
   void shutdown.shutDown();
   expect(told).toEqual([true]);
-  expect(events).toEqual(['Normal Shutdown']);
+  expect(recorder.all).toMatchObject([{ type: 'Normal', reason: 'Shutdown' }]);
   shutdown.cancel();
   expect(told).toEqual([true, false]);
 });

@@ -6,7 +6,8 @@ import type { shutdownMachine } from '../../../src/machines/shutdown-machine.ts'
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
+import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 import type { Step } from '../paths.ts';
 import {
   essence,
@@ -31,7 +32,22 @@ export class ShutdownReplay {
   /** `hasPodsToEnd`: false when nothing of the pods is left to end. */
   constructor(coverage: Coverage, hasPodsToEnd = true) {
     this.#hasPodsToEnd = hasPodsToEnd;
-    this.#shutdown = new NodeShutdown({
+    const context = testContext({
+      clock: this.#clock,
+      recorder: {
+        event: () => undefined,
+        nodeEvent: (_type, reason) => void this.#done.events.push(reason),
+      },
+      logger: {
+        ...silentLogger,
+        warn: ({ uid = '' }: { readonly uid?: string }) => void this.#done.late.push(uid),
+      },
+      inspect: (event: InspectionEvent) => {
+        coverage.inspect(event);
+        if (event.type === '@xstate.snapshot') this.#state = event.snapshot as ShutdownState;
+      },
+    });
+    this.#shutdown = new NodeShutdown(context, {
       periods: PERIODS,
       pods: () => this.#pods,
       phaseOf: () => 'Running',
@@ -40,16 +56,6 @@ export class ShutdownReplay {
         return this.#hasPodsToEnd;
       },
       onChange: () => this.#done.changes.push(this.#shutdown.isShuttingDown),
-      clock: this.#clock,
-      recorder: { nodeEvent: (_type, reason) => void this.#done.events.push(reason) },
-      logger: {
-        ...SILENT,
-        warn: ({ uid = '' }: { readonly uid?: string }) => void this.#done.late.push(uid),
-      },
-      inspect: (event: InspectionEvent) => {
-        coverage.inspect(event);
-        if (event.type === '@xstate.snapshot') this.#state = event.snapshot as ShutdownState;
-      },
     });
   }
 
