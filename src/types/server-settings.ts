@@ -36,3 +36,11 @@ export interface ServerSettings {
 
 /** The kubelet's port. */
 export const NODE_PORT = 10_250;
+
+/** Who sends a request to the node's server, as a SubjectAccessReview names it. */
+export interface ServerUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
