@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { structureProblems } from '../../scripts/check-structure.ts';
+import { structureAdvice, structureProblems } from '../../scripts/check-structure.ts';
 
 function problems(imports: Record<string, string[]>) {
   return structureProblems(new Map(Object.entries(imports)));
@@ -38,10 +38,15 @@ test('names a file name that stands twice', () => {
   ).toEqual(['one.ts stands for several files: src/a/one.ts, src/a/b/one.ts']);
 });
 
-test('names folders that are too small or too large', () => {
+test('sizes of folders and files are advice, and no problem', () => {
   const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`src/many/${index}.ts`, []]));
-  expect(problems({ ...many, 'src/few/a.ts': [] })).toEqual([
-    'src/many has 21 files: at most 20',
-    'src/few has 1 files: at least 3, or none',
+  expect(problems({ ...many, 'src/few/a.ts': [] })).toEqual([]);
+  const lines = new Map(Object.keys(many).map((file) => [file, 100]));
+  lines.set('src/few/a.ts', 401).set('src/few/b.ts', 19);
+  expect(structureAdvice(lines)).toEqual([
+    'src/many has 21 files: are they of one subject?',
+    'src/few has 2 files: do they belong to another folder?',
+    'src/few/a.ts has 401 lines: has it two subjects?',
+    'src/few/b.ts has 19 lines: is it always read with another file?',
   ]);
 });
