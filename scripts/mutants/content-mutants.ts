@@ -1,7 +1,7 @@
 /** Mutants of what pods get from ConfigMaps, Secrets and Services. */
 import type { Mutant } from './mutant.ts';
 
-const CONTENTS = 'src/runtime/volumes/volume-contents.ts';
+const CONTENTS = 'src/runtime/volumes/kinds/volume-contents.ts';
 const WATCH = 'src/cluster/objects/object-watch.ts';
 const ENVIRONMENT = 'src/policies/cri/env-objects.ts';
 

@@ -4,7 +4,7 @@ import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
 import { expandVariables, referredNames } from '../cri/expand-variables.ts';
 import { namesOf } from './projected-files.ts';
-import type { VolumeKind, VolumeMount } from './volume-source.ts';
+import { VOLUME_KINDS, type VolumeKindName, type VolumeMount } from './volume-source.ts';
 
 /** Linux' PATH_MAX, with the NUL at the end. The path of the volume comes before it. */
 const PATH_BYTES_MAX = 4096;
@@ -23,7 +23,7 @@ export interface MountPlan {
 
 interface MountFacts {
   readonly container: Container | EphemeralContainer;
-  readonly kind: VolumeKind;
+  readonly kind: VolumeKindName;
   /** The container's resolved environment. */
   readonly env: ReadonlyMap<string, string>;
   /** Whether the runtime can make a mount read-only together with all mounts below it. */
@@ -35,7 +35,7 @@ export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
   const { mountPath } = mount;
   return {
     containerPath: containerMountPath(mountPath),
-    readonly: mount.readOnly === true || isReadOnlyKind(facts.kind),
+    readonly: mount.readOnly === true || VOLUME_KINDS[facts.kind].isReadOnly === true,
     recursiveReadOnly: recursiveReadOnly(mount, facts),
     propagation: propagation(mount, facts.container),
     subPath: subPathNames(mount, facts.env),
@@ -46,10 +46,6 @@ export function mountPlan(mount: VolumeMount, facts: MountFacts): MountPlan {
 /** The path for the runtime: a path in a container begins at its root. */
 export function containerMountPath(mountPath: string): string {
   return mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
-}
-
-function isReadOnlyKind(kind: VolumeKind): boolean {
-  return kind !== 'emptyDir' && kind !== 'hostPath' && kind !== 'local';
 }
 
 function propagation(

@@ -6,42 +6,48 @@ export type Volume = NonNullable<PodSpec['volumes']>[number];
 export type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 export type VolumeProjection = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 
-/** The kinds of volumes that have a folder below the pod's, and the name of that folder in the kubelet's layout. */
-export const PLUGIN_FOLDERS = {
-  emptyDir: 'kubernetes.io~empty-dir',
-  downwardAPI: 'kubernetes.io~downward-api',
-  projected: 'kubernetes.io~projected',
-  configMap: 'kubernetes.io~configmap',
-  secret: 'kubernetes.io~secret',
-  local: 'kubernetes.io~local-volume',
-} as const;
+interface VolumeKindFacts {
+  /** The kubelet's name of what sets such volumes up. In its layout the folder of such volumes is named after it. */
+  readonly plugin: string;
+  /** Containers can only read it. */
+  readonly isReadOnly?: boolean;
+  /** Behind a PersistentVolumeClaim; a pod cannot name it. What is in it is not the pod's. */
+  readonly isPersistent?: boolean;
+}
 
-export type OwnVolumeKind = keyof typeof PLUGIN_FOLDERS;
-export type VolumeKind = OwnVolumeKind | 'hostPath' | 'image';
+/** By the field that names the kind in the spec of a pod, or of a PersistentVolume. `src/runtime/volumes/kinds` sets them up. */
+const KINDS = {
+  emptyDir: { plugin: 'kubernetes.io/empty-dir' },
+  hostPath: { plugin: 'kubernetes.io/host-path' },
+  downwardAPI: { plugin: 'kubernetes.io/downward-api', isReadOnly: true },
+  projected: { plugin: 'kubernetes.io/projected', isReadOnly: true },
+  configMap: { plugin: 'kubernetes.io/configmap', isReadOnly: true },
+  secret: { plugin: 'kubernetes.io/secret', isReadOnly: true },
+  image: { plugin: 'kubernetes.io/image', isReadOnly: true },
+  local: { plugin: 'kubernetes.io/local-volume', isPersistent: true },
+} as const satisfies Readonly<Record<string, VolumeKindFacts>>;
 
-/** The kinds that a pod can name. A `local` volume is behind a claim. */
-const KINDS = [
-  'emptyDir',
-  'hostPath',
-  'downwardAPI',
-  'projected',
-  'configMap',
-  'secret',
-  'image',
-] as const satisfies readonly VolumeKind[];
+export type VolumeKindName = keyof typeof KINDS;
 
+export const VOLUME_KINDS: Readonly<Record<VolumeKindName, VolumeKindFacts>> = KINDS;
+
+const KINDS_OF_PODS = (Object.keys(KINDS) as VolumeKindName[]).filter(
+  (kind) => !VOLUME_KINDS[kind].isPersistent,
+);
 const KINDS_BY_CLAIM = ['persistentVolumeClaim', 'ephemeral'];
 
 /**
  * A volume without a source is an emptyDir. Throws a StateletError of kind Unimplemented for a source that is not known, and for one that
  * needs a claim.
  */
-export function volumeKind(volume: Volume): VolumeKind {
-  const kind = KINDS.find((candidate) => volume[candidate] !== undefined);
+export function volumeKind(volume: Volume): VolumeKindName {
+  const kind = KINDS_OF_PODS.find(
+    (candidate) => (volume as Record<string, unknown>)[candidate] !== undefined,
+  );
   if (kind !== undefined) return kind;
   const source = Object.keys(volume).find((field) => field !== 'name');
   if (source === undefined) return 'emptyDir';
-  const message = `a volume of ${source} is not supported; there are ${[...KINDS, ...KINDS_BY_CLAIM].join(', ')}`;
+  const message = `a volume of ${source} is not supported; there are ${[...KINDS_OF_PODS, ...KINDS_BY_CLAIM].join(', ')}`;
   throw new StateletError('Unimplemented', message);
 }
 
@@ -52,15 +58,20 @@ export function kindOfFiles(volume: Volume): (typeof KINDS_OF_FILES)[number] | u
   return KINDS_OF_FILES.find((kind) => volume[kind] !== undefined);
 }
 
-/** The kubelet's name of what sets such volumes up. */
-export function pluginName(kind: VolumeKind): string {
-  if (kind === 'hostPath') return 'kubernetes.io/host-path';
-  return kind === 'image' ? 'kubernetes.io/image' : PLUGIN_FOLDERS[kind].replace('~', '/');
+/** The folder of all volumes of the kind, in the folder of a pod's volumes. */
+export function pluginFolder(kind: VolumeKindName): string {
+  return VOLUME_KINDS[kind].plugin.replace('/', '~');
 }
 
+/** Folders whose volumes hold what is not the pod's. */
+export const PERSISTENT_FOLDERS: ReadonlySet<string> = new Set(
+  (Object.keys(KINDS) as VolumeKindName[])
+    .filter((kind) => VOLUME_KINDS[kind].isPersistent)
+    .map(pluginFolder),
+);
+
 /** The path of a hostPath volume. As with the kubelet, a relative path begins at the root. */
-export function hostPathOf({ hostPath }: Volume): string {
-  const { path = '' } = hostPath ?? {};
+export function hostPathOf({ path }: NonNullable<Volume['hostPath']>): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 

@@ -47,8 +47,8 @@ import { ContainerMemory } from '../pods/container-memory.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
-import { ClaimedVolumes } from '../volumes/claims/claimed-volumes.ts';
-import { objectContents } from '../volumes/object-contents.ts';
+import { ClaimedVolumes } from '../volumes/claimed-volumes.ts';
+import { objectContents } from '../volumes/kinds/volume-contents.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
 
 export interface CriNodeSetup {
@@ -252,17 +252,9 @@ async function openPodNode(
       clock: systemClock,
       recorder,
       logger,
-      ...(objects && {
-        contents: objectContents(objects),
-        claims: new ClaimedVolumes({
-          objects,
-          nodeLabels: () => objects.nodeLabels() ?? labels,
-          clock: systemClock,
-          recorder,
-          logger,
-        }),
-      }),
-      ...(measurements && { measurements }),
+      contents: objects && objectContents(objects),
+      claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
+      measurements,
     }),
     ...(objects && { objects }),
     images,

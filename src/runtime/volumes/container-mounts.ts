@@ -1,21 +1,16 @@
 /** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
-import type { ClaimedVolume } from '../../policies/volumes/claims/claimed-volume.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
-import {
-  hostPathOf,
-  volumeKind,
-  type Volume,
-  type VolumeMount,
-} from '../../policies/volumes/volume-source.ts';
+import type { VolumeMount } from '../../policies/volumes/volume-source.ts';
 import type { Mount } from '../../types/cri.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
-import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
+import type { ClaimedVolumes } from './claimed-volumes.ts';
 import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
+import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { bindSubPath } from './sub-path.ts';
@@ -87,21 +82,18 @@ export class ContainerMounts {
       throw new StateletError('InvalidArgument', message);
     }
     const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
-    const kind = claimed?.source.kind ?? volumeKind(volume);
-    const { subPath, ...plan } = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
+    const found = { pod, volume, claimed, paths };
+    const kind = kindOf(found);
+    const whole = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
       container,
-      kind,
+      kind: kindName(found),
       env,
       supportsRecursiveReadOnly,
     });
-    if (kind === 'image') return imageMount(pod, volume, plan, subPath, images?.get(volume.name) ?? '');
-    const folder = claimed
-      ? claimedFolder(claimed, paths)
-      : kind === 'hostPath'
-        ? hostPathOf(volume)
-        : paths.volume(kind, volume.name);
-    // The node decides how a hostPath shares mounts; the agent does for the pod's own folders.
-    if (kind !== 'hostPath' && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
+    if (kind.mount) return kind.mount(found, whole, images?.get(volume.name) ?? '');
+    const { subPath, ...plan } = whole;
+    const folder = kind.folder?.(found) ?? '';
+    if (kind.isOfPod && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
     if (subPath === undefined) return { ...plan, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
     await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
@@ -134,33 +126,10 @@ export class ContainerMounts {
       ? readPlainFile(ETC_HOSTS_PATH, HOSTS_BYTES_MAX, { followsLinks: true })
       : undefined;
     const { clusterDomain } = this.#options;
-    const facts = { podIPs, hostname, clusterDomain, ...(nodeHosts !== undefined && { nodeHosts }) };
+    const facts = { podIPs, hostname, clusterDomain, nodeHosts };
     await writeHostsFile(hostsFile, etcHosts(pod, facts));
     return [fileMount(ETC_HOSTS_PATH, hostsFile)];
   }
-}
-
-/** Where a container finds the volume of a claim. */
-function claimedFolder({ name, source }: ClaimedVolume, paths: PodPaths): string {
-  return source.kind === 'local' ? paths.volume('local', name) : hostPathOf({ name, hostPath: source });
-}
-
-/** `imageRef`: the runtime's id of the image. The image is not labelled for SELinux, as other pods use it too. */
-function imageMount(
-  { metadata: { annotations } }: Pod,
-  { image }: Volume,
-  plan: Omit<Mount, 'hostPath'>,
-  subPath: readonly string[] = [],
-  imageRef: string,
-): Mount {
-  const userSpecifiedImage = image?.reference ?? '';
-  return {
-    ...plan,
-    hostPath: '',
-    selinuxRelabel: false,
-    image: { image: imageRef, userSpecifiedImage, ...(annotations && { annotations }) },
-    ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
-  };
 }
 
 function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {

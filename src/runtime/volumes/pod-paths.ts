@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { PLUGIN_FOLDERS, type OwnVolumeKind } from '../../policies/volumes/volume-source.ts';
+import { pluginFolder, type VolumeKindName } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../types/errors.ts';
 
 /** The mode of folders that only the agent uses. Containers get volumes as mounts, and need no access to the folders above them. */
@@ -36,8 +36,8 @@ export function podPaths(podsDir: string, uid: string) {
     claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
-    volume: (kind: OwnVolumeKind, name: string) =>
-      join(podDir, 'volumes', PLUGIN_FOLDERS[kind], folderName(name)),
+    volume: (kind: VolumeKindName, name: string) =>
+      join(podDir, 'volumes', pluginFolder(kind), folderName(name)),
     subPath: (volume: string, container: string, index: number) =>
       join(subPathsDir, folderName(volume), folderName(container), String(index)),
   };

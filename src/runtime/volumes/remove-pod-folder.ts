@@ -3,7 +3,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { StateletError } from '../../types/errors.ts';
 import { removeTree } from '../../system/files/remove-tree.ts';
-import { removeLocalVolumes } from './claims/local-volume.ts';
+import { tearDownVolumes } from './kinds/volume-kinds.ts';
 import { unmountBelow } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { removeSubPaths } from './sub-path.ts';
@@ -12,11 +12,21 @@ import { removeSubPaths } from './sub-path.ts';
  * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
  * from what is mounted.
  */
-export async function removePodFolder({ podDir, subPathsDir, volumesDir }: PodPaths): Promise<void> {
-  await unmountBelow(podDir);
-  await removeSubPaths(subPathsDir);
-  await removeLocalVolumes(volumesDir);
-  await removeTree(podDir);
+export async function removePodFolder(paths: PodPaths): Promise<void> {
+  await tearDown(paths);
+  await removeTree(paths.podDir);
+}
+
+/** The same for its volumes alone: other files of the pod stay. */
+export async function removeVolumes(paths: PodPaths): Promise<void> {
+  await tearDown(paths);
+  await removeTree(paths.volumesDir);
+}
+
+async function tearDown(paths: PodPaths): Promise<void> {
+  await unmountBelow(paths.podDir);
+  await removeSubPaths(paths.subPathsDir);
+  await tearDownVolumes(paths);
 }
 
 /**

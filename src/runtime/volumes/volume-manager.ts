@@ -3,63 +3,41 @@ import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
-import { emptyDirFilesystem } from '../../policies/volumes/empty-dir.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
-import { podFsGroup } from '../../policies/volumes/volume-ownership.ts';
-import {
-  hostPathOf,
-  kindOfFiles,
-  usedVolumes,
-  volumeKind,
-  type Volume,
-} from '../../policies/volumes/volume-source.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
+import { usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { podFields, type Logger } from '../../types/logger.ts';
-import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
-import { removeTree } from '../../system/files/remove-tree.ts';
+import { podFields } from '../../types/logger.ts';
+import type { VolumeMeasurements } from '../../types/measurements.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { unlessAborted } from '../../system/promises/unless-aborted.ts';
-import type { ClaimedVolumes } from './claims/claimed-volumes.ts';
+import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,
   type ContainerMountsRequest,
   type TerminationMountRequest,
 } from './container-mounts.ts';
-import { removeLocalVolumes } from './claims/local-volume.ts';
-import { currentVersion } from './atomic-writer.ts';
-import { setUpFilesVolume } from './files-volume.ts';
-import { setUpHostPath } from './host-path.ts';
-import { unmountBelow } from './mounter.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
 import { readInVolume } from './safe-open.ts';
-import { removePodFolder } from './remove-pod-folder.ts';
-import { removeSubPaths } from './sub-path.ts';
-import { downwardAPIContents, type VolumeContentsByKind } from './volume-contents.ts';
-import { makeVolumeFolder, mountVolumeFolder } from './volume-folder.ts';
+import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
+import { downwardAPIContents } from './kinds/volume-contents.ts';
+import type { PodVolume, VolumeKind, VolumeNode } from './kinds/volume-kind.ts';
+import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { VolumeMeter } from './volume-meter.ts';
 import { VolumeStates } from './volume-states.ts';
-import type { WrittenFiles } from './written-files.ts';
 
 /** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
 /** As long as the kubelet waits for the volumes of a pod in one sync. */
 const WAIT_MAX_MS = 123_000;
 
-export interface VolumeManagerOptions {
+export interface VolumeManagerOptions extends Omit<VolumeNode, 'contents'> {
   readonly rootDir: string;
-  /** The node's allocatable resources: quantities by name. */
-  readonly allocatable: Readonly<Record<string, string>>;
   /** The domain of pods with a subdomain ends in it; may be empty. */
   readonly clusterDomain: string;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
   /** Sources of files beside `downwardAPI`. */
-  readonly contents?: VolumeContentsByKind;
+  readonly contents?: VolumeNode['contents'];
   /** Without it, pods cannot have claims. */
   readonly claims?: ClaimedVolumes;
   readonly measurements?: VolumeMeasurements;
@@ -72,17 +50,18 @@ export interface VolumeManagerOptions {
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
-  readonly #contents: VolumeContentsByKind;
+  readonly #node: VolumeNode;
   readonly #meter: VolumeMeter;
   readonly #mounts: ContainerMounts;
-  readonly #states = new VolumeStates<WrittenFiles>();
+  readonly #states = new VolumeStates();
   #podsDir: string | undefined;
 
   constructor(options: VolumeManagerOptions) {
     this.#options = options;
     this.#meter = new VolumeMeter(options.measurements);
     this.#mounts = new ContainerMounts(options);
-    this.#contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents]]);
+    const contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
+    this.#node = { ...options, contents };
   }
 
   /**
@@ -161,13 +140,9 @@ export class VolumeManager {
       this.#options.claims?.forget(uid);
       return;
     }
-    const { podDir, volumesDir, subPathsDir } = paths;
     const end = this.#meter.unmounting(uid);
     try {
-      await unmountBelow(podDir);
-      await removeSubPaths(subPathsDir);
-      await removeLocalVolumes(volumesDir);
-      await removeTree(volumesDir);
+      await removeVolumes(paths);
       end?.('success');
       this.#options.claims?.forget(uid);
     } catch (error) {
@@ -252,64 +227,40 @@ export class VolumeManager {
   }
 
   async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    const { claims } = this.#options;
     const state = this.#states.of(pod.metadata.uid, volume.name);
     const wanted = JSON.stringify(volume);
-    if (state.readyAs === wanted && kindOfFiles(volume) === undefined) return;
+    let isUsable = (): Promise<boolean> | undefined => undefined;
     try {
+      const known = { pod, volume, paths, claimed: claims?.of(pod.metadata.uid, volume.name) };
+      if (state.readyAs === wanted && !kindOf(known).isKeptFresh) return;
       signal.throwIfAborted();
-      await this.#setUpMeasured(pod, volume, paths, signal);
+      const found = { ...known, claimed: await claims?.find(pod, volume, paths, signal) };
+      const kind = kindOf(found);
+      isUsable = () => kind.isUsable?.(found);
+      await this.#setUpMeasured(kind, found, signal);
       state.readyAs = wanted;
     } catch (error) {
       signal.throwIfAborted();
       const message = mountFailure(volume, error);
       this.#options.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
-      if (await hasFiles(volume, paths)) state.readyAs = wanted;
+      if (await isUsable()) state.readyAs = wanted;
       else throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
 
-  async #setUpMeasured(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { claims } = this.#options;
-    let end: Stopwatch | undefined;
+  async #setUpMeasured(kind: VolumeKind, found: PodVolume, signal: AbortSignal): Promise<void> {
+    const { pod, volume, claimed } = found;
+    const { uid } = pod.metadata;
+    const request = { ...found, state: this.#states.of(uid, volume.name), node: this.#node };
+    const setUp = () => kind.setUp(request, signal);
+    const end = this.#meter.mounting(uid, volume, kindName(found));
     try {
-      const claimed = await claims?.find(pod, volume, paths, signal);
-      end = this.#meter.mounting(pod.metadata.uid, volume, claimed?.source.kind);
-      if (claimed) await claims?.mount(pod, claimed, paths, signal);
-      else await this.#setUpByKind(pod, volume, paths, signal);
+      await (claimed ? this.#options.claims?.inTurn(claimed, setUp, signal) : setUp());
       end?.('success');
     } catch (error) {
       end?.('failure');
       throw error;
     }
   }
-
-  async #setUpByKind(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { allocatable, clock, logger } = this.#options;
-    const kind = volumeKind(volume);
-    // The runtime mounts images itself.
-    if (kind === 'image') return;
-    if (kind === 'hostPath') {
-      await setUpHostPath({ path: hostPathOf(volume), type: volume.hostPath?.type ?? '' });
-      return;
-    }
-    const folder = paths.volume(kind, volume.name);
-    if (kind === 'emptyDir') {
-      const filesystem = emptyDirFilesystem(pod, volume, allocatable);
-      if (filesystem) await mountVolumeFolder(folder, filesystem);
-      else await makeVolumeFolder(folder, { fsGroup: podFsGroup(pod), logger });
-      return;
-    }
-    const state = this.#states.of(pod.metadata.uid, volume.name);
-    state.written = await setUpFilesVolume(
-      { allocatable, contents: this.#contents, clock, logger },
-      { pod, volume, folder, written: state.written },
-      signal,
-    );
-  }
-}
-
-/** Whether files have been written into the volume, if not the latest. */
-async function hasFiles(volume: Volume, paths: PodPaths): Promise<boolean> {
-  const kind = kindOfFiles(volume);
-  return kind !== undefined && (await currentVersion(paths.volume(kind, volume.name))) !== undefined;
 }

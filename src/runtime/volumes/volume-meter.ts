@@ -1,9 +1,8 @@
 import {
   kindOfFiles,
-  pluginName,
   type Volume,
-  volumeKind,
-  type VolumeKind,
+  VOLUME_KINDS,
+  type VolumeKindName,
 } from '../../policies/volumes/volume-source.ts';
 import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
 
@@ -19,13 +18,12 @@ export class VolumeMeter {
     this.#measurements = measurements;
   }
 
-  /** Undefined where the volume is mounted already. `claimed`: the kind of volume that its claim leads to. */
-  mounting(uid: string, volume: Volume, claimed?: VolumeKind): Stopwatch | undefined {
+  /** Undefined where the volume is mounted already. */
+  mounting(uid: string, volume: Volume, kind: VolumeKindName): Stopwatch | undefined {
     if (this.#measurements === undefined) return undefined;
-    const kind = claimed ?? volumeKind(volume);
     const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
     if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
-    const plugin = pluginName(kind);
+    const plugin = VOLUME_KINDS[kind].plugin;
     const end = this.#measurements.volumeOperation('volume_mount', plugin);
     const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
     if (!mounted.has(volume.name) && !wanted.has(volume.name))

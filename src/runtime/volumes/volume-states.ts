@@ -1,21 +1,15 @@
-/** What this agent has set up of a volume. Another agent looks it up on the disk. */
-export interface VolumeState<Written> {
-  /** The volume as it was set up, so that a changed one is set up again. Undefined until it has been set up. */
-  readyAs?: string;
-  written?: Written;
-  underWay?: Promise<void>;
-}
+import type { VolumeState } from './kinds/volume-kind.ts';
 
 /** The volumes of all pods, by the UIDs of pods and the names of volumes. */
-export class VolumeStates<Written> {
-  readonly #pods = new Map<string, Map<string, VolumeState<Written>>>();
+export class VolumeStates {
+  readonly #pods = new Map<string, Map<string, VolumeState>>();
 
   has(uid: string): boolean {
     return this.#pods.has(uid);
   }
 
-  of(uid: string, volume: string): VolumeState<Written> {
-    const pod = this.#pods.get(uid) ?? new Map<string, VolumeState<Written>>();
+  of(uid: string, volume: string): VolumeState {
+    const pod = this.#pods.get(uid) ?? new Map<string, VolumeState>();
     const state = pod.get(volume) ?? {};
     this.#pods.set(uid, pod.set(volume, state));
     return state;

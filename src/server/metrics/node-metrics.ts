@@ -1,7 +1,7 @@
 /** What `/metrics` shows of the node as it is at the scrape: the kubelet's gauges, and the agent's own. */
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
-import { pluginName, usedVolumes, volumeKind } from '../../policies/volumes/volume-source.ts';
+import { usedVolumes, VOLUME_KINDS, volumeKind } from '../../policies/volumes/volume-source.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { ServedPod } from '../../types/served-pod.ts';
@@ -148,7 +148,7 @@ function byKind(pods: readonly ServedPod[]): [Labels, number][] {
 function pluginsOf(pod: Pod): readonly string[] {
   return usedVolumes(pod).flatMap((volume) => {
     try {
-      return pluginName(volumeKind(volume));
+      return VOLUME_KINDS[volumeKind(volume)].plugin;
     } catch {
       return [];
     }

@@ -2,9 +2,12 @@
 import { volumePayload } from '../../policies/volumes/projected-files.ts';
 import { usedVolumes, type Volume, volumeKind } from '../../policies/volumes/volume-source.ts';
 import { type PodSubsystem, PrepareError } from '../../runtime/node/pod-node.ts';
-import { sourceFiles } from '../../runtime/volumes/files-volume.ts';
-import { objectContents } from '../../runtime/volumes/object-contents.ts';
-import { downwardAPIContents, type VolumeContentsByKind } from '../../runtime/volumes/volume-contents.ts';
+import {
+  downwardAPIContents,
+  objectContents,
+  sourceFiles,
+  type VolumeContentsByKind,
+} from '../../runtime/volumes/kinds/volume-contents.ts';
 import { sleep } from '../../system/sleep.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';

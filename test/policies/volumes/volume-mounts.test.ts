@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { mountPlan } from '../../../src/policies/volumes/volume-mounts.ts';
-import type { VolumeKind, VolumeMount } from '../../../src/policies/volumes/volume-source.ts';
+import type { VolumeKindName, VolumeMount } from '../../../src/policies/volumes/volume-source.ts';
 
 const FACTS = {
   container: { name: 'main' },
-  kind: 'emptyDir' as VolumeKind,
+  kind: 'emptyDir' as VolumeKindName,
   env: new Map([
     ['POD', 'web-0'],
     ['EMPTY', ''],
@@ -31,7 +31,7 @@ test('a relative path begins at the root of the container', () => {
   expect(plan({ mountPath: 'data' }).containerPath).toBe('/data');
 });
 
-test.each<[VolumeKind, boolean]>([
+test.each<[VolumeKindName, boolean]>([
   ['emptyDir', false],
   ['hostPath', false],
   ['downwardAPI', true],

@@ -35,8 +35,8 @@ describe('the kind of a volume', () => {
 });
 
 test('a path of a hostPath volume begins at the root', () => {
-  expect(hostPathOf({ name: 'v', hostPath: { path: 'data' } })).toBe('/data');
-  expect(hostPathOf({ name: 'v', hostPath: { path: '/data' } })).toBe('/data');
+  expect(hostPathOf({ path: 'data' })).toBe('/data');
+  expect(hostPathOf({ path: '/data' })).toBe('/data');
 });
 
 describe('the volumes of a pod that are set up', () => {

@@ -15,45 +15,46 @@ const told = () => measurements.told.splice(0);
 
 describe('mounting', () => {
   test('is measured once for a volume whose content is the containers’ own', () => {
-    meter.mounting('u', EMPTY_DIR)?.('success');
+    meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
     expect(told()).toEqual([
       'volume_mount kubernetes.io/empty-dir begins',
       'wanted kubernetes.io/empty-dir begins',
       'volume_mount kubernetes.io/empty-dir ends',
       'wanted kubernetes.io/empty-dir ends',
     ]);
-    expect(meter.mounting('u', EMPTY_DIR)).toBeUndefined();
-    expect(meter.mounting('other pod', EMPTY_DIR)).toBeDefined();
+    expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeUndefined();
+    expect(meter.mounting('other pod', EMPTY_DIR, 'emptyDir')).toBeDefined();
   });
 
   test('is measured each time for a volume whose files are brought up to date', () => {
-    meter.mounting('u', SECRET)?.('success');
-    expect(meter.mounting('u', SECRET)).toBeDefined();
+    meter.mounting('u', SECRET, 'secret')?.('success');
+    expect(meter.mounting('u', SECRET, 'secret')).toBeDefined();
   });
 
   test('is measured as a whole from the first try on, once', () => {
     const wanted = () => told().filter((line) => line.startsWith('wanted'));
-    meter.mounting('u', SECRET)?.('failure');
+    meter.mounting('u', SECRET, 'secret')?.('failure');
     expect(wanted()).toEqual(['wanted kubernetes.io/secret begins']);
-    meter.mounting('u', SECRET)?.('success');
+    meter.mounting('u', SECRET, 'secret')?.('success');
     expect(wanted()).toEqual(['wanted kubernetes.io/secret ends']);
-    meter.mounting('u', SECRET)?.('success');
+    meter.mounting('u', SECRET, 'secret')?.('success');
     expect(wanted()).toEqual([]);
     meter.unmounting('u')?.('success');
-    meter.mounting('u', SECRET)?.('success');
+    meter.mounting('u', SECRET, 'secret')?.('success');
     expect(wanted()).toHaveLength(2);
   });
 
   test('is measured again after a failure', () => {
-    meter.mounting('u', EMPTY_DIR)?.('failure');
+    meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('failure');
     expect(told().at(-1)).toBe('volume_mount kubernetes.io/empty-dir ends in failure');
-    expect(meter.mounting('u', EMPTY_DIR)).toBeDefined();
+    expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeDefined();
   });
 });
 
 describe('unmounting', () => {
   test('is measured for each volume of the pod that was mounted', () => {
-    for (const volume of [EMPTY_DIR, SECRET]) meter.mounting('u', volume)?.('success');
+    meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
+    meter.mounting('u', SECRET, 'secret')?.('success');
     told();
     meter.unmounting('u')?.('success');
     expect(told()).toEqual([
@@ -63,11 +64,11 @@ describe('unmounting', () => {
       'volume_unmount kubernetes.io/secret ends',
     ]);
     expect(meter.unmounting('u')).toBeUndefined();
-    expect(meter.mounting('u', EMPTY_DIR)).toBeDefined();
+    expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeDefined();
   });
 
   test('is measured again after a failure', () => {
-    meter.mounting('u', EMPTY_DIR)?.('success');
+    meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
     meter.unmounting('u')?.('failure');
     expect(meter.unmounting('u')).toBeDefined();
   });
@@ -79,6 +80,6 @@ describe('unmounting', () => {
 
 test('without measurements nothing is measured', () => {
   const unmeasured = new VolumeMeter(undefined);
-  expect(unmeasured.mounting('u', EMPTY_DIR)).toBeUndefined();
+  expect(unmeasured.mounting('u', EMPTY_DIR, 'emptyDir')).toBeUndefined();
   expect(unmeasured.unmounting('u')).toBeUndefined();
 });

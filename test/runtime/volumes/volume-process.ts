@@ -1,7 +1,7 @@
 /** A process of its own that works on volumes, so that it can be killed. Its argument is a `VolumeTask` as JSON. */
 import type { VolumeFile } from '../../../src/policies/volumes/projected-files.ts';
-import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
-import { objectContents } from '../../../src/runtime/volumes/object-contents.ts';
+import { writePayload } from '../../../src/runtime/volumes/kinds/atomic-writer.ts';
+import { objectContents } from '../../../src/runtime/volumes/kinds/volume-contents.ts';
 import { VolumeManager } from '../../../src/runtime/volumes/volume-manager.ts';
 import type { ApiObjects } from '../../../src/types/api-objects.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

@@ -4,7 +4,7 @@ import { VolumeStates } from '../../../src/runtime/volumes/volume-states.ts';
 const tick = () => new Promise(setImmediate);
 
 test('work on one volume waits for earlier work on it, also for work that failed; other volumes do not wait', async () => {
-  const states = new VolumeStates<string>();
+  const states = new VolumeStates();
   const told: string[] = [];
   const say = (what: string) => () => {
     told.push(what);
@@ -27,7 +27,7 @@ test('work on one volume waits for earlier work on it, also for work that failed
 });
 
 test('a pod is at rest when all work on its volumes has ended', async () => {
-  const states = new VolumeStates<string>();
+  const states = new VolumeStates();
   await states.atRest('u');
   const work = Promise.withResolvers<undefined>();
   void states.inTurn('u', 'a', () => work.promise);
@@ -40,14 +40,14 @@ test('a pod is at rest when all work on its volumes has ended', async () => {
 });
 
 test('what is known of a volume is kept until the pod is forgotten', () => {
-  const states = new VolumeStates<string>();
+  const states = new VolumeStates();
   expect(states.has('u')).toBe(false);
-  states.of('u', 'a').written = 'x';
-  expect([states.has('u'), states.of('u', 'a').written, states.of('u', 'b').written]).toEqual([
+  states.of('u', 'a').readyAs = 'x';
+  expect([states.has('u'), states.of('u', 'a').readyAs, states.of('u', 'b').readyAs]).toEqual([
     true,
     'x',
     undefined,
   ]);
   states.forget('u');
-  expect([states.has('u'), states.of('u', 'a').written]).toEqual([false, undefined]);
+  expect([states.has('u'), states.of('u', 'a').readyAs]).toEqual([false, undefined]);
 });

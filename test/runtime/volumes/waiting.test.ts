@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { VolumeFile } from '../../../src/policies/volumes/projected-files.ts';
-import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
+import type { VolumeContents } from '../../../src/runtime/volumes/kinds/volume-contents.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { describeAsRoot, podWith, VolumeBed } from './bed.ts';
 

@@ -7,7 +7,7 @@ import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../../types/logger.ts';
 import type { ClaimStats } from '../../../types/stats.ts';
-import { readRecordedVolume } from '../../volumes/claims/claimed-volumes.ts';
+import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
 import { fileSystemStats } from './file-systems.ts';

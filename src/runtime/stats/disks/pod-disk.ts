@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PLUGIN_FOLDERS } from '../../../policies/volumes/volume-source.ts';
+import { PERSISTENT_FOLDERS } from '../../../policies/volumes/volume-source.ts';
 import type { FsStats } from '../../../types/stats.ts';
 import type { VolumeMeasurements } from '../../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
@@ -50,15 +50,15 @@ export async function measurePodDisk(
 }
 
 /**
- * The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. The folder of a local
- * volume holds what is not the pod's either.
+ * The volumes that have a folder, whatever the pod's spec says. A hostPath belongs to no pod and has no folder here. What is in the
+ * folder of a claim is not the pod's either.
  */
 async function measureVolumes(podsDir: string, uid: string, walk: Walk): Promise<readonly VolumeUsed[]> {
   const { podDir, volumesDir } = podPaths(podsDir, uid);
   const device = (await ifThere(stat(podDir)))?.dev;
   const volumes: VolumeUsed[] = [];
   for (const plugin of (await ifThere(readdir(volumesDir))) ?? []) {
-    if (plugin === PLUGIN_FOLDERS.local) continue;
+    if (PERSISTENT_FOLDERS.has(plugin)) continue;
     for (const name of (await ifThere(readdir(join(volumesDir, plugin)))) ?? []) {
       const folder = join(volumesDir, plugin, name);
       volumes.push({ name, ...(await measureVolume(folder, device, walk)) });

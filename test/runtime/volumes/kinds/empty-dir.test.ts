@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
-import { describeAsRoot, modeOf, podWith, run, VolumeBed } from './bed.ts';
+import { parseMountInfo } from '../../../../src/policies/formats/mountinfo.ts';
+import { describeAsRoot, modeOf, podWith, run, VolumeBed } from '../bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));

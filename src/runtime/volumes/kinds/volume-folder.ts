@@ -1,20 +1,20 @@
 import { rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../system/make-folder.ts';
-import type { MemoryFilesystem } from '../../policies/volumes/empty-dir.ts';
-import { volumeRootMode } from '../../policies/volumes/volume-ownership.ts';
-import { errorMessage } from '../../types/errors.ts';
-import type { Logger } from '../../types/logger.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import type { MemoryFilesystem } from '../../../policies/volumes/empty-dir.ts';
+import { volumeRootMode } from '../../../policies/volumes/volume-ownership.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
 import {
   changeMode,
   changeOwner,
   inFolder,
   type Opened,
   withRealPath,
-} from '../../system/files/open-place.ts';
-import { ifThere } from '../../system/system-errors.ts';
-import { hasFilesystem, mountFilesystem } from './mounter.ts';
-import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+} from '../../../system/files/open-place.ts';
+import { ifThere } from '../../../system/system-errors.ts';
+import { hasFilesystem, mountFilesystem } from '../mounter.ts';
+import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
 
 /** The group that a volume's files are given to, and the user where it is not the agent's. */
 export interface Ownership {

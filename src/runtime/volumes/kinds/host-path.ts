@@ -1,13 +1,28 @@
 import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
-import { makeFolder } from '../../system/make-folder.ts';
-import { hostPathCheck, type FileKind } from '../../policies/volumes/host-path-type.ts';
-import type { Volume } from '../../policies/volumes/volume-source.ts';
-import { StateletError } from '../../types/errors.ts';
-import { errnoCode, ifThere } from '../../system/system-errors.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { hostPathCheck, type FileKind } from '../../../policies/volumes/host-path-type.ts';
+import { hostPathOf } from '../../../policies/volumes/volume-source.ts';
+import { StateletError } from '../../../types/errors.ts';
+import { errnoCode, ifThere } from '../../../system/system-errors.ts';
+import type { PodVolume, VolumeKind } from './volume-kind.ts';
+
+/** A path of the node, of the pod's own spec or of a PersistentVolume. The node decides how it shares mounts. */
+export const hostPathKind: VolumeKind = {
+  folder: (volume) => hostPathOf(sourceOf(volume)),
+  setUp: async (volume) => {
+    const source = sourceOf(volume);
+    await makeHostPath(hostPathOf(source), source.type ?? '');
+  },
+};
+
+function sourceOf({ volume, claimed }: PodVolume): { readonly path: string; readonly type?: string } {
+  if (claimed?.source.kind === 'hostPath') return claimed.source;
+  return volume.hostPath ?? { path: '' };
+}
 
 /** Checks that the path is of the type that the volume asks for; makes it where the type says so. */
-export async function setUpHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
+async function makeHostPath(path: string, type: string): Promise<void> {
   if (path.split('/').includes('..')) {
     throw new StateletError('InvalidArgument', `invalid HostPath \`${path}\`: must not contain '..'`);
   }

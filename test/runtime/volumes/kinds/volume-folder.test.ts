@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { makeVolumeFolder, mountVolumeFolder } from '../../../src/runtime/volumes/volume-folder.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
-import { describeAsRoot, modeOf, run } from './bed.ts';
+import { makeVolumeFolder, mountVolumeFolder } from '../../../../src/runtime/volumes/kinds/volume-folder.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { describeAsRoot, modeOf, run } from '../bed.ts';
 
 const OWNERSHIP = { fsGroup: undefined, logger: silentLogger };
 

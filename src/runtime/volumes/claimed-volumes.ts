@@ -1,36 +1,29 @@
 import { dirname } from 'node:path';
-import { makeFolder } from '../../../system/make-folder.ts';
-import {
-  aboutClaim,
-  boundVolume,
-  checkBinding,
-  claimNameOf,
-} from '../../../policies/volumes/claims/claim.ts';
+import { makeFolder } from '../../system/make-folder.ts';
+import { aboutClaim, boundVolume, checkBinding, claimNameOf } from '../../policies/volumes/claims/claim.ts';
 import {
   checkExclusive,
   checkVolumeMode,
   type ClaimedVolume,
   claimedVolume,
   recordedVolume,
-} from '../../../policies/volumes/claims/claimed-volume.ts';
-import { failedStep, MountProblem, unprocessed } from '../../../policies/volumes/claims/mount-problems.ts';
-import type { Volume } from '../../../policies/volumes/volume-source.ts';
-import { readForeignFile } from '../../../system/files/foreign-file.ts';
-import { replaceFile } from '../../../system/replace-file.ts';
-import { ifThere } from '../../../system/system-errors.ts';
-import { unlessAborted } from '../../../system/promises/unless-aborted.ts';
-import type { ApiObjects } from '../../../types/api-objects.ts';
-import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
-import { setUpHostPath } from '../host-path.ts';
-import { PRIVATE_FOLDER_MODE, type PodPaths } from '../pod-paths.ts';
-import { type LocalVolumeDeps, setUpLocalVolume } from './local-volume.ts';
+} from '../../policies/volumes/claims/claimed-volume.ts';
+import { failedStep, MountProblem, unprocessed } from '../../policies/volumes/claims/mount-problems.ts';
+import type { Volume } from '../../policies/volumes/volume-source.ts';
+import { readForeignFile } from '../../system/files/foreign-file.ts';
+import { replaceFile } from '../../system/replace-file.ts';
+import { ifThere } from '../../system/system-errors.ts';
+import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../types/kubernetes.ts';
+import { PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
 
 const RECORD_MODE = 0o600;
 /** More than the API server would store of the volume. */
 const RECORD_BYTES_MAX = 4 * 1024 * 1024;
 
-export interface ClaimedVolumesOptions extends LocalVolumeDeps {
+export interface ClaimedVolumesOptions {
   readonly objects: Pick<ApiObjects, 'persistentVolumeClaim' | 'persistentVolume'>;
   /** Of the Node object. */
   readonly nodeLabels: () => Readonly<Record<string, string>>;
@@ -73,11 +66,10 @@ export class ClaimedVolumes {
     return found;
   }
 
-  /** Makes the volume ready to be mounted by containers. */
-  async mount(pod: Pod, claimed: ClaimedVolume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { name } = claimed;
+  /** Sets the volume up after all other pods that are setting up the same PersistentVolume. */
+  async inTurn({ name }: ClaimedVolume, setUp: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const before = this.#turns.get(name) ?? Promise.resolve();
-    const work = unlessAborted(before, signal).then(() => this.#mount(pod, claimed, paths, signal));
+    const work = unlessAborted(before, signal).then(() => named(name, setUp, signal));
     const turn = Promise.allSettled([before, work]).then(() => {
       if (this.#turns.get(name) === turn) this.#turns.delete(name);
     });
@@ -139,17 +131,16 @@ export class ClaimedVolumes {
       ([other, volumes]) => other !== uid && [...volumes.values()].some((volume) => volume.name === name),
     );
   }
+}
 
-  async #mount(pod: Pod, claimed: ClaimedVolume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { source, name } = claimed;
+/** A failure names the PersistentVolume. */
+async function named(name: string, setUp: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
     signal.throwIfAborted();
-    try {
-      if (source.kind === 'hostPath') await setUpHostPath(source);
-      else await setUpLocalVolume({ ...source, name, pod, paths }, this.#options, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error instanceof MountProblem ? error : failedStep('MountVolume.SetUp', name, error);
-    }
+    await setUp();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof MountProblem ? error : failedStep('MountVolume.SetUp', name, error);
   }
 }
 

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { sourceFiles } from '../../../src/runtime/volumes/files-volume.ts';
+
 import {
   downwardAPIContents,
   filesOf,
+  sourceFiles,
   type VolumeContents,
-} from '../../../src/runtime/volumes/volume-contents.ts';
-import type { VolumeProjection } from '../../../src/policies/volumes/volume-source.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
+} from '../../../../src/runtime/volumes/kinds/volume-contents.ts';
+import type { VolumeProjection } from '../../../../src/policies/volumes/volume-source.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
 
 const POD: Pod = { metadata: { name: 'web', namespace: 'shop', uid: 'u-1' }, spec: { containers: [] } };
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { podWith, VolumeBed } from './bed.ts';
+import { podWith, VolumeBed } from '../bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));

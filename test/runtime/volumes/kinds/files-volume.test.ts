@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
-import type { VolumeContents } from '../../../src/runtime/volumes/volume-contents.ts';
-import type { VolumeFile } from '../../../src/policies/volumes/projected-files.ts';
-import type { Pod } from '../../../src/types/kubernetes.ts';
-import { warnings } from '../../support/warnings.ts';
-import { describeAsRoot, modeOf, podWith, VolumeBed, type Volume } from './bed.ts';
+import { writePayload } from '../../../../src/runtime/volumes/kinds/atomic-writer.ts';
+import type { VolumeContents } from '../../../../src/runtime/volumes/kinds/volume-contents.ts';
+import type { VolumeFile } from '../../../../src/policies/volumes/projected-files.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { digestOf } from '../../../../src/runtime/volumes/kinds/files-volume.ts';
+import { warnings } from '../../../support/warnings.ts';
+import { describeAsRoot, modeOf, podWith, VolumeBed, type Volume } from '../bed.ts';
 
 let bed: VolumeBed;
 beforeEach(() => void (bed = new VolumeBed()));
@@ -288,4 +289,27 @@ describeAsRoot('the fsGroup of files', () => {
     expect(names.map(modeOf)).toEqual(['3777', '2755', '2755', '644', '440']);
     expect(names.map((name) => statSync(name).gid)).toEqual(Array(5).fill(2345));
   });
+});
+
+const digest = (files: Readonly<Record<string, string | Uint8Array>>, mode = 0o644) =>
+  digestOf(new Map(Object.entries(files).map(([path, content]) => [path, { path, content, mode }])));
+
+test('the digest tells files of other paths or contents apart, and nothing else', () => {
+  const files = { a: 'x', 'b/c': 'y' };
+  expect(digest({ ...files }, 0o600)).toBe(digest(files));
+  expect(digest({ a: Buffer.from('x'), 'b/c': 'y' })).toBe(digest(files));
+  const others: Record<string, string>[] = [
+    { a: 'x' },
+    { a: 'x', 'b/d': 'y' },
+    { a: 'y', 'b/c': 'x' },
+    { a: 'xb/c', '': 'y' },
+    { a: '', x: '', 'b/c': 'y' },
+    {},
+  ];
+  const all = new Set([files as Record<string, string>, ...others].map((each) => digest(each)));
+  expect(all.size).toBe(others.length + 1);
+});
+
+test('the digest does not show the contents', () => {
+  expect(digest({ password: 'hunter2' })).not.toContain('hunter2');
 });

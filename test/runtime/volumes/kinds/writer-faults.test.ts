@@ -15,12 +15,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
-import { type SeededRandom, seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
-import { describeAsRoot, run } from './bed.ts';
-import { dieAt, stepsOf } from './dying.ts';
-import { payloadOf } from './volume-process.ts';
+import { writePayload } from '../../../../src/runtime/volumes/kinds/atomic-writer.ts';
+import { type SeededRandom, seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { describeAsRoot, run } from '../bed.ts';
+import { dieAt, stepsOf } from '../dying.ts';
+import { payloadOf } from '../volume-process.ts';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { describeAsRoot, podWith, run, VolumeBed } from './bed.ts';
+import { describeAsRoot, podWith, run, VolumeBed } from '../bed.ts';
 
 let bed: VolumeBed;
 let path: string;

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
-import { giveToGroup } from '../../../../src/runtime/volumes/claims/give-to-group.ts';
+import { giveToGroup } from '../../../../src/runtime/volumes/kinds/give-to-group.ts';
 import { testAsRoot } from '../../../support/as-root.ts';
 import { attackTree, makeFolders, type TreeAttack } from '../../../support/tree-attack.ts';
 import { modeOf } from '../bed.ts';

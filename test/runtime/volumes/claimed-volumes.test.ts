@@ -14,12 +14,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ClaimedVolumes } from '../../../../src/runtime/volumes/claims/claimed-volumes.ts';
-import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../../src/types/kubernetes.ts';
-import { claim, CLAIMED, claimingPod, persistentVolume } from '../../../policies/volumes/claims/claims.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
-import { describeAsRoot, modeOf, run, VolumeBed } from '../bed.ts';
+import { ClaimedVolumes } from '../../../src/runtime/volumes/claimed-volumes.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../src/types/kubernetes.ts';
+import { claim, CLAIMED, claimingPod, persistentVolume } from '../../policies/volumes/claims/claims.ts';
+import { describeAsRoot, modeOf, run, VolumeBed } from './bed.ts';
 
 type Spec = NonNullable<PersistentVolume['spec']>;
 
@@ -30,10 +28,8 @@ let bed: VolumeBed;
 let disk: string;
 let found: { claim: PersistentVolumeClaim | undefined; volume: PersistentVolume | undefined };
 let asked: string[];
-let events: string[];
 
 beforeEach(() => {
-  events = [];
   bed = new VolumeBed({
     // Each manager has a memory of its own, as each agent has.
     get claims() {
@@ -60,9 +56,6 @@ function newClaims(): ClaimedVolumes {
       },
     },
     nodeLabels: () => ({}),
-    clock: new VirtualClock(),
-    recorder: { event: (_pod, _type, reason, message) => void events.push(`${reason}: ${message}`) },
-    logger: silentLogger,
   });
 }
 
@@ -199,7 +192,7 @@ describeAsRoot('the group of a local volume', () => {
     // Which of the two is the first is chance: each reads its claim before.
     const [first, other] = gidOf() === 7777 ? [7777, 8888] : [8888, 7777];
     expect(new Set([gidOf(), gidOf('sub'), gidOf('sub', 'file')])).toEqual(new Set([first]));
-    expect(events).toEqual([
+    expect(bed.events).toEqual([
       `AlreadyMountedVolume: The requested fsGroup is ${other}, but the volume pv-1 has GID ${first}. The volume may not be shareable.`,
     ]);
     expect(bed.mounts()).toEqual(expect.arrayContaining([folderOf(), folderOf('u-2')]));

@@ -10,9 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { writePayload } from '../../../src/runtime/volumes/atomic-writer.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
-import { modeOf } from './bed.ts';
+import { writePayload } from '../../../../src/runtime/volumes/kinds/atomic-writer.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { modeOf } from '../bed.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 2, 3, 4, 5);
 

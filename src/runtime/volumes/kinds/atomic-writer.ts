@@ -13,12 +13,12 @@
 import { closeSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { rfc3339 } from '../../policies/formats/time.ts';
-import { namesOf, topLevelNames, type VolumeFile } from '../../policies/volumes/projected-files.ts';
-import { readOnlyFileMode, readOnlyFolderMode } from '../../policies/volumes/volume-ownership.ts';
-import { eachOf } from '../../system/promises/each-of.ts';
-import { readForeignFile } from '../../system/files/foreign-file.ts';
-import { walkFolder } from '../../system/files/folder-walk.ts';
+import { rfc3339 } from '../../../policies/formats/time.ts';
+import { namesOf, topLevelNames, type VolumeFile } from '../../../policies/volumes/projected-files.ts';
+import { readOnlyFileMode, readOnlyFolderMode } from '../../../policies/volumes/volume-ownership.ts';
+import { eachOf } from '../../../system/promises/each-of.ts';
+import { readForeignFile } from '../../../system/files/foreign-file.ts';
+import { walkFolder } from '../../../system/files/folder-walk.ts';
 import {
   inFolder,
   openFolder,
@@ -26,9 +26,9 @@ import {
   placeIn,
   placeOf,
   withRealPath,
-} from '../../system/files/open-place.ts';
-import { removeIn } from '../../system/files/remove-tree.ts';
-import { errnoCode } from '../../system/system-errors.ts';
+} from '../../../system/files/open-place.ts';
+import { removeIn } from '../../../system/files/remove-tree.ts';
+import { errnoCode } from '../../../system/system-errors.ts';
 import { setOwnership, type Ownership } from './volume-folder.ts';
 
 const DATA = '..data';
