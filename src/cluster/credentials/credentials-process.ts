@@ -1,5 +1,5 @@
 /**
- * The entry of the process that reads kubeconfigs and makes certificate requests; `own-process.ts` starts it. Measured: a worker thread with
+ * The entry of the process that makes certificates and requests for them; `own-process.ts` starts it. Measured: a worker thread with
  * the libraries for that leaves 40 MB resident when it has ended, a process nothing, and it takes no longer.
  */
 import { endProcess } from '../../system/end-process.ts';
@@ -7,7 +7,6 @@ import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { CredentialsAnswer, CredentialsTask } from './credentials-task.ts';
 
 async function resultOf(task: CredentialsTask): Promise<unknown> {
-  if (task.type === 'kubeconfig') return (await import('./load-kubeconfig.ts')).loadKubeconfig(task.path);
   if (task.type === 'selfSigned')
     return (await import('./self-signed-certificate.ts')).selfSignedCertificate(task.input);
   return (await import('./signing-request.ts')).signingRequest(task.request);

@@ -19,7 +19,6 @@ export interface SelfSignedInput {
 
 export type CredentialsTask =
   | { readonly type: 'selfSigned'; readonly input: SelfSignedInput }
-  | { readonly type: 'kubeconfig'; readonly path: string }
   | { readonly type: 'signingRequest'; readonly request: SigningRequestInput };
 
 export type CredentialsAnswer =

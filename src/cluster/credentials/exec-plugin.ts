@@ -1,10 +1,5 @@
-/**
- * Runs a program that prints credentials (client.authentication.k8s.io). It takes the place of the one in @kubernetes/client-node,
- * which tells the program nothing, waits for ever, keeps no time of expiry, and shows what was printed when it is no JSON.
- */
+/** Runs a program that prints credentials (client.authentication.k8s.io). */
 import { spawn } from 'node:child_process';
-import type { RequestOptions } from 'node:https';
-import type { KubeConfig, User } from '@kubernetes/client-node';
 import { BoundedOutput } from '../../system/bounded-output.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -12,8 +7,6 @@ import type { ExecEntry } from './exec-entry.ts';
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 1024 ** 2;
-/** How a user is marked for this authenticator: the library would run `exec` itself. */
-export const EXEC_PROVIDER = 'exec-plugin';
 
 /** What `KUBERNETES_EXEC_INFO` tells of the cluster. */
 export interface ExecCluster {
@@ -25,51 +18,24 @@ export interface ExecCluster {
   readonly config?: unknown;
 }
 
-interface ExecCredential {
+export interface ExecCredential {
   readonly token?: string;
   readonly clientCertificateData?: string;
   readonly clientKeyData?: string;
   readonly expirationTimestamp?: string;
 }
 
-type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
-
-export class ExecPlugin implements Authenticator {
-  readonly #entry: ExecEntry;
-  readonly #cluster: ExecCluster;
-  /** Unix milliseconds; undefined where the program names no time. */
-  expiresAtMs: number | undefined;
-
-  constructor(entry: ExecEntry, cluster: ExecCluster) {
-    this.#entry = entry;
-    this.#cluster = cluster;
-  }
-
-  isAuthProvider(user: User): boolean {
-    return (user.authProvider as { name?: unknown } | null)?.name === EXEC_PROVIDER;
-  }
-
-  async applyAuthentication(_user: User, options: RequestOptions): Promise<void> {
-    const { token, clientCertificateData, clientKeyData, expirationTimestamp } = await this.#run();
-    if (clientCertificateData !== undefined) options.cert = clientCertificateData;
-    if (clientKeyData !== undefined) options.key = clientKeyData;
-    if (token !== undefined) options.headers = { Authorization: `Bearer ${token}` };
-    const expiresAtMs = Date.parse(expirationTimestamp ?? '');
-    this.expiresAtMs = Number.isNaN(expiresAtMs) ? undefined : expiresAtMs;
-  }
-
-  async #run(): Promise<ExecCredential> {
-    const { command, apiVersion } = this.#entry;
-    const spec = { interactive: false, ...(this.#entry.provideClusterInfo && { cluster: this.#cluster }) };
-    const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec });
-    const env = { ...process.env, ...this.#entry.env, KUBERNETES_EXEC_INFO: info };
-    try {
-      return credentialOf(await outputOf(this.#entry, env), apiVersion);
-    } catch (error) {
-      const hint = errnoCode(error) === 'ENOENT' ? this.#entry.installHint : undefined;
-      const problem = hint === undefined ? errorMessage(error) : `${errorMessage(error)}. ${hint}`;
-      throw new StateletError('Unavailable', `${this.#entry.field}.command ${command}: ${problem}`);
-    }
+export async function runExecPlugin(entry: ExecEntry, cluster: ExecCluster): Promise<ExecCredential> {
+  const { command, apiVersion, provideClusterInfo } = entry;
+  const spec = { interactive: false, cluster: provideClusterInfo ? cluster : undefined };
+  const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec });
+  const env = { ...process.env, ...entry.env, KUBERNETES_EXEC_INFO: info };
+  try {
+    return credentialOf(await outputOf(entry, env), apiVersion);
+  } catch (error) {
+    const hint = errnoCode(error) === 'ENOENT' ? entry.installHint : undefined;
+    const problem = hint === undefined ? errorMessage(error) : `${errorMessage(error)}. ${hint}`;
+    throw new StateletError('Unavailable', `${entry.field}.command ${command}: ${problem}`);
   }
 }
 

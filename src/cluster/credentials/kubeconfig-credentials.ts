@@ -6,13 +6,12 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
-import { loadKubeconfigApart } from './own-process.ts';
-import type { LoadedKubeconfig } from './load-kubeconfig.ts';
+import { type LoadedKubeconfig, loadKubeconfig } from './load-kubeconfig.ts';
 
 export interface KubeconfigCredentialsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: in a process of its own. */
+  /** For tests. */
   readonly load?: (path: string) => Promise<LoadedKubeconfig>;
 }
 
@@ -46,7 +45,7 @@ export class KubeconfigCredentials implements Credentials {
 
   constructor(path: string, options: KubeconfigCredentialsOptions) {
     this.path = path;
-    this.#options = { load: loadKubeconfigApart, ...options };
+    this.#options = { load: loadKubeconfig, ...options };
     this.changes = this.#changes.asObservable();
   }
 

@@ -1,6 +1,6 @@
 /**
- * What a kubeconfig says about the current context. @kubernetes/client-node reads the format too, but it takes what is wrong as if it
- * were missing, and does not know all fields: this file checks, and names the field that is wrong. No message shows a value.
+ * What a kubeconfig says about the current context. What is wrong is an error that names the field; no message shows a value.
+ * @kubernetes/client-node is not used: docs/decisions/libraries.md.
  */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
@@ -37,8 +37,6 @@ export interface UserEntry {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly exec: ExecEntry | undefined;
-  /** For @kubernetes/client-node, as it stands in the file. */
-  readonly authProvider: unknown;
   readonly impersonation: Impersonation | undefined;
 }
 
@@ -196,15 +194,16 @@ function userEntry(user: Fields, folder: string): UserEntry {
     username: textOf(user, 'username'),
     password: textOf(user, 'password'),
     exec: execEntry(user, folder),
-    authProvider: user.values['auth-provider'] ?? undefined,
     impersonation: impersonationOf(user),
   };
   checkMethods(user, entry);
   return entry;
 }
 
-function checkMethods({ where }: Fields, entry: UserEntry): void {
-  const { cert, key, token, tokenFile, username, password, exec, authProvider } = entry;
+function checkMethods({ where, values }: Fields, entry: UserEntry): void {
+  const { cert, key, token, tokenFile, username, password, exec } = entry;
+  if (values['auth-provider'] !== undefined && values['auth-provider'] !== null)
+    throw wrong(`${where}.auth-provider`, 'is not supported, as in the kubelet: use exec');
   if (cert !== undefined && key === undefined)
     throw wrong(`${where}.client-key`, `is missing: ${cert.field} needs it`);
   if (key !== undefined && cert === undefined) {
@@ -216,7 +215,6 @@ function checkMethods({ where }: Fields, entry: UserEntry): void {
     ...(token === undefined && tokenFile === undefined ? [] : ['a token']),
     ...(username === undefined ? [] : ['a password']),
     ...(exec === undefined ? [] : ['exec']),
-    ...(authProvider === undefined ? [] : ['auth-provider']),
   ];
   if (methods.length > 1) throw wrong(where, `must have only one of: ${methods.join(', ')}`);
 }

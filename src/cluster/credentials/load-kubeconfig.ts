@@ -1,13 +1,17 @@
-/** Reads a kubeconfig and everything that it refers to. Run in a process of its own (`credentials-process.ts`). */
+/** Reads a kubeconfig and everything that it refers to. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { RequestOptions } from 'node:https';
-import { KubeConfig } from '@kubernetes/client-node';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { ConnectionDetails } from '../service/api-server.ts';
-import { EXEC_PROVIDER, type ExecCluster, ExecPlugin } from './exec-plugin.ts';
-import { type KubeconfigEntry, type Material, parseKubeconfig, type UserEntry } from './kubeconfig-entry.ts';
+import { type ExecCluster, runExecPlugin } from './exec-plugin.ts';
+import {
+  type ClusterEntry,
+  type KubeconfigEntry,
+  type Material,
+  parseKubeconfig,
+  type UserEntry,
+} from './kubeconfig-entry.ts';
 
 /** What a kubeconfig comes to. Secrets: never logged. */
 export interface LoadedKubeconfig {
@@ -20,7 +24,7 @@ export interface LoadedKubeconfig {
   readonly certificateOrigin?: 'inline' | 'file';
   /** The credentials of a program end then. Unix milliseconds. */
   readonly expiresAtMs?: number;
-  /** They come from a program or a service: to load again may bring others, although no file has changed. */
+  /** They come from a program, which may print others although no file has changed. */
   readonly isRenewable: boolean;
 }
 
@@ -71,12 +75,7 @@ async function materialsOf({ cluster, user }: KubeconfigEntry): Promise<Material
   checkCertificate(cluster.ca, ca);
   checkCertificate(user.cert, cert);
   checkKey(user, cert, key);
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(token !== undefined && { token }),
-  };
+  return { ca, cert, key, token };
 }
 
 async function pemOf(material: Material | undefined): Promise<string | undefined> {
@@ -126,94 +125,62 @@ function privateKey(pem: string) {
   }
 }
 
-/** Lets the library do the authentication: it knows tokens, passwords and providers. */
 async function authenticated(
   entry: KubeconfigEntry,
-  materials: Materials,
+  { ca, cert, key, token }: Materials,
 ): Promise<Omit<LoadedKubeconfig, 'files'>> {
   const { cluster, user } = entry;
-  const plugin = user.exec && new ExecPlugin(user.exec, execCluster(entry, materials));
-  const options: RequestOptions = {};
-  const config = new KubeConfig();
-  if (plugin) config.addAuthenticator(plugin);
-  config.loadFromString(JSON.stringify(asKubeconfig(entry, materials)));
-  await config.applyToHTTPSOptions(options);
-  const basic = options.auth && { Authorization: `Basic ${Buffer.from(options.auth).toString('base64')}` };
-  const headers = { ...(options.headers as Record<string, string>), ...basic, ...impersonationHeaders(user) };
+  const { server, tlsServerName, proxyURL } = cluster;
+  const printed = user.exec && (await runExecPlugin(user.exec, execCluster(cluster, ca)));
+  const expiresAtMs = Date.parse(printed?.expirationTimestamp ?? '');
+  const headers = {
+    ...authorization(user, printed?.token ?? token),
+    ...impersonationHeaders(user),
+  };
   checkHeaders(headers);
   const details: ConnectionDetails = {
-    server: config.getCurrentCluster()?.server ?? cluster.server,
-    ...(options.ca && { ca: textOfPem(options.ca) }),
-    ...(options.cert && { cert: textOfPem(options.cert) }),
-    ...(options.key && { key: textOfPem(options.key) }),
-    ...(cluster.tlsServerName !== undefined && { tlsServerName: cluster.tlsServerName }),
-    ...(cluster.insecureSkipTLSVerify && { insecureSkipTLSVerify: true }),
-    ...(cluster.proxyURL !== undefined && { proxyURL: cluster.proxyURL }),
+    server,
+    ca,
+    cert: printed?.clientCertificateData ?? cert,
+    key: printed?.clientKeyData ?? key,
+    tlsServerName,
+    insecureSkipTLSVerify: cluster.insecureSkipTLSVerify || undefined,
+    proxyURL,
     headers,
   };
   return {
     details,
-    ...(cluster.ca?.file !== undefined && { caFile: cluster.ca.file }),
-    ...(user.cert && { certificateOrigin: user.cert.file === undefined ? 'inline' : 'file' }),
-    ...(plugin?.expiresAtMs !== undefined && { expiresAtMs: plugin.expiresAtMs }),
-    isRenewable: plugin !== undefined || user.authProvider !== undefined,
+    caFile: cluster.ca?.file,
+    certificateOrigin: user.cert && (user.cert.file === undefined ? 'inline' : 'file'),
+    expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs,
+    isRenewable: printed !== undefined,
   };
 }
 
-function textOfPem(value: RequestOptions['cert'] | RequestOptions['key']): string {
-  if (typeof value === 'string' || Buffer.isBuffer(value)) return value.toString();
-  throw new Error('the credentials must be in PEM');
+function authorization(
+  { username, password = '' }: UserEntry,
+  token: string | undefined,
+): Record<string, string> {
+  if (token !== undefined) return { Authorization: `Bearer ${token}` };
+  return username === undefined ? {} : { Authorization: `Basic ${base64(`${username}:${password}`)}` };
 }
 
-/** In the library's words, with all files read. The proxy is left out: the library makes no connection. */
-function asKubeconfig({ cluster, user }: KubeconfigEntry, { ca, cert, key, token }: Materials): object {
-  return {
-    'current-context': 'current',
-    contexts: [{ name: 'current', context: { cluster: 'current', user: 'current' } }],
-    clusters: [
-      {
-        name: 'current',
-        cluster: {
-          server: cluster.server,
-          'certificate-authority-data': base64(ca),
-          // The library refuses plain HTTP otherwise.
-          'insecure-skip-tls-verify': true,
-        },
-      },
-    ],
-    users: [
-      {
-        name: 'current',
-        user: {
-          'client-certificate-data': base64(cert),
-          'client-key-data': base64(key),
-          token,
-          username: user.username,
-          password: user.password ?? (user.username === undefined ? undefined : ''),
-          'auth-provider': user.exec === undefined ? user.authProvider : { name: EXEC_PROVIDER },
-        },
-      },
-    ],
-  };
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
 }
 
-function base64(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : Buffer.from(text).toString('base64');
-}
-
-function execCluster({ cluster }: KubeconfigEntry, { ca }: Materials): ExecCluster {
+function execCluster(cluster: ClusterEntry, ca: string | undefined): ExecCluster {
   const { server, tlsServerName, insecureSkipTLSVerify, proxyURL, execConfig } = cluster;
   return {
     server,
-    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
-    ...(insecureSkipTLSVerify && { 'insecure-skip-tls-verify': true }),
-    ...(ca !== undefined && { 'certificate-authority-data': base64(ca) ?? '' }),
-    ...(proxyURL !== undefined && { 'proxy-url': proxyURL }),
-    ...(execConfig !== undefined && { config: execConfig }),
+    'tls-server-name': tlsServerName,
+    'insecure-skip-tls-verify': insecureSkipTLSVerify || undefined,
+    'certificate-authority-data': ca && base64(ca),
+    'proxy-url': proxyURL,
+    config: execConfig,
   };
 }
 
-/** The library knows only the user's name. */
 function impersonationHeaders({ impersonation }: UserEntry): Record<string, string | string[]> {
   if (impersonation === undefined) return {};
   const { user, uid, groups, extra } = impersonation;

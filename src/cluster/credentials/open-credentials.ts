@@ -25,8 +25,6 @@ export interface CredentialsOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: in a process of its own. */
-  readonly load?: (path: string) => Promise<LoadedKubeconfig>;
 }
 
 /** The client certificate is the agent's own to ask for. */
@@ -65,8 +63,8 @@ export async function openCredentials(options: CredentialsOptions): Promise<Open
   return { server, client: await rotating(server, kubeconfig, options) };
 }
 
-function credentialsOf(path: string, { clock, logger, load }: CredentialsOptions): KubeconfigCredentials {
-  return new KubeconfigCredentials(path, { clock, logger, ...(load && { load }) });
+function credentialsOf(path: string, { clock, logger }: CredentialsOptions): KubeconfigCredentials {
+  return new KubeconfigCredentials(path, { clock, logger });
 }
 
 /** Why the bootstrap kubeconfig is needed; undefined where the kubeconfig has a certificate that is valid. */

@@ -8,19 +8,12 @@ import type {
   SelfSignedInput,
   SigningRequestInput,
 } from './credentials-task.ts';
-import type { LoadedKubeconfig } from './load-kubeconfig.ts';
 
-/** Longer than a program of a kubeconfig may take. */
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = 30_000;
 /** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
 const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 const ENTRY = fileURLToPath(new URL(`./credentials-process.${EXTENSION}`, import.meta.url));
 const FLAGS = EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : [];
-
-/** See `loadKubeconfig`. */
-export function loadKubeconfigApart(path: string): Promise<LoadedKubeconfig> {
-  return apart({ type: 'kubeconfig', path });
-}
 
 /** See `signingRequest`. */
 export function signingRequestApart(request: SigningRequestInput): Promise<string> {
@@ -45,7 +38,7 @@ function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
   const child = fork(ENTRY, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], ...limit });
   return new Promise((resolve, reject) => {
     const fail = (problem: string) =>
-      reject(new StateletError('Unavailable', `the process that reads credentials ${problem}`));
+      reject(new StateletError('Unavailable', `the process that makes certificates ${problem}`));
     child.once('message', (answer) => resolve(answer as CredentialsAnswer));
     child.once('error', ({ message }) =>
       fail(limit.signal.aborted ? `took more than ${TIMEOUT_MS / 1000} s` : `cannot run: ${message}`),

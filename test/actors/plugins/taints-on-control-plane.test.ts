@@ -7,7 +7,6 @@ import {
 } from '../../../src/actors/plugins/condition-taints.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../../../src/cluster/credentials/kubeconfig-credentials.ts';
-import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { watchNode } from '../../../src/cluster/watches/watched-object.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -66,7 +65,6 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
     const credentials = new KubeconfigCredentials(kubeconfig, {
       clock: systemClock,
       logger: log.logger,
-      load: loadKubeconfig,
     });
     tainter = openApiClients(credentials, new ObservedConnection(), { userAgent: 'statelet/test' });
     node = openApiClients(new FixedCredentials(controlPlane.details('node')), new ObservedConnection(), {

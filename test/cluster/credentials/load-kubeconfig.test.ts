@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { loadKubeconfigApart } from '../../../src/cluster/credentials/own-process.ts';
 import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
 import { type KeyPair, TestAuthority } from '../../support/certificate-authority.ts';
 
@@ -107,7 +106,7 @@ describe('a kubeconfig', () => {
     expect(caFile).toBe(join(folder, 'ca.crt'));
   });
 
-  test('in YAML, read by the library in a process of its own', async () => {
+  test('in YAML', async () => {
     const path = writeText(`
 apiVersion: v1
 kind: Config
@@ -121,7 +120,7 @@ users:
 - name: u
   user: {token: secret}
 `);
-    expect((await loadKubeconfigApart(path)).details).toEqual({
+    expect((await loadKubeconfig(path)).details).toEqual({
       server: SERVER,
       insecureSkipTLSVerify: true,
       headers: { Authorization: 'Bearer secret' },
@@ -294,6 +293,12 @@ describe('what is wrong with a kubeconfig is said with its file and field:', () 
       {},
       { token: 'a', username: 'b' },
       `${user} must have only one of: a token, a password`,
+    ],
+    [
+      'a provider of credentials, which the kubelet does not know either',
+      {},
+      { 'auth-provider': { name: 'oidc' } },
+      `${user}.auth-provider is not supported, as in the kubelet: use exec`,
     ],
     ['groups without a user', {}, { 'as-groups': ['a'] }, `${user}.as is missing`],
     [

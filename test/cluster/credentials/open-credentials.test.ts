@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
 import {
   type OpenedCredentials,
   openCredentials,
@@ -56,7 +55,6 @@ function open({ bootstrap = false, rotates = true } = {}): Promise<OpenedCredent
     nodeName: 'node-1',
     clock: systemClock,
     logger: { ...silentLogger, warn: (fields) => warnings.push((fields as { problem: unknown }).problem) },
-    load: loadKubeconfig,
   });
 }
 
