@@ -1,10 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import {
-  pprofProfile,
-  type SampledProfile,
-  writeProfile,
-} from '../../../src/server/profiling/pprof-format.ts';
+import { Profile } from 'pprof-format';
+import { type SampledProfile, writeProfile } from '../../../src/server/profiling/pprof-format.ts';
 
 const frame = (functionName: string, lineNumber: number) => ({
   functionName,
@@ -27,19 +24,20 @@ const PROFILE: SampledProfile = {
 };
 
 test('a profile has each function and each text once', async () => {
-  const { texts, ...profile } = pprofProfile.decode(gunzipSync(await writeProfile(PROFILE)));
+  const profile = Profile.decode(gunzipSync(await writeProfile(PROFILE)));
+  const texts = profile.stringTable.strings;
   expect(texts[0]).toBe('');
   expect(new Set(texts).size).toBe(texts.length);
-  const name = (place: number) => texts[place];
-  expect(profile.sampleTypes.map(({ type, unit }) => [name(type), name(unit)])).toEqual([
+  const name = (place: number | bigint) => texts[Number(place)];
+  expect(profile.sampleType.map(({ type, unit }) => [name(type), name(unit)])).toEqual([
     ['samples', 'count'],
     ['cpu', 'nanoseconds'],
   ]);
   expect(
-    profile.functions.map(({ id, name: text, fileName, startLine }) => [
+    profile.function.map(({ id, name: text, filename, startLine }) => [
       id,
       name(text),
-      name(fileName),
+      name(filename),
       startLine,
     ]),
   ).toEqual([
@@ -47,20 +45,20 @@ test('a profile has each function and each text once', async () => {
     [2, 'outer', 'file:///a.js', 1],
     [3, '(anonymous)', 'file:///a.js', 5],
   ]);
-  expect(profile.locations).toEqual([
-    { id: 1, lines: [{ functionId: 1, line: 10 }] },
-    { id: 2, lines: [{ functionId: 2, line: 1 }] },
-    { id: 3, lines: [{ functionId: 3, line: 5 }] },
+  expect(profile.location).toMatchObject([
+    { id: 1, line: [{ functionId: 1, line: 10 }] },
+    { id: 2, line: [{ functionId: 2, line: 1 }] },
+    { id: 3, line: [{ functionId: 3, line: 5 }] },
   ]);
-  expect(profile.samples).toEqual([
-    { locationIds: [1, 2], values: [2, 20_000_000] },
-    { locationIds: [2], values: [1, 10_000_000] },
-    { locationIds: [3], values: [1, 5] },
+  expect(profile.sample).toMatchObject([
+    { locationId: [1, 2], value: [2, 20_000_000] },
+    { locationId: [2], value: [1, 10_000_000] },
+    { locationId: [3], value: [1, 5] },
   ]);
   expect(profile).toMatchObject({
-    timeNanos: 1_700_000_000_000_000_000,
-    durationNanos: 2_000_000_000,
-    periodType: profile.sampleTypes[1],
+    timeNanos: 1_700_000_000_000_000_000n,
+    durationNanos: 2_000_000_000n,
+    periodType: profile.sampleType[1],
     period: 10_000_000,
   });
 });

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { pprofProfile } from '../../../src/server/profiling/pprof-format.ts';
+import { Profile } from 'pprof-format';
 import { profileRoutes } from '../../../src/server/routes/profile-routes.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { serveForTest, type ServedRoutes } from '../../support/served-routes.ts';
@@ -31,9 +31,13 @@ test.each([
     'content-disposition': `attachment; filename="${name}"`,
     'x-content-type-options': 'nosniff',
   });
-  const profile = pprofProfile.decode(gunzipSync(Buffer.from(await response.arrayBuffer())));
-  expect(profile.durationNanos).toBe(2_000_000_000);
-  const shown = profile.sampleTypes.flatMap(({ type, unit }) => [profile.texts[type], profile.texts[unit]]);
+  const profile = Profile.decode(gunzipSync(Buffer.from(await response.arrayBuffer())));
+  expect(profile.durationNanos).toBe(2_000_000_000n);
+  const { strings } = profile.stringTable;
+  const shown = profile.sampleType.flatMap(({ type, unit }) => [
+    strings[Number(type)],
+    strings[Number(unit)],
+  ]);
   expect(shown).toEqual(texts);
 });
 
