@@ -1,6 +1,10 @@
 /** All plugins of a node without sockets and processes: the test says which sockets are there and what the plugins answer. */
-import { type ConnectedPlugin, type RegisteredPlugin } from '../../src/actors/plugins/plugin-worker.ts';
-import { Plugins, type PluginsOptions } from '../../src/actors/plugins/plugin-directory.ts';
+import type { RegisteredPlugin } from '../../src/plugins/registration/plugin-handler.ts';
+import {
+  Plugins,
+  type PluginsOptions,
+  type ConnectedPlugin,
+} from '../../src/actors/plugins/plugin-directory.ts';
 import type { HostedPlugin } from '../../src/actors/plugins/plugin-parts.ts';
 import type { SocketListener } from '../../src/plugins/registration/plugin-sockets.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';

@@ -1,6 +1,17 @@
-/** All eviction plugins of this node: those that are built in, and those whose sockets appear in a folder. Each is an actor. */
+/**
+ * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
+ */
 import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { pluginMachine } from '../../machines/plugin-machine.ts';
+import {
+  EVICTION_PLUGIN_TYPE,
+  evictionOfferProblem,
+} from '../../policies/eviction-plugins/plugin-registration.ts';
+import type {
+  PluginHandler,
+  PluginHandlers,
+  RegisteredPlugin,
+} from '../../plugins/registration/plugin-handler.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
 import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
@@ -9,13 +20,7 @@ import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
 import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
-import {
-  type ConnectedPlugin,
-  PluginWorker,
-  type PluginWorkerDeps,
-  providePluginMachine,
-  type RegisteredPlugin,
-} from './plugin-worker.ts';
+import { PluginWorker, type PluginWorkerDeps, providePluginMachine } from './plugin-worker.ts';
 
 /** How long, and how many of them, plugins that are gone are still shown. */
 const GONE_KEPT_MS = 10 * 60_000;
@@ -23,6 +28,9 @@ const GONE_MAX = 20;
 
 /** Each opens a connection. */
 const REGISTRATIONS_AT_ONCE = 8;
+
+/** An eviction plugin in another process. */
+export type ConnectedPlugin = EvictionPlugin & { close(): void };
 
 /** Where sockets come from. */
 export interface SocketSource {
@@ -37,7 +45,10 @@ export interface PluginsOptions {
   readonly builtIn: readonly EvictionPlugin[];
   /** Nor the name of one that is built in and is not asked. */
   readonly reservedNames?: readonly string[];
-  readonly connect: (registered: RegisteredPlugin) => ConnectedPlugin;
+  /** Connects to an eviction plugin. */
+  readonly connect: (plugin: RegisteredPlugin) => ConnectedPlugin;
+  /** Of plugins of other types. */
+  readonly handlers?: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,7 +68,7 @@ export class Plugins implements PluginDirectory {
   readonly #builtIn: PluginWorker[] = [];
   /** By the path of the socket, as long as that is there: also those that were replaced. */
   readonly #bySocket = new Map<string, PluginWorker>();
-  /** Those that have their names. */
+  /** Those that have their names, by name and type. */
   readonly #byName = new Map<string, PluginWorker>();
   /** In the order in which they went. */
   #gone: readonly PluginWorker[] = [];
@@ -66,13 +77,12 @@ export class Plugins implements PluginDirectory {
 
   constructor(options: PluginsOptions) {
     this.#options = options;
-    const { registryDir, builtIn, reservedNames = [], connect, openRegistration, clock, logger } = options;
+    const { registryDir, openRegistration, clock, logger } = options;
     const { parent, inspect, onChange } = options;
     this.#deps = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
-      connect,
+      handlers: new Map([...(options.handlers ?? []), [EVICTION_PLUGIN_TYPE, evictionHandler(options)]]),
       openRegistration,
-      builtInNames: new Set([...reservedNames, ...builtIn.map(({ name }) => name)]),
       clock,
       logger,
       log: (this.#log = new PluginLog(logger, clock)),
@@ -94,13 +104,17 @@ export class Plugins implements PluginDirectory {
 
   plugins(): readonly HostedPlugin[] {
     if (this.#isStopped) return [];
-    return [...this.#byName.values()].filter(({ isAsked }) => isAsked).sort(byOriginAndName);
+    return [...this.#byName.values()]
+      .filter(({ isAsked, isOfOtherType }) => isAsked && !isOfOtherType)
+      .sort(byOriginAndName);
   }
 
   all(): readonly HostedPlugin[] {
     const oldest = this.#options.clock.now() - GONE_KEPT_MS;
     this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
-    const here = [...this.#builtIn, ...this.#bySocket.values()].filter((worker) => worker.state() !== 'Gone');
+    const here = [...this.#builtIn, ...this.#bySocket.values()].filter(
+      (worker) => worker.state() !== 'Gone' && !worker.isOfOtherType,
+    );
     return [...here.sort(byOriginAndName), ...this.#gone];
   }
 
@@ -139,29 +153,40 @@ export class Plugins implements PluginDirectory {
   }
 
   #serving(worker: PluginWorker): void {
-    const { name = '', origin } = worker;
-    const former = this.#byName.get(name);
-    this.#byName.set(name, worker);
+    const { nameAndType, origin } = worker;
+    const former = this.#byName.get(nameAndType);
+    this.#byName.set(nameAndType, worker);
     // One that is there again is not shown as gone.
-    this.#gone = this.#gone.filter((other) => other.name !== name || other.origin !== origin);
+    this.#gone = this.#gone.filter((other) => other.nameAndType !== nameAndType || other.origin !== origin);
     former?.replaced(origin);
   }
 
   #released(worker: PluginWorker): void {
-    const { name = '', wasAsked } = worker;
-    if (wasAsked) this.#gone = [...this.#gone, worker].slice(-GONE_MAX);
-    if (this.#byName.get(name) !== worker) return;
-    this.#byName.delete(name);
-    this.#registerAgain(name, worker);
+    const { nameAndType, wasAsked, isOfOtherType } = worker;
+    if (wasAsked && !isOfOtherType) this.#gone = [...this.#gone, worker].slice(-GONE_MAX);
+    if (this.#byName.get(nameAndType) !== worker) return;
+    this.#byName.delete(nameAndType);
+    this.#registerAgain(worker);
   }
 
   /** A plugin that was replaced, and whose socket is still there, can have its name back. */
-  #registerAgain(name: string, gone: PluginWorker): void {
+  #registerAgain(gone: PluginWorker): void {
     const replaced = [...this.#bySocket].findLast(
-      ([, worker]) => worker !== gone && worker.wasAsked && worker.name === name,
+      ([, worker]) => worker !== gone && worker.wasAsked && worker.nameAndType === gone.nameAndType,
     );
     if (replaced !== undefined) this.#found(replaced[0]);
   }
+}
+
+function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsOptions): PluginHandler {
+  const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
+  return {
+    problemOf: (offer) => evictionOfferProblem(offer, builtInNames),
+    register: (plugin) => {
+      const eviction = connect(plugin);
+      return { eviction, close: () => eviction.close() };
+    },
+  };
 }
 
 /** Built-in ones first. */

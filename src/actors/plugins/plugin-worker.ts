@@ -3,12 +3,14 @@ import { basename } from 'node:path';
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
 import {
+  EVICTION_PLUGIN_TYPE,
   judgeOffer,
   type OfferVerdict,
   registrationBackOffMs,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
+import type { PluginHandlers, ServedPlugin } from '../../plugins/registration/plugin-handler.ts';
 import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
 import type { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import { Timer } from '../../system/timer.ts';
@@ -23,21 +25,10 @@ const BUILT_IN = 'built-in';
 
 const TOLD_AGAIN_MS = 10 * 60_000;
 
-/** A plugin in another process. */
-export type ConnectedPlugin = EvictionPlugin & { close(): void };
-
-export interface RegisteredPlugin {
-  readonly name: string;
-  /** The path of the socket at which it is asked. */
-  readonly endpoint: string;
-}
-
 export interface PluginWorkerDeps {
   readonly machine: typeof pluginMachine;
-  /** Begins no call that has to be waited for. */
-  readonly connect: (registered: RegisteredPlugin) => ConnectedPlugin;
+  readonly handlers: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
-  readonly builtInNames: ReadonlySet<string>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of all plugins together. */
@@ -59,7 +50,8 @@ export class PluginWorker implements HostedPlugin {
   readonly #actor: ActorRefFrom<typeof pluginMachine>;
   readonly #builtIn: EvictionPlugin | undefined;
   readonly #timer: Timer;
-  #connection: ConnectedPlugin | undefined;
+  #type = EVICTION_PLUGIN_TYPE;
+  #served: ServedPlugin | undefined;
   #client: RegistrationClient | undefined;
   #call: AbortController | undefined;
   /** As it was told last. */
@@ -95,12 +87,22 @@ export class PluginWorker implements HostedPlugin {
   }
 
   get plugin(): EvictionPlugin {
-    return this.#builtIn ?? this.#connection ?? notRegistered(this.name ?? basename(this.origin));
+    return this.#builtIn ?? this.#served?.eviction ?? notRegistered(this.name ?? basename(this.origin));
   }
 
   /** As it names itself; undefined until it has answered. */
   get name(): string | undefined {
     return this.#actor.getSnapshot().context.name;
+  }
+
+  /** Of another type than eviction plugins: it is registered, and is not asked for pods. */
+  get isOfOtherType(): boolean {
+    return this.#served !== undefined && this.#served.eviction === undefined;
+  }
+
+  /** A name is one plugin's among those of its type. */
+  get nameAndType(): string {
+    return `${this.name ?? ''} ${this.#type}`;
   }
 
   get isBuiltIn(): boolean {
@@ -232,7 +234,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #register(): Promise<void> {
-    const { openRegistration, clock, builtInNames, queue } = this.#deps;
+    const { openRegistration, clock, handlers, queue } = this.#deps;
     const { signal } = (this.#call = new AbortController());
     let event: PluginEvent;
     try {
@@ -241,18 +243,19 @@ export class PluginWorker implements HostedPlugin {
         return askForInfo(this.#client, { clock, signal });
       }, signal);
       if (signal.aborted) return;
-      event = this.#taken(judgeOffer(info, this.origin, builtInNames));
+      event = this.#taken(info.type, judgeOffer(info, this.origin, handlers));
     } catch (error) {
       event = { type: 'NOT_ANSWERED', problem: errorMessage(error) };
     }
     if (!signal.aborted) this.#send(event);
   }
 
-  #taken(verdict: OfferVerdict): PluginEvent {
+  #taken(type: string, verdict: OfferVerdict): PluginEvent {
     const { name } = verdict;
     if (verdict.kind === 'refused') return { type: 'REFUSED', name, problem: verdict.problem };
     try {
-      this.#connection = this.#deps.connect({ name, endpoint: verdict.endpoint });
+      this.#served = this.#deps.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
+      this.#type = type;
       return { type: 'ACCEPTED', name };
     } catch (error) {
       return {
@@ -288,7 +291,7 @@ export class PluginWorker implements HostedPlugin {
   #letGo(): void {
     this.#timer.disarm();
     this.endCall();
-    this.#connection?.close();
+    this.#served?.close();
   }
 
   #send(event: PluginEvent): void {
@@ -303,7 +306,8 @@ export class PluginWorker implements HostedPlugin {
       ...(this.#builtIn === undefined && { socket: this.origin }),
       since: new Date(since).toISOString(),
     };
-    const who = name === undefined ? `The eviction plugin at ${this.origin}` : `The eviction plugin ${name}`;
+    const kind = this.isOfOtherType ? this.#type : 'eviction plugin';
+    const who = name === undefined ? `The ${kind} at ${this.origin}` : `The ${kind} ${name}`;
     this.#deps.log.tell(level, fields, `${who} ${what}`);
   }
 

@@ -1,6 +1,6 @@
 /** Which plugins are registered, what the others are told, and when they are asked again. Limits and back-off are the kubelet's. */
 
-/** The type of the plugins that are registered, as they name it. */
+/** The type of eviction plugins, as they name it. */
 export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
 export const EVICTION_PLUGIN_VERSIONS: readonly string[] = ['v1alpha1'];
 
@@ -30,13 +30,20 @@ export type OfferVerdict =
   | { readonly kind: 'accepted'; readonly name: string; readonly endpoint: string }
   | { readonly kind: 'refused'; readonly name: string; readonly problem: string };
 
-/** `socket`: the path at which the plugin was asked. A plugin without an endpoint of its own serves at the same socket. */
-export function judgeOffer(offer: PluginOffer, socket: string, builtIn: ReadonlySet<string>): OfferVerdict {
+/** By type: why a plugin of that type is not taken; undefined where it is. */
+type OfferChecks = ReadonlyMap<string, { readonly problemOf: (offer: PluginOffer) => string | undefined }>;
+
+/**
+ * `socket`: the path at which the plugin was asked. A plugin without an endpoint of its own serves at the same socket. As with the kubelet,
+ * a plugin of a type that has no handler is told so.
+ */
+export function judgeOffer(offer: PluginOffer, socket: string, handlers: OfferChecks): OfferVerdict {
   const name = shown(offer.name);
   const refused = (problem: string): OfferVerdict => ({ kind: 'refused', name, problem });
-  if (offer.type !== EVICTION_PLUGIN_TYPE)
+  const handler = handlers.get(offer.type);
+  if (handler === undefined)
     return refused(`no handler registered for plugin type: ${shown(offer.type)} at socket ${socket}`);
-  const invalid = nameProblem(offer.name, builtIn) ?? versionProblem(offer.supportedVersions);
+  const invalid = handler.problemOf(offer);
   if (invalid !== undefined) return refused(validationFailure(invalid));
   const endpoint = offer.endpoint === '' ? socket : offer.endpoint.replace(/^unix:(?:\/\/)?(?=\/)/, '');
   if (!endpoint.startsWith('/'))
@@ -44,6 +51,11 @@ export function judgeOffer(offer: PluginOffer, socket: string, builtIn: Readonly
       validationFailure(`its endpoint "${shown(endpoint)}" is not the absolute path of a socket`),
     );
   return { kind: 'accepted', name: offer.name, endpoint };
+}
+
+/** `builtIn`: the names of plugins that are built in. */
+export function evictionOfferProblem(offer: PluginOffer, builtIn: ReadonlySet<string>): string | undefined {
+  return nameProblem(offer.name, builtIn) ?? versionProblem(offer.supportedVersions);
 }
 
 function nameProblem(name: string, builtIn: ReadonlySet<string>): string | undefined {

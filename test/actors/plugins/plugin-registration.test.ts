@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Plugins } from '../../../src/actors/plugins/plugin-directory.ts';
 import type { HostedPlugin } from '../../../src/actors/plugins/plugin-parts.ts';
 import { RemoteEvictionPlugin } from '../../../src/plugins/eviction/remote-eviction-plugin.ts';
+import type { PluginHandler, PluginHandlers } from '../../../src/plugins/registration/plugin-handler.ts';
 import { registrationClient } from '../../../src/plugins/protocol/registration-client.ts';
 import type { PluginInfo, RegistrationStatus } from '../../../src/plugins/protocol/registration-messages.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
@@ -33,10 +34,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function start(builtIn: readonly EvictionPlugin[] = []): void {
+function start(builtIn: readonly EvictionPlugin[] = [], handlers?: PluginHandlers): void {
   plugins = new Plugins({
     registryDir: folder,
     builtIn,
+    handlers,
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
     clock: systemClock,
@@ -104,6 +106,46 @@ test('a plugin registers, is told so, and is asked at its socket', async () => {
   const hosted = await untilState('rss.sock', 'Serving');
   expect([hosted.plugin.name, told]).toEqual(['rss', [{ registered: true, error: '' }]]);
   expect(await asks(hosted)).toMatchObject({ evictPods: [] });
+});
+
+test('a plugin of another type is taken by the handler of that type, and is not asked for pods', async () => {
+  const heard: string[] = [];
+  const handler: PluginHandler = {
+    problemOf: ({ name, supportedVersions }) => {
+      heard.push(`validate ${name} ${supportedVersions.join()}`);
+      return name === 'bad' ? 'it is a bad one' : undefined;
+    },
+    register: ({ name, endpoint }) => {
+      heard.push(`register ${name} at ${endpoint}`);
+      return { close: () => heard.push(`deregister ${name}`) };
+    },
+  };
+  start([], new Map([['DevicePlugin', handler]]));
+  const device = { type: 'DevicePlugin', supportedVersions: ['v1beta1'] };
+  // An eviction plugin may have the same name.
+  const eviction = await plugin('eviction.sock');
+  await untilState('eviction.sock', 'Serving');
+  const { server, told } = await plugin('device.sock', () => device);
+  const bad = await plugin('bad.sock', () => ({ ...device, name: 'bad' }));
+  await waitFor(() => told.length > 0 && bad.told.length > 0, { what: 'both to be told' });
+  const problem = 'RegisterPlugin error -- plugin validation failed with err: it is a bad one';
+  expect([told, bad.told]).toEqual([
+    [{ registered: true, error: '' }],
+    [{ registered: false, error: problem }],
+  ]);
+  const isRegistered = () =>
+    plugins.sockets().find((socket) => socket.path === path('device.sock'))?.isRegistered;
+  await waitFor(isRegistered, { what: 'the device plugin to be registered' });
+  expect(plugins.plugins().map(({ origin }) => origin)).toEqual([path('eviction.sock')]);
+  server.stop();
+  await rm(path('device.sock'), { force: true });
+  await waitFor(() => heard.includes('deregister rss'), { what: 'the device plugin to be let go' });
+  expect(heard.filter((line) => !line.includes('bad'))).toEqual([
+    'validate rss v1beta1',
+    `register rss at ${path('device.sock')}`,
+    'deregister rss',
+  ]);
+  expect(eviction.told).toHaveLength(1);
 });
 
 test('a plugin whose endpoint is another socket is asked there', async () => {

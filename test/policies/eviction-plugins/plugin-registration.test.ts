@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  evictionOfferProblem,
   judgeOffer,
   type PluginOffer,
   refusalText,
@@ -14,7 +15,10 @@ const OFFER: PluginOffer = {
   supportedVersions: ['v1alpha1'],
 };
 const BUILT_IN = new Set(['built-in-rss']);
-const judge = (offer: Partial<PluginOffer>) => judgeOffer({ ...OFFER, ...offer }, SOCKET, BUILT_IN);
+const HANDLERS = new Map([
+  ['EvictionPlugin', { problemOf: (offer: PluginOffer) => evictionOfferProblem(offer, BUILT_IN) }],
+]);
+const judge = (offer: Partial<PluginOffer>) => judgeOffer({ ...OFFER, ...offer }, SOCKET, HANDLERS);
 const problemOf = (offer: Partial<PluginOffer>) => {
   const verdict = judge(offer);
   return verdict.kind === 'refused' ? verdict.problem : undefined;
