@@ -303,11 +303,6 @@ export default tseslint.config(
             "CallExpression[callee.property.name='createMachine'] > ObjectExpression :matches(SpreadElement, CallExpression, Property[computed=true])",
           message: 'A chart is one literal: no spreads, calls or computed keys.',
         },
-        {
-          selector:
-            "CallExpression[callee.property.name='createMachine'] > ObjectExpression Property[key.name=/^(invoke|after)$/]",
-          message: 'A machine asks by named actions and hears of the outcome as events.',
-        },
       ],
     },
   },

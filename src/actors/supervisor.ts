@@ -93,6 +93,7 @@ export class Supervisor {
       {
         id: 'supervisor',
         input: { sources },
+        clock,
         ...(inspect && { inspect }),
       },
     );

@@ -1,15 +1,11 @@
 /**
  * The lease of the node as a statechart: it tells the cluster that the node is alive. It depends on nothing but the API server, so that
  * no pod and no status holds it up. What is written is decided by src/policies/node-status/lease-renewal.ts.
- *
- * The actor keeps to this: LEASE_DUE is sent when the armed timer has run out; `ensureLease` is answered by one of LEASE_FOUND,
- * LEASE_CREATED and ENSURE_FAILED, `renewLease` by one of RENEWED, LEASE_OUTDATED and RENEWAL_FAILED. After `abortRequest` there is no
- * answer.
  */
-import { assign, setup } from 'xstate';
-import { RENEWAL_TRIES } from '../policies/node-status/lease-renewal.ts';
+import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
+import { leaseBackOffMs, RENEWAL_TRIES } from '../policies/node-status/lease-renewal.ts';
 import type { Lease } from '../types/kubernetes.ts';
-import { asksOf } from './ask.ts';
+import { asksOf, ownContext, requestsOf } from './ask.ts';
 
 export interface LeaseInput {
   /** Unix ms. */
@@ -35,24 +31,30 @@ export interface LeaseContext {
   readonly since: number;
 }
 
-interface Failure {
+export interface LeaseAnswer {
+  /** As the server has it now. */
+  readonly lease: Lease;
+  /** Unix ms; undefined: it was only read. */
+  readonly renewedAt?: number;
+}
+
+export interface LeaseFailure {
   readonly problem: string;
+  /** Another client has written or deleted the lease: it must be read again. */
+  readonly isOutdated: boolean;
   readonly now: number;
 }
+
+type Request = 'ensureLease' | 'renewLease';
 
 export type LeaseEvent =
   /** The Node object is of this machine. Also sent when the object has another UID. */
   | { readonly type: 'NODE_KNOWN'; readonly uid: string; readonly now: number }
   /** The Node object is gone, or of another machine. */
   | { readonly type: 'NODE_LOST'; readonly now: number }
-  | { readonly type: 'LEASE_DUE' }
-  | { readonly type: 'LEASE_FOUND'; readonly lease: Lease }
-  | { readonly type: 'LEASE_CREATED'; readonly lease: Lease; readonly now: number }
-  | ({ readonly type: 'ENSURE_FAILED' } & Failure)
-  | { readonly type: 'RENEWED'; readonly lease: Lease; readonly now: number }
-  /** Another client has written or deleted the lease: it must be read again. */
-  | ({ readonly type: 'LEASE_OUTDATED' } & Failure)
-  | ({ readonly type: 'RENEWAL_FAILED' } & Failure);
+  | { readonly type: 'STOP' }
+  | DoneActorEvent<LeaseAnswer, Request>
+  | ErrorActorEvent<LeaseFailure, Request>;
 
 function contextOf(nodeUid: string | undefined, since: number): LeaseContext {
   return {
@@ -71,7 +73,9 @@ function initialContext({ input }: { input: LeaseInput }): LeaseContext {
   return contextOf(undefined, input.now);
 }
 
-const ask = asksOf('lease', 'src/actors/cluster/node-lease.ts');
+const EFFECTS = ['lease', 'src/actors/cluster/node-lease.ts'] as const;
+const ask = asksOf(...EFFECTS);
+const request = requestsOf(...EFFECTS);
 
 export const leaseMachine = setup({
   types: {
@@ -79,41 +83,49 @@ export const leaseMachine = setup({
     events: {} as LeaseEvent,
     input: {} as LeaseInput,
   },
+  actors: {
+    ensureLease: request<LeaseAnswer, LeaseContext>(),
+    renewLease: request<LeaseAnswer, LeaseContext>(),
+  },
+  delays: {
+    backOff: ({ context }) => leaseBackOffMs(context.readFailures),
+    /** The actor makes it a little longer, at random. */
+    renewal: 10_000,
+  },
   guards: {
     isKnownNode: ({ context, event }) => event.type === 'NODE_KNOWN' && event.uid === context.nodeUid,
-    mayTryAgain: ({ context }) => context.failedTries + 1 < RENEWAL_TRIES,
-    isFresh: ({ context }) => context.isFresh,
+    wasCreated: ({ event }) => 'output' in event && event.output.renewedAt !== undefined,
+    mayReadAgain: ({ context, event }) => isOutdated(event) && hasTries(context),
+    mayTryAgain: ({ context, event }) => !isOutdated(event) && hasTries(context),
+    mayBeOutdated: ({ context, event }) => !isOutdated(event) && !context.isFresh,
   },
   actions: {
     recordNode: assign(({ context, event }) => {
       if (event.type === 'NODE_KNOWN') return contextOf(event.uid, event.now);
       return event.type === 'NODE_LOST' ? contextOf(undefined, event.now) : context;
     }),
-    recordLease: assign({
-      lease: ({ context, event }) => ('lease' in event ? event.lease : context.lease),
+    recordRead: assign(({ context, event }) => ({
+      lease: 'output' in event ? event.output.lease : context.lease,
       readFailures: 0,
-    }),
-    recordRead: assign({ isFresh: true }),
+      isFresh: true,
+    })),
     recordRenewal: assign(({ context, event }) => {
-      if (!('now' in event)) return {};
+      if (!('output' in event)) return {};
+      const { lease, renewedAt = context.since } = event.output;
       const goesOn = context.renewedAt !== undefined && context.problem === undefined;
-      return { renewedAt: event.now, problem: undefined, since: goesOn ? context.since : event.now };
+      const since = goesOn ? context.since : renewedAt;
+      return { lease, renewedAt, problem: undefined, since, readFailures: 0 };
     }),
     recordFailure: assign(({ context, event }) => {
-      if (!('problem' in event)) return {};
-      return { problem: event.problem, since: context.problem === undefined ? event.now : context.since };
+      if (!('error' in event)) return {};
+      const { problem, now } = event.error;
+      return { problem, since: context.problem === undefined ? now : context.since };
     }),
     countReadFailure: assign({ readFailures: ({ context }) => context.readFailures + 1 }),
     countTry: assign({ failedTries: ({ context }) => context.failedTries + 1 }),
     endRound: assign({ failedTries: 0, isFresh: false }),
 
     // Asked of the actor.
-    ensureLease: ask(),
-    renewLease: ask(),
-    abortRequest: ask(),
-    armBackOff: ask(),
-    armRenewal: ask(),
-    disarmTimer: ask(),
     reportFailure: ask(),
     reportRenewal: ask(),
   },
@@ -132,6 +144,7 @@ export const leaseMachine = setup({
         target: '.Ensuring',
       },
     ],
+    STOP: { target: '.Stopped' },
   },
   states: {
     AwaitingNode: {
@@ -139,42 +152,34 @@ export const leaseMachine = setup({
     },
     Ensuring: {
       description: 'The lease is read, and created if there is none',
-      entry: ['ensureLease'],
-      exit: ['abortRequest'],
-      on: {
-        LEASE_FOUND: { actions: ['recordLease', 'recordRead'], target: 'Renewing' },
-        LEASE_CREATED: {
-          actions: ['reportRenewal', 'recordLease', 'recordRenewal', 'endRound'],
-          target: 'Waiting',
-        },
-        ENSURE_FAILED: {
-          actions: ['reportFailure', 'recordFailure', 'countReadFailure'],
-          target: 'BackingOff',
-        },
+      invoke: {
+        id: 'ensureLease',
+        src: 'ensureLease',
+        input: ownContext,
+        onDone: [
+          {
+            guard: 'wasCreated',
+            actions: ['reportRenewal', 'recordRenewal', 'endRound'],
+            target: 'Waiting',
+          },
+          { actions: ['recordRead'], target: 'Renewing' },
+        ],
+        onError: { actions: ['reportFailure', 'recordFailure', 'countReadFailure'], target: 'BackingOff' },
       },
     },
     BackingOff: {
       description: 'The lease could be neither read nor created: waits before the next try',
-      entry: ['armBackOff'],
-      exit: ['disarmTimer'],
-      on: {
-        LEASE_DUE: { target: 'Ensuring' },
-      },
+      after: { backOff: { target: 'Ensuring' } },
     },
     Renewing: {
       description: 'The lease is written with a new time, several times at once if that fails',
-      entry: ['renewLease'],
-      exit: ['abortRequest'],
-      on: {
-        RENEWED: {
-          actions: ['reportRenewal', 'recordLease', 'recordRenewal', 'endRound'],
-          target: 'Waiting',
-        },
-        LEASE_OUTDATED: [
-          { guard: 'mayTryAgain', actions: ['recordFailure', 'countTry'], target: 'Ensuring' },
-          { actions: ['reportFailure', 'recordFailure', 'endRound'], target: 'Waiting' },
-        ],
-        RENEWAL_FAILED: [
+      invoke: {
+        id: 'renewLease',
+        src: 'renewLease',
+        input: ownContext,
+        onDone: { actions: ['reportRenewal', 'recordRenewal', 'endRound'], target: 'Waiting' },
+        onError: [
+          { guard: 'mayReadAgain', actions: ['recordFailure', 'countTry'], target: 'Ensuring' },
           {
             guard: 'mayTryAgain',
             actions: ['reportFailure', 'recordFailure', 'countTry'],
@@ -182,22 +187,30 @@ export const leaseMachine = setup({
             reenter: true,
           },
           {
+            guard: 'mayBeOutdated',
+            actions: ['reportFailure', 'recordFailure', 'endRound'],
+            target: 'Ensuring',
+          },
+          {
             description: 'It has been read for this renewal, and could not be written either',
-            guard: 'isFresh',
             actions: ['reportFailure', 'recordFailure', 'endRound'],
             target: 'Waiting',
           },
-          { actions: ['reportFailure', 'recordFailure', 'endRound'], target: 'Ensuring' },
         ],
       },
     },
     Waiting: {
       description: 'The lease was renewed, or could not be renewed: waits for the time of the next renewal',
-      entry: ['armRenewal'],
-      exit: ['disarmTimer'],
-      on: {
-        LEASE_DUE: { target: 'Renewing' },
-      },
+      after: { renewal: { target: 'Renewing' } },
     },
+    Stopped: { type: 'final' },
   },
 });
+
+function isOutdated(event: LeaseEvent): boolean {
+  return 'error' in event && event.error.isOutdated;
+}
+
+function hasTries({ failedTries }: LeaseContext): boolean {
+  return failedTries + 1 < RENEWAL_TRIES;
+}

@@ -16,7 +16,8 @@ export interface Outcome {
 }
 
 const AS_RECORDED: Outcome = { differences: [] };
-const ERROR_OF_CHILD = 'xstate.error.actor';
+/** The record leaves the name of the child out of the type of such an event. */
+const OF_CHILD: readonly string[] = ['xstate.done.actor', 'xstate.error.actor'];
 
 export class ReplayedActor {
   readonly #machine: AnyStateMachine | undefined;
@@ -167,6 +168,6 @@ export class ReplayedActor {
 }
 
 function eventOf({ event: type, data }: Transition): EventObject {
-  const isOfChild = type === ERROR_OF_CHILD && typeof data?.actorId === 'string';
+  const isOfChild = OF_CHILD.includes(type) && typeof data?.actorId === 'string';
   return { ...data, type: isOfChild ? `${type}.${String(data.actorId)}` : type };
 }

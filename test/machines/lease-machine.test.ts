@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { leaseMachine, type LeaseEvent } from '../../src/machines/lease-machine.ts';
 import type { Lease } from '../../src/types/kubernetes.ts';
+import { after, done, failed } from '../support/child-events.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -9,13 +10,15 @@ const NEWER: Lease = { metadata: { name: 'node-1', resourceVersion: '2' } };
 
 const KNOWN: LeaseEvent = { type: 'NODE_KNOWN', uid: 'a', now: NOW };
 const LOST: LeaseEvent = { type: 'NODE_LOST', now: NOW + 5 };
-const DUE: LeaseEvent = { type: 'LEASE_DUE' };
-const FOUND: LeaseEvent = { type: 'LEASE_FOUND', lease: LEASE };
-const created = (now = NOW): LeaseEvent => ({ type: 'LEASE_CREATED', lease: LEASE, now });
-const renewed = (now = NOW): LeaseEvent => ({ type: 'RENEWED', lease: NEWER, now });
-const unread = (now = NOW): LeaseEvent => ({ type: 'ENSURE_FAILED', problem: 'refused', now });
-const unwritten = (now = NOW): LeaseEvent => ({ type: 'RENEWAL_FAILED', problem: 'refused', now });
-const outdated = (now = NOW): LeaseEvent => ({ type: 'LEASE_OUTDATED', problem: 'conflict', now });
+const BACKED_OFF = after('backOff', 'lease.BackingOff');
+const DUE = after('renewal', 'lease.Waiting');
+const FOUND = done('ensureLease', { lease: LEASE });
+const failure = (now: number, problem = 'refused') => ({ problem, isOutdated: problem === 'conflict', now });
+const created = (now = NOW) => done('ensureLease', { lease: LEASE, renewedAt: now });
+const renewed = (now = NOW) => done('renewLease', { lease: NEWER, renewedAt: now });
+const unread = (now = NOW) => failed('ensureLease', failure(now));
+const unwritten = (now = NOW) => failed('renewLease', failure(now));
+const outdated = (now = NOW) => failed('renewLease', failure(now, 'conflict'));
 
 const fresh = () => new Stepper(leaseMachine, { now: NOW });
 const ensuring = () => fresh().send(KNOWN);
@@ -67,52 +70,45 @@ describe('the Node object', () => {
     expect([it.state, it.asked.at(-1)]).toEqual(['Ensuring', 'ensureLease']);
     expect(it.context).toMatchObject({ nodeUid: 'b', lease: undefined });
   });
-
-  test('if it is lost, the request under way is aborted and the timer disarmed', () => {
-    expect(ensuring().send(LOST).asked).toEqual(['abortRequest']);
-    expect(renewing().send(LOST).asked).toEqual(['abortRequest']);
-    expect(waiting().send(LOST).asked).toEqual(['disarmTimer']);
-    expect(backingOff().send(LOST).asked).toEqual(['disarmTimer']);
-  });
 });
 
 describe('Ensuring', () => {
   test('a lease that exists is renewed at once', () => {
     const it = renewing();
-    expect([it.state, it.asked]).toEqual(['Renewing', ['abortRequest', 'renewLease']]);
+    expect([it.state, it.asked]).toEqual(['Renewing', ['renewLease']]);
     expect(it.context).toMatchObject({ lease: LEASE, isFresh: true });
   });
 
   test('a lease that was created is valid: the next renewal is waited for', () => {
     const it = waiting();
-    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportRenewal', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['reportRenewal']]);
     expect(it.context).toMatchObject({ lease: LEASE, renewedAt: NOW, problem: undefined });
   });
 
   test('a failure is reported, and the next try waits', () => {
     const it = backingOff();
-    expect([it.state, it.asked]).toEqual(['BackingOff', ['abortRequest', 'reportFailure', 'armBackOff']]);
+    expect([it.state, it.asked]).toEqual(['BackingOff', ['reportFailure']]);
     expect(it.context).toMatchObject({ readFailures: 1, problem: 'refused', since: NOW });
   });
 });
 
 describe('BackingOff', () => {
   test('the lease is read again when the time is over', () => {
-    const it = backingOff().send(DUE);
-    expect([it.state, it.asked]).toEqual(['Ensuring', ['disarmTimer', 'ensureLease']]);
+    const it = backingOff().send(BACKED_OFF);
+    expect([it.state, it.asked]).toEqual(['Ensuring', ['ensureLease']]);
   });
 
   test('failures are counted, and failing since the first one, until the lease is read', () => {
-    const it = backingOff().send(DUE, unread(NOW + 1000), DUE, unread(NOW + 2000));
+    const it = backingOff().send(BACKED_OFF, unread(NOW + 1000), BACKED_OFF, unread(NOW + 2000));
     expect(it.context).toMatchObject({ readFailures: 3, since: NOW });
-    expect(it.send(DUE, FOUND).context.readFailures).toBe(0);
+    expect(it.send(BACKED_OFF, FOUND).context.readFailures).toBe(0);
   });
 });
 
 describe('Renewing', () => {
   test('a renewal is remembered with the lease as the server answered it', () => {
     const it = renewing().send(renewed(NOW + 10));
-    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportRenewal', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['reportRenewal']]);
     expect(it.context).toMatchObject({ lease: NEWER, renewedAt: NOW + 10, isFresh: false });
   });
 
@@ -120,7 +116,7 @@ describe('Renewing', () => {
     const it = renewing();
     for (let tries = 1; tries < 5; tries += 1) {
       it.send(unwritten());
-      expect([it.state, it.asked]).toEqual(['Renewing', ['abortRequest', 'reportFailure', 'renewLease']]);
+      expect([it.state, it.asked]).toEqual(['Renewing', ['reportFailure', 'renewLease']]);
     }
     expect(it.send(unwritten()).state).toBe('Waiting');
   });
@@ -140,21 +136,21 @@ describe('Renewing', () => {
 
   test('a lease that another client has written or deleted is read again', () => {
     const it = renewing().send(outdated());
-    expect([it.state, it.asked]).toEqual(['Ensuring', ['abortRequest', 'ensureLease']]);
+    expect([it.state, it.asked]).toEqual(['Ensuring', ['ensureLease']]);
   });
 
   test('a lease that another client writes all the time is left for this time after five tries', () => {
     const it = renewing();
     for (let tries = 1; tries < 5; tries += 1) it.send(outdated(), FOUND);
     it.send(outdated());
-    expect([it.state, it.asked]).toEqual(['Waiting', ['abortRequest', 'reportFailure', 'armRenewal']]);
+    expect([it.state, it.asked]).toEqual(['Waiting', ['reportFailure']]);
   });
 });
 
 describe('Waiting', () => {
   test('the lease is renewed with what the server answered last, without being read', () => {
     const it = renewingAgain();
-    expect([it.state, it.asked]).toEqual(['Renewing', ['disarmTimer', 'renewLease']]);
+    expect([it.state, it.asked]).toEqual(['Renewing', ['renewLease']]);
     expect(it.context.lease).toBe(LEASE);
   });
 });
@@ -166,4 +162,9 @@ test('since when the lease is renewed, or is not, stays as long as that does not
   expect(it.context).toMatchObject({ since: NOW + 20_000, problem: 'refused', renewedAt: NOW + 10_000 });
   it.send(renewed(NOW + 22_000));
   expect(it.context).toMatchObject({ since: NOW + 22_000, problem: undefined });
+});
+
+test.each(ALL)('a stop ends %s for good', (_, make) => {
+  const it = make().send({ type: 'STOP' });
+  expect([it.state, it.asked]).toEqual(['Stopped', []]);
 });

@@ -10,7 +10,7 @@ import {
   type SnapshotFrom,
   transition,
 } from 'xstate';
-import { createTestModel, type StatePath } from 'xstate/graph';
+import { type StatePath, TestModel } from 'xstate/graph';
 
 /** Events by short names. */
 export type Events<Machine extends AnyStateMachine> = Readonly<Record<string, EventFromLogic<Machine>>>;
@@ -81,7 +81,11 @@ export function simplePaths<Machine extends AnyStateMachine>(
   return explore(bounded, (model, options) => model.getSimplePaths({ ...options, serializeState }));
 }
 
-type Model<Machine extends AnyStateMachine> = ReturnType<typeof createTestModel<Machine>>;
+type Model<Machine extends AnyStateMachine> = TestModel<
+  SnapshotFrom<Machine>,
+  EventFromLogic<Machine>,
+  InputFrom<Machine>
+>;
 type Options<Machine extends AnyStateMachine> = Parameters<Model<Machine>['getShortestPaths']>[0];
 
 function explore<Machine extends AnyStateMachine>(
@@ -93,7 +97,7 @@ function explore<Machine extends AnyStateMachine>(
 ): readonly Path<Machine>[] {
   const names = namesOf(events);
   const serializeEvent = (event: EventFromLogic<Machine>) => names.get(event) ?? String(event.type);
-  const paths = find(createTestModel(machine, { serializeEvent }), {
+  const paths = find(new TestModel(machine, { serializeEvent }) as unknown as Model<Machine>, {
     input,
     serializeEvent,
     events: (state) => possible(state).map((name) => eventOf(events, name)),

@@ -90,11 +90,11 @@ describe('a record of a crashed agent, replayed by other charts', () => {
   });
 
   test('tells an event that changes nothing any more, and a guard that throws', () => {
-    const waiting = ['states', 'Waiting', 'on'];
+    const waiting = ['states', 'Waiting', 'after'];
     const deaf = changed('lease', waiting, () => ({}));
     const [first] = differencesOf('lease', deaf);
     expect(first && found(first)).toEqual({
-      event: 'LEASE_DUE',
+      event: 'xstate.after.renewal.lease.Waiting',
       from: 'Waiting',
       recorded: 'Renewing',
       now: undefined,

@@ -8,9 +8,11 @@ import {
   transition,
 } from 'xstate';
 
-/** The names of the machine's own actions. xstate's actions (assign, raise) are left out. */
-function asked(actions: readonly { readonly type: string }[]): string[] {
-  return actions.map(({ type }) => type).filter((type) => !type.startsWith('xstate.'));
+/** The names of the machine's own actions, and of what it invokes. xstate's other actions (assign, raise, cancel) are left out. */
+function asked(actions: readonly { readonly type: string; readonly params?: unknown }[]): string[] {
+  return actions
+    .map(({ type, params }) => (type === 'xstate.spawnChild' ? (params as { src: string }).src : type))
+    .filter((name) => !name.startsWith('xstate.'));
 }
 
 /** Steps a machine by pure transitions. The context is frozen: a machine that writes into it fails. */

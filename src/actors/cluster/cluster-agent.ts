@@ -185,18 +185,12 @@ export class ClusterAgent implements ClusterParts {
 
   #buildLease(): NodeLease {
     const { clients, settings, registration, core } = this.#options;
-    const { clock, random, logger, parent, inspect } = core;
     const { nodeLeaseDurationSeconds, nodeStatusUpdateFrequencyMs } = settings;
-    return new NodeLease({
+    return new NodeLease(core, {
       api: clients.heartbeats,
       nodeName: registration.nodeName,
       leaseDurationSeconds: nodeLeaseDurationSeconds,
       timeoutMs: Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 1000),
-      clock,
-      random,
-      logger,
-      parent,
-      ...(inspect && { inspect }),
     });
   }
 

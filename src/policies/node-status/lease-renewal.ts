@@ -2,6 +2,7 @@
  * The lease of a node: an object that is renewed every few seconds, so that the cluster sees that the node is alive without its whole
  * status being written. Rules: the kubelet's lease controller (component-helpers, apimachinery/lease).
  */
+import { MAX_TIMER_MS } from '../../types/clock.ts';
 import type { Lease } from '../../types/kubernetes.ts';
 import { without } from '../formats/members.ts';
 import { rfc3339 } from '../formats/time.ts';
@@ -20,7 +21,7 @@ const BACK_OFF_MAX_MS = 7_000;
 
 /** `random` is in [0, 1). */
 export function renewalDelayMs(leaseDurationSeconds: number, random: number): number {
-  return leaseDurationSeconds * 1000 * RENEWAL_SHARE * (1 + JITTER * random);
+  return Math.min(leaseDurationSeconds * 1000 * RENEWAL_SHARE * (1 + JITTER * random), MAX_TIMER_MS);
 }
 
 /** How long to wait after so many failures in a row to read or to create the lease. */

@@ -123,6 +123,7 @@ function viewOf(snapshot: EvictionSnapshot): EvictionView {
   };
 }
 
-function isPod(snapshot: PodSnapshot): boolean {
-  return 'runtimeHolds' in snapshot.context;
+/** A request that a chart invokes has no context. */
+function isPod(snapshot: Partial<PodSnapshot>): snapshot is PodSnapshot {
+  return snapshot.context !== undefined && 'runtimeHolds' in snapshot.context;
 }

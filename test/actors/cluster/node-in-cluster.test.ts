@@ -11,6 +11,7 @@ import { ObservedConnection } from '../../support/api/observed-connection.ts';
 import { type ControlPlane, describeOnControlPlane } from '../../support/control-plane.ts';
 import { type FactsInput, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../support/machine-facts.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Shorter than in a cluster, so that the tests need not wait long. */
@@ -51,8 +52,8 @@ function agentOf(
   const { logger, lines } = recordingLogger();
   const facts: Facts = { nowMs: 0 };
   const shared = { api: clients.heartbeats, clock: systemClock, random: () => 0.5, logger };
-  const lease = new NodeLease({
-    ...shared,
+  const lease = new NodeLease(testContext(shared), {
+    api: clients.heartbeats,
     nodeName,
     leaseDurationSeconds: LEASE_SECONDS,
     timeoutMs: 10_000,

@@ -6,6 +6,7 @@ import { StateletError } from '../../../src/types/errors.ts';
 import type { Lease } from '../../../src/types/kubernetes.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const nothing = () => undefined;
 const started: NodeLease[] = [];
@@ -15,16 +16,14 @@ function setUp(random = 0) {
   const clock = new VirtualClock();
   const api = new NodeApi(() => clock.now());
   const { logger, lines } = recordingLogger();
-  const lease = new NodeLease({
+  // As in an agent, where the supervisor is the parent.
+  const parent = createActor(createMachine({}), { clock }).start();
+  const context = testContext({ clock, random: () => random, logger, parent });
+  const lease = new NodeLease(context, {
     api,
     nodeName: 'node-1',
     leaseDurationSeconds: 40,
     timeoutMs: 10_000,
-    clock,
-    random: () => random,
-    logger,
-    // As in an agent, where the supervisor is the parent.
-    parent: createActor(createMachine({})).start(),
   });
   started.push(lease);
   lease.start();

@@ -97,16 +97,16 @@ test('of a pod and of the node, whole, with no actor of other pods, and never ov
 
 test('a difference is told once, with its number, in JSON each time, and is a failure', async () => {
   const { folder, record } = await simulated();
-  const changed = record.replaceAll(/"actions":\["disarmTimer","renewLease"\]/gu, '"actions":["renewLease"]');
+  const changed = record.replaceAll(/("from":"Renewing",.*)"reportRenewal",/gu, '$1');
   expect(changed).not.toBe(record);
   writeFileSync(join(folder, '000001.jsonl'), changed);
   await expect(replayRecord(folder, undefined, {}, write)).rejects.toMatchObject({
     kind: 'FailedPrecondition',
   });
   expect(lines().slice(1, 4)).toEqual([
-    '  LEASE_DUE in Waiting',
-    '  recorded  → Renewing / renewLease',
-    '  now       → Renewing / disarmTimer, renewLease',
+    '  xstate.done.actor.renewLease in Renewing',
+    '  recorded  → Waiting / recordRenewal, endRound',
+    '  now       → Waiting / reportRenewal, recordRenewal, endRound',
   ]);
   const [, count = ''] = /: (\d+) differences$/u.exec(lines().at(-1) ?? '') ?? [];
   expect(Number(count)).toBeGreaterThan(1);

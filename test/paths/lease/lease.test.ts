@@ -2,12 +2,13 @@
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
-import { leaseMachine, type LeaseEvent } from '../../../src/machines/lease-machine.ts';
+import { type LeaseEvent, type LeaseFailure, leaseMachine } from '../../../src/machines/lease-machine.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Lease } from '../../../src/types/kubernetes.ts';
+import { after, done, failed } from '../../support/child-events.ts';
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';
+import { testContext } from '../../support/test-context.ts';
 import { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
 import { type Environment, type Path, shortestPaths } from '../paths.ts';
 import { replaying } from '../replaying.ts';
 
@@ -15,40 +16,49 @@ type LeaseState = SnapshotFrom<typeof leaseMachine>;
 
 const NOW = Date.UTC(2030, 0, 1);
 const LEASE: Lease = { metadata: { name: 'node-1' } };
-const refused = (reason: Parameters<typeof refusal>[0]) => ({ problem: refusal(reason).message, now: NOW });
+const failure = (reason: Parameters<typeof refusal>[0]): LeaseFailure => {
+  const isOutdated = reason === 'Conflict' || reason === 'NotFound';
+  return { problem: refusal(reason).message, isOutdated, now: NOW };
+};
 
 const SENT = {
   known: { type: 'NODE_KNOWN', uid: 'a', now: NOW },
   madeAnew: { type: 'NODE_KNOWN', uid: 'b', now: NOW },
   lost: { type: 'NODE_LOST', now: NOW },
-  due: { type: 'LEASE_DUE' },
+  stop: { type: 'STOP' },
 } as const satisfies Record<string, LeaseEvent>;
 const EVENTS = {
   ...SENT,
-  found: { type: 'LEASE_FOUND', lease: LEASE },
-  created: { type: 'LEASE_CREATED', lease: LEASE, now: NOW },
-  unread: { type: 'ENSURE_FAILED', ...refused('InternalError') },
-  uncreated: { type: 'ENSURE_FAILED', ...refused('Forbidden') },
-  renewed: { type: 'RENEWED', lease: LEASE, now: NOW },
-  changed: { type: 'LEASE_OUTDATED', ...refused('Conflict') },
-  deleted: { type: 'LEASE_OUTDATED', ...refused('NotFound') },
-  unwritten: { type: 'RENEWAL_FAILED', ...refused('InternalError') },
-} as const satisfies Record<string, LeaseEvent>;
+  backedOff: after('backOff', 'lease.BackingOff'),
+  due: after('renewal', 'lease.Waiting'),
+  found: done('ensureLease', { lease: LEASE }),
+  created: done('ensureLease', { lease: LEASE, renewedAt: NOW }),
+  unread: failed('ensureLease', failure('InternalError')),
+  uncreated: failed('ensureLease', failure('Forbidden')),
+  renewed: done('renewLease', { lease: LEASE, renewedAt: NOW }),
+  changed: failed('renewLease', failure('Conflict')),
+  deleted: failed('renewLease', failure('NotFound')),
+  unwritten: failed('renewLease', failure('InternalError')),
+} satisfies Record<string, LeaseEvent>;
 type Name = keyof typeof EVENTS;
 
 const POSSIBLE: Readonly<Record<LeaseState['value'], readonly Name[]>> = {
   AwaitingNode: [],
   Ensuring: ['found', 'created', 'unread', 'uncreated'],
-  BackingOff: ['due'],
+  BackingOff: ['backedOff'],
   Renewing: ['renewed', 'changed', 'deleted', 'unwritten'],
   Waiting: ['due'],
+  Stopped: [],
 };
 
 const environment: Environment<typeof leaseMachine> = {
   machine: leaseMachine,
   input: { now: NOW },
   events: EVENTS,
-  possible: ({ value }) => [...POSSIBLE[value], 'known', 'madeAnew', 'lost'],
+  possible: ({ value }) => [
+    ...POSSIBLE[value],
+    ...(value === 'Stopped' ? [] : ['known', 'madeAnew', 'lost', 'stop']),
+  ],
   label: ({ value, context }) => [value, ...Object.values(essence(context))].join(),
 };
 
@@ -72,15 +82,13 @@ class LeaseReplay {
   constructor(coverage: Coverage) {
     this.#api.fault = (request) =>
       new Promise((proceed, fail) => void this.#held.push({ request, proceed, fail }));
-    this.#lease = new NodeLease({
-      api: this.#api,
+    const context = testContext({ clock: this.#clock, inspect: coverage.inspect });
+    const api = this.#api;
+    this.#lease = new NodeLease(context, {
+      api,
       nodeName: 'node-1',
       leaseDurationSeconds: 40,
       timeoutMs: 10_000,
-      clock: this.#clock,
-      random: () => 0,
-      logger: SILENT,
-      inspect: coverage.inspect,
     });
     this.#lease.start();
   }
@@ -106,6 +114,8 @@ class LeaseReplay {
     known: () => this.#lease.nodeKnown(SENT.known.uid),
     madeAnew: () => this.#lease.nodeKnown(SENT.madeAnew.uid),
     lost: () => this.#lease.nodeLost(),
+    stop: () => this.#lease.stop(),
+    backedOff: () => this.#clock.step(),
     due: () => this.#clock.step(),
     found: () => {
       this.#api.putLease(LEASE);
@@ -147,7 +157,7 @@ class LeaseReplay {
     const waits = value === 'BackingOff' || value === 'Waiting';
     expect([value, underWay.length, this.#clock.armed]).toEqual([value, asks ? 1 : 0, waits ? 1 : 0]);
     for (const { request } of underWay) expect(request.what).toBe('lease');
-    expect(context.nodeUid === undefined).toBe(value === 'AwaitingNode');
+    if (value !== 'Stopped') expect(context.nodeUid === undefined).toBe(value === 'AwaitingNode');
   }
 }
 
