@@ -44,7 +44,8 @@ for (const { uid } of node.pods) liveOf(uid);
 /** What the agent tells of a pod that starts. */
 function liveOf(uid: string): void {
   counted.podAdded(uid, true);
-  for (const state of ['Syncing.New', 'Syncing.Working', 'Syncing.Settled']) counted.podState(uid, state);
+  for (const state of ['Syncing.Starting.New', 'Syncing.Working', 'Syncing.Settled'])
+    counted.podState(uid, state);
   counted.podEvent(uid, 'SyncPodCreate');
   counted.podEffect(uid, 'sync')();
   for (const operation of ['run_podsandbox', 'create_container', 'start_container', 'container_status'])

@@ -284,7 +284,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   actions: ['recordRejection', 'recordTermination', 'reportRejected'],
   target: '#pod.Terminated.CleaningUp',
 }`,
-    replace: `const REJECTED = { actions: ['reportRejected'], target: 'Working' }`,
+    replace: `const REJECTED = { actions: ['reportRejected'], target: '#pod.Syncing.Working' }`,
   },
   {
     name: 'housekeeping-before-sources',

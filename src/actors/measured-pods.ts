@@ -5,9 +5,9 @@ import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import type { PodEnds } from './pods/pod-ends.ts';
 import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
-import { stateName } from './pods/served-pods.ts';
 import { isStartAwaited } from '../policies/pod/start-latency.ts';
 import type { StatusManager } from './pods/status-manager.ts';
+import { stateName } from './transitions.ts';
 
 const nothing = () => undefined;
 

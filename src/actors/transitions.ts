@@ -15,7 +15,7 @@ import type { Clock } from '../types/clock.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind, TransitionListener } from '../types/transition.ts';
 import { tapEvents, type TappedEvent } from './system-tap.ts';
 
-type StateValue = string | { readonly [state: string]: StateValue };
+type StateValue = string | { readonly [state: string]: StateValue | undefined };
 
 /** What is read of the snapshot of a machine. */
 interface SeenSnapshot extends ActorSnapshot {
@@ -166,7 +166,7 @@ function isSame(some: readonly unknown[], others: readonly unknown[]): boolean {
 }
 
 /** `Syncing.Settled`; regions of a parallel state with commas between. */
-function stateName(value: StateValue): string {
+export function stateName(value: StateValue): string {
   if (typeof value === 'string') return value;
   let name = '';
   for (const state in value) {

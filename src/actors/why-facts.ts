@@ -9,7 +9,7 @@ import type { Clock } from '../types/clock.ts';
 import type { CoreEvent, Pod } from '../types/kubernetes.ts';
 import type { NodeAgent } from './node-agent.ts';
 import type { PodEntry } from './pods/pod-registry.ts';
-import { stateName } from './pods/served-pods.ts';
+import { stateName } from './transitions.ts';
 
 export interface WhySources {
   readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction'>;

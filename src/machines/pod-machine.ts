@@ -46,15 +46,8 @@ const ENDS = {
   actions: ['recordUpdate', 'recordTermination'],
   target: '#pod.Terminating',
 } as const;
-const KILLED_UNSEEN = {
-  description: 'Rule 11',
-  guard: 'runtimeHoldsNothing',
-  actions: ['recordUpdate', 'recordTermination'],
-  target: '#pod.Terminated.CleaningUp',
-} as const;
 const KILLED = { actions: ['recordUpdate', 'recordTermination'], target: '#pod.Terminating' } as const;
-const RUNTIME_LOST = { actions: ['recordDelay'], target: 'AwaitingRuntime' } as const;
-const ADMITTED = { actions: ['forgetDelay', 'reportAdmitted'], target: 'Working' } as const;
+const ADMITTED = { actions: ['forgetDelay', 'reportAdmitted'], target: '#pod.Syncing.Working' } as const;
 const WAITS_FOR_ROOM = {
   guard: 'waitsForRoom',
   actions: ['reportDelay', 'recordDelay'],
@@ -163,93 +156,87 @@ export const podMachine = setup({
     Syncing: {
       description: 'Containers may be started',
       tags: ['couldHaveRunningContainers'],
-      initial: 'New',
+      initial: 'Starting',
       states: {
-        New: {
-          description: 'The actor has not been told anything yet',
+        Starting: {
+          description: 'The pod has not been given leave to start',
           tags: ['starting'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
-            SyncPodKill: KILLED,
-          },
-        },
-        AwaitingRuntime: {
-          description: 'The container runtime is not ready',
-          tags: ['starting'],
-          entry: ['awaitRuntime'],
+          initial: 'New',
           on: {
             SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
             SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_READY: { actions: ['forgetDelay'], target: 'AwaitingRemoval' },
-            RUNTIME_NOT_READY: { actions: ['recordDelay'] },
+            SyncPodKill: [
+              {
+                description: 'Rule 11',
+                guard: 'runtimeHoldsNothing',
+                actions: ['recordUpdate', 'recordTermination'],
+                target: '#pod.Terminated.CleaningUp',
+              },
+              KILLED,
+            ],
+            RUNTIME_NOT_READY: { actions: ['recordDelay'], target: '.AwaitingRuntime' },
           },
-        },
-        AwaitingRemoval: {
-          description: 'What is left of an earlier pod of this UID is being removed',
-          tags: ['starting'],
-          entry: ['awaitRemoval'],
-          exit: ['forgetDelay'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_NOT_READY: RUNTIME_LOST,
-            REMOVING: { actions: ['recordRemoval'] },
-            REMOVED: [{ guard: 'isOfManifest', target: 'AwaitingName' }, { target: 'Admitting' }],
-          },
-        },
-        AwaitingName: {
-          description: 'Another pod of a manifest, of this name, has not ended (rule 10)',
-          tags: ['starting'],
-          entry: ['requestName'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_NOT_READY: RUNTIME_LOST,
-            NAME_TAKEN: { actions: ['reportDelay', 'recordDelay'] },
-            NAME_GRANTED: { actions: ['forgetDelay'], target: 'Admitting' },
-          },
-        },
-        Admitting: {
-          description: 'The node decides whether it has room for the pod',
-          tags: ['starting'],
-          entry: ['requestRoom'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_NOT_READY: RUNTIME_LOST,
-            ADMITTED,
-            SHORT: { target: 'MakingRoom' },
-            REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
-          },
-        },
-        AwaitingRoom: {
-          description: 'A static pod waits until other pods have freed room',
-          tags: ['starting'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_NOT_READY: RUNTIME_LOST,
-            ROOM_FREED: { target: 'Admitting' },
-          },
-        },
-        MakingRoom: {
-          description: 'Other pods are ended to make room for this critical pod (see the preemption chart)',
-          tags: ['starting'],
-          entry: ['makeRoom'],
-          on: {
-            SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, KEEPS_WAITING],
-            SyncPodKill: [KILLED_UNSEEN, KILLED],
-            RUNTIME_NOT_READY: RUNTIME_LOST,
-            PREEMPTING: { actions: ['recordDelay'] },
-            ADMITTED,
-            REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
+          states: {
+            New: {
+              description: 'The actor has not been told anything yet',
+              on: {
+                SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
+                SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, FIRST_SEEN],
+                SyncPodKill: KILLED,
+              },
+            },
+            AwaitingRuntime: {
+              description: 'The container runtime is not ready',
+              entry: ['awaitRuntime'],
+              on: {
+                RUNTIME_READY: { actions: ['forgetDelay'], target: 'AwaitingRemoval' },
+                RUNTIME_NOT_READY: { actions: ['recordDelay'] },
+              },
+            },
+            AwaitingRemoval: {
+              description: 'What is left of an earlier pod of this UID is being removed',
+              entry: ['awaitRemoval'],
+              exit: ['forgetDelay'],
+              on: {
+                REMOVING: { actions: ['recordRemoval'] },
+                REMOVED: [{ guard: 'isOfManifest', target: 'AwaitingName' }, { target: 'Admitting' }],
+              },
+            },
+            AwaitingName: {
+              description: 'Another pod of a manifest, of this name, has not ended (rule 10)',
+              entry: ['requestName'],
+              on: {
+                NAME_TAKEN: { actions: ['reportDelay', 'recordDelay'] },
+                NAME_GRANTED: { actions: ['forgetDelay'], target: 'Admitting' },
+              },
+            },
+            Admitting: {
+              description: 'The node decides whether it has room for the pod',
+              entry: ['requestRoom'],
+              on: {
+                ADMITTED,
+                SHORT: { target: 'MakingRoom' },
+                REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
+              },
+            },
+            AwaitingRoom: {
+              description: 'A static pod waits until other pods have freed room',
+              on: {
+                SyncPodCreate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
+                SyncPodUpdate: [HAD_RUN_TO_ITS_END, ENDS_UNSEEN, ENDS, ASKS_AGAIN],
+                ROOM_FREED: { target: 'Admitting' },
+              },
+            },
+            MakingRoom: {
+              description:
+                'Other pods are ended to make room for this critical pod (see the preemption chart)',
+              entry: ['makeRoom'],
+              on: {
+                PREEMPTING: { actions: ['recordDelay'] },
+                ADMITTED,
+                REJECTED: [WAITS_FOR_ROOM, REJECTED_WHILE_RUNNING, REJECTED],
+              },
+            },
           },
         },
         Working: {

@@ -28,13 +28,13 @@ test('the life of a pod is told from its beginning to its end', async () => {
   await agent.until('uid-web', '');
   expect(story('uid-web')).toEqual([
     'uid-web new',
-    'uid-web in Syncing.New',
+    'uid-web in Syncing.Starting.New',
     'uid-web gets SyncPodCreate',
-    'uid-web in Syncing.AwaitingRuntime',
+    'uid-web in Syncing.Starting.AwaitingRuntime',
     'uid-web gets RUNTIME_READY',
-    'uid-web in Syncing.AwaitingRemoval',
-    'uid-web in Syncing.AwaitingName',
-    'uid-web in Syncing.Admitting',
+    'uid-web in Syncing.Starting.AwaitingRemoval',
+    'uid-web in Syncing.Starting.AwaitingName',
+    'uid-web in Syncing.Starting.Admitting',
     'uid-web in Syncing.Working',
     'uid-web sync begins',
     'uid-web is Pending',

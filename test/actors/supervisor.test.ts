@@ -35,7 +35,7 @@ describe('on the embedded runtime', () => {
 
   test('pods wait to start until the runtime is ready', async () => {
     agent.add(staticPod('web', 'uid-web'));
-    expect(agent.state('uid-web')).toBe('Syncing.AwaitingRuntime');
+    expect(agent.state('uid-web')).toBe('Syncing.Starting.AwaitingRuntime');
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     await agent.until('uid-web', 'Syncing.Settled');
   });
@@ -59,7 +59,7 @@ describe('on the embedded runtime', () => {
     agent.add(first);
     await agent.until('uid-1', 'Syncing.Settled');
     agent.add(second);
-    expect(agent.state('uid-2')).toBe('Syncing.AwaitingName');
+    expect(agent.state('uid-2')).toBe('Syncing.Starting.AwaitingName');
     agent.remove(first);
     await agent.until('uid-2', 'Syncing.Settled');
     expect(agent.events.filter((event) => event === 'web Started' || event === 'web Killing')).toEqual([
@@ -76,7 +76,7 @@ describe('on the embedded runtime', () => {
     agent.supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'it blinked' });
     await agent.supervisor.killPod('uid-1');
     await agent.until('uid-1', 'Terminated.Finished');
-    expect(agent.state('uid-2')).toBe('Syncing.AwaitingRuntime');
+    expect(agent.state('uid-2')).toBe('Syncing.Starting.AwaitingRuntime');
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     await agent.until('uid-2', 'Syncing.Settled');
   });
@@ -296,7 +296,7 @@ describe('after a restart of the agent', () => {
     agent = await startAgent({ rootDir: agent.rootDir });
     agent.supervisor.send({ type: 'RUNTIME_READY' });
     agent.add(staticPod('web', 'uid-new'));
-    expect(agent.state('uid-new')).toBe('Syncing.AwaitingName');
+    expect(agent.state('uid-new')).toBe('Syncing.Starting.AwaitingName');
     agent.supervisor.send({ type: 'SOURCE_SEEN', source: 'file' });
     await agent.until('uid-new', 'Syncing.Settled');
     const running = await agent.runtime.listContainers({ state: 'CONTAINER_RUNNING' });

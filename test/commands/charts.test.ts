@@ -251,7 +251,7 @@ describe('xstate', () => {
       actor.send(event);
       return (actor.getSnapshot() as { readonly value: unknown }).value;
     };
-    expect(after({ type: 'SyncPodCreate' })).toEqual({ Syncing: 'AwaitingRuntime' });
+    expect(after({ type: 'SyncPodCreate' })).toEqual({ Syncing: { Starting: 'AwaitingRuntime' } });
     expect(after({ type: 'SyncPodCreate', updateEndsPod: true })).toEqual({ Terminating: 'Stopping' });
   });
 

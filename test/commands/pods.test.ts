@@ -77,11 +77,11 @@ describe('the table', () => {
 
   test('says beside the state what a pod waits for', async () => {
     const waiting = served('late', 'default', {
-      state: 'Syncing.MakingRoom',
+      state: 'Syncing.Starting.MakingRoom',
       waitsFor: 'waits for cpu=300m; default/batch-3 is ending for it',
     });
     expect(await pods({ server: await serve([waiting]) }, NOW)).toContain(
-      'Syncing.MakingRoom (waits for cpu=300m; default/batch-3 is ending for it)',
+      'Syncing.Starting.MakingRoom (waits for cpu=300m; default/batch-3 is ending for it)',
     );
   });
 

@@ -95,7 +95,7 @@ test('I6: another manifest with the same pod name replaces the file: the two pod
     manifest('web', { containers: [shell(journal.serve('second', 0.5))] }),
   );
   renameSync(join(bed.dir, 'other'), file('web.json'));
-  await daemon.inState('web', 'Syncing.AwaitingName');
+  await daemon.inState('web', 'Syncing.Starting.AwaitingName');
   // A third pod replaces the second while that is waiting, and so starts next.
   replaceFile(file('web.json'), manifest('web', { containers: [shell(journal.serve('third'))] }));
   await journal.until('third starts');

@@ -109,7 +109,7 @@ describeInBrowser('the page', (browser) => {
       await page.goto(`${url}#/pod/default/web-node-a`);
       await page.locator('.leaf.active[data-state="Syncing.Settled"]').waitFor();
       expect(await page.locator('.leaf.next[data-state="Syncing.Working"]').count()).toBe(1);
-      expect(await page.locator('.leaf.pale[data-state="Syncing.Admitting"]').count()).toBe(1);
+      expect(await page.locator('.leaf.pale[data-state="Syncing.Starting.Admitting"]').count()).toBe(1);
       await page.getByText('runs as its spec says').waitFor();
       await page.getByText('Container started').first().waitFor();
       // What was before the page was opened comes from the flight recorder.

@@ -306,7 +306,7 @@ describe('http', () => {
     await daemon.running('web');
     await journal.until('http starts');
     writeFileSync(file('web.yaml'), manifest('web', { containers: [shell(journal.serve('file'))] }));
-    await daemon.inState('web', 'Syncing.AwaitingName');
+    await daemon.inState('web', 'Syncing.Starting.AwaitingName');
     answer = podList();
     await journal.until('file starts');
     expect(journal.lines()).toEqual(['http starts', 'http ends', 'file starts']);

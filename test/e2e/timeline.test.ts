@@ -43,11 +43,11 @@ test('a pod’s way to its start and to its end, read after kill -9 and by a dae
   expect(plain(dead.stdout).slice(0, 7)).toEqual([
     '--- … records, …, node node-a',
     '--- pod default/web-node-a, …',
-    'pod  SyncPodCreate  Syncing.New → Syncing.AwaitingRuntime / recordUpdate, awaitRuntime',
-    'pod  RUNTIME_READY  Syncing.AwaitingRuntime → Syncing.AwaitingRemoval / forgetDelay, awaitRemoval',
-    'pod  REMOVED  Syncing.AwaitingRemoval → Syncing.AwaitingName [isOfManifest] / forgetDelay, requestName',
-    'pod  NAME_GRANTED  Syncing.AwaitingName → Syncing.Admitting / forgetDelay, requestRoom',
-    'pod  ADMITTED  Syncing.Admitting → Syncing.Working / forgetDelay, reportAdmitted, clearUpdatePending, startSync',
+    'pod  SyncPodCreate  Syncing.Starting.New → Syncing.Starting.AwaitingRuntime / recordUpdate, awaitRuntime',
+    'pod  RUNTIME_READY  Syncing.Starting.AwaitingRuntime → Syncing.Starting.AwaitingRemoval / forgetDelay, awaitRemoval',
+    'pod  REMOVED  Syncing.Starting.AwaitingRemoval → Syncing.Starting.AwaitingName [isOfManifest] / forgetDelay, requestName',
+    'pod  NAME_GRANTED  Syncing.Starting.AwaitingName → Syncing.Starting.Admitting / forgetDelay, requestRoom',
+    'pod  ADMITTED  Syncing.Starting.Admitting → Syncing.Working / forgetDelay, reportAdmitted, clearUpdatePending, startSync',
   ]);
   expect((await timeline('web', '--since', '0s')).stderr).toMatch(
     /has nothing of that time about a pod "web"/,

@@ -33,12 +33,12 @@ import {
 
 /** Every state in which a pod waits before its start. */
 const STARTING: [string, () => Stepper<typeof podMachine>][] = [
-  ['Syncing.AwaitingRuntime', awaitingRuntime],
-  ['Syncing.AwaitingRemoval', awaitingRemoval],
-  ['Syncing.AwaitingName', awaitingName],
-  ['Syncing.Admitting', admitting],
-  ['Syncing.AwaitingRoom', awaitingRoom],
-  ['Syncing.MakingRoom', makingRoom],
+  ['Syncing.Starting.AwaitingRuntime', awaitingRuntime],
+  ['Syncing.Starting.AwaitingRemoval', awaitingRemoval],
+  ['Syncing.Starting.AwaitingName', awaitingName],
+  ['Syncing.Starting.Admitting', admitting],
+  ['Syncing.Starting.AwaitingRoom', awaitingRoom],
+  ['Syncing.Starting.MakingRoom', makingRoom],
 ];
 
 describe('before the start', () => {
@@ -46,18 +46,18 @@ describe('before the start', () => {
     const it = pod();
     const way = [create(), READY, REMOVED, ADMITTED].map((event) => [it.send(event).state, it.asked]);
     expect(way).toEqual([
-      ['Syncing.AwaitingRuntime', ['awaitRuntime']],
-      ['Syncing.AwaitingRemoval', ['awaitRemoval']],
-      ['Syncing.Admitting', ['requestRoom']],
+      ['Syncing.Starting.AwaitingRuntime', ['awaitRuntime']],
+      ['Syncing.Starting.AwaitingRemoval', ['awaitRemoval']],
+      ['Syncing.Starting.Admitting', ['requestRoom']],
       ['Syncing.Working', ['reportAdmitted', 'startSync']],
     ]);
   });
 
   test('10: a static pod asks for its name before it asks for room', () => {
     const it = awaitingName();
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingName', ['requestName']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.AwaitingName', ['requestName']]);
     it.send(NAME_GRANTED);
-    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.Admitting', ['requestRoom']]);
   });
 
   test('a pod whose first event is an update starts too', () => {
@@ -76,7 +76,7 @@ describe('before the start', () => {
 
   test.each(STARTING.slice(1))('%s: if the runtime is lost, the pod waits for it again', (_state, at) => {
     const it = at().send(NOT_READY);
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRuntime', ['awaitRuntime']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.AwaitingRuntime', ['awaitRuntime']]);
     expect(it.context.delay?.message).toBe('waits for the container runtime: it is down');
   });
 
@@ -89,14 +89,17 @@ describe('before the start', () => {
   test('while the removal of an earlier pod is awaited, the delay says so', () => {
     expect(awaitingRemoval().context.delay).toBeUndefined();
     const it = awaitingRemoval().send({ type: 'REMOVING' });
-    expect([it.state, it.context.delay?.reason]).toEqual(['Syncing.AwaitingRemoval', 'RemovingFormerPod']);
+    expect([it.state, it.context.delay?.reason]).toEqual([
+      'Syncing.Starting.AwaitingRemoval',
+      'RemovingFormerPod',
+    ]);
     expect(it.send(REMOVED).context.delay).toBeUndefined();
   });
 
   test('10: the delay says which pod a static pod waits for, until the name is granted', () => {
     const it = awaitingName().send(taken('waits for the old one'));
     expect([it.state, it.asked, it.context.delay?.message]).toEqual([
-      'Syncing.AwaitingName',
+      'Syncing.Starting.AwaitingName',
       ['reportDelay'],
       'waits for the old one',
     ]);
@@ -109,7 +112,7 @@ describe('before the start', () => {
     expect(it.context.pod).toBe(newer);
     expect([state, it.state]).toEqual([
       state,
-      state === 'Syncing.AwaitingRoom' ? 'Syncing.Admitting' : state,
+      state === 'Syncing.Starting.AwaitingRoom' ? 'Syncing.Starting.Admitting' : state,
     ]);
   });
 });
@@ -117,7 +120,7 @@ describe('before the start', () => {
 describe('room', () => {
   test('a static pod that lacks only room waits for it, and the delay says so', () => {
     const it = awaitingRoom();
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.AwaitingRoom', ['reportDelay']]);
     expect(it.context.delay).toEqual({
       reason: 'OutOfcpu',
       message: 'Waits until others have ended: too little cpu',
@@ -126,7 +129,7 @@ describe('room', () => {
 
   test('when room is freed, the pod asks again, and starts without a delay if it is admitted', () => {
     const it = awaitingRoom().send(ROOM_FREED);
-    expect([it.state, it.asked]).toEqual(['Syncing.Admitting', ['requestRoom']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.Admitting', ['requestRoom']]);
     expect(it.context.delay?.reason).toBe('OutOfcpu');
     it.send(ADMITTED);
     expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
@@ -155,9 +158,9 @@ describe('room', () => {
 
   test('if other pods may be ended for the pod, room is made', () => {
     const it = makingRoom();
-    expect([it.state, it.asked]).toEqual(['Syncing.MakingRoom', ['makeRoom']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.MakingRoom', ['makeRoom']]);
     it.send({ type: 'PREEMPTING', delay: { reason: 'MakingRoom', message: 'waits for cpu=1' } });
-    expect([it.state, it.context.delay?.message]).toEqual(['Syncing.MakingRoom', 'waits for cpu=1']);
+    expect([it.state, it.context.delay?.message]).toEqual(['Syncing.Starting.MakingRoom', 'waits for cpu=1']);
     it.send(ADMITTED);
     expect([it.state, it.context.delay]).toEqual(['Syncing.Working', undefined]);
   });
@@ -165,7 +168,7 @@ describe('room', () => {
   test('if no room can be made, a static pod waits, and any other pod is rejected', () => {
     expect(makingRoom().send(NO_ROOM).state).toBe('Terminated.CleaningUp');
     const it = awaitingName().send(NAME_GRANTED, SHORT, NO_ROOM);
-    expect([it.state, it.asked]).toEqual(['Syncing.AwaitingRoom', ['reportDelay']]);
+    expect([it.state, it.asked]).toEqual(['Syncing.Starting.AwaitingRoom', ['reportDelay']]);
   });
 });
 

@@ -268,7 +268,7 @@ test('the tags answer the questions by UID in every state', () => {
   expect(
     [pod(), working(), settled(), draining(), stopping(), cleaningUp(), finished()].map(answers),
   ).toEqual([
-    'Syncing.New: couldHaveRunningContainers starting',
+    'Syncing.Starting.New: couldHaveRunningContainers starting',
     'Syncing.Working: couldHaveRunningContainers',
     'Syncing.Settled: couldHaveRunningContainers',
     'Syncing.Draining: couldHaveRunningContainers terminationRequested',

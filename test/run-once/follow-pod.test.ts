@@ -130,7 +130,7 @@ describe('a pod that cannot be started', () => {
     agent.runtime.podFaults.set(old, { calls: { StopContainer: { hang: 1 } } });
     const spec = podSpec({});
     const uid = agent.create('web', spec, 'file');
-    await agent.untilState(uid, 'Syncing.AwaitingName');
+    await agent.untilState(uid, 'Syncing.Starting.AwaitingName');
     let outcome: PodOutcome | undefined;
     const pod = { metadata: { name: 'web', namespace: 'default', uid }, spec };
     void followPod(pod, {

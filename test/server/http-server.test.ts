@@ -100,7 +100,10 @@ describe('/pods', () => {
     const { get } = await start({
       pods: () => [
         { pod, status: { phase: 'Running' }, state: 'Syncing.Settled' },
-        { pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } }, state: 'Syncing.AwaitingName' },
+        {
+          pod: { ...pod, metadata: { ...pod.metadata, annotations: {} } },
+          state: 'Syncing.Starting.AwaitingName',
+        },
       ],
     });
     const response = await get('/pods');
@@ -118,7 +121,7 @@ describe('/pods', () => {
         },
         {
           ...item,
-          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.AwaitingName' } },
+          metadata: { ...pod.metadata, annotations: { [STATE_ANNOTATION]: 'Syncing.Starting.AwaitingName' } },
           status: { phase: 'Pending' },
         },
       ],
@@ -128,7 +131,7 @@ describe('/pods', () => {
 
   test('says of a pod that has not been started what it waits for', async () => {
     const waitsFor = 'waits for default/old (UID 1) to end: it has the same name';
-    const { get } = await start({ pods: () => [{ pod, state: 'Syncing.AwaitingName', waitsFor }] });
+    const { get } = await start({ pods: () => [{ pod, state: 'Syncing.Starting.AwaitingName', waitsFor }] });
     const { items } = (await (await get('/pods')).json()) as { items: Pod[] };
     expect(items[0]?.metadata.annotations?.[WAITS_FOR_ANNOTATION]).toBe(waitsFor);
   });

@@ -1,3 +1,4 @@
+import { stateName } from '../../src/actors/transitions.ts';
 import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
@@ -5,7 +6,6 @@ import { History, type Violation } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/node/host.ts';
 import type { AgentRun } from '../../src/simulation/node/agent-run.ts';
 import type { Change } from '../../src/simulation/plan/plan.ts';
-import { stateName } from '../../src/simulation/judges/pod-states.ts';
 import { findLeftover, findUnsettled, type Finding } from '../../src/simulation/judges/final-check.ts';
 import { ROOMY_NODE } from '../../src/simulation/node/simulated-node-facts.ts';
 import { keyedRandom } from '../../src/simulation/plan/seeded-random.ts';
@@ -139,7 +139,7 @@ export class SimulatedAgent {
   /** `Syncing.Settled`; empty if the agent has no such pod. */
   state(uid: string): string {
     const entry = this.host.agentRun?.agent.supervisor.registry.get(uid);
-    return entry === undefined ? '' : stateName(entry.actor.getSnapshot());
+    return entry === undefined ? '' : stateName(entry.actor.getSnapshot().value);
   }
 
   /** Lets time pass from one deadline to the next. */

@@ -34,7 +34,7 @@ const shown = (facts: Parameters<typeof podLanes>[0]) =>
 
 test('states are spans from one transition to the next, and each transition is a mark with the guard that decided', () => {
   const transitions = [
-    step(1, { from: 'Syncing.Admitting', to: 'Syncing.Working' }),
+    step(1, { from: 'Syncing.Starting.Admitting', to: 'Syncing.Working' }),
     step(2, { event: 'PING', from: 'Syncing.Working', to: 'Syncing.Working' }),
     step(5, { event: 'SYNCED', guard: 'done', from: 'Syncing.Working', to: 'Syncing.Settled' }),
   ];
@@ -42,7 +42,7 @@ test('states are spans from one transition to the next, and each transition is a
     ['state', '1-5 work: Syncing.Working', '5- rest: Syncing.Settled'],
     [
       'transitions',
-      '1 E: Syncing.Admitting → Syncing.Working',
+      '1 E: Syncing.Starting.Admitting → Syncing.Working',
       '2 PING: Syncing.Working',
       '5 SYNCED [done]: Syncing.Working → Syncing.Settled',
     ],

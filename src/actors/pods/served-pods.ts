@@ -1,6 +1,7 @@
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
+import { stateName } from '../transitions.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEntry, PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';
@@ -55,12 +56,4 @@ export function* podsForCluster(desired: DesiredPods, statusManager: StatusManag
     const status = isManifestPod(pod) ? statusManager.get(pod.metadata.uid) : undefined;
     yield status === undefined ? pod : { ...pod, status };
   }
-}
-
-/** `Syncing.Settled`. */
-export function stateName(value: object | string): string {
-  if (typeof value === 'string') return value;
-  return Object.entries(value)
-    .map(([state, inner]) => `${state}.${stateName(inner as object | string)}`)
-    .join();
 }

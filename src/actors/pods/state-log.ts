@@ -4,8 +4,8 @@
  */
 import { type ActorOptions, type AnyActorLogic, type AnyActorRef, toObserver } from 'xstate';
 import type { InspectionEvent, Subscription } from 'xstate';
+import { stateName } from '../transitions.ts';
 import type { PodSnapshot } from './pod-registry.ts';
-import { stateName } from './served-pods.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 
 export type Inspect = (event: InspectionEvent) => void;

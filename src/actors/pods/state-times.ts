@@ -1,6 +1,6 @@
 import type { Clock } from '../../types/clock.ts';
+import { stateName } from '../transitions.ts';
 import type { PodEntry, PodObserver } from './pod-registry.ts';
-import { stateName } from './served-pods.ts';
 
 interface Stay {
   readonly state: string;

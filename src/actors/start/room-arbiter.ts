@@ -191,7 +191,10 @@ export class RoomArbiter {
     const waiting = [...this.#requests.keys()].filter(
       (uid) =>
         !this.#preemptions.has(uid) &&
-        registry.get(uid)?.actor.getSnapshot().matches({ Syncing: 'AwaitingRoom' }) === true,
+        registry
+          .get(uid)
+          ?.actor.getSnapshot()
+          .matches({ Syncing: { Starting: 'AwaitingRoom' } }) === true,
     );
     const priorityOf = (uid: string) => podOf(registry, uid)?.spec.priority ?? 0;
     return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));

@@ -57,11 +57,14 @@ export function recordedLife(transitions: readonly Transition[]): RecordedLife |
 const isFirstHand = (end: RecordedEnd | undefined): boolean =>
   end !== undefined && end.cause !== 'EndedBefore';
 
+/** In which a pod's chart begins; former versions had the state outside of `Starting`. */
+const NEW: ReadonlySet<string> = new Set(['Syncing.Starting.New', 'Syncing.New']);
+
 /** One for each actor: an agent that begins, or a pod that comes back, has a new one. */
 function livesOf(transitions: readonly Transition[]): readonly (readonly Transition[])[] {
   const lives: Transition[][] = [];
   for (const transition of transitions) {
-    if (transition.from === 'Syncing.New' || lives.length === 0) lives.push([]);
+    if (NEW.has(transition.from) || lives.length === 0) lives.push([]);
     lives.at(-1)?.push(transition);
   }
   return lives;

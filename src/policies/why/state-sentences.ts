@@ -5,13 +5,14 @@
 type Sentences = Readonly<Record<string, string>>;
 
 const POD: Sentences = {
-  'Syncing.New': 'has just come and is being looked at',
-  'Syncing.AwaitingRuntime': 'waits for the container runtime',
-  'Syncing.AwaitingRemoval': 'waits until what is left of an earlier pod of its UID has been removed',
-  'Syncing.AwaitingName': 'waits for another pod of the same name to end',
-  'Syncing.Admitting': 'waits for the node to decide whether it has room',
-  'Syncing.AwaitingRoom': 'waits until other pods have freed room',
-  'Syncing.MakingRoom': 'waits for room: other pods are ended for it',
+  'Syncing.Starting.New': 'has just come and is being looked at',
+  'Syncing.Starting.AwaitingRuntime': 'waits for the container runtime',
+  'Syncing.Starting.AwaitingRemoval':
+    'waits until what is left of an earlier pod of its UID has been removed',
+  'Syncing.Starting.AwaitingName': 'waits for another pod of the same name to end',
+  'Syncing.Starting.Admitting': 'waits for the node to decide whether it has room',
+  'Syncing.Starting.AwaitingRoom': 'waits until other pods have freed room',
+  'Syncing.Starting.MakingRoom': 'waits for room: other pods are ended for it',
   'Syncing.Working': 'is being brought to what its spec says',
   'Syncing.Settled': 'is as its spec says',
   'Syncing.BackingOff': 'waits for the next try',

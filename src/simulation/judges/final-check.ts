@@ -1,4 +1,5 @@
 /** Checks a node after the last fault: each pod must reach the state that is wanted, and then, with no pod wanted, nothing may be left. */
+import { stateName } from '../../actors/transitions.ts';
 import { isEnding } from '../../policies/sync/pod-termination.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
@@ -9,7 +10,7 @@ import { needlessWatch } from './contents/watch-check.ts';
 import { type ApiCheckFacts, findUntold } from './api/api-check.ts';
 import { localUID } from './api/pod-object-judge.ts';
 import { TaintJudge } from './plugins/taint-judge.ts';
-import { isBeforeStart, stateName } from './pod-states.ts';
+import { isBeforeStart } from './pod-states.ts';
 
 /** Why a check fails. */
 export interface Finding {
@@ -79,7 +80,7 @@ export function findLeftover(host: Host): Finding | undefined {
   if (kept !== undefined) return finding(host, kept, 'its folder is left, though no pod is wanted');
   const [entry] = agentRun?.agent.supervisor.registry.entries() ?? [];
   if (entry !== undefined) {
-    const state = stateName(entry.actor.getSnapshot());
+    const state = stateName(entry.actor.getSnapshot().value);
     return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
   }
   const [object] = host.sources.objects;
@@ -90,7 +91,7 @@ export function findLeftover(host: Host): Finding | undefined {
 
 function isStarted({ supervisor }: AgentRun['agent'], uid: string): boolean {
   const entry = supervisor.registry.get(uid);
-  const state = entry === undefined ? '' : stateName(entry.actor.getSnapshot());
+  const state = entry === undefined ? '' : stateName(entry.actor.getSnapshot().value);
   return state.startsWith('Syncing') && !isBeforeStart(state);
 }
 
@@ -104,7 +105,7 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   const entry = run.agent.supervisor.registry.get(uid);
   if (entry === undefined) return 'wanted, and without an actor';
   const snapshot = entry.actor.getSnapshot();
-  const state = stateName(snapshot);
+  const state = stateName(snapshot.value);
   if (host.sources.mustStayDeleted(uid))
     return state === 'Terminated.Finished' ? undefined : `was deleted by hand, and is in ${state}`;
   if (state === 'Terminated.Finished') {

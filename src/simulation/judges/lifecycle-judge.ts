@@ -1,18 +1,12 @@
 /** Holds what a simulated node does against the invariants of docs/lifecycle.md, at every step, by what really runs. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import { stateName } from '../../actors/transitions.ts';
 import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import { EffectJudge, type EffectName } from './effect-judge.ts';
 import type { EndOrders } from './end-orders.ts';
 import { inState, newProgress, type PodProgress } from './pod-progress.ts';
-import {
-  isBeforeStart,
-  DRAINING,
-  isEndingState,
-  isPastSyncing,
-  isTerminated,
-  stateName,
-} from './pod-states.ts';
+import { isBeforeStart, DRAINING, isEndingState, isPastSyncing, isTerminated } from './pod-states.ts';
 import { isStart, type RuntimeTruth } from './runtime-truth.ts';
 import { StaticNameJudge } from './static-name-judge.ts';
 import type { Violation } from '../history.ts';
@@ -63,7 +57,7 @@ export class LifecycleJudge {
     else if (progress.rank < 2) progress.orders.take(event);
     this.#checkOrder(progress, snapshot);
     this.#names.onSnapshot(progress, snapshot);
-    progress.state = stateName(snapshot);
+    progress.state = stateName(snapshot.value);
     progress.hasStarted ||= progress.state === 'Syncing.Working';
     this.#checkGrace(progress, snapshot);
     this.#checkOrders(progress, snapshot);

@@ -1,9 +1,10 @@
 /** Which pods hold resources of a simulated node, by what the pods' actors show and the runtime knows. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import { stateName } from '../../actors/transitions.ts';
 import { isCriticalPriority, isMirrorPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/sync/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { isBeforeStart, isEndingState, isPastSyncing, isTerminated, NEW, stateName } from './pod-states.ts';
+import { isBeforeStart, isEndingState, isPastSyncing, isTerminated, NEW } from './pod-states.ts';
 
 /** The agent waits for the end of a victim 1.5 times its grace period, and at least this long. */
 const LEAST_PATIENCE_MS = 10_000;
@@ -59,7 +60,7 @@ export class PodRecords {
   update(actor: object, snapshot: PodSnapshot): PodRecord {
     const { uid, pod, gracePeriodSeconds } = snapshot.context;
     const record = this.#record(actor, uid);
-    const state = stateName(snapshot);
+    const state = stateName(snapshot.value);
     record.pod = pod;
     record.graceSeconds = gracePeriodSeconds ?? effectiveGracePeriodSeconds(undefined, pod);
     if (isEndingState(state)) record.endingSince ??= this.#options.now();

@@ -1,6 +1,7 @@
 /** Judges that what is left of pods does not stay on a node, and that nothing of a pod is removed that is still needed. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { isBeforeStart, stateName } from './pod-states.ts';
+import { stateName } from '../../actors/transitions.ts';
+import { isBeforeStart } from './pod-states.ts';
 
 /** An agent looks for remains in each housekeeping. So many go by before it has to have begun a removal. */
 const HOUSEKEEPINGS_MAX = 5;
@@ -42,7 +43,7 @@ export class RemainsJudge {
   removes(uid: string): void {
     const snapshot = this.#truth.snapshot(uid);
     if (snapshot === undefined) return;
-    const state = stateName(snapshot);
+    const state = stateName(snapshot.value);
     const isForgotten =
       state === 'Terminated.Finished' && (snapshot.context.restartRequested || !this.#truth.isDesired(uid));
     // A removal that began before the pod came again goes on when this one is told to end.

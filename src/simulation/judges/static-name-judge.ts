@@ -1,8 +1,9 @@
 /** I6: of the full name of a manifest's pod, at most one incarnation is between its start and Terminated. */
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import { stateName } from '../../actors/transitions.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { PodProgress } from './pod-progress.ts';
-import { isBeforeStart, isTerminated, stateName } from './pod-states.ts';
+import { isBeforeStart, isTerminated } from './pod-states.ts';
 
 export interface StaticNameJudgeOptions {
   /** The state of the pod of that UID now; empty for a pod without an actor. */
@@ -25,7 +26,7 @@ export class StaticNameJudge {
     const { uid, fullName } = progress;
     const { pod } = snapshot.context;
     if (pod === undefined || !isManifestPod(pod)) return;
-    const isUnderWay = !snapshot.matches('Terminated') && !isBeforeStart(stateName(snapshot));
+    const isUnderWay = !snapshot.matches('Terminated') && !isBeforeStart(stateName(snapshot.value));
     const isStarted = isUnderWay && (snapshot.matches('Syncing') || this.#options.mayRun(progress));
     if (!isStarted) {
       this.forget(progress);

@@ -1,6 +1,7 @@
 /** Passes the events and snapshots of an agent's actors to the judges and to the history. */
 import type { InspectedEventEvent, InspectionEvent, SnapshotFrom } from 'xstate';
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
+import { stateName } from '../../actors/transitions.ts';
 import type { EvictionPluginsEvent } from '../../machines/eviction-plugins-machine.ts';
 import type { EvictionEvent, evictionMachine } from '../../machines/eviction-machine.ts';
 import type { PodEvent } from '../../machines/pod-machine.ts';
@@ -11,7 +12,7 @@ import type { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EvictionView } from '../judges/eviction/eviction-judge.ts';
 import type { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PodEndJudge } from '../judges/pod-end-judge.ts';
-import { isEndingState, stateName } from '../judges/pod-states.ts';
+import { isEndingState } from '../judges/pod-states.ts';
 
 export interface ActorInspectionOptions {
   readonly lifecycle: LifecycleJudge;
@@ -51,7 +52,7 @@ export class ActorInspection {
   #inspectPod(actor: object, snapshot: PodSnapshot, event: PodEvent): void {
     const { lifecycle, admission, ends, tell, onFinished } = this.#options;
     const { uid, fullName } = snapshot.context;
-    const state = stateName(snapshot);
+    const state = stateName(snapshot.value);
     const [name = ''] = fullName.split('_');
     tell(uid, name, `${event.type} -> ${state}`);
     admission.onSnapshot(actor, snapshot, event);

@@ -6,6 +6,7 @@ import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../actors/node-agent.ts';
 import type { NodeAgentOptions } from '../../actors/node/node-agent-options.ts';
 import type { PodEffects } from '../../actors/pods/pod-actor.ts';
+import { stateName } from '../../actors/transitions.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { EndedPod } from '../../policies/pod/ended-pod.ts';
@@ -29,7 +30,6 @@ import type { HookJudge } from '../judges/hook-judge.ts';
 import { LifecycleJudge } from '../judges/lifecycle-judge.ts';
 import type { PluginTruth } from '../judges/plugins/plugin-judge.ts';
 import { PodEndJudge } from '../judges/pod-end-judge.ts';
-import { stateName } from '../judges/pod-states.ts';
 import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
@@ -172,7 +172,7 @@ export class AgentRun {
     void this.agent.supervisor.killPod(uid, options).then(() => {
       this.unansweredKills -= 1;
       if (!this.#isAlive || actor.getSnapshot().matches('Terminated')) return;
-      this.#violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot())}`);
+      this.#violated('I7', uid, `a kill is answered in ${stateName(actor.getSnapshot().value)}`);
     });
     return true;
   }

@@ -2,9 +2,9 @@
 import type { ClusterParts } from '../../../src/actors/cluster/cluster-parts.ts';
 import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
+import { stateName } from '../../../src/actors/transitions.ts';
 import type { EvictionSettings } from '../../../src/policies/eviction/pass.ts';
 import type { NodeParts } from '../../../src/runtime/node/pod-node.ts';
-import { stateName } from '../../../src/simulation/judges/pod-states.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { SummaryOptions } from '../../../src/runtime/stats/stats-provider.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
@@ -151,7 +151,7 @@ export class EvictionBed {
 
   state(name: string): string | undefined {
     const entry = this.agent.supervisor.registry.get(name);
-    return entry && stateName(entry.actor.getSnapshot());
+    return entry && stateName(entry.actor.getSnapshot().value);
   }
 
   untilState(name: string, wanted: string): Promise<void> {

@@ -2,8 +2,8 @@
 import { type KillApi } from '../../../src/actors/plugins/kill-requests.ts';
 import { PluginPodKills } from '../../../src/actors/plugins/plugin-pod-kills.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
+import { stateName } from '../../../src/actors/transitions.ts';
 import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
-import { stateName } from '../../../src/simulation/judges/pod-states.ts';
 import type { EvictionPluginSettings } from '../../../src/types/eviction/eviction-plugin-settings.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { agentOn, simulatedPathNode } from '../../paths/path-node.ts';
@@ -94,7 +94,7 @@ export class KillsBed {
 
   state(uid: string): string | undefined {
     const entry = this.agent.supervisor.registry.get(uid);
-    return entry && stateName(entry.actor.getSnapshot());
+    return entry && stateName(entry.actor.getSnapshot().value);
   }
 
   /** '' for a pod that is not known. */

@@ -4,9 +4,9 @@ import type { AgentCore } from '../../../src/actors/cluster/cluster-parts.ts';
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import { PluginManager } from '../../../src/actors/plugins/plugin-manager.ts';
 import type { HostedPlugin, PluginDirectory, PodKills } from '../../../src/actors/plugins/plugin-parts.ts';
+import { stateName } from '../../../src/actors/transitions.ts';
 import { evictionKill } from '../../../src/policies/eviction/eviction-message.ts';
 import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
-import { stateName } from '../../../src/simulation/judges/pod-states.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import type { EvictionPluginSettings } from '../../../src/types/eviction/eviction-plugin-settings.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -151,7 +151,7 @@ export class PluginBed {
 
   state(name: string): string | undefined {
     const entry = this.agent.supervisor.registry.get(name);
-    return entry && stateName(entry.actor.getSnapshot());
+    return entry && stateName(entry.actor.getSnapshot().value);
   }
 
   untilState(name: string, wanted: string): Promise<void> {

@@ -27,7 +27,7 @@ const STATUS = { phase: 'Pending', startTime: '1970-01-01T00:00:00Z' };
 const CREATE: PodEvent = { type: 'SyncPodCreate', pod };
 
 test('a pod is served with its status and the state of its chart', () => {
-  expect(served(CREATE)).toEqual([{ pod, status: STATUS, state: 'Syncing.AwaitingRuntime' }]);
+  expect(served(CREATE)).toEqual([{ pod, status: STATUS, state: 'Syncing.Starting.AwaitingRuntime' }]);
 });
 
 test('a pod that only the runtime knows has no object to serve', () => {

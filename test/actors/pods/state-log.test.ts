@@ -66,7 +66,7 @@ describe('the log of state changes for users', () => {
 
   test('names a state before the start only if the pod had to wait in it', () => {
     expect(waysOf([CREATE, DELAY, ...LEAVE_TO_START, SYNCED])).toEqual([
-      'Syncing.AwaitingRuntime → Syncing.Working → Syncing.Settled',
+      'Syncing.Starting.AwaitingRuntime → Syncing.Working → Syncing.Settled',
     ]);
   });
 
@@ -81,10 +81,15 @@ describe('the log of state changes for users', () => {
 test('at level debug, each transition has a line, with its event', () => {
   const line = { level: DEBUG, ...OF_WEB, msg: 'state' };
   expect(logged(transitionLog, STARTED)).toEqual([
-    { ...line, from: 'Syncing.New', to: 'Syncing.AwaitingRuntime', event: 'SyncPodCreate' },
-    { ...line, from: 'Syncing.AwaitingRuntime', to: 'Syncing.AwaitingRemoval', event: 'RUNTIME_READY' },
-    { ...line, from: 'Syncing.AwaitingRemoval', to: 'Syncing.Admitting', event: 'REMOVED' },
-    { ...line, from: 'Syncing.Admitting', to: 'Syncing.Working', event: 'ADMITTED' },
+    { ...line, from: 'Syncing.Starting.New', to: 'Syncing.Starting.AwaitingRuntime', event: 'SyncPodCreate' },
+    {
+      ...line,
+      from: 'Syncing.Starting.AwaitingRuntime',
+      to: 'Syncing.Starting.AwaitingRemoval',
+      event: 'RUNTIME_READY',
+    },
+    { ...line, from: 'Syncing.Starting.AwaitingRemoval', to: 'Syncing.Starting.Admitting', event: 'REMOVED' },
+    { ...line, from: 'Syncing.Starting.Admitting', to: 'Syncing.Working', event: 'ADMITTED' },
     { ...line, from: 'Syncing.Working', to: 'Syncing.Settled', event: 'SYNC_DONE' },
   ]);
 });

@@ -83,7 +83,7 @@ describe('a critical pod that does not fit', () => {
     await start({ cpu: '1' }, pod('slow', '1', { container: STUBBORN }));
     agent.add(critical('dns', '1'));
     await isStopping('slow');
-    expect(agent.state('uid-dns')).toBe('Syncing.MakingRoom');
+    expect(agent.state('uid-dns')).toBe('Syncing.Starting.MakingRoom');
     const { delay } = agent.supervisor.registry.get('uid-dns')!.actor.getSnapshot().context;
     expect(delay?.message).toBe('waits for cpu=1000m; default/slow is ending for it');
     await runs('dns');

@@ -34,7 +34,7 @@ async function start(allocatable: Readonly<Record<string, string>>): Promise<voi
 
 const runs = (name: string) => agent.until(uidOf(name), 'Syncing.Settled');
 const isFinished = (name: string) => agent.until(uidOf(name), 'Terminated.Finished');
-const waits = (name: string) => agent.until(uidOf(name), 'Syncing.AwaitingRoom');
+const waits = (name: string) => agent.until(uidOf(name), 'Syncing.Starting.AwaitingRoom');
 const statusOf = (name: string) => agent.statusManager.get(uidOf(name));
 
 async function add(...pods: Pod[]): Promise<void> {
@@ -146,7 +146,7 @@ describe('a static pod', () => {
     expect(statusOf('late')?.message).toContain('cpu, requested: 2000, used: 3000, capacity: 3000');
     agent.remove(small);
     await agent.until('uid-small', '');
-    expect(agent.state('uid-late')).toBe('Syncing.AwaitingRoom');
+    expect(agent.state('uid-late')).toBe('Syncing.Starting.AwaitingRoom');
     agent.remove(big);
     await runs('late');
     expect(agent.events.filter((event) => event === 'late OutOfcpu')).toHaveLength(2);
@@ -218,7 +218,7 @@ describe('a static pod', () => {
     await agent.until('uid-removed', '');
     agent.remove(holder);
     await runs('important');
-    expect(agent.state('uid-humble')).toBe('Syncing.AwaitingRoom');
+    expect(agent.state('uid-humble')).toBe('Syncing.Starting.AwaitingRoom');
   });
 
   test('that replaces another pod of its name gets the resources of that pod, and no pod is preempted', async () => {
@@ -238,7 +238,7 @@ test('a pod that never started holds no resources', async () => {
   agent.supervisor.send({ type: 'RUNTIME_NOT_READY', problem: 'the test has not begun' });
   const gone = ordinary('gone', '1');
   agent.add(gone);
-  await agent.until('uid-gone', 'Syncing.AwaitingRuntime');
+  await agent.until('uid-gone', 'Syncing.Starting.AwaitingRuntime');
   agent.remove(gone);
   await agent.until('uid-gone', '');
   agent.supervisor.send({ type: 'RUNTIME_READY' });

@@ -1,5 +1,6 @@
 /** The events that are possible in each state of a pod, from its sources, its kills and its own effects. */
 import type { SnapshotFrom } from 'xstate';
+import { stateName } from '../../../src/actors/transitions.ts';
 import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/machines/pod-machine.ts';
 import {
   type KillPodOptions,
@@ -115,12 +116,12 @@ const ENDS_OF_EFFECTS: Readonly<Record<string, readonly Outcome[]>> = {
 
 /** The events that a pod may get in the states before its start. */
 const BEFORE_THE_START: Readonly<Record<string, readonly PodEventName[]>> = {
-  'Syncing.AwaitingRuntime': ['runtimeReady', 'runtimeLost'],
-  'Syncing.AwaitingRemoval': ['removing', 'removed', 'runtimeLost'],
-  'Syncing.AwaitingName': ['nameTaken', 'nameGranted', 'runtimeLost'],
-  'Syncing.Admitting': ['admitted', 'short', 'noRoom', 'rejected', 'runtimeLost'],
-  'Syncing.AwaitingRoom': ['roomFreed', 'runtimeLost'],
-  'Syncing.MakingRoom': ['preempting', 'admitted', 'noRoom', 'rejected', 'runtimeLost'],
+  'Syncing.Starting.AwaitingRuntime': ['runtimeReady', 'runtimeLost'],
+  'Syncing.Starting.AwaitingRemoval': ['removing', 'removed', 'runtimeLost'],
+  'Syncing.Starting.AwaitingName': ['nameTaken', 'nameGranted', 'runtimeLost'],
+  'Syncing.Starting.Admitting': ['admitted', 'short', 'noRoom', 'rejected', 'runtimeLost'],
+  'Syncing.Starting.AwaitingRoom': ['roomFreed', 'runtimeLost'],
+  'Syncing.Starting.MakingRoom': ['preempting', 'admitted', 'noRoom', 'rejected', 'runtimeLost'],
 };
 
 const FIRST: readonly PodEventName[] = [
@@ -143,23 +144,16 @@ export function podEnvironment(
 }
 
 function possible(state: PodState): readonly PodEventName[] {
-  const at = stateName(state);
-  if (at === 'Syncing.New')
+  const at = stateName(state.value);
+  if (at === 'Syncing.Starting.New')
     return state.context.runtimeHolds === 'running' ? [...FIRST, 'killOrphan'] : FIRST;
   return [...LATER, ...(BEFORE_THE_START[at] ?? []), ...(ENDS_OF_EFFECTS[at] ?? [])];
-}
-
-/** The name of a state, for example `Syncing.Working`. */
-export function stateName({ value }: { readonly value: PodState['value'] }): string {
-  return Object.entries(value)
-    .map(([outer, inner]) => `${outer}.${inner}`)
-    .join();
 }
 
 /** The state, with the parts of its context that decide what may come next. */
 function podLabel(state: PodState): string {
   const { context } = state;
-  const at = stateName(state);
+  const at = stateName(state.value);
   const isSyncing = state.matches('Syncing');
   const ends = at === 'Syncing.Draining' || state.matches('Terminating');
   const marks = [

@@ -9,6 +9,7 @@ import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodActor } from '../../../src/actors/pods/pod-registry.ts';
 import type { StartGates } from '../../../src/actors/start/pod-starts.ts';
+import { stateName } from '../../../src/actors/transitions.ts';
 import type { PodContext, podMachine, PodEvent, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
@@ -17,7 +18,7 @@ import type { Coverage } from '../coverage.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
 import type { Path, Step } from '../paths.ts';
 import { replaying } from '../replaying.ts';
-import { isAnswer, isOutcome, type Outcome, POD, type PodState, stateName, UID } from './pod-environment.ts';
+import { isAnswer, isOutcome, type Outcome, POD, type PodState, UID } from './pod-environment.ts';
 import { PodRules } from './pod-rules.ts';
 import { type Fate, MOMENT_MS, PodSteering } from './pod-steering.ts';
 
@@ -134,7 +135,7 @@ class PodReplay {
   #fateAfter(index: number): Fate {
     const end = this.#path.slice(index + 1).find(({ name }) => isOutcome(name));
     if (end === undefined) return { outcome: undefined, aborted: false };
-    const at = stateName(end.before);
+    const at = stateName(end.before.value);
     const aborted = at === 'Syncing.Draining' || at === 'Terminating.Shortening';
     return { outcome: end.name as Outcome, aborted };
   }
@@ -161,7 +162,7 @@ class PodReplay {
     if (!this.#state.hasTag('terminationRequested')) return;
     supervisor.send({ type: 'RUNTIME_READY' });
     const isFinished = () => this.#state.hasTag('finished');
-    const waits = () => stateName(this.#state).endsWith('.BackingOff');
+    const waits = () => stateName(this.#state.value).endsWith('.BackingOff');
     await this.#pathNode.until('the pod to end', () => isFinished() || waits());
     if (waits()) await this.#pathNode.clock.advance(BACK_OFF_MS);
     await this.#pathNode.until('the pod to end', isFinished);
@@ -235,5 +236,5 @@ function essence(event: PodEvent): object {
 
 /** The compared part of a state. */
 function facts(state: PodState): object {
-  return { state: stateName(state), ...state.context };
+  return { state: stateName(state.value), ...state.context };
 }

@@ -2,10 +2,11 @@
  * Rules of docs/lifecycle.md that every path must keep. They are checked without the machine, by the events that the pod's
  * actor gets and by the effects that begin.
  */
+import { stateName } from '../../../src/actors/transitions.ts';
 import type { PodContext, PodEvent } from '../../../src/machines/pod-machine.ts';
 import { isStaticPod } from '../../../src/policies/pod/pod-kinds.ts';
 import { isEnding } from '../../../src/policies/sync/pod-termination.ts';
-import { type PodState, stateName } from './pod-environment.ts';
+import type { PodState } from './pod-environment.ts';
 
 const REASONS_TO_SYNC: ReadonlySet<string> = new Set([
   ...['SyncPodCreate', 'SyncPodUpdate', 'SyncPodSync', 'ADMITTED'],
@@ -49,7 +50,7 @@ export class PodRules {
   /** The broken rules, with their numbers. */
   broken(state: PodState): readonly string[] {
     const { evicted, statusOverride, gracePeriodSeconds } = state.context;
-    const at = stateName(state);
+    const at = stateName(state.value);
     const rests = at === 'Syncing.Settled' || at === 'Syncing.BackingOff';
     const stops = at === 'Terminating.Stopping' || at === 'Terminating.BackingOff';
     const found = {

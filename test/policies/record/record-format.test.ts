@@ -14,8 +14,8 @@ const WEB = 'web_default uid-1';
 const START: TransitionKind = {
   chart: 'pod',
   event: 'SyncPodCreate',
-  from: 'Syncing.New',
-  to: 'Syncing.AwaitingRuntime',
+  from: 'Syncing.Starting.New',
+  to: 'Syncing.Starting.AwaitingRuntime',
   actions: ['adopt', 'awaitRuntime'],
 };
 const STOP: TransitionKind = {
@@ -26,7 +26,7 @@ const STOP: TransitionKind = {
   guard: 'updateEndsPod',
   actions: [],
 };
-const SNAPSHOT = { value: { Syncing: 'New' }, context: {} };
+const SNAPSHOT = { value: { Syncing: { Starting: 'New' } }, context: {} };
 /** Of an event of its own, which says nothing and changes nothing. */
 const step = (): ActorStep => ({ event: { type: 'X' }, before: SNAPSHOT, after: SNAPSHOT });
 

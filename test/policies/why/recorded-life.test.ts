@@ -17,7 +17,11 @@ function of(uid: string, ...steps: readonly Step[]): readonly Transition[] {
 
 const podWith = (metadata: object, status?: object) => ({ pod: { metadata, spec: {}, status } });
 const ofSource = (source: string) => podWith({ annotations: { 'kubernetes.io/config.source': source } });
-const FIRST: Step = { event: 'SyncPodCreate', from: 'Syncing.New', to: 'Syncing.AwaitingRuntime' };
+const FIRST: Step = {
+  event: 'SyncPodCreate',
+  from: 'Syncing.Starting.New',
+  to: 'Syncing.Starting.AwaitingRuntime',
+};
 const SETTLED: Step = { event: 'SYNC_DONE', from: 'Syncing.Working', to: 'Syncing.Settled' };
 const KILLED: Step = {
   event: 'SyncPodKill',
@@ -64,7 +68,7 @@ describe('the last life of a pod in the record', () => {
       {
         ...KILLED,
         event: 'REJECTED',
-        from: 'Syncing.Admitting',
+        from: 'Syncing.Starting.Admitting',
         data: { reason: 'OutOfcpu', message: 'cpu' },
       },
       { cause: 'Rejected', reason: 'OutOfcpu' },
@@ -122,6 +126,15 @@ describe('the last life of a pod in the record', () => {
     );
     expect(life).toMatchObject({ origin: 'local', end: { cause: 'Evicted', endedMs: T + 3000 } });
     expect(recordedLife(of(MANIFEST_UID, restored))).toMatchObject({ end: { cause: 'EndedBefore' } });
+  });
+
+  test('begins with the newest actor, also in what versions recorded whose chart began outside of Starting', () => {
+    const [begun, deleted] = [
+      { ...FIRST, from: 'Syncing.New' },
+      { ...FIRST, data: ofSource('local') },
+    ];
+    const life = recordedLife(of(MANIFEST_UID, deleted, SETTLED, killFor('Deleted', ''), begun, SETTLED));
+    expect(life).toMatchObject({ origin: 'local', state: 'Syncing.Settled', end: undefined });
   });
 
   test('has the phase of its clean-up where that is final, whoever ended it', () => {

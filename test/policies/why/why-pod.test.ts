@@ -51,7 +51,7 @@ const SIDE = running('side');
 describe('a pod that waits', () => {
   test('says what for, as it was told when it asked', () => {
     const delay = nameDelay({ namespace: 'shop', name: 'web', uid: 'u-0' });
-    expect(why('Syncing.AwaitingName', [], { delay })).toBe(
+    expect(why('Syncing.Starting.AwaitingName', [], { delay })).toBe(
       'shop/web waits for shop/web (UID u-0) to end: it has the same name. 0 of 2 containers run.',
     );
   });

@@ -35,24 +35,24 @@ describe('the start of a pod', () => {
 describe('the chart of a pod', () => {
   test('is told as transitions, and as time in each state that was left', () => {
     lives.podAdded('a', true);
-    lives.podState('a', 'Syncing.New');
+    lives.podState('a', 'Syncing.Starting.New');
     nowMs = 2;
     for (const state of ['Syncing.Working', 'Syncing.Working', 'Syncing.Settled']) {
       lives.podState('a', state);
       nowMs += 10;
     }
     expect(named('statelet_pod_transitions_total')).toEqual({
-      'statelet_pod_transitions_total{from="Syncing.New",to="Syncing.Working"}': '1',
+      'statelet_pod_transitions_total{from="Syncing.Starting.New",to="Syncing.Working"}': '1',
       'statelet_pod_transitions_total{from="Syncing.Working",to="Syncing.Settled"}': '1',
     });
     expect(named('statelet_pod_state_duration_seconds_sum')).toEqual({
-      'statelet_pod_state_duration_seconds_sum{state="Syncing.New"}': '0.002',
+      'statelet_pod_state_duration_seconds_sum{state="Syncing.Starting.New"}': '0.002',
       'statelet_pod_state_duration_seconds_sum{state="Syncing.Working"}': '0.02',
     });
   });
 
   test('of a pod that is not known is not told', () => {
-    lives.podState('a', 'Syncing.New');
+    lives.podState('a', 'Syncing.Starting.New');
     lives.podState('a', 'Syncing.Working');
     expect(samplesOf(lives.metrics())).toEqual({});
   });

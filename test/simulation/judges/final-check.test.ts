@@ -60,7 +60,7 @@ describe('a node has settled (I7)', () => {
     const waiting = agent.create('waiting', wanting('2'), 'file');
     await agent.clock.advance(60_000);
     expect(agent.state(rejected)).toBe('Terminated.Finished');
-    expect(agent.state(waiting)).toBe('Syncing.AwaitingRoom');
+    expect(agent.state(waiting)).toBe('Syncing.Starting.AwaitingRoom');
     expect(findUnsettled(agent.host)).toBeUndefined();
   });
 
@@ -194,7 +194,7 @@ describe('a node has something left (I10)', () => {
     const uid = agent.create('web', podSpec(), 'file');
     await agent.clock.advance(0);
     expect(findLeftover(agent.host)).toEqual(
-      finding(uid, 'its actor is left, in Syncing.AwaitingRuntime, though no pod is wanted'),
+      finding(uid, 'its actor is left, in Syncing.Starting.AwaitingRuntime, though no pod is wanted'),
     );
   });
 });

@@ -131,7 +131,7 @@ describe('I2: nothing that may start a container once the pod is Terminating', (
     const bed = new LifecycleJudgeBed();
     bed.pod();
     bed.judge.callBegan(call('RunPodSandbox'));
-    expect(bed.reported).toEqual(['I2: RunPodSandbox is issued in Syncing.AwaitingRuntime']);
+    expect(bed.reported).toEqual(['I2: RunPodSandbox is issued in Syncing.Starting.AwaitingRuntime']);
   });
 
   test('issued for a pod without an actor', () => {
@@ -212,7 +212,7 @@ describe('I8: volumes are released after Terminated only', () => {
     bed.pod();
     bed.sandboxes.push(sandbox(true));
     bed.judge.volumesReleased('uid-of-web');
-    expect(bed.reported).toEqual(['I8: its volumes are released in Syncing.AwaitingRuntime']);
+    expect(bed.reported).toEqual(['I8: its volumes are released in Syncing.Starting.AwaitingRuntime']);
   });
 
   test('volumes of an earlier incarnation may be released before the pod starts', () => {

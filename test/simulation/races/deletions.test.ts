@@ -47,7 +47,7 @@ describe('a static pod that is deleted by hand', () => {
       'the agent to know that the runtime is down',
     );
     const uid = agent.create('web', SPEC, 'file');
-    expect(agent.state(uid)).toBe('Syncing.AwaitingRuntime');
+    expect(agent.state(uid)).toBe('Syncing.Starting.AwaitingRuntime');
     agent.apply('web', DELETE);
     agent.runtime.comeUp();
     await agent.clock.advance(120_000);

@@ -47,7 +47,7 @@ test('a static pod whose victim did not end waits until a pod ends, and does not
   const dns = agent.create('dns', asking('1', CRITICAL), 'file');
   await agent.clock.advance(10 * PATIENCE_MS);
   expect(agent.told('hung', /ExceededGracePeriod/)).toHaveLength(1);
-  expect(agent.state(dns)).toBe('Syncing.AwaitingRoom');
+  expect(agent.state(dns)).toBe('Syncing.Starting.AwaitingRoom');
   agent.runtime.podFaults.clear();
   await agent.untilState(dns, 'Syncing.Settled');
 });

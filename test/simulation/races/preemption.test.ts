@@ -44,7 +44,7 @@ async function endingVictim(victim: PodSpec = wanting('2')) {
   const [victimUid] = await running(agent, ['victim', victim]);
   const uid = agent.create('critical', critical('2'));
   await agent.untilState(victimUid, 'Terminating.Stopping');
-  expect([victims(agent), agent.state(uid)]).toEqual([['victim'], 'Syncing.MakingRoom']);
+  expect([victims(agent), agent.state(uid)]).toEqual([['victim'], 'Syncing.Starting.MakingRoom']);
   return { agent, victim: victimUid, uid };
 }
 
@@ -90,7 +90,7 @@ test('room that was promised is free as soon as its preemptor is deleted', async
   await agent.untilState(victim, 'Terminating.Stopping');
   const waiting = agent.create('waiting', wanting('500m'), 'file');
   await agent.clock.advance(100);
-  expect(agent.state(waiting)).toBe('Syncing.AwaitingRoom');
+  expect(agent.state(waiting)).toBe('Syncing.Starting.AwaitingRoom');
   const deletedAtMs = agent.nowMs;
   agent.delete('critical');
   await agent.untilState(waiting, 'Syncing.Settled');
@@ -146,7 +146,7 @@ describe('a victim that hangs in its stop', () => {
     const waiting = agent.create('waiting', wanting('2'), 'file');
     await agent.untilState(uid, 'Terminated.Finished');
     expect(agent.status(uid)).toMatchObject({ phase: 'Failed' });
-    expect(agent.state(waiting)).toBe('Syncing.MakingRoom');
+    expect(agent.state(waiting)).toBe('Syncing.Starting.MakingRoom');
     agent.runtime.podFaults.clear();
     await agent.untilState(waiting, 'Syncing.Settled');
     expect([startsOf(agent, uid), victims(agent)]).toEqual([[], ['victim']]);
@@ -242,7 +242,7 @@ describe('a static pod that is replaced in place on a full node', () => {
     await agent.clock.advance(100);
     const second = agent.create('web', wanting('1'), 'file');
     await agent.untilState(second, 'Syncing.Settled');
-    expect([victims(agent), agent.state(waiting)]).toEqual([[], 'Syncing.AwaitingRoom']);
+    expect([victims(agent), agent.state(waiting)]).toEqual([[], 'Syncing.Starting.AwaitingRoom']);
     expect(await agent.verdict()).toEqual(ALL_WELL);
   });
 
@@ -295,7 +295,7 @@ describe('a victim that is created again with its UID while it ends', () => {
     await agent.untilState(victim, 'Terminating.Stopping');
     again(agent);
     await agent.untilState(uid, 'Syncing.Settled');
-    await agent.untilState(victim, 'Syncing.AwaitingRoom');
+    await agent.untilState(victim, 'Syncing.Starting.AwaitingRoom');
     expect(agent.status(victim)).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
     agent.delete('critical');
     await agent.untilState(victim, 'Syncing.Settled');

@@ -104,7 +104,7 @@ describe('static pods with one full name and different UIDs (rule 10)', () => {
     await agent.untilState(first, 'Syncing.Settled');
     const second = agent.create('web', SPEC, 'file');
     await agent.clock.advance(500);
-    expect(agent.state(second)).toBe('Syncing.AwaitingName');
+    expect(agent.state(second)).toBe('Syncing.Starting.AwaitingName');
     const third = agent.create('web', SPEC, 'file');
     await agent.untilState(third, 'Syncing.Settled');
     expect(agent.told(second, /^ADMITTED|^RunPodSandbox/)).toEqual([]);
@@ -161,7 +161,7 @@ test('a static pod that waits for room starts when the node object says that the
   agent.nodeFacts = room('1');
   const resources = { requests: { cpu: '2' } };
   const uid = agent.create('web', podSpec({ containers: [container('main', 'run', { resources })] }), 'file');
-  await agent.untilState(uid, 'Syncing.AwaitingRoom');
+  await agent.untilState(uid, 'Syncing.Starting.AwaitingRoom');
   // Nothing is left that would ask again for another reason.
   await agent.clock.advance(60_000);
   agent.nodeFacts = room('3');

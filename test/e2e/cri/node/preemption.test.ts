@@ -89,7 +89,7 @@ describeOnContainerd('on a full node', ({ openBed }) => {
   test('pods with the same priority wait with a reason, and run when other pods have ended', async () => {
     await fill();
     apply('late', requests('600m'));
-    const waiting = await daemon.inState('late', 'Syncing.AwaitingRoom');
+    const waiting = await daemon.inState('late', 'Syncing.Starting.AwaitingRoom');
     expect(waiting.status).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
     expect((await daemon.event('late', 'OutOfcpu')).msg).toContain(
       "Node didn't have enough resource: cpu, requested: 600, used: 1000, capacity: 1000",
