@@ -8,7 +8,7 @@ import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-
 import type { NodeParts } from './runtime/node/pod-node.ts';
 import type { CredentialProviderConfig } from './policies/images/credential-provider-config.ts';
 import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
-import { shutdownPeriods } from './policies/shutdown/shutdown-periods.ts';
+import { shutdownPeriods } from './policies/termination/shutdown-periods.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
 import type { ApiObjects } from './types/api-objects.ts';
 import { errorMessage, StateletError } from './types/errors.ts';

@@ -27,7 +27,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'hook-owed-by-nobody',
     breaks: 'A postStart hook that the death of an agent has interrupted counts as completed (rule 15)',
-    file: 'src/policies/status/known-containers.ts',
+    file: 'src/policies/status/remembered-containers.ts',
     find: `known(container.id)?.hooked !== true`,
     replace: `known(container.id) === undefined`,
   },

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const POD = 'src/machines/pod-machine.ts';
 const SUPERVISOR = 'src/machines/supervisor-machine.ts';
-const TERMINATION = 'src/policies/sync/pod-termination.ts';
+const TERMINATION = 'src/policies/termination/pod-termination.ts';
 const QUEUE = 'src/policies/admission/name-claim.ts';
 
 const STOPPING_KILL = `            SyncPodKill: {

@@ -5,7 +5,7 @@ import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import type { PodEnds } from './pods/pod-ends.ts';
 import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
-import { isStartAwaited } from '../policies/pod/start-latency.ts';
+import { isStartAwaited } from '../policies/status/phase.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import { stateName } from './transitions.ts';
 

@@ -1,7 +1,7 @@
 /** The agent of one node: its actors, and what they work with. */
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
-import { OWN_GRACE_PERIODS } from '../policies/shutdown/shutdown-periods.ts';
+import { OWN_GRACE_PERIODS } from '../policies/termination/shutdown-periods.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import { sleep } from '../system/sleep.ts';
 import type { PodPhase } from '../types/kubernetes.ts';

@@ -1,7 +1,7 @@
 /** The supervisor actor: the loop over the registry of pod actors, with what handles its events. */
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
-import type { KillPodOptions } from '../policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../policies/termination/pod-termination.ts';
 import type { PodNode } from '../runtime/node/pod-node.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../runtime/pods/pod-runtime.ts';

@@ -1,6 +1,6 @@
 /** How long a node that shuts down gives its pods: fields of KubeletConfiguration. As with the kubelet, there are no flags. */
 import { parseDuration } from '../policies/formats/duration.ts';
-import { shutdownProblems } from '../policies/shutdown/shutdown-periods.ts';
+import { shutdownProblems } from '../policies/termination/shutdown-periods.ts';
 import { StateletError } from '../types/errors.ts';
 import type { ShutdownPeriod, ShutdownSettings } from '../types/shutdown-settings.ts';
 

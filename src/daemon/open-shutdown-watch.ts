@@ -1,6 +1,6 @@
 import type { NodeAgent } from '../actors/node-agent.ts';
 import type { StateletConfig } from '../config/config.ts';
-import { shutdownPeriods, shutdownSeconds } from '../policies/shutdown/shutdown-periods.ts';
+import { shutdownPeriods, shutdownSeconds } from '../policies/termination/shutdown-periods.ts';
 import type { ShutdownWatch } from '../runtime/shutdown/shutdown-watch.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';

@@ -7,7 +7,7 @@ import type { StateLog } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/node-ports.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
-import { shutdownPeriods } from '../policies/shutdown/shutdown-periods.ts';
+import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import type { PastLivesStore } from '../runtime/pods/past-lives.ts';
 import { openPastLivesFile } from '../runtime/pods/past-lives-file.ts';

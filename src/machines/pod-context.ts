@@ -3,10 +3,10 @@ import type { Rejection } from '../policies/admission/rejection.ts';
 import { roomDelay, runtimeDelay, type StartDelay } from '../policies/admission/start-delay.ts';
 import {
   effectiveGracePeriodSeconds,
+  type EndStatus,
   type KillPodOptions,
   type PodStatusOverride,
-} from '../policies/sync/pod-termination.ts';
-import type { EndStatus } from '../policies/status/end-status.ts';
+} from '../policies/termination/pod-termination.ts';
 import type { ResyncReason } from '../policies/sync/resync.ts';
 import type { Pod } from '../types/kubernetes.ts';
 

@@ -11,7 +11,7 @@
 import { assign, setup } from 'xstate';
 import { REMOVAL_DELAY } from '../policies/admission/start-delay.ts';
 import { isManifestPod, isStaticPod } from '../policies/pod/pod-kinds.ts';
-import { isEnding, isTerminalPhase } from '../policies/sync/pod-termination.ts';
+import { isEnding, isTerminalPhase } from '../policies/termination/pod-termination.ts';
 import { asksOf } from './ask.ts';
 import {
   delayOf,

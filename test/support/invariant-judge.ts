@@ -9,7 +9,7 @@ import type { StatusManager } from '../../src/actors/pods/status-manager.ts';
 import type { Supervisor } from '../../src/actors/supervisor.ts';
 import type { PodContext } from '../../src/machines/pod-machine.ts';
 import { fullName } from '../../src/policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
 import type { Call, CallObserver, Method } from './steered-runtime.ts';
 

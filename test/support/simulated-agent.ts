@@ -1,5 +1,5 @@
 import { stateName } from '../../src/actors/transitions.ts';
-import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
 import type { CallName } from '../../src/runtime/simulated/latencies.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
 import { History, type Violation } from '../../src/simulation/history.ts';

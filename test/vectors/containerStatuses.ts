@@ -1,8 +1,7 @@
 import { apiContainerStatuses } from '../../src/policies/status/container-statuses.ts';
-import type { StartFailure } from '../../src/policies/status/container-facts.ts';
+import type { StartFailure } from '../../src/policies/status/container-state.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';
-import { runtimePodStatus } from '../support/runtime-pod-status.ts';
-import type { PartialPodStatus } from '../support/runtime-pod-status.ts';
+import { type PartialPodStatus, runtimePodStatus } from '../support/runtime-pod-status.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

@@ -1,14 +1,15 @@
 import { NodeShutdown } from '../../src/actors/node/node-shutdown.ts';
-import { groupByPriority } from '../../src/policies/shutdown/shutdown-groups.ts';
-import { NODE_SHUTTING_DOWN, REJECTED_BY_SHUTDOWN } from '../../src/policies/shutdown/shutdown-kill.ts';
 import {
+  groupByPriority,
+  NODE_SHUTTING_DOWN,
+  REJECTED_BY_SHUTDOWN,
   shutdownPeriods,
   shutdownProblems,
   shutdownSeconds,
   simplePeriods,
-} from '../../src/policies/shutdown/shutdown-periods.ts';
+} from '../../src/policies/termination/shutdown-periods.ts';
 import type { Clock, TimerHandle } from '../../src/types/clock.ts';
-import type { KillPodOptions } from '../../src/policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
 import type { Pod, PodCondition, PodPhase } from '../../src/types/kubernetes.ts';
 import type { ShutdownSettings } from '../../src/types/shutdown-settings.ts';
 import { testContext } from '../support/test-context.ts';

@@ -6,7 +6,7 @@ import {
   type FileKeyRef,
 } from '../../src/policies/cri/container-env.ts';
 import { hostIPsOf } from '../../src/policies/node-status/host-ips.ts';
-import { podAddresses } from '../../src/policies/status/pod-addresses.ts';
+import { podAddresses } from '../../src/policies/status/pod-status.ts';
 import { cleanPath } from '../../src/policies/volumes/projected-files.ts';
 import { errorMessage, StateletError } from '../../src/types/errors.ts';
 import type { ConfigMap, Node, Pod, Secret, Service } from '../../src/types/kubernetes.ts';

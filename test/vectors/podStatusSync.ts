@@ -3,12 +3,14 @@ import { forbiddenTransition } from '../../src/policies/status-sync/container-tr
 import { equalStatuses } from '../../src/policies/status-sync/equal-statuses.ts';
 import { mergedStatus } from '../../src/policies/status-sync/merged-status.ts';
 import { normalizedStatus } from '../../src/policies/status-sync/normalized-status.ts';
-import { needsReadinessSync } from '../../src/policies/status-sync/probed-status.ts';
+import {
+  hasPodInitialized,
+  needsReadinessSync,
+  withTransitionTimes,
+} from '../../src/policies/status/status-changes.ts';
 import { servedPodStatus } from '../../src/policies/status-sync/served-pod-status.ts';
 import { withObservedGeneration } from '../../src/policies/status-sync/status-versions.ts';
 import { canBeDeleted, needsReconcile } from '../../src/policies/status-sync/status-write.ts';
-import { hasPodInitialized } from '../../src/policies/status-sync/terminated-status.ts';
-import { withTransitionTimes } from '../../src/policies/status-sync/transition-times.ts';
 import type { PodStatus } from '../../src/types/kubernetes.ts';
 import { type ResizeStep, ResizeStory } from '../support/resize-story.ts';
 import {

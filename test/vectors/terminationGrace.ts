@@ -1,9 +1,9 @@
 import {
   containerGracePeriodSeconds,
+  type ContainerKillReason,
   stopTimeoutSeconds,
   terminationPrerequisites,
-} from '../../src/policies/sync/termination-grace.ts';
-import type { ContainerKillReason } from '../../src/policies/sync/termination-grace.ts';
+} from '../../src/policies/termination/pod-termination.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -8,7 +8,7 @@ import { otherMachine } from '../../policies/node-status/machine-identity.ts';
 import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
 import { readyProblems } from '../../policies/node-status/ready-problems.ts';
 import { CONFIG_MIRROR_ANNOTATION, podFullName } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';

@@ -5,7 +5,7 @@ import { mirrorPodDeletion } from '../../policies/mirror-pods/mirror-pod-deletio
 import { type MirrorPodPlan, planMirrorPod } from '../../policies/mirror-pods/mirror-pod-plan.ts';
 import { newMirrorPod } from '../../policies/mirror-pods/new-mirror-pod.ts';
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';

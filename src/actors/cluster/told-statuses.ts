@@ -1,7 +1,7 @@
 /** Measures how long the API server lags behind the statuses of pods, and how long it takes until it knows that they have started. */
 import type { Subscription } from 'rxjs';
 import type { VersionedStatus } from '../../policies/status-sync/status-versions.ts';
-import { allContainersRun, isStateful } from '../../policies/pod/start-latency.ts';
+import { allContainersRun, isStateful } from '../../policies/status/phase.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { AgentMeasurements, Stopwatch } from '../../types/measurements.ts';
 import type { StatusManager } from '../pods/status-manager.ts';

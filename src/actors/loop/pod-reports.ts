@@ -1,4 +1,4 @@
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { PodEnds } from '../pods/pod-ends.ts';

@@ -1,5 +1,5 @@
 import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
-import { needsReadinessSync } from '../../policies/status-sync/probed-status.ts';
+import { needsReadinessSync } from '../../policies/status/status-changes.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';

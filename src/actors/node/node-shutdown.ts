@@ -1,9 +1,12 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
 import { type ActorRefFrom, createActor } from 'xstate';
 import { shutdownMachine, type ShutdownEvent } from '../../machines/shutdown-machine.ts';
-import { groupByPriority, type ShutdownGroup } from '../../policies/shutdown/shutdown-groups.ts';
-import { shutdownKill } from '../../policies/shutdown/shutdown-kill.ts';
-import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
+import {
+  groupByPriority,
+  type ShutdownGroup,
+  shutdownKill,
+} from '../../policies/termination/shutdown-periods.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';

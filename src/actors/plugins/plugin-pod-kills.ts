@@ -16,7 +16,7 @@ import {
   killRetryMs,
 } from '../../policies/eviction-plugins/pod-kill.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { deletionKill, type EndedPod, manifestContent, wasDeleted } from '../../policies/pod/ended-pod.ts';
+import {
+  deletionKill,
+  type EndedPod,
+  manifestContent,
+  wasDeleted,
+} from '../../policies/termination/ended-pod.ts';
 import { isLocalPod, isManifestPod } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';

@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../machines/pod-context.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/sync/pod-termination.ts';
+import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/termination/pod-termination.ts';
 import type { PodEntry } from './pod-registry.ts';
 
 /** Whether a failed actor was on its way to the pod's end, and the kill that takes the next one there. */

@@ -1,6 +1,6 @@
 import type { PodMachine, PodRegistry } from './pod-registry.ts';
-import { deletionKill, isWholeEnd } from '../../policies/pod/ended-pod.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/sync/pod-termination.ts';
+import { deletionKill, isWholeEnd } from '../../policies/termination/ended-pod.ts';
+import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/termination/pod-termination.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { PodReference } from '../../types/event-recorder.ts';

@@ -2,9 +2,12 @@
 import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
 import {
   DEADLINE_EXCEEDED,
+  type EndStatus,
+  endStatus,
   hasExceededDeadline,
   isPastDeadline,
-} from '../../policies/sync/active-deadline.ts';
+  isTerminalPhase,
+} from '../../policies/termination/pod-termination.ts';
 import { containerHash } from '../../policies/sync/container-hash.ts';
 import { computePodActions, type PodActions } from '../../policies/sync/pod-actions.ts';
 import {
@@ -12,14 +15,16 @@ import {
   hasRunToItsEnd,
   type PodStatusFacts,
 } from '../../policies/status/pod-status.ts';
-import { type EndStatus, endStatus } from '../../policies/status/end-status.ts';
-import { hasProbedContainers, recordsHook, withOwedHooks } from '../../policies/status/known-containers.ts';
+import {
+  hasProbedContainers,
+  recordsHook,
+  resultBeforeRestart,
+  withOwedHooks,
+} from '../../policies/status/remembered-containers.ts';
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
-import { resultBeforeRestart } from '../../policies/status/results-before-restart.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
 import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
 import { notMounted, type ResyncReason } from '../../policies/sync/resync.ts';
-import { isRunning } from '../../policies/status/runtime-pod-status.ts';
+import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';

@@ -9,7 +9,7 @@ import {
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
 import type { podMachine } from '../../machines/pod-machine.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 

@@ -3,19 +3,21 @@ import type { Rejection } from '../../policies/admission/rejection.ts';
 import {
   admittedPodStatus,
   rejectedPodStatus,
+  terminatedStatus,
   waitingPodStatus,
-} from '../../policies/admission/refused-pod-status.ts';
+  withCondition,
+  withContainerReadiness,
+  withContainerStartup,
+  withSandboxReady,
+} from '../../policies/status/status-changes.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import { withContainerReadiness, withContainerStartup } from '../../policies/status-sync/probed-status.ts';
-import { withCondition, withSandboxReady } from '../../policies/status-sync/single-conditions.ts';
 import {
   nextStatus,
   type StatusChange,
   type VersionedStatus,
   withObservedGeneration,
 } from '../../policies/status-sync/status-versions.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
-import { terminatedStatus } from '../../policies/status-sync/terminated-status.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 
 export interface StatusManagerOptions {

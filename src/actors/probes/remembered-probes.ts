@@ -1,4 +1,4 @@
-import { probedContainers } from '../../policies/status/known-containers.ts';
+import { probedContainers } from '../../policies/status/remembered-containers.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';

@@ -22,7 +22,7 @@ import {
   preemptionCounterResource,
 } from '../../policies/preemption/preemption-message.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder, PodReference } from '../../types/event-recorder.ts';

@@ -11,7 +11,7 @@ import {
   unexpectedAdmissionError,
 } from '../../policies/admission/rejection.ts';
 import { admitPodBeside, type ComingRoom } from '../../policies/preemption/promised-room.ts';
-import { effectiveGracePeriodSeconds } from '../../policies/sync/pod-termination.ts';
+import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -20,7 +20,7 @@ import { pressureRejection } from './admission-under-pressure.ts';
 import { insufficientResources } from './resource-fit.ts';
 import { invalidPodRejection } from '../pod/invalid-pod.ts';
 import { isCriticalPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { REJECTED_BY_SHUTDOWN } from '../shutdown/shutdown-kill.ts';
+import { REJECTED_BY_SHUTDOWN } from '../termination/shutdown-periods.ts';
 import { toleratesTaint } from './taints.ts';
 
 export type Admission =

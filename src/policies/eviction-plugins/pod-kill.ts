@@ -2,7 +2,7 @@
 import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isManifestPod } from '../pod/pod-kinds.ts';
-import { effectiveGracePeriodSeconds } from '../sync/pod-termination.ts';
+import { effectiveGracePeriodSeconds } from '../termination/pod-termination.ts';
 import { knownQosLevel, type QosLevel } from './qos-level.ts';
 
 /** Katalyst's level of a pod that names none, or one that is not known. */

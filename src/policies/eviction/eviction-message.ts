@@ -5,7 +5,7 @@ import { wholeQuantity } from './observations.ts';
 import type { Shortage } from './shortage.ts';
 import { figureText } from './pressure-settings.ts';
 import { isPressureSignal, type StarvedResource } from './signals.ts';
-import type { KillPodOptions } from '../sync/pod-termination.ts';
+import type { KillPodOptions } from '../termination/pod-termination.ts';
 import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from '../formats/quantity.ts';
 import { named } from '../pod/named.ts';
 

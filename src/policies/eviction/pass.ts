@@ -32,7 +32,7 @@ import { type EvictionAnnotations, evictionKill, evictionMessage } from './evict
 import type { Threshold } from './thresholds.ts';
 import { statsByUID } from './pod-usage.ts';
 import { isCriticalPod } from '../pod/pod-kinds.ts';
-import type { KillPodOptions } from '../sync/pod-termination.ts';
+import type { KillPodOptions } from '../termination/pod-termination.ts';
 
 /** The grace period of a pod that is evicted for a hard threshold or for a limit of its own. */
 const IMMEDIATE_GRACE_PERIOD_SECONDS = 1;

@@ -1,5 +1,5 @@
 /** Why a node is not ready, in the kubelet's words. */
-import { NODE_SHUTTING_DOWN } from '../shutdown/shutdown-kill.ts';
+import { NODE_SHUTTING_DOWN } from '../termination/shutdown-periods.ts';
 import type { RuntimeCondition, RuntimeStatus } from '../../types/cri.ts';
 
 /** A runtime that has not been ready for this long is down (the kubelet's value). */

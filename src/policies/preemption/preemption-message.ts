@@ -1,6 +1,6 @@
 /** The texts about a preemption: on the victims and on the preemptor in the kubelet's words, and in the log in ours. */
 import type { MissingResource } from '../admission/rejection.ts';
-import type { KillPodOptions } from '../sync/pod-termination.ts';
+import type { KillPodOptions } from '../termination/pod-termination.ts';
 import type { PreemptionDecision, Victim } from './victims.ts';
 
 /** The reason of the event on a victim, and in its status. */

@@ -5,7 +5,7 @@
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
-import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';

@@ -3,7 +3,7 @@ import type { PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import { equalJson } from '../formats/canonical-json.ts';
 import { without } from '../formats/members.ts';
 import { parseQuantity } from '../formats/quantity.ts';
-import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/condition-owners.ts';
+import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/pod-conditions.ts';
 import { CLAIM_FIELDS } from './merged-status.ts';
 import { servedPodStatus } from './served-pod-status.ts';
 

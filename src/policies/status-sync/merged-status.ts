@@ -1,11 +1,9 @@
 /** What the status at the API server becomes when the node's status is written. */
 import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import { only, without } from '../formats/members.ts';
-import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/condition-owners.ts';
-import { endReason } from '../status/readiness-conditions.ts';
-import { isTerminalPhase } from '../sync/pod-termination.ts';
-import { observedBy, withCondition } from './single-conditions.ts';
-import { withTransitionTimes } from './transition-times.ts';
+import { DISRUPTION_TARGET, endReason, isOwnedByKubelet } from '../status/pod-conditions.ts';
+import { isTerminalPhase } from '../termination/pod-termination.ts';
+import { observedBy, withCondition, withTransitionTimes } from '../status/status-changes.ts';
 
 /** The statuses of resource claims are written by others. */
 export const CLAIM_FIELDS = [

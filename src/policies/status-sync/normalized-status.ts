@@ -1,6 +1,6 @@
 /** A status in the form in which it is compared and sent: its order does not depend on the runtime, its messages have a limit. */
 import type { ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
-import { withShortMessages } from '../status/termination-messages.ts';
+import { withShortMessages } from '../status/pod-status.ts';
 
 export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
   const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;

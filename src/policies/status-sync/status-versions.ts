@@ -2,12 +2,11 @@
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { without } from '../formats/members.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
-import { DISRUPTION_TARGET } from '../status/condition-owners.ts';
+import { DISRUPTION_TARGET } from '../status/pod-conditions.ts';
 import { forbiddenTransition } from './container-transitions.ts';
 import { equalStatuses } from './equal-statuses.ts';
 import { normalizedStatus } from './normalized-status.ts';
-import { observedBy } from './single-conditions.ts';
-import { withTransitionTimes } from './transition-times.ts';
+import { observedBy, withTransitionTimes } from '../status/status-changes.ts';
 
 export interface VersionedStatus {
   /** With the name and namespace under which the API server knows it. */

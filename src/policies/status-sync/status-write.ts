@@ -2,7 +2,7 @@
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
-import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { equalStatuses } from './equal-statuses.ts';
 import { mergedStatus, type StatusMerge, toldDisruption } from './merged-status.ts';
 import { normalizedStatus } from './normalized-status.ts';

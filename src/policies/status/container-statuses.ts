@@ -2,13 +2,31 @@
  * The container statuses of a pod: what the runtime reports, what was reported before if the runtime has forgotten a
  * container, and why a container could not be started.
  */
-import type { Container, ContainerState, ContainerStatus, PodStatus } from '../../types/kubernetes.ts';
-import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  EphemeralContainer,
+  Pod,
+  PodStatus,
+} from '../../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { named } from '../pod/named.ts';
-import type { ContainerFacts, ContainerKind } from './container-facts.ts';
-import { containerID, containerState } from './container-state.ts';
-import { forgottenContainerStatus, inferredCompletion } from './forgotten-container.ts';
-import { containerStatusByName, shouldContainerBeRestarted } from '../sync/restart.ts';
+import type { ProbeResult } from '../sync/pod-facts.ts';
+import {
+  containerStatusByName,
+  isRestartableInitContainer,
+  shouldContainerBeRestarted,
+} from '../sync/restart.ts';
+import { containerMountPath } from '../volumes/volume-mounts.ts';
+import {
+  type ContainerFacts,
+  containerID,
+  type ContainerKind,
+  containerState,
+  forgottenContainerStatus,
+  inferredCompletion,
+} from './container-state.ts';
 
 export type ContainerStatuses = Required<
   Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'>
@@ -126,4 +144,121 @@ function withStartFailure(
   const { reason, message } = failure;
   const ended = status.state?.terminated && { lastState: status.state };
   return { ...status, ...ended, state: { waiting: { reason, message } } };
+}
+
+// `started` and `ready` of container statuses, by the results of probes.
+
+type Probe = 'startup' | 'readiness';
+
+/** The latest result of a container's probe, by the runtime's id; undefined while it has not been probed. */
+export type ProbeResults = (probe: Probe, containerId: string) => ProbeResult | undefined;
+
+/**
+ * A container has started if it runs and its startup probe has succeeded; it is ready if its readiness probe has succeeded
+ * too. A probe that it does not have counts as succeeded. An init container is ready when it has succeeded.
+ */
+export function withReadiness(
+  { spec }: Pod,
+  statuses: ContainerStatuses,
+  results: ProbeResults = () => undefined,
+): ContainerStatuses {
+  const mark = (containers: readonly Container[] = []) => {
+    return (status: ContainerStatus): ContainerStatus => {
+      const container = named(containers, status.name);
+      return container ? markOne(status, container, results) : status;
+    };
+  };
+  return {
+    ...statuses,
+    containerStatuses: statuses.containerStatuses.map(mark(spec.containers)),
+    initContainerStatuses: statuses.initContainerStatuses
+      .map(mark(spec.initContainers))
+      .map((status) => withCompletion(status, spec.initContainers)),
+  };
+}
+
+function markOne(status: ContainerStatus, container: Container, results: ProbeResults): ContainerStatus {
+  const id = status.containerID?.replace(/^[^:]*:\/\//, '') ?? '';
+  const passes = (probe: Probe) => container[`${probe}Probe`] == null || results(probe, id) === 'Success';
+  const started = status.state?.running !== undefined && passes('startup');
+  return { ...status, started, ready: started && passes('readiness') };
+}
+
+function withCompletion(status: ContainerStatus, initContainers: readonly Container[] = []): ContainerStatus {
+  const container = named(initContainers, status.name);
+  if (!container || isRestartableInitContainer(container)) return status;
+  return { ...status, ready: status.state?.terminated?.exitCode === 0 };
+}
+
+// What container statuses show beside the state: resources and volumes of the spec, and the user that the container runs as.
+
+interface Facts {
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  /** The first part of container ids: `<runtimeName>://<id>`. */
+  readonly runtimeName: string;
+}
+
+type Details = Pick<ContainerStatus, 'allocatedResources' | 'resources' | 'user' | 'volumeMounts'>;
+
+export function withDetails(
+  { containerStatuses, initContainerStatuses, ephemeralContainerStatuses }: ContainerStatuses,
+  facts: Facts,
+): ContainerStatuses {
+  const { containers, initContainers = [], ephemeralContainers = [] } = facts.pod.spec;
+  return {
+    containerStatuses: each(containerStatuses, containers, facts),
+    initContainerStatuses: each(initContainerStatuses, initContainers, facts),
+    ephemeralContainerStatuses: each(ephemeralContainerStatuses, ephemeralContainers, facts),
+  };
+}
+
+function each(
+  statuses: readonly ContainerStatus[],
+  containers: readonly (Container | EphemeralContainer)[],
+  { podStatus, runtimeName }: Facts,
+): ContainerStatus[] {
+  const instances = new Map(podStatus.containers.map((one) => [containerID(runtimeName, one.id), one]));
+  return statuses.map((status) => {
+    const container = named(containers, status.name);
+    if (container === undefined) return status;
+    const instance = instances.get(status.containerID ?? '');
+    return {
+      ...status,
+      ...(instance && ofInstance(container, instance)),
+      ...volumeMounts(container, instance),
+    };
+  });
+}
+
+/** The resources are those of the spec, because resources of a running container never change here. */
+function ofInstance(
+  { resources = {} }: Container | EphemeralContainer,
+  { user }: RuntimeContainerStatus,
+): Details {
+  return {
+    ...(resources.requests && { allocatedResources: resources.requests }),
+    resources,
+    ...(user && { user: { linux: user } }),
+  };
+}
+
+function volumeMounts(
+  { volumeMounts: mounts = [] }: Container | EphemeralContainer,
+  instance: RuntimeContainerStatus | undefined,
+): Details {
+  if (mounts.length === 0) return {};
+  return {
+    volumeMounts: mounts.map(({ name, mountPath, readOnly }) => ({
+      name,
+      mountPath,
+      ...(readOnly === true && { readOnly, recursiveReadOnly: recursiveReadOnly(mountPath, instance) }),
+    })),
+  };
+}
+
+/** Whether mounts below this one are read-only too. The runtime tells; what the spec asks for does not count. */
+function recursiveReadOnly(mountPath: string, instance: RuntimeContainerStatus | undefined): string {
+  const isRecursive = instance?.recursiveReadOnlyMounts?.includes(containerMountPath(mountPath)) === true;
+  return isRecursive ? 'Enabled' : 'Disabled';
 }

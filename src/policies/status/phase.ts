@@ -1,7 +1,7 @@
 /** A pod's phase, computed from its container statuses. */
-import type { Container, ContainerStatus, Pod, PodPhase } from '../../types/kubernetes.ts';
+import type { Container, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import { named } from '../pod/named.ts';
-import { isStaticPod } from '../pod/pod-kinds.ts';
+import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 
 /** The reason of a container that was removed because all containers of its pod start over. */
@@ -79,4 +79,24 @@ function hasFailedForGood(container: Progress): boolean {
 
 function isStarting(container: Progress): boolean {
   return container.at !== 'stopped' && !(container.at === 'running' && container.started);
+}
+
+// Whose start is measured, and when it is over, by the definition of the kubelet's start latency.
+
+const STATELESS = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'projected'] as const;
+
+/** A pod of the API server that no node has begun, and that did not have to wait for the scheduler. */
+export function isStartAwaited(pod: Pod): boolean {
+  const { startTime, conditions = [] } = pod.status ?? {};
+  const isUnscheduled = conditions.some(({ type, status }) => type === 'PodScheduled' && status === 'False');
+  return !isManifestPod(pod) && startTime === undefined && !isUnscheduled;
+}
+
+export function allContainersRun({ containerStatuses = [] }: PodStatus): boolean {
+  return containerStatuses.length > 0 && containerStatuses.every(({ state }) => state?.running?.startedAt);
+}
+
+/** It has a volume of a kind that outlives a pod. */
+export function isStateful({ spec: { volumes = [] } }: Pod): boolean {
+  return volumes.some((volume) => STATELESS.every((kind) => volume[kind] === undefined));
 }

@@ -1,21 +1,22 @@
 /** A pod's status as the API shows it. All its parts follow the kubelet. */
-import type { Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
+import type { ContainerState, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { StartFailure } from './container-facts.ts';
-import { withReadiness } from './container-readiness.ts';
-import type { ProbeResults } from './container-readiness.ts';
-import { withDetails } from './container-status-details.ts';
-import { apiContainerStatuses } from './container-statuses.ts';
-import type { ContainerStatuses } from './container-statuses.ts';
-import { podPhase } from './phase.ts';
-import { podAddresses } from './pod-addresses.ts';
-import { podConditions } from './pod-conditions.ts';
-import { podStatusResources } from './pod-status-resources.ts';
-import { isTerminalPhase } from '../sync/pod-termination.ts';
-import type { PodStatusOverride } from '../sync/pod-termination.ts';
+import { parseIPAddress } from '../formats/ip-address.ts';
+import { quantityString } from '../formats/quantity.ts';
 import { podQOS } from '../pod/qos.ts';
+import { podLimits, podRequests, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
 import { shouldAllContainersRestart } from '../sync/restart.ts';
-import { withShortMessages } from './termination-messages.ts';
+import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
+import type { StartFailure } from './container-state.ts';
+import {
+  apiContainerStatuses,
+  type ContainerStatuses,
+  type ProbeResults,
+  withDetails,
+  withReadiness,
+} from './container-statuses.ts';
+import { podPhase } from './phase.ts';
+import { podConditions } from './pod-conditions.ts';
 
 export interface PodStatusFacts {
   readonly pod: Pod;
@@ -134,4 +135,103 @@ function explanation(facts: PodStatusFacts, phase: string): Pick<PodStatus, 'rea
   const reason = applied?.reason ?? kept.find((status) => status?.reason)?.reason;
   const message = applied?.message ?? kept.find((status) => status?.message)?.message;
   return { ...(reason && { reason }), ...(message && { message }) };
+}
+
+type Addresses = Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'>;
+
+/**
+ * The addresses in a pod's status. A pod whose sandbox has ended keeps its address. A pod on the host's network has the
+ * addresses of the host, `hostIPs`. The first of these is the primary one.
+ */
+export function podAddresses(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  previous: PodStatus | undefined,
+  hostIPs: readonly string[],
+): Addresses {
+  const own = podIPsOf(podStatus, previous, hostIPs[0]);
+  const podIPs = own.length === 0 && pod.spec.hostNetwork === true ? hostIPs : own;
+  return {
+    ...(hostIPs.length > 0 && { hostIP: hostIPs[0], hostIPs: hostIPs.map((ip) => ({ ip })) }),
+    ...(podIPs.length > 0 && { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
+  };
+}
+
+function podIPsOf(
+  { sandboxes }: RuntimePodStatus,
+  previous: PodStatus | undefined,
+  primaryHostIP: string | undefined,
+): readonly string[] {
+  const newest = sandboxes[0];
+  const reported = oneOfEachFamily(newest?.ips ?? (newest?.ip ? [newest.ip] : []), primaryHostIP);
+  if (newest?.ready) return reported;
+  if (sandboxes.some(({ ready }) => ready)) return [];
+  // Most runtimes forget the address of a sandbox that has ended. If this one does not, it helps after a restart of the agent.
+  return previous?.podIPs?.map(({ ip }) => ip) ?? reported;
+}
+
+/**
+ * As the API requires: the first address of the node's primary family, then the first of the other family, each in its usual
+ * spelling. What is no address is left out.
+ */
+function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefined): readonly string[] {
+  const addresses = ips.map(parseIPAddress).filter((address) => address !== undefined);
+  const isPrimaryIPv4 = (parseIPAddress(primaryHostIP ?? '') ?? addresses[0])?.isIPv4 ?? true;
+  const first = (ofIPv4: boolean) => addresses.find(({ isIPv4 }) => isIPv4 === ofIPv4)?.text;
+  return [first(isPrimaryIPv4), first(!isPrimaryIPv4)].filter((ip) => ip !== undefined);
+}
+
+// The resources of a pod as a whole in its status, containers and overhead included.
+
+/** `resources` is there also without requests and limits, as with the kubelet. All are those of the spec: resources of a running pod never change here. */
+function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
+  const [requests, limits] = [written(podRequests(pod)), written(podLimits(pod))];
+  return {
+    ...(requests && { allocatedResources: requests }),
+    resources: { ...(requests && { requests }), ...(limits && { limits }) },
+  };
+}
+
+function written(quantities: ResourceQuantities): ResourceList | undefined {
+  if (quantities.size === 0) return undefined;
+  return Object.fromEntries(Array.from(quantities, ([name, quantity]) => [name, quantityString(quantity)]));
+}
+
+// The limit on termination messages, in bytes, as the API counts them.
+
+/** For all containers of a pod together. */
+const TOTAL_BYTES_MAX = 12 * 1024;
+
+/** Each container of a pod has an equal share of the limit, used or not. A longer message is cut to its share. */
+export function withShortMessages({ spec }: Pod, status: PodStatus): PodStatus {
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  const count = containers.length + initContainers.length + ephemeralContainers.length;
+  const bytesMax = Math.floor(TOTAL_BYTES_MAX / Math.max(1, count));
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
+  const cut = (statuses: readonly ContainerStatus[]) => statuses.map((one) => cutStatus(one, bytesMax));
+  return {
+    ...status,
+    ...(initContainerStatuses && { initContainerStatuses: cut(initContainerStatuses) }),
+    ...(containerStatuses && { containerStatuses: cut(containerStatuses) }),
+    ...(ephemeralContainerStatuses && { ephemeralContainerStatuses: cut(ephemeralContainerStatuses) }),
+  };
+}
+
+function cutStatus(status: ContainerStatus, bytesMax: number): ContainerStatus {
+  const { state, lastState } = status;
+  return {
+    ...status,
+    ...(state && { state: cutState(state, bytesMax) }),
+    ...(lastState && { lastState: cutState(lastState, bytesMax) }),
+  };
+}
+
+function cutState(state: ContainerState, bytesMax: number): ContainerState {
+  const { terminated } = state;
+  // A UTF-16 unit takes at most three bytes, so most messages need no encoding to be found short enough.
+  if (!terminated?.message || terminated.message.length * 3 <= bytesMax) return state;
+  const bytes = new TextEncoder().encode(terminated.message);
+  if (bytes.length <= bytesMax) return state;
+  const message = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, bytesMax));
+  return { ...state, terminated: { ...terminated, message } };
 }

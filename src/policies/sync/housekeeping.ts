@@ -1,5 +1,5 @@
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { isRunning } from '../status/runtime-pod-status.ts';
+import { isRunning } from '../cri/runtime-pod-status.ts';
 
 /** What housekeeping has to know of a pod that has an actor. */
 export interface KnownPod {

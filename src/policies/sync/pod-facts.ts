@@ -2,7 +2,7 @@
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { containerStatusByName } from './restart.ts';
-import type { ContainerKillReason } from './termination-grace.ts';
+import type { ContainerKillReason } from '../termination/pod-termination.ts';
 
 /** UNKNOWN: the container is being probed, but no threshold has been reached yet. */
 export type ProbeResult = 'Success' | 'Failure' | 'UNKNOWN';

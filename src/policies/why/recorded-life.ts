@@ -2,7 +2,7 @@
 import type { Transition } from '../../types/transition.ts';
 import { podOfActor } from '../record/actor-names.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
-import { isTerminalPhase } from '../sync/pod-termination.ts';
+import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
 import { memberOf, textAt } from './record-members.ts';
 

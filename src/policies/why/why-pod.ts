@@ -2,7 +2,7 @@
 import type { Rejection } from '../admission/rejection.ts';
 import type { StartDelay } from '../admission/start-delay.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { isTerminalPhase, type PodStatusOverride } from '../sync/pod-termination.ts';
+import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
 import type { CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
 import {

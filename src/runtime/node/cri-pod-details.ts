@@ -1,9 +1,14 @@
 /** What sandboxes and containers of a CRI runtime are made from. */
 import { makeFolder } from '../../system/make-folder.ts';
-import { containerConfig, targetContainerId } from '../../policies/cri/container-config.ts';
+import {
+  containerConfig,
+  type ContainerFacts,
+  type ResolvedCommand,
+  targetContainerId,
+} from '../../policies/cri/container-config.ts';
 import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../policies/cri/container-env.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
-import { podAddresses } from '../../policies/status/pod-addresses.ts';
+import { podAddresses } from '../../policies/status/pod-status.ts';
 import { podHostname } from '../../policies/network/pod-hostname.ts';
 import {
   knownRuntimeHandler,
@@ -12,7 +17,6 @@ import {
 } from '../../policies/admission/runtime-class.ts';
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
-import type { ContainerFacts, ResolvedCommand } from '../../policies/cri/container-config.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';

@@ -1,6 +1,6 @@
 /** The file `ended-pods.json` in the root folder: the pods of manifests that must not start again. */
 import { join } from 'node:path';
-import type { EndedPod } from '../../policies/pod/ended-pod.ts';
+import type { EndedPod } from '../../policies/termination/ended-pod.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import type { Logger } from '../../types/logger.ts';
 import { readRootRecord } from './root-record.ts';

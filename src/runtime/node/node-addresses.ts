@@ -3,7 +3,7 @@ import { resolveCommand } from '../../policies/cri/container-env.ts';
 import type { ResolvedCommand } from '../../policies/cri/container-config.ts';
 import { nodeAllocatable } from '../../policies/node/node-allocatable.ts';
 import { type MachineSize, nodeCapacity } from '../../policies/node/node-capacity.ts';
-import { podAddresses } from '../../policies/status/pod-addresses.ts';
+import { podAddresses } from '../../policies/status/pod-status.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import type { AdmissionSettings } from '../../types/admission-settings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';

@@ -3,7 +3,7 @@
  * event of the runtime is a hint: it leads to a read of that pod. A relist finds the changes that had no event.
  */
 import { type Observable, Subject, type Subscription } from 'rxjs';
-import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/status/runtime-pod-status.ts';
+import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerEvent } from '../../types/cri.ts';

@@ -1,5 +1,5 @@
 import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
-import { RUNTIME_STATES, runtimePodStatus } from '../../policies/status/runtime-pod-status.ts';
+import { RUNTIME_STATES, runtimePodStatus } from '../../policies/cri/runtime-pod-status.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../types/runtime-pod.ts';

@@ -7,7 +7,7 @@ import {
   keepBackOffEntry,
 } from '../../policies/sync/crash-loop-backoff.ts';
 import { containerHash } from '../../policies/sync/container-hash.ts';
-import type { StartFailure } from '../../policies/status/container-facts.ts';
+import type { StartFailure } from '../../policies/status/container-state.ts';
 import { podText } from '../../policies/pod/pod-kinds.ts';
 import { containerStatusByName } from '../../policies/sync/restart.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -5,7 +5,7 @@ import {
   stopTimeoutSeconds,
   type TerminationPrerequisites,
   terminationPrerequisites,
-} from '../../policies/sync/termination-grace.ts';
+} from '../../policies/termination/pod-termination.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';

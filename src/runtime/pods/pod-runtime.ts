@@ -1,12 +1,12 @@
 import type { PodActions } from '../../policies/sync/pod-actions.ts';
-import { sandboxView } from '../../policies/status/runtime-pod-status.ts';
+import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { PodSandboxConfig } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../system/promises/all-or-first-failure.ts';
-import type { StartFailure } from '../../policies/status/container-facts.ts';
+import type { StartFailure } from '../../policies/status/container-state.ts';
 import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import { RANK } from './start-gate.ts';

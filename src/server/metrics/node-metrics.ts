@@ -1,6 +1,6 @@
 /** What `/metrics` shows of the node as it is at the scrape: the kubelet's gauges, and the agent's own. */
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/sync/pod-termination.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { usedVolumes, VOLUME_KINDS, volumeKind } from '../../policies/volumes/volume-source.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';

@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../machines/pod-machine.ts';
-import type { PodStatusOverride } from '../../policies/sync/pod-termination.ts';
+import type { PodStatusOverride } from '../../policies/termination/pod-termination.ts';
 
 /** The shortest grace period (lifecycle 4). */
 const LEAST_GRACE_SECONDS = 1;

@@ -2,7 +2,7 @@
 import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
 import { stateName } from '../../actors/transitions.ts';
 import { isCriticalPriority, isMirrorPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
-import { effectiveGracePeriodSeconds } from '../../policies/sync/pod-termination.ts';
+import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isBeforeStart, isEndingState, isPastSyncing, isTerminated, NEW } from './pod-states.ts';
 

@@ -9,7 +9,7 @@ import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import { stateName } from '../../actors/transitions.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
-import type { EndedPod } from '../../policies/pod/ended-pod.ts';
+import type { EndedPod } from '../../policies/termination/ended-pod.ts';
 import type { NodeParts } from '../../runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
 import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';

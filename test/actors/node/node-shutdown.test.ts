@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { NodeShutdown, type ShutdownRecord } from '../../../src/actors/node/node-shutdown.ts';
-import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../../src/policies/termination/pod-termination.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PodEntry } from '../../../src/actors/pods/pod-registry.ts';
 import { EndedPods } from '../../../src/actors/pods/ended-pods.ts';
-import type { EndedPod } from '../../../src/policies/pod/ended-pod.ts';
-import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
+import type { EndedPod } from '../../../src/policies/termination/ended-pod.ts';
+import type { KillPodOptions } from '../../../src/policies/termination/pod-termination.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { apiPod, staticPod } from '../../support/agent.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';

@@ -5,7 +5,7 @@ import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/machi
 import {
   type KillPodOptions,
   RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-} from '../../../src/policies/sync/pod-termination.ts';
+} from '../../../src/policies/termination/pod-termination.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
 import { LASTING_COMMAND } from '../path-node.ts';

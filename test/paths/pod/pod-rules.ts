@@ -5,7 +5,7 @@
 import { stateName } from '../../../src/actors/transitions.ts';
 import type { PodContext, PodEvent } from '../../../src/machines/pod-machine.ts';
 import { isStaticPod } from '../../../src/policies/pod/pod-kinds.ts';
-import { isEnding } from '../../../src/policies/sync/pod-termination.ts';
+import { isEnding } from '../../../src/policies/termination/pod-termination.ts';
 import type { PodState } from './pod-environment.ts';
 
 const REASONS_TO_SYNC: ReadonlySet<string> = new Set([

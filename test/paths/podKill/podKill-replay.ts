@@ -7,7 +7,7 @@ import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent 
 import { PluginPodKills } from '../../../src/actors/plugins/plugin-pod-kills.ts';
 import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
 import type { podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
-import type { KillPodOptions } from '../../../src/policies/sync/pod-termination.ts';
+import type { KillPodOptions } from '../../../src/policies/termination/pod-termination.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
 import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

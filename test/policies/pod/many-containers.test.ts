@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { exceededStorageLimit } from '../../../src/policies/eviction/exceeded-limits.ts';
 import { podLimits, podRequests } from '../../../src/policies/pod/resources.ts';
 import { forbiddenTransition } from '../../../src/policies/status-sync/container-transitions.ts';
-import { terminationPrerequisites } from '../../../src/policies/sync/termination-grace.ts';
+import { terminationPrerequisites } from '../../../src/policies/termination/pod-termination.ts';
 import { whyPod } from '../../../src/policies/why/why-pod.ts';
 import type { Container, ContainerStatus, Pod } from '../../../src/types/kubernetes.ts';
 import { type CountedReads, growth } from '../../support/counted-work.ts';

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { containerID, containerState } from '../../../src/policies/status/container-state.ts';
+import {
+  type ContainerFacts,
+  containerID,
+  containerState,
+  forgottenContainerStatus,
+  inferredCompletion,
+} from '../../../src/policies/status/container-state.ts';
 import type { ContainerStatus } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerStatus } from '../../../src/types/runtime-pod.ts';
+import { podOf } from '../../support/pod-status-facts.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
 
 const FACTS = { runtimeName: 'containerd', podRestarting: false };
@@ -69,5 +76,131 @@ describe('the state of an instance', () => {
     expect(containerState(unknown, restarting, before({ running: {} })).terminated?.reason).toBe(
       'RestartingAllContainers',
     );
+  });
+});
+
+const APP = { name: 'app', image: 'app:1' };
+
+function factsOf(fields: Partial<ContainerFacts> = {}): ContainerFacts {
+  return {
+    pod: podOf(),
+    podStatus: runtimePodStatus({}),
+    startFailures: new Map(),
+    podRestarting: false,
+    runtimeName: 'process',
+    ...fields,
+  };
+}
+
+function reported(state: ContainerStatus['state'], more: Partial<ContainerStatus> = {}): ContainerStatus {
+  return {
+    name: 'app',
+    image: 'app:1',
+    imageID: 'i',
+    ready: true,
+    restartCount: 2,
+    ...(state && { state }),
+    ...more,
+  };
+}
+
+describe('a container that the runtime does not hold', () => {
+  test('and that was never reported waits to be created', () => {
+    expect(forgottenContainerStatus(factsOf(), APP, undefined)).toEqual({
+      name: 'app',
+      image: 'app:1',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
+      state: { waiting: { reason: 'ContainerCreating' } },
+    });
+  });
+
+  test('waits for init containers where the pod has any', () => {
+    const pod = podOf({ initContainers: [{ name: 'setup' }] });
+    expect(forgottenContainerStatus(factsOf({ pod }), APP, undefined).state).toEqual({
+      waiting: { reason: 'PodInitializing' },
+    });
+  });
+
+  test('and whose end was reported keeps that status', () => {
+    const old = reported({ terminated: { exitCode: 1 } }, { containerID: 'process://a1' });
+    expect(forgottenContainerStatus(factsOf(), APP, old)).toEqual(old);
+  });
+
+  test('and that was reported as running has been killed, and counts a restart', () => {
+    expect(forgottenContainerStatus(factsOf(), APP, reported({ running: {} }))).toMatchObject({
+      state: { waiting: { reason: 'ContainerCreating' } },
+      lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+      restartCount: 3,
+    });
+  });
+
+  test('counts no restart in a pod that is being deleted', () => {
+    const metadata = {
+      name: 'web',
+      namespace: 'shop',
+      uid: 'u-1',
+      deletionTimestamp: '2030-01-01T00:00:00Z',
+    };
+    const facts = factsOf({ pod: podOf({}, { metadata }) });
+    expect(forgottenContainerStatus(facts, APP, reported({ running: {} })).restartCount).toBe(2);
+  });
+
+  test('keeps the end of an earlier instance', () => {
+    const lastState = { terminated: { exitCode: 4 } };
+    const status = forgottenContainerStatus(factsOf(), APP, reported({ running: {} }, { lastState }));
+    expect(status).toMatchObject({ lastState, restartCount: 2 });
+  });
+});
+
+describe('while all containers of the pod start over', () => {
+  const facts = factsOf({ podRestarting: true });
+
+  test('one that was removed waits with that reason, and counts a restart', () => {
+    const message = 'The container is removed because RestartAllContainers in place';
+    expect(forgottenContainerStatus(facts, APP, reported({ running: {} }))).toMatchObject({
+      state: { waiting: { reason: 'RestartingAllContainers', message } },
+      lastState: { terminated: { exitCode: 137, reason: 'RestartingAllContainers', message } },
+      restartCount: 3,
+    });
+  });
+
+  test('one that waited already has not been removed', () => {
+    const status = forgottenContainerStatus(facts, APP, reported({ waiting: { reason: 'ErrImagePull' } }));
+    expect(status).toMatchObject({ state: { waiting: { reason: 'ContainerCreating' } }, restartCount: 2 });
+    expect(status.lastState).toBeUndefined();
+  });
+});
+
+describe('an init container that the runtime does not hold', () => {
+  const setup = { name: 'setup' };
+  const waiting = reported({ waiting: {} });
+  const withApp = (state: 'created' | 'unknown') =>
+    factsOf({
+      pod: podOf({ containers: [APP, { name: 'other' }], initContainers: [setup] }),
+      podStatus: runtimePodStatus({ containers: [{ id: 'a1', name: 'app', state }] }),
+    });
+
+  test('has succeeded when a regular container has been created', () => {
+    expect(inferredCompletion(withApp('created'), 'init', setup, waiting)?.state).toMatchObject({
+      terminated: { exitCode: 0, reason: 'Completed' },
+    });
+  });
+
+  test('has not when no regular container is known to exist', () => {
+    expect(inferredCompletion(factsOf(), 'init', setup, waiting)).toBeUndefined();
+    expect(inferredCompletion(withApp('unknown'), 'init', setup, waiting)).toBeUndefined();
+  });
+
+  test('is not judged when it is a sidecar, or does not wait', () => {
+    const sidecar = { name: 'setup', restartPolicy: 'Always' };
+    expect(inferredCompletion(withApp('created'), 'init', sidecar, waiting)).toBeUndefined();
+    const ended = reported({ terminated: { exitCode: 1 } });
+    expect(inferredCompletion(withApp('created'), 'init', setup, ended)).toBeUndefined();
+  });
+
+  test('is never inferred to have succeeded when it is a regular container', () => {
+    expect(inferredCompletion(withApp('created'), 'regular', APP, waiting)).toBeUndefined();
   });
 });

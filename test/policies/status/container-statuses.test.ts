@@ -1,10 +1,16 @@
 /** Cases that the vectors cover too little: the former status counts for instances that the runtime has forgotten. */
 import { describe, expect, test } from '@jest/globals';
-import { apiContainerStatuses } from '../../../src/policies/status/container-statuses.ts';
-import type { ContainerFacts } from '../../../src/policies/status/container-facts.ts';
-import type { ContainerStatus, PodStatus } from '../../../src/types/kubernetes.ts';
-import { instance, podOf } from '../../support/pod-status-facts.ts';
-import { runtimePodStatus, type PartialContainer } from '../../support/runtime-pod-status.ts';
+import type { ContainerFacts } from '../../../src/policies/status/container-state.ts';
+import {
+  apiContainerStatuses,
+  type ProbeResults,
+  withReadiness,
+} from '../../../src/policies/status/container-statuses.ts';
+import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
+import type { ProbeResult } from '../../../src/policies/sync/pod-facts.ts';
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
+import { containerOf, factsOf, instance, podOf, SANDBOX } from '../../support/pod-status-facts.ts';
+import { type PartialContainer, runtimePodStatus } from '../../support/runtime-pod-status.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
 testVectors('containerStatuses');
@@ -186,5 +192,169 @@ describe('a container that the runtime has forgotten and that was', () => {
     const { app } = statusesOf([], { containerStatuses: [old] });
     expect(app?.lastState?.terminated).toStrictEqual({ exitCode: 3 });
     expect(app?.restartCount).toBe(2);
+  });
+});
+
+const RUNNING = { running: {} };
+
+const PROBE = { exec: { command: ['true'] } };
+
+function status(name: string, more: Partial<ContainerStatus> = {}): ContainerStatus {
+  return {
+    name,
+    image: '',
+    imageID: '',
+    containerID: `process://${name}-1`,
+    ready: false,
+    restartCount: 0,
+    ...more,
+  };
+}
+
+/** `started` and `ready` of the regular container `app`. */
+function mark(probes: Partial<Container>, state: ContainerStatus['state'], results?: ProbeResults) {
+  const pod = podOf({ containers: [{ name: 'app', ...probes }] });
+  const statuses = {
+    containerStatuses: [status('app', { state })],
+    initContainerStatuses: [],
+    ephemeralContainerStatuses: [],
+  };
+  const [app] = withReadiness(pod, statuses, results).containerStatuses;
+  return [app?.started, app?.ready];
+}
+
+/** Of the instance `app-1` only. */
+const resultsOf =
+  (results: { startup?: ProbeResult; readiness?: ProbeResult }): ProbeResults =>
+  (probe, id) =>
+    id === 'app-1' ? results[probe] : undefined;
+
+describe('started and ready of a container', () => {
+  test('that runs and has no probes: both', () => {
+    expect(mark({}, RUNNING)).toEqual([true, true]);
+  });
+
+  test.each([{ waiting: {} }, { terminated: { exitCode: 0 } }, undefined])(
+    'that does not run (%j): neither',
+    (state) => {
+      expect(mark({}, state)).toEqual([false, false]);
+    },
+  );
+
+  test.each([undefined, 'UNKNOWN', 'Failure'] as const)('whose startup probe says %s: neither', (startup) => {
+    expect(mark({ startupProbe: PROBE }, RUNNING, resultsOf({ startup }))).toEqual([false, false]);
+  });
+
+  test.each([undefined, 'UNKNOWN', 'Failure'] as const)(
+    'whose readiness probe says %s: started alone',
+    (readiness) => {
+      expect(mark({ readinessProbe: PROBE }, RUNNING, resultsOf({ readiness }))).toEqual([true, false]);
+    },
+  );
+
+  test('whose probes succeed: both', () => {
+    const probes = { startupProbe: PROBE, readinessProbe: PROBE };
+    const results = resultsOf({ startup: 'Success', readiness: 'Success' });
+    expect(mark(probes, RUNNING, results)).toEqual([true, true]);
+  });
+});
+
+describe('started and ready of init containers', () => {
+  const pod = podOf({ initContainers: [{ name: 'setup' }, { name: 'proxy', restartPolicy: 'Always' }] });
+  const initStatuses = (...initContainerStatuses: ContainerStatus[]) =>
+    withReadiness(pod, { containerStatuses: [], initContainerStatuses, ephemeralContainerStatuses: [] })
+      .initContainerStatuses;
+
+  test('an init container is ready when it has succeeded, and only then', () => {
+    const states = [RUNNING, { terminated: { exitCode: 1 } }, { terminated: { exitCode: 0 } }];
+    const ready = states.map((state) => initStatuses(status('setup', { state }))[0]?.ready);
+    expect(ready).toEqual([false, false, true]);
+  });
+
+  test('a sidecar is ready as a regular container is', () => {
+    expect(initStatuses(status('proxy', { state: RUNNING }))[0]).toMatchObject({
+      started: true,
+      ready: true,
+    });
+    const ended = status('proxy', { state: { terminated: { exitCode: 0 } } });
+    expect(initStatuses(ended)[0]).toMatchObject({ started: false, ready: false });
+  });
+});
+
+test('ephemeral containers, and containers that are not in the spec, are left as they are', () => {
+  const ephemeralContainerStatuses = [status('debug', { state: RUNNING })];
+  const containerStatuses = [status('other', { state: RUNNING })];
+  const statuses = { containerStatuses, initContainerStatuses: [], ephemeralContainerStatuses };
+  expect(withReadiness(podOf(), statuses)).toEqual(statuses);
+});
+
+const USER = { uid: 1000, gid: 3000, supplementalGroups: [5, 6, 3000] };
+
+function statusOf(container: Partial<Container>, more: object = {}, spec: Partial<Pod['spec']> = {}) {
+  const pod = podOf({ containers: [{ name: 'app', image: 'app:1', ...container }], ...spec });
+  const containers = [instance('app', 'running', more), instance('first', 'exited', more)];
+  return generateAPIPodStatus(factsOf(pod, { sandboxes: [SANDBOX], containers }));
+}
+
+describe('the status of a container', () => {
+  test('has the user that the runtime reports, for containers of all kinds', () => {
+    const others = {
+      initContainers: [{ name: 'first', image: 'i' }],
+      ephemeralContainers: [{ name: 'debug', image: 'd' }],
+    };
+    const pod = podOf(others);
+    const containers = [
+      instance('app', 'running', { user: USER }),
+      instance('first', 'exited', { user: USER }),
+      instance('debug', 'running', { user: USER }),
+    ];
+    const status = generateAPIPodStatus(factsOf(pod, { sandboxes: [SANDBOX], containers }));
+    const all = [
+      ...(status.containerStatuses ?? []),
+      ...(status.initContainerStatuses ?? []),
+      ...(status.ephemeralContainerStatuses ?? []),
+    ];
+    expect(all.map(({ name, user }) => [name, user])).toEqual([
+      ['app', { linux: USER }],
+      ['first', { linux: USER }],
+      ['debug', { linux: USER }],
+    ]);
+  });
+
+  test('has no user if the runtime reports none', () => {
+    expect(containerOf(statusOf({}), 'app')).not.toHaveProperty('user');
+  });
+
+  test('has the resources of the spec, and as allocated ones its requests', () => {
+    const resources = { requests: { cpu: '100m' }, limits: { cpu: '200m', memory: '64Mi' } };
+    expect(containerOf(statusOf({ resources }), 'app')).toMatchObject({
+      resources,
+      allocatedResources: { cpu: '100m' },
+    });
+    const plain = containerOf(statusOf({}), 'app');
+    expect(plain?.resources).toEqual({});
+    expect(plain).not.toHaveProperty('allocatedResources');
+  });
+
+  test('has no resources before the container has been created, but always its mounts', () => {
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const pod = podOf({ containers: [{ name: 'app', image: 'app:1', resources: {}, volumeMounts }] });
+    const status = containerOf(generateAPIPodStatus(factsOf(pod, {})), 'app');
+    expect(status).not.toHaveProperty('resources');
+    expect(status?.volumeMounts).toEqual([{ name: 'v', mountPath: '/v' }]);
+  });
+
+  test('says of read-only mounts whether mounts below them are read-only too', () => {
+    const volumeMounts = [
+      { name: 'a', mountPath: '/a', subPath: 'x', mountPropagation: 'None' },
+      { name: 'b', mountPath: '/b', readOnly: true, recursiveReadOnly: 'IfPossible' },
+      { name: 'c', mountPath: 'c', readOnly: true, recursiveReadOnly: 'Enabled' },
+    ];
+    const status = containerOf(statusOf({ volumeMounts }, { recursiveReadOnlyMounts: ['/c'] }), 'app');
+    expect(status?.volumeMounts).toEqual([
+      { name: 'a', mountPath: '/a' },
+      { name: 'b', mountPath: '/b', readOnly: true, recursiveReadOnly: 'Disabled' },
+      { name: 'c', mountPath: 'c', readOnly: true, recursiveReadOnly: 'Enabled' },
+    ]);
   });
 });

@@ -1,18 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
-import { generateAPIPodStatus, hasRunToItsEnd } from '../../../src/policies/status/pod-status.ts';
-import type { PodStatusFacts } from '../../../src/policies/status/pod-status.ts';
-import type { Container, PodStatus } from '../../../src/types/kubernetes.ts';
+import {
+  generateAPIPodStatus,
+  hasRunToItsEnd,
+  podAddresses,
+  type PodStatusFacts,
+  withShortMessages,
+} from '../../../src/policies/status/pod-status.ts';
+import type { Container, ContainerStatus, PodSpec, PodStatus } from '../../../src/types/kubernetes.ts';
 import {
   BEFORE,
-  EVICTED,
-  NOW,
-  SANDBOX,
   conditionOf,
   containerOf,
+  EVICTED,
   factsOf,
   instance,
+  NOW,
   podOf,
+  SANDBOX,
 } from '../../support/pod-status-facts.ts';
+import { testPod } from '../../support/pods.ts';
+import { type PartialSandbox, runtimePodStatus } from '../../support/runtime-pod-status.ts';
 
 describe('generateAPIPodStatus', () => {
   test('the whole status of a running pod', () => {
@@ -345,4 +352,163 @@ describe('generateAPIPodStatus', () => {
       expect(containerOf(twice, 'app')).toMatchObject({ restartCount, lastState, state: { waiting: {} } });
     });
   });
+});
+
+const V4_NODE = ['192.0.2.1', '2001:db8::1'];
+
+const V6_NODE = ['2001:db8::1', '192.0.2.1'];
+
+function podIPs(
+  sandboxes: PartialSandbox[],
+  hostIPs = V4_NODE,
+  hostNetwork = false,
+  previous: PodStatus | undefined = { podIPs: [{ ip: '10.0.0.9' }] },
+): readonly string[] {
+  const base = testPod();
+  const pod = { ...base, spec: { ...base.spec, hostNetwork } };
+  const found = podAddresses(pod, runtimePodStatus({ sandboxes }), previous, hostIPs);
+  expect(found.podIP).toBe(found.podIPs?.[0]?.ip);
+  return (found.podIPs ?? []).map(({ ip }) => ip);
+}
+
+const sandbox = (...ips: string[]): PartialSandbox => ({ id: 's', ...(ips[0] && { ip: ips[0], ips }) });
+
+describe('the addresses of a pod', () => {
+  test('are those of its sandbox, one of each family, the primary family of the node first', () => {
+    expect(podIPs([sandbox('10.0.0.7', 'fd00::7')])).toEqual(['10.0.0.7', 'fd00::7']);
+    expect(podIPs([sandbox('10.0.0.7', 'fd00::7')], V6_NODE)).toEqual(['fd00::7', '10.0.0.7']);
+    expect(podIPs([sandbox('fd00::7', '10.0.0.7', '10.0.0.8', 'fd00::8')])).toEqual(['10.0.0.7', 'fd00::7']);
+    expect(podIPs([sandbox('fd00::7')])).toEqual(['fd00::7']);
+  });
+
+  test('have their usual spelling, and what is no address is left out', () => {
+    expect(podIPs([sandbox('FD00:0::7', 'host', '10.0.0.7')])).toEqual(['10.0.0.7', 'fd00::7']);
+  });
+
+  test('may be only the primary one', () => {
+    expect(podIPs([{ id: 's', ip: '10.0.0.7' }])).toEqual(['10.0.0.7']);
+  });
+
+  test('are kept when there is no sandbox, and none while only an older sandbox is ready', () => {
+    expect(podIPs([])).toEqual(['10.0.0.9']);
+    expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }])).toEqual(['10.0.0.9']);
+    expect(podIPs([{ id: 'new', ready: false }, sandbox('10.0.0.7')])).toEqual([]);
+  });
+
+  test('are those that the runtime still reports of an ended sandbox, if the agent started later', () => {
+    expect(podIPs([{ ...sandbox('10.0.0.7'), ready: false }], V4_NODE, false, {})).toEqual(['10.0.0.7']);
+    expect(podIPs([{ id: 's', ready: false }], V4_NODE, false, {})).toEqual([]);
+  });
+
+  test('are those of the node for a pod on its network', () => {
+    expect(podIPs([sandbox()], V4_NODE, true)).toEqual(V4_NODE);
+    expect(podIPs([sandbox()], V4_NODE)).toEqual([]);
+  });
+});
+
+function shown(spec: Partial<PodSpec>) {
+  const pod = podOf();
+  const { allocatedResources, resources } = generateAPIPodStatus(
+    factsOf({ ...pod, spec: { ...pod.spec, ...spec } }, {}),
+  );
+  return { allocatedResources, resources };
+}
+
+test('requests and limits are the sums over the containers that run at one time, as the kubelet writes them', () => {
+  const initContainers = [{ name: 'init', resources: { requests: { cpu: '40m' }, limits: { cpu: '3' } } }];
+  const containers: Container[] = [
+    { name: 'a', resources: { requests: { cpu: '10m', memory: '8Mi' }, limits: { memory: '0.5Gi' } } },
+    {
+      name: 'b',
+      resources: { requests: { cpu: '20m', memory: '8M' }, limits: { memory: '64Mi', cpu: '1.5' } },
+    },
+  ];
+  const requests = { cpu: '40m', memory: '16388608' };
+  expect(shown({ initContainers, containers })).toEqual({
+    allocatedResources: requests,
+    resources: { requests, limits: { cpu: '3', memory: '576Mi' } },
+  });
+});
+
+test('resources of the pod itself count instead, and overhead is added', () => {
+  const containers = [{ name: 'a', resources: { requests: { cpu: '30m', memory: '8Mi' } } }];
+  const requests = { cpu: '35m', memory: '100Mi' };
+  expect(
+    shown({ containers, overhead: { cpu: '5m' }, resources: { requests: { memory: '100Mi' } } }),
+  ).toEqual({ allocatedResources: requests, resources: { requests } });
+});
+
+test('a request of 0 is shown, and a pod without requests and limits shows that it has none', () => {
+  const requests = { cpu: '0' };
+  expect(shown({ containers: [{ name: 'a', resources: { requests } }] })).toEqual({
+    allocatedResources: requests,
+    resources: { requests },
+  });
+  expect(shown({ containers: [{ name: 'a' }] })).toEqual({ resources: {} });
+});
+
+const named = (count: number, prefix: string): Container[] =>
+  Array.from({ length: count }, (_, i) => ({ name: `${prefix}${i}` }));
+
+function ended(message: string, lastMessage?: string): ContainerStatus {
+  return {
+    name: 'c0',
+    image: '',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { exitCode: 1, message } },
+    ...(lastMessage !== undefined && { lastState: { terminated: { exitCode: 1, message: lastMessage } } }),
+  };
+}
+
+/** The message of a container after the cut, in a pod with that number of containers. */
+function left(message: string, counts: { regular: number; init?: number; ephemeral?: number }): string {
+  const pod = podOf({
+    containers: named(counts.regular, 'c'),
+    initContainers: named(counts.init ?? 0, 'i'),
+    ephemeralContainers: named(counts.ephemeral ?? 0, 'e'),
+  });
+  const { containerStatuses } = withShortMessages(pod, { containerStatuses: [ended(message)] });
+  return containerStatuses?.[0]?.state?.terminated?.message ?? '';
+}
+
+test('all containers of the pod, of every kind, have equal shares of 12 KiB, in whole bytes', () => {
+  const long = 'x'.repeat(20_000);
+  expect(left(long, { regular: 1 })).toHaveLength(12_288);
+  expect(left(long, { regular: 3, init: 2 })).toHaveLength(2_457);
+  expect(left(long, { regular: 3, init: 2, ephemeral: 2 })).toHaveLength(1_755);
+  expect(left('short', { regular: 10 })).toBe('short');
+});
+
+test('a character that is cut becomes a replacement character', () => {
+  expect(left('€'.repeat(1_000), { regular: 5 })).toBe('€'.repeat(819));
+  expect(left(`x${'€'.repeat(1_000)}`, { regular: 5 })).toBe(`x${'€'.repeat(818)}\uFFFD`);
+  // A message that fits is not changed, whatever it begins with.
+  expect(left(`\uFEFF${'y'.repeat(2_454)}`, { regular: 5 })).toBe(`\uFEFF${'y'.repeat(2_454)}`);
+  expect(left(`\uFEFF${'y'.repeat(2_455)}`, { regular: 5 })).toBe(`\uFEFF${'y'.repeat(2_454)}`);
+});
+
+test('the message of the earlier instance is cut too, for containers of all kinds', () => {
+  const long = 'x'.repeat(20_000);
+  const status: PodStatus = {
+    phase: 'Failed',
+    message: long,
+    containerStatuses: [ended('', long)],
+    initContainerStatuses: [ended(long)],
+    ephemeralContainerStatuses: [ended(long)],
+  };
+  const short = withShortMessages(podOf(), status);
+  expect(short.containerStatuses?.[0]?.lastState?.terminated?.message).toHaveLength(12_288);
+  expect(short.initContainerStatuses?.[0]?.state?.terminated?.message).toHaveLength(12_288);
+  expect(short.ephemeralContainerStatuses?.[0]?.state?.terminated?.message).toHaveLength(12_288);
+  // The message of the pod is not cut.
+  expect(short.message).toBe(long);
+});
+
+test('the reported status of a pod has messages that are cut', () => {
+  const pod = podOf({ containers: [...named(3, 'c'), { name: 'app' }], restartPolicy: 'Never' });
+  const containers = [instance('app', 'exited', { exitCode: 1, message: 'x'.repeat(4_096) })];
+  const status = generateAPIPodStatus(factsOf(pod, { sandboxes: [SANDBOX], containers }));
+  expect(containerOf(status, 'app')?.state?.terminated?.message).toHaveLength(3_072);
 });

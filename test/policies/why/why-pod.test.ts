@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { nameDelay } from '../../../src/policies/admission/start-delay.ts';
-import { deletionKill } from '../../../src/policies/pod/ended-pod.ts';
+import { deletionKill } from '../../../src/policies/termination/ended-pod.ts';
 import { type PodWhyFacts, whyPod } from '../../../src/policies/why/why-pod.ts';
 import type { ContainerStatus, CoreEvent, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { EVICTED, podOf } from '../../support/pod-status-facts.ts';

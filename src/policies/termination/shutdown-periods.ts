@@ -1,7 +1,11 @@
 /** How much time pods have while the node shuts down, from the settings. */
-import type { ShutdownPeriod, ShutdownSettings } from '../../types/shutdown-settings.ts';
 import { MAX_TIMER_MS } from '../../types/clock.ts';
+import type { Pod, PodPhase } from '../../types/kubernetes.ts';
+import type { ShutdownPeriod, ShutdownSettings } from '../../types/shutdown-settings.ts';
+import type { Rejection } from '../admission/rejection.ts';
 import { goDuration } from '../formats/duration.ts';
+import { rfc3339 } from '../formats/time.ts';
+import type { KillPodOptions } from './pod-termination.ts';
 
 const DEFAULT_PRIORITY = 0;
 /** The priority of `system-cluster-critical`. */
@@ -64,4 +68,72 @@ function shown(ms: number): string {
 
 function seconds(ms: number): number {
   return Math.trunc(ms / 1000);
+}
+
+// Which pods end together while the node shuts down.
+
+export interface ShutdownGroup extends ShutdownPeriod {
+  /** In the order in which they were given. */
+  readonly pods: readonly Pod[];
+}
+
+/**
+ * One group for each period, in the order of the periods. A pod belongs to the highest period that is not above its priority; one with
+ * a priority below all periods belongs to the lowest.
+ */
+export function groupByPriority(
+  periods: readonly ShutdownPeriod[],
+  pods: readonly Pod[],
+): readonly ShutdownGroup[] {
+  const groups = periods.map((period) => ({ ...period, pods: [] as Pod[] }));
+  for (const pod of pods) {
+    const priority = pod.spec.priority ?? 0;
+    const group = groups.findLast((one) => one.priority <= priority) ?? groups[0];
+    group?.pods.push(pod);
+  }
+  return groups;
+}
+
+// How pods end while the node shuts down, and what is said of it. The words are the kubelet's.
+
+const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
+
+/** Of the node's condition Ready. */
+export const NODE_SHUTTING_DOWN = 'node is shutting down';
+
+/** For pods that come while the node shuts down. */
+export const REJECTED_BY_SHUTDOWN: Rejection = {
+  reason: 'NodeShutdown',
+  message: 'Pod was rejected as the node is shutting down.',
+};
+
+/** `phase`: what the status says now. A pod that succeeded stays so. `now`: Unix milliseconds. */
+export function shutdownKill(
+  { metadata, spec }: Pod,
+  phase: PodPhase | undefined,
+  { shutdownGracePeriodSeconds: groupSeconds }: ShutdownPeriod,
+  now: number,
+): KillPodOptions {
+  const { generation } = metadata;
+  return {
+    podTerminationGracePeriodSecondsOverride: Math.min(
+      groupSeconds,
+      spec.terminationGracePeriodSeconds ?? groupSeconds,
+    ),
+    podStatus: {
+      ...(phase !== 'Succeeded' && { phase: 'Failed' as const }),
+      reason: 'Terminated',
+      message: MESSAGE,
+      conditions: [
+        {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'TerminationByKubelet',
+          message: MESSAGE,
+          lastTransitionTime: rfc3339(now),
+          ...(generation !== undefined && { observedGeneration: generation }),
+        },
+      ],
+    },
+  };
 }

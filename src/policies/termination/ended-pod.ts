@@ -3,9 +3,9 @@
  * ordinary pod and has ended. That is remembered.
  */
 import { canonicalJson } from '../formats/canonical-json.ts';
-import type { KillPodOptions } from '../sync/pod-termination.ts';
+import type { KillPodOptions } from './pod-termination.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
-import { MANIFEST_HASH_ANNOTATION } from './pod-kinds.ts';
+import { MANIFEST_HASH_ANNOTATION } from '../pod/pod-kinds.ts';
 
 export interface EndedPod {
   readonly uid: string;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { deletionKill, manifestContent } from '../../../src/policies/pod/ended-pod.ts';
+import { deletionKill, manifestContent } from '../../../src/policies/termination/ended-pod.ts';
 import { CONFIG_SEEN_ANNOTATION, MANIFEST_HASH_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 

@@ -5,7 +5,7 @@ import type {
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../types/runtime-pod.ts';
-import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION } from '../cri/cri-labels.ts';
+import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION } from './cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
 export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContainerState>> = {

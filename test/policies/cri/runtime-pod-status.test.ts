@@ -5,7 +5,7 @@ import {
   isEmpty,
   isRunning,
   runtimePodStatus,
-} from '../../../src/policies/status/runtime-pod-status.ts';
+} from '../../../src/policies/cri/runtime-pod-status.ts';
 import type { ContainerStateName, ContainerStatus, PodSandboxStatus } from '../../../src/types/cri.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus as view } from '../../support/runtime-pod-status.ts';
