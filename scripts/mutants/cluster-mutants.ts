@@ -1,10 +1,10 @@
 /** Mutants of a node's part in its cluster. */
 import type { Mutant } from './mutant.ts';
 
-const WRITE = 'src/policies/status-sync/status-write.ts';
+const WRITE = 'src/policies/cluster/status-write.ts';
 const CLUSTER = 'src/actors/cluster/cluster-agent.ts';
 const DESIRED = 'src/actors/pods/desired-pods.ts';
-const PLAN = 'src/policies/mirror-pods/mirror-pod-plan.ts';
+const PLAN = 'src/policies/cluster/mirror-pod.ts';
 const LEASE = 'src/policies/node-status/lease-renewal.ts';
 const SOURCE = 'src/sources/api-source.ts';
 const WATCHES = 'src/cluster/watches/reflect.ts';

@@ -9,12 +9,12 @@
 import { assign, setup } from 'xstate';
 import {
   type CertificateFacts,
+  type CertificateTemplate,
   isExpired,
   renewalTime,
   retryDelayMs,
   satisfiesTemplate,
-} from '../policies/certificates/certificate-rotation.ts';
-import type { CertificateTemplate } from '../policies/certificates/certificate-template.ts';
+} from '../policies/cluster/certificates.ts';
 import { asksOf } from './ask.ts';
 
 export interface CertificateInput {

@@ -1,7 +1,6 @@
-import type { EventFacts } from '../policies/events/event-correlation.ts';
-import { EventCorrelator } from '../policies/events/event-correlator.ts';
-import { podEventObject } from '../policies/events/event-object.ts';
-import { RecentMap } from '../policies/events/recent-map.ts';
+import { EventCorrelator, type EventFacts } from '../policies/cluster/event-correlation.ts';
+import { podEventObject } from '../policies/cluster/event-object.ts';
+import { RecentMap } from '../policies/formats/lookups.ts';
 import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import { type Logger, podFields } from '../types/logger.ts';
 

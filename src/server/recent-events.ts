@@ -1,9 +1,11 @@
 /** The newest events of the node and its pods, as objects of the Kubernetes API, for those who ask the daemon for them. */
-import type { EventFacts } from '../policies/events/event-correlation.ts';
-import { EventCorrelator } from '../policies/events/event-correlator.ts';
-import { EventNames } from '../policies/events/event-names.ts';
-import { nodeEventObject, podEventObject } from '../policies/events/event-object.ts';
-import { eventReport } from '../policies/events/event-report.ts';
+import { EventCorrelator, type EventFacts } from '../policies/cluster/event-correlation.ts';
+import {
+  EventNames,
+  eventReport,
+  nodeEventObject,
+  podEventObject,
+} from '../policies/cluster/event-object.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import type {
   ContainerReference,

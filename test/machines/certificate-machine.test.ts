@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type CertificateEvent, certificateMachine } from '../../src/machines/certificate-machine.ts';
-import type { CertificateFacts } from '../../src/policies/certificates/certificate-rotation.ts';
-import { clientTemplate } from '../../src/policies/certificates/certificate-template.ts';
+import { type CertificateFacts, clientTemplate } from '../../src/policies/cluster/certificates.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const MINUTE = 60_000;

@@ -10,8 +10,8 @@ import {
   withoutPending,
   withPending,
   withWritten,
-} from '../../src/policies/status-sync/resize-conditions.ts';
-import { servedPodStatus } from '../../src/policies/status-sync/served-pod-status.ts';
+} from '../../src/policies/cluster/resize-conditions.ts';
+import { servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 export type ResizeStep =

@@ -3,14 +3,14 @@ import { StatusManager } from '../../src/actors/pods/status-manager.ts';
 import { applyStrategicMergePatch } from '../../src/policies/formats/apply-strategic-merge.ts';
 import { POD_STATUS_RULES } from '../../src/policies/formats/strategic-merge.ts';
 import { rfc3339 } from '../../src/policies/formats/time.ts';
-import { servedPodStatus } from '../../src/policies/status-sync/served-pod-status.ts';
+import { servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
 import {
   type KnownPods,
   outdatedVersions,
   podsToWrite,
   type StatusRequest,
   writeStatus,
-} from '../../src/policies/status-sync/status-write.ts';
+} from '../../src/policies/cluster/status-write.ts';
 import type { Pod, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 
 /** As it stands in a vector: some pods have no metadata, some no containers. */

@@ -1,6 +1,5 @@
-import { type EventFacts, eventName } from '../../src/policies/events/event-correlation.ts';
-import { EventCorrelator } from '../../src/policies/events/event-correlator.ts';
-import { eventReport, type EventReport } from '../../src/policies/events/event-report.ts';
+import { EventCorrelator, type EventFacts, eventName } from '../../src/policies/cluster/event-correlation.ts';
+import { eventReport, type EventReport } from '../../src/policies/cluster/event-object.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

@@ -1,8 +1,10 @@
 import { DesiredPods } from '../../src/actors/pods/desired-pods.ts';
-import { isMirrorPodOf } from '../../src/policies/mirror-pods/mirror-pod-of.ts';
-import { mirrorPodDeletion } from '../../src/policies/mirror-pods/mirror-pod-deletion.ts';
-import { planMirrorPod } from '../../src/policies/mirror-pods/mirror-pod-plan.ts';
-import { newMirrorPod } from '../../src/policies/mirror-pods/new-mirror-pod.ts';
+import {
+  isMirrorPodOf,
+  mirrorPodDeletion,
+  newMirrorPod,
+  planMirrorPod,
+} from '../../src/policies/cluster/mirror-pod.ts';
 import {
   CONFIG_SOURCE_ANNOTATION,
   isMirrorPod,

@@ -1,16 +1,17 @@
 import { rfc3339 } from '../../src/policies/formats/time.ts';
-import { forbiddenTransition } from '../../src/policies/status-sync/container-transitions.ts';
-import { equalStatuses } from '../../src/policies/status-sync/equal-statuses.ts';
-import { mergedStatus } from '../../src/policies/status-sync/merged-status.ts';
-import { normalizedStatus } from '../../src/policies/status-sync/normalized-status.ts';
+import {
+  forbiddenTransition,
+  normalizedStatus,
+  withObservedGeneration,
+} from '../../src/policies/cluster/status-versions.ts';
+import { equalStatuses, servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
+import { mergedStatus } from '../../src/policies/cluster/merged-status.ts';
 import {
   hasPodInitialized,
   needsReadinessSync,
   withTransitionTimes,
 } from '../../src/policies/status/status-changes.ts';
-import { servedPodStatus } from '../../src/policies/status-sync/served-pod-status.ts';
-import { withObservedGeneration } from '../../src/policies/status-sync/status-versions.ts';
-import { canBeDeleted, needsReconcile } from '../../src/policies/status-sync/status-write.ts';
+import { canBeDeleted, needsReconcile } from '../../src/policies/cluster/status-write.ts';
 import type { PodStatus } from '../../src/types/kubernetes.ts';
 import { type ResizeStep, ResizeStory } from '../support/resize-story.ts';
 import {

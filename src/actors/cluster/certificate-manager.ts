@@ -19,15 +19,13 @@ import {
   certificateMachine,
 } from '../../machines/certificate-machine.ts';
 import {
+  type CertificatePurpose,
+  type CertificateTemplate,
   GIVE_UP_AFTER_MS,
   isExpired,
   ISSUE_TIMEOUT_MS,
   NAMED_ISSUE_TIMEOUT_MS,
-} from '../../policies/certificates/certificate-rotation.ts';
-import type {
-  CertificatePurpose,
-  CertificateTemplate,
-} from '../../policies/certificates/certificate-template.ts';
+} from '../../policies/cluster/certificates.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -1,12 +1,15 @@
 /** Tells the API server of events, one after the other. Who records an event never waits for the server. */
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import { ApiError, hasNoNamespace, hasReason } from '../../cluster/service/api-error.ts';
-import type { EventFacts } from '../../policies/events/event-correlation.ts';
-import { EventCorrelator } from '../../policies/events/event-correlator.ts';
-import { EventNames } from '../../policies/events/event-names.ts';
-import { nodeEventObject, podEventObject } from '../../policies/events/event-object.ts';
-import { type EventReport, eventReport, inPlaceOf } from '../../policies/events/event-report.ts';
-import { isLogOnly } from '../../policies/events/log-only-reasons.ts';
+import { EventCorrelator, type EventFacts, isLogOnly } from '../../policies/cluster/event-correlation.ts';
+import {
+  EventNames,
+  type EventReport,
+  eventReport,
+  inPlaceOf,
+  nodeEventObject,
+  podEventObject,
+} from '../../policies/cluster/event-object.ts';
 import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

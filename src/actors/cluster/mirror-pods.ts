@@ -1,9 +1,12 @@
 /** The mirror pods of this node at the API server: made for static pods, made anew, and deleted. No pod waits for this. */
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
-import { mirrorPodDeletion } from '../../policies/mirror-pods/mirror-pod-deletion.ts';
-import { type MirrorPodPlan, planMirrorPod } from '../../policies/mirror-pods/mirror-pod-plan.ts';
-import { newMirrorPod } from '../../policies/mirror-pods/new-mirror-pod.ts';
+import {
+  mirrorPodDeletion,
+  type MirrorPodPlan,
+  newMirrorPod,
+  planMirrorPod,
+} from '../../policies/cluster/mirror-pod.ts';
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';

@@ -10,7 +10,7 @@ import {
   clientTemplate,
   SERVING_PURPOSE,
   servingTemplate,
-} from '../../policies/certificates/certificate-template.ts';
+} from '../../policies/cluster/certificates.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -15,14 +15,14 @@ import {
   isToldUnread,
   isUntold,
   type KnownPods,
-  type PodToWrite,
   outdatedVersions,
   podsToWrite,
+  type PodToWrite,
   type StatusRequest,
+  writeBackOffMs,
   writeStatus,
-} from '../../policies/status-sync/status-write.ts';
-import type { VersionedStatus } from '../../policies/status-sync/status-versions.ts';
-import { writeBackOffMs } from '../../policies/status-sync/write-back-off.ts';
+} from '../../policies/cluster/status-write.ts';
+import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -1,6 +1,6 @@
 /** Measures how long the API server lags behind the statuses of pods, and how long it takes until it knows that they have started. */
 import type { Subscription } from 'rxjs';
-import type { VersionedStatus } from '../../policies/status-sync/status-versions.ts';
+import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
 import { allContainersRun, isStateful } from '../../policies/status/phase.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { AgentMeasurements, Stopwatch } from '../../types/measurements.ts';

@@ -1,4 +1,4 @@
-import { isMirrorPodOf } from '../../policies/mirror-pods/mirror-pod-of.ts';
+import { isMirrorPodOf } from '../../policies/cluster/mirror-pod.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
   isMirrorPod,

@@ -16,7 +16,7 @@ import {
   type StatusChange,
   type VersionedStatus,
   withObservedGeneration,
-} from '../../policies/status-sync/status-versions.ts';
+} from '../../policies/cluster/status-versions.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 

@@ -1,6 +1,6 @@
 /** A certificate of this node with its key. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import type { CertificateFacts } from '../../policies/certificates/certificate-rotation.ts';
+import type { CertificateFacts } from '../../policies/cluster/certificates.ts';
 import { StateletError } from '../../types/errors.ts';
 
 export interface CertificatePair {

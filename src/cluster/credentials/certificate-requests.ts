@@ -1,7 +1,10 @@
 /** Certificate signing requests at the API server. */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
-import type { CertificatePurpose } from '../../policies/certificates/certificate-template.ts';
-import { type SigningDecision, signingDecision } from '../../policies/certificates/signing-decision.ts';
+import {
+  type CertificatePurpose,
+  type SigningDecision,
+  signingDecision,
+} from '../../policies/cluster/certificates.ts';
 import { sleep } from '../../system/sleep.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';

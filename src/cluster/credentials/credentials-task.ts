@@ -1,5 +1,5 @@
 /** What is done in the process for credentials. */
-import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
+import type { CertificateTemplate } from '../../policies/cluster/certificates.ts';
 import type { ErrorKind } from '../../types/errors.ts';
 
 export interface SigningRequestInput {

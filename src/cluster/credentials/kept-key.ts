@@ -5,10 +5,7 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type {
-  CertificatePurpose,
-  CertificateTemplate,
-} from '../../policies/certificates/certificate-template.ts';
+import type { CertificatePurpose, CertificateTemplate } from '../../policies/cluster/certificates.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';

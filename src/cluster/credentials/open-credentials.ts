@@ -2,8 +2,7 @@
  * Decides with which credentials an agent begins: those of --kubeconfig, or, where these do not hold, those of --bootstrap-kubeconfig,
  * with which it asks for a client certificate. The rules are the kubelet's (cmd/kubelet/app, certificate/bootstrap).
  */
-import { credentialWarnings } from '../../policies/certificates/credential-warnings.ts';
-import { isExpired } from '../../policies/certificates/certificate-rotation.ts';
+import { credentialWarnings, isExpired } from '../../policies/cluster/certificates.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../types/clock.ts';

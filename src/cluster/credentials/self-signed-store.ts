@@ -1,6 +1,6 @@
 /** The certificate with which a node serves where nobody gives it one: `kubelet.crt` and `kubelet.key`, as the kubelet names them. */
 import { join } from 'node:path';
-import { isExpired } from '../../policies/certificates/certificate-rotation.ts';
+import { isExpired } from '../../policies/cluster/certificates.ts';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { replaceFile } from '../../system/replace-file.ts';

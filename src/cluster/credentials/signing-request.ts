@@ -16,7 +16,7 @@ import {
   SubjectAlternativeName,
   SubjectPublicKeyInfo,
 } from '@peculiar/asn1-x509';
-import type { CertificateTemplate } from '../../policies/certificates/certificate-template.ts';
+import type { CertificateTemplate } from '../../policies/cluster/certificates.ts';
 import type { SigningRequestInput } from './credentials-task.ts';
 
 const COMMON_NAME = '2.5.4.3';

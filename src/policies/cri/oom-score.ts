@@ -5,7 +5,7 @@ import { podQOS } from '../pod/qos.ts';
 import { parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
 import { podRequests } from '../pod/resources.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 type AnyContainer = Container | EphemeralContainer;
 

@@ -7,7 +7,7 @@ import { figureText } from './pressure-settings.ts';
 import { isPressureSignal, type StarvedResource } from './signals.ts';
 import type { KillPodOptions } from '../termination/pod-termination.ts';
 import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from '../formats/quantity.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 /** The reason of the event on a pod, and in its status. */
 export const EVICTED = 'Evicted';

@@ -5,7 +5,7 @@ import { wholeQuantity } from './observations.ts';
 import { usedBytes } from './pod-usage.ts';
 import { parseQuantity, type Quantity, quantityString } from '../formats/quantity.ts';
 import { podLimits } from '../pod/resources.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 /** Evictions are counted by these limits, and by the signals of the node. */
 type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';

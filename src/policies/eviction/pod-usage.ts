@@ -3,7 +3,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { ContainerStats, FsStats, PodStats, Summary } from '../../types/stats.ts';
 import type { PodFsPart } from './file-system-parts.ts';
 import type { StarvedResource } from './signals.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 type StatsByUID = ReadonlyMap<string, PodStats>;
 

@@ -4,7 +4,7 @@
  */
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import type { Lease } from '../../types/kubernetes.ts';
-import { without } from '../formats/members.ts';
+import { without } from '../formats/canonical-json.ts';
 import { rfc3339 } from '../formats/time.ts';
 
 export const LEASE_NAMESPACE = 'kube-node-lease';

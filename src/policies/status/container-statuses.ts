@@ -11,7 +11,7 @@ import type {
   PodStatus,
 } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 import type { ProbeResult } from '../sync/pod-facts.ts';
 import {
   containerStatusByName,

@@ -1,6 +1,6 @@
 /** A pod's phase, computed from its container statuses. */
 import type { Container, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
 

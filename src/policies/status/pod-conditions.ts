@@ -1,7 +1,7 @@
 /** The conditions in a pod's status: the kubelet's own, and those that others have set, which it does not change. */
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 import { podSandboxChanged } from '../sync/pod-sandbox-changed.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';
 

@@ -1,6 +1,6 @@
 /** The row of a pod in a table: READY, STATUS and RESTARTS as `kubectl get pods` shows them. */
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 export interface PodSummary {
   readonly ready: number;

@@ -1,7 +1,7 @@
 /** Changes of one condition of a status. */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { Rejection } from '../admission/rejection.ts';
-import { only, without } from '../formats/members.ts';
+import { only, without } from '../formats/canonical-json.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { podQOS } from '../pod/qos.ts';
 import { isRestartableInitContainer } from '../sync/restart.ts';

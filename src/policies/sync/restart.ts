@@ -1,7 +1,7 @@
 /** Whether a container that has ended is started again: by its restart rules, then its own policy, then the pod's policy. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 
 type ContainerRestartRule = NonNullable<Container['restartPolicyRules']>[number];
 

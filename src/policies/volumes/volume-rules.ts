@@ -7,9 +7,8 @@ import type { FileKeyRef } from '../cri/container-env.ts';
 import type { SpecProblem } from '../security/security-rules.ts';
 import { isVolumeFieldPath, UNSUPPORTED_FIELD_PATH } from './downward-fields.ts';
 import { namesOf, pathProblem } from './projected-files.ts';
-import { fileSources } from './volume-source.ts';
-import type { Volume, VolumeMount, VolumeProjection } from './volume-source.ts';
-import { named } from '../pod/named.ts';
+import { fileSources, type Volume, type VolumeMount, type VolumeProjection } from './volume-source.ts';
+import { named } from '../formats/lookups.ts';
 
 type Problems = Iterable<SpecProblem>;
 type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[number];

@@ -2,7 +2,7 @@
 import type { Container, ContainerStatus, CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { humanDuration } from '../formats/duration.ts';
 import { isImageReason } from '../images/image-pull.ts';
-import { named } from '../pod/named.ts';
+import { named } from '../formats/lookups.ts';
 import { registryAnswer } from './registry-answer.ts';
 import { atApiTime, atTime } from './times.ts';
 

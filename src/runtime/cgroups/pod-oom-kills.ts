@@ -1,5 +1,5 @@
 import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
-import { RecentMap } from '../../policies/events/recent-map.ts';
+import { RecentMap } from '../../policies/formats/lookups.ts';
 import type { ContainerStatus } from '../../types/cri.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 

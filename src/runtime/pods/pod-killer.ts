@@ -16,7 +16,7 @@ import { allOrFirstFailure } from '../../system/promises/all-or-first-failure.ts
 import { runPreStopHook } from './lifecycle-hooks.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { sleep } from '../../system/sleep.ts';
-import { named } from '../../policies/pod/named.ts';
+import { named } from '../../policies/formats/lookups.ts';
 
 export interface PodKillerOptions {
   readonly runtime: RuntimeService;

@@ -14,7 +14,7 @@ import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
 import { bindSubPath } from './sub-path.ts';
-import { named } from '../../policies/pod/named.ts';
+import { named } from '../../policies/formats/lookups.ts';
 
 const HOSTS_BYTES_MAX = 1024 * 1024;
 

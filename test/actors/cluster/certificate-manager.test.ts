@@ -12,7 +12,7 @@ import { CertificateStore } from '../../../src/cluster/credentials/certificate-s
 import { KeptKey } from '../../../src/cluster/credentials/kept-key.ts';
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
-import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/certificates/certificate-template.ts';
+import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/cluster/certificates.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';

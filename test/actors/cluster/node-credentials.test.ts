@@ -17,7 +17,7 @@ import type { CertificateManager } from '../../../src/actors/cluster/certificate
 import { type NodeCredentials, openNodeCredentials } from '../../../src/actors/cluster/node-credentials.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients, ConnectionObserver, Credentials } from '../../../src/cluster/service/api-server.ts';
-import { SERVING_PURPOSE } from '../../../src/policies/certificates/certificate-template.ts';
+import { SERVING_PURPOSE } from '../../../src/policies/cluster/certificates.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import type { CertificateSigningRequest } from '../../../src/types/kubernetes.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';

@@ -6,7 +6,7 @@ import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
-import { needsReconcile } from '../../../src/policies/status-sync/status-write.ts';
+import { needsReconcile } from '../../../src/policies/cluster/status-write.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';

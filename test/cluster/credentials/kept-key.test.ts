@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { KeptKey, requestNameOf } from '../../../src/cluster/credentials/kept-key.ts';
-import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/certificates/certificate-template.ts';
+import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/cluster/certificates.ts';
 
 let root: string;
 let folder: string;

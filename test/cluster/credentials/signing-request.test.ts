@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { signingRequestApart } from '../../../src/cluster/credentials/own-process.ts';
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
-import { clientTemplate } from '../../../src/policies/certificates/certificate-template.ts';
+import { clientTemplate } from '../../../src/policies/cluster/certificates.ts';
 import { newKey, TestAuthority } from '../../support/certificate-authority.ts';
 
 const serving = { ...clientTemplate('node-1'), dnsNames: ['node-1'], ipAddresses: ['10.0.0.1', 'fd00::1'] };

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { podMessage } from '../../../src/plugins/protocol/pod-message.ts';
-import { without } from '../../../src/policies/formats/members.ts';
+import { without } from '../../../src/policies/formats/canonical-json.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';

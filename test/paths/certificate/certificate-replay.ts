@@ -9,8 +9,7 @@ import { CertificateStore } from '../../../src/cluster/credentials/certificate-s
 import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import type { CertificateEvent, certificateMachine } from '../../../src/machines/certificate-machine.ts';
-import type { CertificateFacts } from '../../../src/policies/certificates/certificate-rotation.ts';
-import { CLIENT_PURPOSE } from '../../../src/policies/certificates/certificate-template.ts';
+import { type CertificateFacts, CLIENT_PURPOSE } from '../../../src/policies/cluster/certificates.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import protobuf from 'protobufjs';
 import { podMessage } from '../../../src/plugins/protocol/pod-message.ts';
-import { without } from '../../../src/policies/formats/members.ts';
+import { without } from '../../../src/policies/formats/canonical-json.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { podOfAllFields, randomPod } from '../../support/table-pods.ts';

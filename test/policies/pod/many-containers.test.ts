@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { exceededStorageLimit } from '../../../src/policies/eviction/exceeded-limits.ts';
 import { podLimits, podRequests } from '../../../src/policies/pod/resources.ts';
-import { forbiddenTransition } from '../../../src/policies/status-sync/container-transitions.ts';
+import { forbiddenTransition } from '../../../src/policies/cluster/status-versions.ts';
 import { terminationPrerequisites } from '../../../src/policies/termination/pod-termination.ts';
 import { whyPod } from '../../../src/policies/why/why-pod.ts';
 import type { Container, ContainerStatus, Pod } from '../../../src/types/kubernetes.ts';

@@ -1,7 +1,6 @@
 /** What the double does with its objects: reads, creates, changes and deletes them, by the rules of a real API server. */
 import { randomInt, randomUUID } from 'node:crypto';
-import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
-import { without } from '../../../src/policies/formats/members.ts';
+import { equalJson, without } from '../../../src/policies/formats/canonical-json.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import type { NewObject } from '../../../src/simulation/api/api-store.ts';
 import { deletedPod, newPod } from '../../../src/simulation/api/served-pod-rules.ts';

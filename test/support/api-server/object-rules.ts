@@ -1,6 +1,5 @@
 /** What a change of an object may change, by its kind, and what follows from it. */
-import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
-import { without } from '../../../src/policies/formats/members.ts';
+import { equalJson, without } from '../../../src/policies/formats/canonical-json.ts';
 import { computePodQOS } from '../../../src/policies/pod/qos.ts';
 import { podWithStatus, withGeneration } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';

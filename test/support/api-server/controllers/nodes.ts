@@ -1,5 +1,4 @@
-import { equalJson } from '../../../../src/policies/formats/canonical-json.ts';
-import { without } from '../../../../src/policies/formats/members.ts';
+import { equalJson, without } from '../../../../src/policies/formats/canonical-json.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { typeOf } from '../served-types.ts';

@@ -1,5 +1,4 @@
-import { equalJson } from '../../../../src/policies/formats/canonical-json.ts';
-import { without } from '../../../../src/policies/formats/members.ts';
+import { equalJson, without } from '../../../../src/policies/formats/canonical-json.ts';
 import { rfc3339 } from '../../../../src/policies/formats/time.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject, Draft } from '../context.ts';

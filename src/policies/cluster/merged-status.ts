@@ -1,6 +1,6 @@
 /** What the status at the API server becomes when the node's status is written. */
 import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
-import { only, without } from '../formats/members.ts';
+import { only, without } from '../formats/canonical-json.ts';
 import { DISRUPTION_TARGET, endReason, isOwnedByKubelet } from '../status/pod-conditions.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { observedBy, withCondition, withTransitionTimes } from '../status/status-changes.ts';

@@ -1,3 +1,5 @@
+import { RecentMap } from '../formats/lookups.ts';
+
 /**
  * How several events become one, as in clients of the API server: equal events are counted, similar events are combined, and
  * too many events about one object are dropped as spam. Times are Unix milliseconds.
@@ -29,21 +31,21 @@ export interface EventFacts {
 }
 
 /** The memory of events that differ only in their message. */
-export interface SimilarEvents {
+interface SimilarEvents {
   /** The latest different ones, fewer than ten. */
   readonly messages: readonly string[];
   readonly lastAt: number;
 }
 
 /** The memory of equal events, which are counted as one. */
-export interface CountedEvent {
+interface CountedEvent {
   readonly count: number;
   readonly firstAt: number;
   readonly name: string;
 }
 
 /** How many events an object may still have before they are spam. */
-export interface SpamBudget {
+interface SpamBudget {
   readonly tokens: number;
   readonly at: number;
 }
@@ -82,7 +84,7 @@ export function withSimilar(
   return { similar: { messages: combined ? messages.slice(1) : messages, lastAt: now }, combined };
 }
 
-export function combinedMessage(message: string): string {
+function combinedMessage(message: string): string {
   return `(combined from similar events): ${message}`;
 }
 
@@ -109,4 +111,65 @@ const NAME_LENGTH_MAX = 253;
 export function eventName(objectName: string, unixNanoseconds: bigint, otherwise: () => string): string {
   const name = `${objectName}.${unixNanoseconds.toString(16)}`;
   return name.length <= NAME_LENGTH_MAX ? name : otherwise();
+}
+
+// Remembers events, so that repeated and similar events are combined into one with a count.
+
+/** As in client-go. */
+const REMEMBERED_MAX = 4_096;
+
+/** An event after correlation. */
+export interface CorrelatedEvent extends CountedEvent {
+  /** The same for all events that are combined into this one. */
+  readonly key: string;
+  readonly message: string;
+  /** It stands for events with several messages. */
+  readonly combined: boolean;
+  /** Events of its pod come too often: it is not shown. */
+  readonly isSpam: boolean;
+}
+
+export class EventCorrelator {
+  readonly #similar = new RecentMap<string, SimilarEvents>(REMEMBERED_MAX);
+  readonly #counted = new RecentMap<string, CountedEvent>(REMEMBERED_MAX);
+  readonly #budgets = new RecentMap<string, SpamBudget>(REMEMBERED_MAX);
+
+  /** `now` is Unix milliseconds, `name` the name of the event if it is a new one. */
+  correlate(event: EventFacts, now: number, name = ''): CorrelatedEvent {
+    const { message } = event;
+    const group = similarKey(event);
+    const { similar, combined } = withSimilar(this.#similar.get(group), message, now);
+    this.#similar.set(group, similar);
+    const key = combined ? group : eventKey(event);
+    const count = counted(this.#counted.get(key), name, now);
+    this.#counted.set(key, count);
+    return {
+      ...count,
+      key,
+      combined,
+      isSpam: !this.#spend(event, now),
+      message: combined ? combinedMessage(message) : message,
+    };
+  }
+
+  /** Whether the budget of the event's pod allows one more event. */
+  #spend(event: EventFacts, now: number): boolean {
+    const key = spamKey(event);
+    const left = spent(this.#budgets.get(key), now);
+    if (left !== undefined) this.#budgets.set(key, left);
+    return left !== undefined;
+  }
+}
+
+/** Reasons that the kubelet does not have: why a pod waits. Its chart and `/pods` show them, and events would only repeat them. */
+const LOG_ONLY: ReadonlySet<string> = new Set([
+  'RuntimeNotReady',
+  'RemovingFormerPod',
+  'NameTaken',
+  'MakingRoom',
+]);
+
+/** Whether events of this reason are logged, and not sent to the API server. */
+export function isLogOnly(reason: string): boolean {
+  return LOG_ONLY.has(reason);
 }

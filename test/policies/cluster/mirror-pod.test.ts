@@ -1,6 +1,5 @@
-/** The vectors have the whole table; these tests name its rules. */
 import { expect, test } from '@jest/globals';
-import { planMirrorPod } from '../../../src/policies/mirror-pods/mirror-pod-plan.ts';
+import { newMirrorPod, planMirrorPod } from '../../../src/policies/cluster/mirror-pod.ts';
 import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
@@ -11,13 +10,38 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
+const pod = testPod({ name: 'web', uid: 'static', annotations: { [CONFIG_HASH_ANNOTATION]: 'hash' } });
+
+test('a mirror pod is a copy with the hash of its static pod, owned by the node, without a status', () => {
+  const node = { metadata: { name: 'node-1', uid: 'node-uid' } };
+  const made = newMirrorPod({ ...pod, status: { phase: 'Running' } }, 'node-1', node);
+  expect(made).toEqual({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...pod.metadata,
+      annotations: { [CONFIG_HASH_ANNOTATION]: 'hash', [CONFIG_MIRROR_ANNOTATION]: 'hash' },
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Node', name: 'node-1', uid: 'node-uid', controller: true },
+      ],
+    },
+    spec: pod.spec,
+  });
+});
+
+test('without the UID of the node no mirror pod can be made', () => {
+  expect(() => newMirrorPod(pod, 'node-1', undefined)).toThrow('node "node-1" not found');
+  expect(() => newMirrorPod(pod, 'node-1', { metadata: { name: 'node-1' } })).toThrow('UID unset for node');
+});
+
 testVectors('mirrorPods');
 
-const pod = testPod({
+const podOfMirrorPodPlan = testPod({
   name: 'web',
   uid: 'static',
   annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', [CONFIG_HASH_ANNOTATION]: 'static' },
 });
+
 const mirrorOf = (hash: string, deleted = false) =>
   testPod({
     name: 'web',
@@ -25,21 +49,28 @@ const mirrorOf = (hash: string, deleted = false) =>
     deleted,
     annotations: { [CONFIG_SOURCE_ANNOTATION]: 'api', [CONFIG_MIRROR_ANNOTATION]: hash },
   });
+
 const node = { metadata: { name: 'node-1', uid: 'node-uid' } };
+
 const leaving = { metadata: { ...node.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
 
 test('a static pod without a mirror pod gets one, once the node is known', () => {
-  expect(planMirrorPod({ pod, node })).toEqual({ create: true });
-  expect(planMirrorPod({ pod })).toEqual({ create: false });
+  expect(planMirrorPod({ pod: podOfMirrorPodPlan, node })).toEqual({ create: true });
+  expect(planMirrorPod({ pod: podOfMirrorPodPlan })).toEqual({ create: false });
 });
 
 test('a mirror pod of this version stays', () => {
-  expect(planMirrorPod({ pod, mirrorPod: mirrorOf('static'), node })).toEqual({ create: false });
+  expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod: mirrorOf('static'), node })).toEqual({
+    create: false,
+  });
 });
 
 test('a mirror pod of another version, and one that is being deleted, is deleted and made anew', () => {
   for (const mirrorPod of [mirrorOf('earlier'), mirrorOf('static', true)])
-    expect(planMirrorPod({ pod, mirrorPod, node })).toEqual({ delete: mirrorPod, create: true });
+    expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod, node })).toEqual({
+      delete: mirrorPod,
+      create: true,
+    });
 });
 
 test('a mirror pod of the same UID, and of another version of the manifest, is made anew', () => {
@@ -47,7 +78,7 @@ test('a mirror pod of the same UID, and of another version of the manifest, is m
     const annotations = { ...one.metadata.annotations, [MANIFEST_HASH_ANNOTATION]: version };
     return { ...one, metadata: { ...one.metadata, annotations } };
   };
-  const second = ofVersion('2', pod);
+  const second = ofVersion('2', podOfMirrorPodPlan);
   const staysOf = (mirrorPod: Pod) => planMirrorPod({ pod: second, mirrorPod, node });
   expect(staysOf(ofVersion('2', mirrorOf('static')))).toEqual({ create: false });
   // Also one of the kubelet, which may show any version.
@@ -57,8 +88,11 @@ test('a mirror pod of the same UID, and of another version of the manifest, is m
 
 test('while the node is being deleted no mirror pod is made, but a stale one still goes', () => {
   const stale = mirrorOf('earlier');
-  expect(planMirrorPod({ pod, node: leaving })).toEqual({ create: false });
-  expect(planMirrorPod({ pod, mirrorPod: stale, node: leaving })).toEqual({ delete: stale, create: false });
+  expect(planMirrorPod({ pod: podOfMirrorPodPlan, node: leaving })).toEqual({ create: false });
+  expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod: stale, node: leaving })).toEqual({
+    delete: stale,
+    create: false,
+  });
 });
 
 test('a pod of the API has no mirror pod', () => {

@@ -3,8 +3,11 @@
  * fields. Statuses that mean the same have the same form, whether they come from the node or from the server.
  */
 import type { ContainerState, ContainerStatus, PodCondition, PodStatus } from '../../types/kubernetes.ts';
+import { equalJson, without } from '../formats/canonical-json.ts';
 import { formatQuantity, parseQuantity } from '../formats/quantity.ts';
 import { rfc3339, unixMs } from '../formats/time.ts';
+import { DISRUPTION_TARGET, isOwnedByKubelet } from '../status/pod-conditions.ts';
+import { CLAIM_FIELDS } from './merged-status.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type QuantityForm = (quantity: string) => string;
@@ -125,4 +128,49 @@ function filled(fields: object): Fields {
 
 function isEmpty(value: unknown): boolean {
   return value == null || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
+}
+
+// Whether two statuses differ in what the node writes.
+
+/**
+ * Of conditions only those count that the node sets, by status, reason and message, in any order. The statuses of resource claims
+ * belong to others.
+ */
+export function equalStatuses(one: PodStatus, other: PodStatus): boolean {
+  if (equalJson(one, other)) return true;
+  return (
+    equalConditions(shown(one), shown(other)) &&
+    equalJson(servedPodStatus(comparedFields(one), exactly), servedPodStatus(comparedFields(other), exactly))
+  );
+}
+
+function comparedFields(status: PodStatus): PodStatus {
+  return without(status, ['conditions', ...CLAIM_FIELDS]);
+}
+
+function shown({ conditions = [] }: PodStatus): ReadonlyMap<string, PodCondition> {
+  const ours = conditions.filter(
+    (condition) => isOwnedByKubelet(condition) || condition.type === DISRUPTION_TARGET,
+  );
+  return new Map(ours.map((condition) => [condition.type, condition]));
+}
+
+function equalConditions(
+  ones: ReadonlyMap<string, PodCondition>,
+  others: ReadonlyMap<string, PodCondition>,
+): boolean {
+  if (ones.size !== others.size) return false;
+  return [...ones.values()].every((one) => {
+    const other = others.get(one.type);
+    return (
+      other?.status === one.status &&
+      (other.reason ?? '') === (one.reason ?? '') &&
+      (other.message ?? '') === (one.message ?? '')
+    );
+  });
+}
+
+/** `1Gi` and `1073741824` are one amount. */
+function exactly(quantity: string): string {
+  return String(parseQuantity(quantity).nanos);
 }

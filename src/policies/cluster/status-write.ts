@@ -3,11 +3,9 @@ import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
-import { equalStatuses } from './equal-statuses.ts';
 import { mergedStatus, type StatusMerge, toldDisruption } from './merged-status.ts';
-import { normalizedStatus } from './normalized-status.ts';
-import { servedPodStatus } from './served-pod-status.ts';
-import type { VersionedStatus } from './status-versions.ts';
+import { equalStatuses, servedPodStatus } from './served-pod-status.ts';
+import { normalizedStatus, type VersionedStatus } from './status-versions.ts';
 
 /** The pods that the sources want, as the status manager asks for them. */
 export interface KnownPods {
@@ -168,4 +166,13 @@ function statusPatch(merge: StatusMerge): JsonObject | undefined {
   const status = strategicMergePatch(servedPodStatus(served), servedPodStatus(merged), POD_STATUS_RULES);
   if (Object.keys(status).length === 0) return undefined;
   return { metadata: { uid: pod.metadata.uid }, status };
+}
+
+const FIRST_MS = 1_000;
+
+const MAX_MS = 10_000;
+
+/** How long nothing is written after so many failures in a row. `askedMs`: what the API server asked for. */
+export function writeBackOffMs(failures: number, askedMs = 0): number {
+  return Math.max(Math.min(FIRST_MS * 2 ** (failures - 1), MAX_MS), askedMs);
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import type { VersionedStatus } from '../../../src/policies/status-sync/status-versions.ts';
+import type { VersionedStatus } from '../../../src/policies/cluster/status-versions.ts';
 import {
   canBeDeleted,
   outdatedVersions,
   podsToWrite,
+  writeBackOffMs,
   writeStatus,
-} from '../../../src/policies/status-sync/status-write.ts';
+} from '../../../src/policies/cluster/status-write.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { podManager } from '../../support/status-story.ts';
@@ -141,4 +142,11 @@ test('a mirror pod is never deleted as other pods are', () => {
   const over = { status: { phase: 'Failed' } };
   expect(canBeDeleted({ ...testPod({ deleted: true }), ...over }, true)).toBe(true);
   expect(canBeDeleted({ ...testPod({ deleted: true, annotations: MIRROR }), ...over }, true)).toBe(false);
+});
+
+test('it doubles from 1 s to 10 s, and is at least what the server asks for', () => {
+  expect([1, 2, 3, 4, 5, 100].map((failures) => writeBackOffMs(failures))).toEqual([
+    1_000, 2_000, 4_000, 8_000, 10_000, 10_000,
+  ]);
+  expect(writeBackOffMs(1, 60_000)).toBe(60_000);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { mergedStatus, type StatusMerge } from '../../../src/policies/status-sync/merged-status.ts';
+import { mergedStatus, type StatusMerge } from '../../../src/policies/cluster/merged-status.ts';
 import type { PodCondition, PodStatus } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 
