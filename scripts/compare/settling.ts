@@ -1,5 +1,8 @@
 /** Decides when pods have come to rest, by their statuses. Pure. */
-import { containerShouldRestart, isRestartableInitContainer } from '../../src/policies/sync/restart.ts';
+import {
+  containerShouldRestart,
+  isRestartableInitContainer,
+} from '../../src/policies/pod-actions/restart.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { normalise } from './normalise.ts';
 

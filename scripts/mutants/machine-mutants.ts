@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 const POD = 'src/machines/pod-machine.ts';
 const SUPERVISOR = 'src/machines/supervisor-machine.ts';
 const TERMINATION = 'src/policies/termination/pod-termination.ts';
-const QUEUE = 'src/policies/admission/name-claim.ts';
+const QUEUE = 'src/policies/admission/start-delay.ts';
 
 const STOPPING_KILL = `            SyncPodKill: {
               description: 'Rule 4',

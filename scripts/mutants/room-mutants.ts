@@ -8,7 +8,7 @@ const ADMISSION = 'src/actors/start/room-arbiter.ts';
 const LEDGER = 'src/actors/start/resource-ledger.ts';
 const DELIVERY = 'src/actors/pods/pod-delivery.ts';
 const PLAN = 'src/policies/preemption/victim-plan.ts';
-const PROMISES = 'src/policies/preemption/promised-room.ts';
+const PROMISES = 'src/policies/preemption/victim-plan.ts';
 const KINDS = 'src/policies/pod/pod-kinds.ts';
 const TEXTS = 'src/policies/preemption/preemption-message.ts';
 

@@ -148,7 +148,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'full-disk-admits',
     breaks: 'Pods are admitted though the disk is full (admission)',
-    file: 'src/policies/admission/admission-under-pressure.ts',
+    file: 'src/policies/admission/admit-pod.ts',
     find: `  if (conditions.length === 0 || isCriticalPod(pod)) return undefined;`,
     replace: `  if (!conditions.includes(MEMORY_PRESSURE) || isCriticalPod(pod)) return undefined;`,
   },

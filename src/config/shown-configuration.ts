@@ -1,6 +1,6 @@
 /** The configuration in effect, as the kubelet shows its own at `/configz`: complete, in the order of the type, without secrets. */
 import { goDuration, parseDuration } from '../policies/formats/duration.ts';
-import { shownURL } from '../policies/formats/shown-url.ts';
+import { shownURL } from '../policies/formats/secret-fields.ts';
 import type { StateletConfig } from './config.ts';
 import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from './configuration-defaults.ts';
 import { API_VERSION, KIND, KUBELET_CONFIGURATION_SCHEMA, type Schema } from './kubelet-configuration.ts';

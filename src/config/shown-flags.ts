@@ -1,6 +1,6 @@
 /** The flags of the command line with their values, as `/flagz` shows them: what was given, else the default; without secrets. */
 import { goDuration } from '../policies/formats/duration.ts';
-import { shownURL } from '../policies/formats/shown-url.ts';
+import { shownURL } from '../policies/formats/secret-fields.ts';
 import {
   DEFAULTS,
   EMBEDDED,

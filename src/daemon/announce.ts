@@ -1,5 +1,5 @@
 import type { StateletConfig } from '../config/config.ts';
-import { shownURL } from '../policies/formats/shown-url.ts';
+import { shownURL } from '../policies/formats/secret-fields.ts';
 import { welcome } from '../server/welcome.ts';
 import type { Logger } from '../types/logger.ts';
 

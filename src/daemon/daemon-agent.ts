@@ -8,7 +8,7 @@ import { evictionThresholds } from '../config/load-eviction-settings.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { nodeAgentOptions } from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
-import type { PodSource } from '../policies/sync/pod-updates.ts';
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { inBatches } from '../sources/config-batches.ts';
 import { channelEvent, podConfig, type PodSources } from '../sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';

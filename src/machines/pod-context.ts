@@ -7,7 +7,7 @@ import {
   type KillPodOptions,
   type PodStatusOverride,
 } from '../policies/termination/pod-termination.ts';
-import type { ResyncReason } from '../policies/sync/resync.ts';
+import type { ResyncReason } from '../policies/pod-actions/back-off.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 /** What the runtime held of a pod when it was last read: nothing, only ended containers, or something that runs. */

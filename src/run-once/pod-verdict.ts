@@ -1,5 +1,5 @@
 /** Whether the containers of a pod run, have completed or have failed for good, from its status. */
-import { containerShouldRestart, isRestartableInitContainer } from '../policies/sync/restart.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../policies/pod-actions/restart.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';
 

@@ -3,7 +3,7 @@ import { lastValueFrom, of, take, timeout, toArray } from 'rxjs';
 import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import type { SourceProblem } from '../sources/source.ts';
 import { shortDuration } from '../policies/formats/duration.ts';
-import type { PodSource } from '../policies/sync/pod-updates.ts';
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 export interface FirstPods {

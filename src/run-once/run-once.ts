@@ -9,7 +9,7 @@ import { leavePodsRunning, type Node, nodeAgentOptions, openNode, withinStopLimi
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
-import type { PodSource } from '../policies/sync/pod-updates.ts';
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';

@@ -7,7 +7,7 @@ import {
   REDACTED,
   redactText,
   redactUrls,
-} from '../policies/pod/secret-fields.ts';
+} from '../policies/formats/secret-fields.ts';
 import { setMember } from '../system/set-member.ts';
 
 /** Deeper than any pod; a deeper value is probably a cycle. */

@@ -1,5 +1,5 @@
 /** Makes sure that what the API server sends as a pod is one, so that no other part has to. */
-import { INVALID_POD_ANNOTATION } from '../policies/pod/invalid-pod.ts';
+import { INVALID_POD_ANNOTATION } from '../policies/admission/admit-pod.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { BoundedCopy } from './manifests/manifest-limits.ts';

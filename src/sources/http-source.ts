@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, repeat, tap, type Observable } from 'rxjs';
-import { shownURL } from '../policies/formats/shown-url.ts';
+import { shownURL } from '../policies/formats/secret-fields.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { fetchFollowing } from './follow-redirects.ts';

@@ -8,7 +8,7 @@ import {
   type KnownPods,
   type PodSource,
   type PodUpdate,
-} from '../policies/sync/pod-updates.ts';
+} from '../policies/pod-actions/wanted-pods.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';

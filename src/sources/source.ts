@@ -1,5 +1,5 @@
 /** What sources of pods read, and what they emit. */
-import type { PodSource } from '../policies/sync/pod-updates.ts';
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import type { Pod } from '../types/kubernetes.ts';
 
 /** `file` and `http`: of static pods. `local`: of ordinary ones, from files and URLs. */

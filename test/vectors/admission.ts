@@ -1,4 +1,4 @@
-import { admissionFailures, admitPod } from '../../src/policies/admission/admit-pod.ts';
+import { admissionFailures, admitPod, platformRejection } from '../../src/policies/admission/admit-pod.ts';
 import {
   type AdmissionFailure,
   rejectionFor,
@@ -7,7 +7,6 @@ import {
 import { heldBy } from '../../src/policies/admission/held-resources.ts';
 import { preemptionError } from '../../src/policies/preemption/preemption-message.ts';
 import { selectVictims } from '../../src/policies/preemption/victims.ts';
-import { platformRejection } from '../../src/policies/admission/platform.ts';
 import type { Pod, Taint } from '../../src/types/kubernetes.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { failureAsJson } from '../support/admission-json.ts';

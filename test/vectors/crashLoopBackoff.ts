@@ -1,9 +1,10 @@
 import {
+  type BackOffDecision,
+  type BackOffEntry,
   crashLoopBackOffMessage,
   decideBackOff,
   keepBackOffEntry,
-} from '../../src/policies/sync/crash-loop-backoff.ts';
-import type { BackOffDecision, BackOffEntry } from '../../src/policies/sync/crash-loop-backoff.ts';
+} from '../../src/policies/pod-actions/back-off.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,9 +1,11 @@
-import { computePodActions } from '../../src/policies/sync/pod-actions.ts';
-import type { PodActions } from '../../src/policies/sync/pod-actions.ts';
-import type { ProbeResult } from '../../src/policies/sync/pod-facts.ts';
+import { computePodActions, type PodActions } from '../../src/policies/pod-actions/pod-actions.ts';
+import type { ProbeResult } from '../../src/policies/pod-actions/container-actions.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
-import { runtimePodStatus } from '../support/runtime-pod-status.ts';
-import type { PartialContainer, PartialSandbox } from '../support/runtime-pod-status.ts';
+import {
+  type PartialContainer,
+  type PartialSandbox,
+  runtimePodStatus,
+} from '../support/runtime-pod-status.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 type Results = Readonly<Record<string, ProbeResult>>;

@@ -8,7 +8,7 @@ import {
   type PodSource,
   podUpdates,
   type PodUpdate,
-} from '../../src/policies/sync/pod-updates.ts';
+} from '../../src/policies/pod-actions/wanted-pods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';
 

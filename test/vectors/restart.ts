@@ -3,10 +3,9 @@ import {
   matchingRestartRule,
   shouldAllContainersRestart,
   shouldContainerBeRestarted,
-} from '../../src/policies/sync/restart.ts';
+} from '../../src/policies/pod-actions/restart.ts';
 import type { Container, Pod, PodStatus } from '../../src/types/kubernetes.ts';
-import { runtimePodStatus } from '../support/runtime-pod-status.ts';
-import type { PartialPodStatus } from '../support/runtime-pod-status.ts';
+import { type PartialPodStatus, runtimePodStatus } from '../support/runtime-pod-status.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface RestartInput {

@@ -1,5 +1,5 @@
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
-import { planHousekeeping } from '../../policies/sync/housekeeping.ts';
+import { planHousekeeping } from '../../policies/pod-actions/wanted-pods.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import type { Pod } from '../../types/kubernetes.ts';

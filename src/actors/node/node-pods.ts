@@ -1,6 +1,6 @@
 /** What runs the pods of a node: their statuses, their probes, their effects, and the supervisor of their actors. */
 import { containerID } from '../../policies/status/container-state.ts';
-import { crashLoopBackOff } from '../../policies/sync/crash-loop-backoff.ts';
+import { crashLoopBackOff } from '../../policies/pod-actions/back-off.ts';
 import { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import { StartGate } from '../../runtime/pods/start-gate.ts';
 import { podFields } from '../../types/logger.ts';

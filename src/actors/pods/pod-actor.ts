@@ -1,7 +1,7 @@
 import { delayOf, type PodContext, type PodEvent } from '../../machines/pod-context.ts';
 import { podMachine } from '../../machines/pod-machine.ts';
 import { activeDeadline } from '../../policies/termination/pod-termination.ts';
-import { resyncDelayMs } from '../../policies/sync/resync.ts';
+import { resyncDelayMs } from '../../policies/pod-actions/back-off.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { WorkQueue } from '../../system/work-queue.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -8,8 +8,8 @@ import {
   isPastDeadline,
   isTerminalPhase,
 } from '../../policies/termination/pod-termination.ts';
-import { containerHash } from '../../policies/sync/container-hash.ts';
-import { computePodActions, type PodActions } from '../../policies/sync/pod-actions.ts';
+import { containerHash, shouldAllContainersRestart } from '../../policies/pod-actions/restart.ts';
+import { computePodActions, type PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import {
   generateAPIPodStatus,
   hasRunToItsEnd,
@@ -22,8 +22,7 @@ import {
   withOwedHooks,
 } from '../../policies/status/remembered-containers.ts';
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
-import { shouldAllContainersRestart } from '../../policies/sync/restart.ts';
-import { notMounted, type ResyncReason } from '../../policies/sync/resync.ts';
+import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';

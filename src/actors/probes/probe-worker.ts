@@ -2,9 +2,15 @@
 import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type ProbeContext, type ProbeEvent, probeMachine } from '../../machines/probe-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
-import type { ProbeKind, ProbeRecord, ProbeTarget, Sighting } from '../../policies/probes/probe.ts';
-import type { ProbeResult } from '../../policies/sync/pod-facts.ts';
-import { probeOf, startedBefore } from '../../policies/probes/probe.ts';
+import {
+  type ProbeKind,
+  probeOf,
+  type ProbeRecord,
+  type ProbeTarget,
+  type Sighting,
+  startedBefore,
+} from '../../policies/probes/probe.ts';
+import type { ProbeResult } from '../../policies/pod-actions/container-actions.ts';
 import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import { type ProberDeps, probeContainer } from '../../runtime/probes/prober.ts';

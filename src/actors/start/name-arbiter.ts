@@ -2,10 +2,10 @@ import type { PodEvent } from '../../machines/pod-context.ts';
 import {
   type ClaimDecision,
   type NameClaim,
+  nameDelay,
   releaseName,
   requestName,
-} from '../../policies/admission/name-claim.ts';
-import { nameDelay } from '../../policies/admission/start-delay.ts';
+} from '../../policies/admission/start-delay.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 

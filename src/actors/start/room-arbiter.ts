@@ -10,7 +10,7 @@ import {
   UNEXPECTED_ADMISSION_ERROR,
   unexpectedAdmissionError,
 } from '../../policies/admission/rejection.ts';
-import { admitPodBeside, type ComingRoom } from '../../policies/preemption/promised-room.ts';
+import { admitPodBeside, type ComingRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -1,9 +1,10 @@
 /** How much of a node's resources its pods hold, as far as admission needs to know. */
 import type { PortMapping } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import { milliValue, parseQuantity, type Quantity, quantityValue } from '../formats/quantity.ts';
 import { hostPorts } from '../network/port-mappings.ts';
-import { milliValue, type Quantity, quantityValue } from '../formats/quantity.ts';
-import { podRequest } from '../pod/resources.ts';
+import { podRequest, podRequests, type ResourceList } from '../pod/resources.ts';
+import type { InsufficientResource } from './rejection.ts';
 
 export interface HeldResources {
   readonly pods: number;
@@ -29,4 +30,72 @@ export function heldBy(pods: readonly Pod[]): HeldResources {
 /** Thousandths of `cpu`, whole units of all other resources, rounded up. Exact up to 2^53: 9 PB. */
 export function countedAmount(resource: string, quantity: Quantity): number {
   return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
+}
+
+// Whether the node has what a pod requests: its allocatable resources, less what the other pods hold.
+
+/** The kubelet names these first, in this order, and all other resources sorted by name. */
+const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** The resources that are short. The number of pods comes first. Throws what `parseQuantity` throws. */
+export function insufficientResources(
+  pod: Pod,
+  held: HeldResources,
+  allocatable: ResourceList,
+): readonly InsufficientResource[] {
+  const checks: InsufficientResource[] = [
+    podCount(held, allocatable),
+    ...countedResources(pod, allocatable).map((resource) => ({
+      kind: 'resource' as const,
+      resource,
+      requested: countedAmount(resource, podRequest(pod, resource)),
+      used: held.amount(resource),
+      capacity: capacity(allocatable, resource),
+    })),
+  ];
+  return checks.filter((check) => check.requested > 0 && check.requested > check.capacity - check.used);
+}
+
+function podCount(held: HeldResources, allocatable: ResourceList): InsufficientResource {
+  const used = held.pods;
+  return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
+}
+
+/** Extended resources count only if the node lists them: others are given out by their own controllers. */
+function countedResources(pod: Pod, allocatable: ResourceList): readonly string[] {
+  const requested = [...podRequests(pod).keys()];
+  const others = requested.filter((name) =>
+    isExtendedResource(name) ? Object.hasOwn(allocatable, name) : isOtherScalarResource(name),
+  );
+  return [...FIRST.filter((name) => requested.includes(name)), ...others.sort()];
+}
+
+function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}
+
+/** Resources of other names (`storage`, …) do not belong to nodes. */
+function isOtherScalarResource(name: string): boolean {
+  return /^hugepages-|^attachable-volumes-|kubernetes\.io\//.test(name);
+}
+
+function capacity(allocatable: ResourceList, resource: string): number {
+  const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
+  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
+}
+
+// Whether the node's ports that a pod wants are free.
+
+const ANY_ADDRESS = '0.0.0.0';
+
+export function areHostPortsFree(pod: Pod, held: HeldResources): boolean {
+  return hostPorts(pod.spec).every(
+    (port) => !held.portsOf(port.hostPort).some((used) => conflict(port, used)),
+  );
+}
+
+function conflict(a: PortMapping, b: PortMapping): boolean {
+  if (a.hostPort !== b.hostPort || a.protocol !== b.protocol) return false;
+  const [one, other] = [a.hostIp || ANY_ADDRESS, b.hostIp || ANY_ADDRESS];
+  return one === other || one === ANY_ADDRESS || other === ANY_ADDRESS;
 }

@@ -7,7 +7,7 @@ import { equalStatuses } from './served-pod-status.ts';
 import { DISRUPTION_TARGET } from '../status/pod-conditions.ts';
 import { withShortMessages } from '../status/pod-status.ts';
 import { observedBy, withTransitionTimes } from '../status/status-changes.ts';
-import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 export interface VersionedStatus {
   /** With the name and namespace under which the API server knows it. */

@@ -5,7 +5,7 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { containerAnnotations, containerLabels } from './cri-labels.ts';
 import { type ContainerResourceFacts, containerResources } from './linux-resources.ts';
-import { containerStatusByName } from '../sync/restart.ts';
+import { containerStatusByName } from '../pod-actions/restart.ts';
 import {
   containerSecurityContext,
   type ImageUser,

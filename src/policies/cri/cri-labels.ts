@@ -3,7 +3,7 @@
  * and tools such as crictl find pods by them.
  */
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import { containerHash } from '../sync/container-hash.ts';
+import { containerHash } from '../pod-actions/restart.ts';
 
 type Texts = Record<string, string>;
 

@@ -3,7 +3,7 @@ import type { LinuxContainerResources } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { milliCPUToQuotaUs, milliCPUToShares } from '../cgroups/cgroup-cpu.ts';
 import { type ContainerMemoryQoS, containerMemoryFiles } from '../cgroups/memory-qos.ts';
-import { hugePageLimits } from '../pod/huge-pages.ts';
+import { hugePageLimits, podLimits, podRequests, type ResourceQuantities } from '../pod/resources.ts';
 import { oomScoreAdj } from './oom-score.ts';
 import {
   milliValue,
@@ -12,7 +12,6 @@ import {
   quantityValue,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
-import { podLimits, podRequests, type ResourceQuantities } from '../pod/resources.ts';
 import { swapLimit, type SwapFacts } from './swap-limit.ts';
 
 export interface ResourceFacts {

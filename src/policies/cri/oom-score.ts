@@ -4,7 +4,7 @@ import { isNodeCriticalPod } from '../pod/pod-kinds.ts';
 import { podQOS } from '../pod/qos.ts';
 import { parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
 import { podRequests } from '../pod/resources.ts';
-import { isRestartableInitContainer } from '../sync/restart.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { named } from '../formats/lookups.ts';
 
 type AnyContainer = Container | EphemeralContainer;

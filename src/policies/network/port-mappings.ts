@@ -1,7 +1,7 @@
 /** The ports of a pod, and those of the node that lead to them. */
 import type { PortMapping } from '../../types/cri.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
-import { isRestartableInitContainer } from '../sync/restart.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 /** The ports of the node that the pod uses: those of regular containers and sidecars. */
 export function hostPorts({ containers, initContainers = [] }: PodSpec): PortMapping[] {

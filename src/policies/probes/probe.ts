@@ -4,9 +4,9 @@
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
-import type { ProbeResult } from '../sync/pod-facts.ts';
+import type { ProbeResult } from '../pod-actions/container-actions.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
-import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 

@@ -5,7 +5,7 @@
  */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { hasSecretValues, isCommandField, isSecretField, redactText } from '../pod/secret-fields.ts';
+import { hasSecretValues, isCommandField, isSecretField, redactText } from '../formats/secret-fields.ts';
 import { isPod, recordedContainer } from './recorded-pod.ts';
 
 const TEXT_MAX = 400;

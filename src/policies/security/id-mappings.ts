@@ -4,7 +4,7 @@
  */
 import type { UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
-import { fnv1a32 } from '../sync/container-hash.ts';
+import { fnv1a32 } from '../pod-actions/restart.ts';
 
 /** The ids that a pod must have at least; it has a multiple of them. */
 export const IDS_UNIT = 65_536;

@@ -2,7 +2,7 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { rfc3339 } from '../formats/time.ts';
-import { containerStatusByName, isRestartableInitContainer } from '../sync/restart.ts';
+import { containerStatusByName, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { RESTARTING_ALL_CONTAINERS } from './phase.ts';
 
 type Terminated = NonNullable<ContainerState['terminated']>;

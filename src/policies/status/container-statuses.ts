@@ -12,12 +12,12 @@ import type {
 } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { named } from '../formats/lookups.ts';
-import type { ProbeResult } from '../sync/pod-facts.ts';
+import type { ProbeResult } from '../pod-actions/container-actions.ts';
 import {
   containerStatusByName,
   isRestartableInitContainer,
   shouldContainerBeRestarted,
-} from '../sync/restart.ts';
+} from '../pod-actions/restart.ts';
 import { containerMountPath } from '../volumes/volume-mounts.ts';
 import {
   type ContainerFacts,

@@ -2,7 +2,7 @@
 import type { Container, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import { named } from '../formats/lookups.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { containerShouldRestart, isRestartableInitContainer } from '../sync/restart.ts';
+import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 /** The reason of a container that was removed because all containers of its pod start over. */
 export const RESTARTING_ALL_CONTAINERS = 'RestartingAllContainers';

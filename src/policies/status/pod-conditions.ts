@@ -2,8 +2,8 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { named } from '../formats/lookups.ts';
-import { podSandboxChanged } from '../sync/pod-sandbox-changed.ts';
-import { isRestartableInitContainer } from '../sync/restart.ts';
+import { podSandboxChanged } from '../pod-actions/pod-actions.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 export interface ConditionFacts {
   readonly pod: Pod;

@@ -5,7 +5,7 @@ import { parseIPAddress } from '../formats/ip-address.ts';
 import { quantityString } from '../formats/quantity.ts';
 import { podQOS } from '../pod/qos.ts';
 import { podLimits, podRequests, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
-import { shouldAllContainersRestart } from '../sync/restart.ts';
+import { shouldAllContainersRestart } from '../pod-actions/restart.ts';
 import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
 import type { StartFailure } from './container-state.ts';
 import {

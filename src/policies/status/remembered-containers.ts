@@ -1,7 +1,7 @@
 /** What an agent remembers of containers, because no runtime does: completed hooks, and results of probes. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ProbeResult } from '../sync/pod-facts.ts';
+import type { ProbeResult } from '../pod-actions/container-actions.ts';
 
 /**
  * Marks the containers that run and whose postStart hook has not completed: the agent that had started them died before. Containers

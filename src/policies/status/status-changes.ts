@@ -4,7 +4,7 @@ import type { Rejection } from '../admission/rejection.ts';
 import { only, without } from '../formats/canonical-json.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 import { podQOS } from '../pod/qos.ts';
-import { isRestartableInitContainer } from '../sync/restart.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { CONTAINER_STATUS_UNKNOWN, ENDED_UNSEEN, inferredTermination } from './container-state.ts';
 import { containersReadyCondition, podReadyCondition } from './pod-conditions.ts';

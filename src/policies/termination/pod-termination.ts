@@ -1,7 +1,7 @@
 import type { Container, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { unixMs } from '../formats/time.ts';
-import { isRestartableInitContainer } from '../sync/restart.ts';
+import { isRestartableInitContainer } from '../pod-actions/restart.ts';
 
 /** What a kill writes into the final status of a pod. It is data, not a function, so that tests can compare decisions. */
 export interface PodStatusOverride {

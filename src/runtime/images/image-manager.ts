@@ -3,7 +3,7 @@ import {
   type BackOffOptions,
   keepBackOffEntry,
   nextBackOffEntry,
-} from '../../policies/sync/crash-loop-backoff.ts';
+} from '../../policies/pod-actions/back-off.ts';
 import {
   imageBackOffKey,
   type ImageErrorReason,

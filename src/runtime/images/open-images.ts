@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
-import { CRASH_LOOP_BACK_OFF } from '../../policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../policies/pod-actions/back-off.ts';
 import { systemClock } from '../../system/system-clock.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';

@@ -2,7 +2,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { hugePageSizeName } from '../../policies/pod/huge-pages.ts';
+import { hugePageSizeName } from '../../policies/pod/resources.ts';
 import { meminfoBytes } from '../stats/kernel-text.ts';
 
 const HUGE_PAGES = 'sys/kernel/mm/hugepages';

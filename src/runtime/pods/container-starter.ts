@@ -5,11 +5,10 @@ import {
   crashLoopBackOffMessage,
   decideBackOff,
   keepBackOffEntry,
-} from '../../policies/sync/crash-loop-backoff.ts';
-import { containerHash } from '../../policies/sync/container-hash.ts';
+} from '../../policies/pod-actions/back-off.ts';
+import { containerHash, containerStatusByName } from '../../policies/pod-actions/restart.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
 import { podText } from '../../policies/pod/pod-kinds.ts';
-import { containerStatusByName } from '../../policies/sync/restart.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, type ErrorKind, errorMessage } from '../../types/errors.ts';

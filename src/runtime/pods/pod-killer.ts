@@ -1,4 +1,4 @@
-import { containerStatusByName } from '../../policies/sync/restart.ts';
+import { containerStatusByName } from '../../policies/pod-actions/restart.ts';
 import {
   containerGracePeriodSeconds,
   type ContainerKillReason,

@@ -1,4 +1,4 @@
-import type { PodActions } from '../../policies/sync/pod-actions.ts';
+import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';

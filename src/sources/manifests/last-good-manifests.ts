@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
-import type { PodSource } from '../../policies/sync/pod-updates.ts';
+import type { PodSource } from '../../policies/pod-actions/wanted-pods.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { SourceProblem } from '../source.ts';

@@ -1,7 +1,7 @@
 /** Puts the errors of the schema validator into the words of Kubernetes. */
 import { schema } from '../../generated/pod-validator.js';
 import { didYouMean } from '../../policies/formats/did-you-mean.ts';
-import { mayBeSecret } from '../../policies/pod/secret-fields.ts';
+import { mayBeSecret } from '../../policies/formats/secret-fields.ts';
 import type { SchemaError } from '../../types/schema-error.ts';
 import { FieldPlaces } from './field-places.ts';
 import { fieldPath } from './place.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { OrphanRemoval } from '../../../src/actors/pods/orphan-removal.ts';
 import { PodRemoval } from '../../../src/actors/pods/pod-removal.ts';
 import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';

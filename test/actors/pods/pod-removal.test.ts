@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { PodRemoval } from '../../../src/actors/pods/pod-removal.ts';
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { containerConfig } from '../../../src/policies/cri/container-config.ts';
 import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
 import { Pleg } from '../../../src/runtime/pleg/pleg.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ProbeManager } from '../../../src/actors/probes/probe-manager.ts';
 import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
-import { computePodActions } from '../../../src/policies/sync/pod-actions.ts';
+import { computePodActions } from '../../../src/policies/pod-actions/pod-actions.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';

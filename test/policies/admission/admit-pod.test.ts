@@ -1,8 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
-import { admissionFailures, admitPod } from '../../../src/policies/admission/admit-pod.ts';
-import { heldBy } from '../../../src/policies/admission/held-resources.ts';
+import {
+  admissionFailures,
+  admitPod,
+  admitRunningPod,
+  invalidPodRejection,
+  nodeLabels,
+  platformRejection,
+  pressureRejection,
+  toleratesTaint,
+} from '../../../src/policies/admission/admit-pod.ts';
+import { heldBy, NOTHING_HELD } from '../../../src/policies/admission/held-resources.ts';
+import type { Toleration } from '../../../src/types/kubernetes.ts';
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { requestingPod, type RequestingPod, testNode } from '../../support/admission.ts';
+import { testPod } from '../../support/pods.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
 testVectors('admission');
@@ -99,4 +110,121 @@ test('pressure is checked first, then the platform, then all other checks', () =
   expect(admit(fields, pressed)).toMatchObject({ kind: 'rejected', reason: 'Evicted' });
   expect(admit(fields)).toMatchObject({ kind: 'rejected', reason: 'PodOSNotSupported' });
   expect(admit({ ...fields, critical: true }, pressed)).toMatchObject({ reason: 'PodOSNotSupported' });
+});
+
+const MESSAGE = 'spec.containers: must have at least 1 item';
+
+const broken = {
+  ...testPod({ annotations: { 'statelet.dev/invalid': MESSAGE } }),
+  spec: { containers: [] },
+};
+
+test('a pod that the source could not use is rejected with what is wrong', () => {
+  expect(invalidPodRejection(broken)).toEqual({ reason: 'FailedValidation', message: MESSAGE });
+});
+
+test('it is not admitted, and where it ran before the agent started it ends', () => {
+  expect(admitPod(testNode(), broken, NOTHING_HELD)).toEqual({
+    kind: 'rejected',
+    reason: 'FailedValidation',
+    message: MESSAGE,
+  });
+  expect(admitRunningPod(testNode(), broken)).toMatchObject({ reason: 'FailedValidation' });
+});
+
+test('a pod that holds is not rejected', () => {
+  expect(invalidPodRejection(testPod())).toBeUndefined();
+});
+
+testVectors('evictionAdmit');
+
+const MEMORY = ['MemoryPressure'];
+
+const BEST_EFFORT = requestingPod('besteffort');
+
+const BURSTABLE = requestingPod('burstable', { requests: { memory: '1Mi' } });
+
+test('without pressure every pod is admitted, under pressure every critical pod', () => {
+  expect(pressureRejection([], BEST_EFFORT)).toBeUndefined();
+  const critical = requestingPod('critical', { critical: true });
+  const fromFile = requestingPod('static', { annotations: { 'kubernetes.io/config.source': 'file' } });
+  for (const pod of [critical, fromFile])
+    expect(pressureRejection(['MemoryPressure', 'DiskPressure'], pod)).toBeUndefined();
+});
+
+test('under memory pressure alone, pods that request memory or tolerate the pressure are admitted', () => {
+  expect(pressureRejection(MEMORY, BURSTABLE)).toBeUndefined();
+  expect(pressureRejection(MEMORY, BEST_EFFORT)).toEqual({
+    reason: 'Evicted',
+    message: 'The node had condition: [MemoryPressure]. ',
+  });
+  const tolerations = [{ key: 'node.kubernetes.io/memory-pressure', operator: 'Exists' }];
+  expect(pressureRejection(MEMORY, requestingPod('tolerant', { tolerations }))).toBeUndefined();
+});
+
+test('under any other pressure, no pod is admitted that is not critical', () => {
+  expect(pressureRejection(['DiskPressure', 'MemoryPressure'], BURSTABLE)?.message).toBe(
+    'The node had condition: [DiskPressure MemoryPressure]. ',
+  );
+});
+
+test('selectors see the real operating system, whatever the labels of the node say', () => {
+  expect(Object.fromEntries(nodeLabels(testNode()))).toEqual({
+    zone: 'a',
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'amd64',
+  });
+  const labelled = testNode({ labels: { 'kubernetes.io/os': 'plan9', 'kubernetes.io/arch': 'arm64' } });
+  expect(Object.fromEntries(nodeLabels(labelled))).toEqual({
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'arm64',
+  });
+});
+
+test('a pod for another operating system is rejected, whether its label or its field says so', () => {
+  const { metadata, spec } = requestingPod('p');
+  const labelled = (os: string) => ({ spec, metadata: { ...metadata, labels: { 'kubernetes.io/os': os } } });
+  expect(platformRejection(testNode(), labelled('windows'))?.reason).toBe(
+    'PodOSSelectorNodeLabelDoesNotMatch',
+  );
+  expect(platformRejection(testNode(), labelled('linux'))).toBeUndefined();
+  const asking = (name: string) => requestingPod('p', { os: { name } });
+  expect(platformRejection(testNode(), asking('windows'))?.reason).toBe('PodOSNotSupported');
+  expect(platformRejection(testNode(), asking('linux'))).toBeUndefined();
+});
+
+test('a pod with the policy Strict for groups needs a runtime that supports it', () => {
+  const asking = (supplementalGroupsPolicy: string) =>
+    requestingPod('p', { securityContext: { supplementalGroupsPolicy } });
+  const unable = testNode({ supplementalGroupsPolicy: false });
+  expect(platformRejection(unable, asking('Strict'))).toEqual({
+    reason: 'SupplementalGroupsPolicyNotSupported',
+    message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
+  });
+  expect(platformRejection(unable, asking('Merge'))).toBeUndefined();
+  expect(platformRejection(testNode(), asking('Strict'))).toBeUndefined();
+});
+
+const TAINT = { key: 'maint', value: 'x', effect: 'NoExecute' };
+
+test.each<[string, Toleration, boolean]>([
+  ['the same', { key: 'maint', operator: 'Equal', value: 'x', effect: 'NoExecute' }, true],
+  ['no operator: equal', { key: 'maint', value: 'x' }, true],
+  ['an empty operator too', { key: 'maint', operator: '', value: 'x' }, true],
+  ['another value', { key: 'maint', value: 'y' }, false],
+  ['no value', { key: 'maint' }, false],
+  ['another key', { key: 'other', operator: 'Exists' }, false],
+  ['another effect', { key: 'maint', operator: 'Exists', effect: 'NoSchedule' }, false],
+  ['it exists: any value', { key: 'maint', operator: 'Exists', value: 'y' }, true],
+  ['no key: all of them', { operator: 'Exists' }, true],
+  ['no key, but a value', { value: 'x' }, true],
+  ['an operator that is not known', { key: 'maint', operator: 'Lt', value: 'x' }, false],
+])('%s', (_, toleration, tolerated) => {
+  expect(toleratesTaint([toleration], TAINT)).toBe(tolerated);
+});
+
+test('one of several tolerations is enough; without tolerations no taint is tolerated', () => {
+  expect(toleratesTaint([{ key: 'other' }, { operator: 'Exists' }], TAINT)).toBe(true);
+  expect(toleratesTaint([], TAINT)).toBe(false);
+  expect(toleratesTaint(undefined, TAINT)).toBe(false);
 });

@@ -5,7 +5,7 @@ import {
   type ContainerFacts,
   targetContainerId,
 } from '../../../src/policies/cri/container-config.ts';
-import { containerHash } from '../../../src/policies/sync/container-hash.ts';
+import { containerHash } from '../../../src/policies/pod-actions/restart.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';

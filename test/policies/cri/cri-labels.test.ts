@@ -8,7 +8,7 @@ import {
   podOfLogsFolder,
   sandboxLabels,
 } from '../../../src/policies/cri/cri-labels.ts';
-import { containerHash } from '../../../src/policies/sync/container-hash.ts';
+import { containerHash } from '../../../src/policies/pod-actions/restart.ts';
 import { podOf } from '../../support/pod-status-facts.ts';
 
 const POD = { name: 'web', namespace: 'shop', uid: 'u-1' };

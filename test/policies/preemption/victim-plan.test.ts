@@ -1,8 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { admitPod } from '../../../src/policies/admission/admit-pod.ts';
 import { heldBy } from '../../../src/policies/admission/held-resources.ts';
-import { planPreemption, type PreemptionPlanFacts } from '../../../src/policies/preemption/victim-plan.ts';
-import { admitPodBeside, type ComingRoom } from '../../../src/policies/preemption/promised-room.ts';
+import {
+  admitPodBeside,
+  type ComingRoom,
+  holdersOnceFreed,
+  lessYielding,
+  planPreemption,
+  type PreemptionPlanFacts,
+} from '../../../src/policies/preemption/victim-plan.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, testNode } from '../../support/admission.ts';
@@ -199,4 +205,52 @@ test('every pod gets what it was promised, in every order of events, and no vict
   const stories = Array.from({ length: 200 }, (_, index) => new Story(index + 1).run());
   expect(stories.filter(({ victims }) => victims > 2).length).toBeGreaterThan(100);
   expect(stories.filter(({ rejected }) => rejected > 0).length).toBeGreaterThan(10);
+});
+
+const namesOf = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata.name);
+
+test('ending pods will hold nothing, and waiting pods what they wait for, but not the pod itself', () => {
+  const [first, second] = [pod('first', '1', true), pod('second', '1', true)];
+  const holders = [pod('a', '1'), pod('b', '1')];
+  expect(namesOf(holdersOnceFreed(second, holders, room(['a'], first, second)))).toEqual(['b', 'first']);
+});
+
+test('promises to pods that the pod could preempt do not count for it', () => {
+  const higher = requestingPod('higher', { priority: 2_000_000_001 });
+  const equal = requestingPod('equal', { priority: 2_000_000_001 });
+  const coming = lessYielding(higher, room(['a'], pod('first', '1', true), equal));
+  expect([namesOf(coming.promisedTo), [...coming.ending]]).toEqual([['equal'], ['a']]);
+});
+
+describe('a pod that comes while resources are promised to another', () => {
+  const critical = pod('critical', '2', true);
+  const holders = [pod('a', '2'), pod('b', '1')];
+  const waiting = room(['a'], critical);
+  const admit = (newcomer: Pod, others = holders, coming = waiting) =>
+    admitPodBeside(NODE, newcomer, others, coming);
+
+  test('is admitted if it fits beside what is promised', () => {
+    expect(admit(pod('new', '1')).kind).toBe('admitted');
+  });
+
+  test('gets nothing that is promised, even if it is free now', () => {
+    const free = [pod('b', '1')];
+    expect(admit(pod('new', '2'), free).kind).toBe('rejected');
+    expect(admit(pod('new', '2', true), free).kind).toBe('short');
+    expect(admit(pod('new', '2'), free, QUIET).kind).toBe('admitted');
+  });
+
+  test('gets nothing that is not free yet', () => {
+    expect(admit(pod('new', '2'), holders, room(['a'])).kind).toBe('rejected');
+  });
+
+  test('the pod to which it is promised gets it once it is free', () => {
+    expect(admit(critical, [pod('b', '1')]).kind).toBe('admitted');
+    expect(admit(critical).kind).toBe('short');
+  });
+});
+
+test('a pod of higher priority gets what is promised to another if it does not fit otherwise', () => {
+  const higher = (cpu: string) => requestingPod('higher', { priority: 2_000_000_001, requests: { cpu } });
+  expect(admitPodBeside(NODE, higher('4'), [], room([], pod('first', '1', true))).kind).toBe('admitted');
 });

@@ -1,6 +1,6 @@
 import type { ImageError } from '../../../src/runtime/images/image-error.ts';
 /** An image manager under a virtual clock, on a fake runtime that a test controls. */
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';
 import type { ImageStatusOptions, PullImageOptions } from '../../../src/runtime/service/runtime-service.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../src/types/cri.ts';

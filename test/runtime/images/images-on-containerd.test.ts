@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
 import type { ImageError } from '../../../src/runtime/images/image-error.ts';
 import { ImageManager } from '../../../src/runtime/images/image-manager.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/sync/crash-loop-backoff.ts';
+import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { ContainerStarter } from '../../../src/runtime/pods/container-starter.ts';
 import { ImageError } from '../../../src/runtime/images/image-error.ts';
 import type { PodNode } from '../../../src/runtime/node/pod-node.ts';

@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  containerHash,
   containerShouldRestart,
   containerStatusByName,
   isRestartableInitContainer,
   restartsOnFailure,
   shouldAllContainersRestart,
   shouldContainerBeRestarted,
-} from '../../../src/policies/sync/restart.ts';
+} from '../../../src/policies/pod-actions/restart.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
@@ -170,4 +171,25 @@ test('the status by name is that of the newest instance', () => {
   });
   expect(containerStatusByName(status, 'web')?.id).toBe('new');
   expect(containerStatusByName(status, 'missing')).toBeUndefined();
+});
+
+test('the hash of a container stays the same in all versions: adoption after an upgrade depends on it', () => {
+  expect(containerHash({ name: 'web', image: 'nginx:1.27' })).toBe('9db413c7');
+  expect(containerHash({ name: 'wéb' })).toBe('3ccb16ef');
+});
+
+test('another name or another image gives another hash', () => {
+  const hashes = [
+    { name: 'web', image: 'a' },
+    { name: 'web', image: 'b' },
+    { name: 'db', image: 'a' },
+    { name: 'web' },
+  ];
+  expect(new Set(hashes.map(containerHash)).size).toBe(hashes.length);
+});
+
+test('fields whose change does not restart the container do not count', () => {
+  const web = { name: 'web', image: 'a' };
+  const resized = { ...web, resources: { limits: { cpu: '2' } }, env: [{ name: 'A', value: 'b' }] };
+  expect(containerHash(resized)).toBe(containerHash(web));
 });

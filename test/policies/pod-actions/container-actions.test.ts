@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { initContainerActions } from '../../../src/policies/sync/init-containers.ts';
-import type { PodFacts, ProbeResult } from '../../../src/policies/sync/pod-facts.ts';
+import {
+  initContainerActions,
+  type PodFacts,
+  type ProbeResult,
+  regularContainerActions,
+  statusOf,
+  toKill,
+  unknownState,
+} from '../../../src/policies/pod-actions/container-actions.ts';
 import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { podOf } from '../../support/pod-status-facts.ts';
@@ -163,4 +170,167 @@ describe('a sidecar', () => {
     const spec = { restartPolicy: 'Never' };
     expect(actions({ initContainers: [SIDECAR, ONE], spec, containers })).toEqual(FAILED);
   });
+});
+
+const APP = { name: 'app', image: 'app:1' };
+
+const podStatus = runtimePodStatus({
+  containers: [
+    { id: 'a2', name: 'app', state: 'unknown' },
+    { id: 'a1', name: 'app', state: 'exited' },
+  ],
+});
+
+const FACTS: PodFacts = {
+  pod: podOf(),
+  podStatus,
+  liveness: new Map(),
+  startup: new Map(),
+  restartAllContainers: false,
+  specChanged: () => false,
+};
+
+test("a container's status is that of its newest instance", () => {
+  expect(statusOf(FACTS, APP)?.id).toBe('a2');
+  expect(statusOf(FACTS, { name: 'other' })).toBeUndefined();
+});
+
+test("an instance in an unknown state is killed with the kubelet's words", () => {
+  expect(toKill(APP, podStatus.containers[0]!, unknownState('Container'))).toEqual({
+    id: 'a2',
+    name: 'app',
+    container: APP,
+    reason: 'Unknown',
+    message: 'Container is in "unknown" state, try killing it before restart',
+  });
+});
+
+interface CaseOfRegularContainers {
+  readonly spec?: Partial<PodSpec>;
+  readonly containers?: readonly PartialContainer[];
+  readonly liveness?: ProbeResult;
+  readonly startup?: ProbeResult;
+  readonly specChanged?: boolean;
+}
+
+/** The probe results are those of the instance `a1`. */
+function actionsOfRegularContainers({
+  spec = {},
+  containers = [],
+  liveness,
+  startup,
+  specChanged = false,
+}: CaseOfRegularContainers) {
+  const facts: PodFacts = {
+    pod: podOf(spec),
+    podStatus: runtimePodStatus({ containers }),
+    liveness: new Map(liveness && [['a1', liveness]]),
+    startup: new Map(startup && [['a1', startup]]),
+    restartAllContainers: false,
+    specChanged: () => specChanged,
+  };
+  const { finished, toStart, toKill } = regularContainerActions(facts);
+  return { finished, toStart, kills: toKill.map(({ id, reason, message }) => [id, reason, message]) };
+}
+
+const NOTHINGOfRegularContainers = { finished: false, toStart: [], kills: [] };
+
+const RUNNING = [{ id: 'a1', name: 'app', state: 'running' } as const];
+
+const ended = (exitCode: number) => [{ id: 'a1', name: 'app', state: 'exited', exitCode } as const];
+
+describe('a regular container that runs', () => {
+  test.each([undefined, 'Success', 'UNKNOWN'] as const)('is kept while its probes say %s', (result) => {
+    expect(actionsOfRegularContainers({ containers: RUNNING, liveness: result, startup: result })).toEqual(
+      NOTHINGOfRegularContainers,
+    );
+  });
+
+  test('is replaced when its spec has changed, whatever the restart policy', () => {
+    expect(
+      actionsOfRegularContainers({
+        spec: { restartPolicy: 'Never' },
+        containers: RUNNING,
+        specChanged: true,
+      }),
+    ).toEqual({
+      finished: false,
+      toStart: [0],
+      kills: [['a1', '', 'Container app definition changed, will be restarted']],
+    });
+  });
+
+  test('is killed when its liveness probe fails, and started again if the policy says so', () => {
+    const message = 'Container app failed liveness probe';
+    expect(actionsOfRegularContainers({ containers: RUNNING, liveness: 'Failure' })).toEqual({
+      finished: false,
+      toStart: [0],
+      kills: [['a1', 'LivenessProbe', `${message}, will be restarted`]],
+    });
+    expect(
+      actionsOfRegularContainers({
+        spec: { restartPolicy: 'Never' },
+        containers: RUNNING,
+        liveness: 'Failure',
+      }),
+    ).toEqual({
+      finished: true,
+      toStart: [],
+      kills: [['a1', 'LivenessProbe', message]],
+    });
+  });
+
+  test('is killed when its startup probe fails', () => {
+    expect(actionsOfRegularContainers({ containers: RUNNING, startup: 'Failure' }).kills).toEqual([
+      ['a1', 'StartupProbe', 'Container app failed startup probe, will be restarted'],
+    ]);
+  });
+
+  test('is killed for the first of these: a changed spec, its liveness probe, its startup probe', () => {
+    const failing = { containers: RUNNING, liveness: 'Failure', startup: 'Failure' } as const;
+    expect(actionsOfRegularContainers({ ...failing, specChanged: true }).kills[0]?.[1]).toBe('');
+    expect(actionsOfRegularContainers(failing).kills[0]?.[1]).toBe('LivenessProbe');
+  });
+});
+
+describe('a regular container that does not run', () => {
+  test('is started when it has never run', () => {
+    expect(actionsOfRegularContainers({})).toEqual({ finished: false, toStart: [0], kills: [] });
+  });
+
+  test.each([
+    ['Always', 0, [0]],
+    ['OnFailure', 0, []],
+    ['OnFailure', 1, [0]],
+    ['Never', 1, []],
+  ])('under restartPolicy %s after an end with %d starts %j', (restartPolicy, exitCode, toStart) => {
+    expect(actionsOfRegularContainers({ spec: { restartPolicy }, containers: ended(exitCode) })).toEqual({
+      finished: toStart.length === 0,
+      toStart,
+      kills: [],
+    });
+  });
+
+  test('is killed before it is started again when its state is unknown', () => {
+    expect(actionsOfRegularContainers({ containers: [{ id: 'a1', name: 'app', state: 'unknown' }] })).toEqual(
+      {
+        finished: false,
+        toStart: [0],
+        kills: [['a1', 'Unknown', 'Container is in "unknown" state, try killing it before restart']],
+      },
+    );
+  });
+});
+
+test('several containers are started in the order of the spec, by their indices', () => {
+  const spec = { containers: [{ name: 'a' }, { name: 'app' }, { name: 'c' }] };
+  expect(actionsOfRegularContainers({ spec, containers: RUNNING }).toStart).toEqual([0, 2]);
+});
+
+test('a pod is not finished while one of its containers runs', () => {
+  const spec = { containers: [{ name: 'app' }, { name: 'web' }], restartPolicy: 'Never' };
+  const webEnded = { id: 'w1', name: 'web', state: 'exited', exitCode: 1 } as const;
+  expect(actionsOfRegularContainers({ spec, containers: [...RUNNING, webEnded] })).toEqual(
+    NOTHINGOfRegularContainers,
+  );
 });

@@ -5,11 +5,16 @@
  * Runtimes forget containers that have ended. So all init containers before the last one with a status count as done, and
  * all of them count as done when a regular container has been created.
  */
-import type { Container } from '../../types/kubernetes.ts';
-import type { RuntimeContainerStatus } from '../../types/runtime-pod.ts';
-import { statusOf, toKill, unknownState } from './pod-facts.ts';
-import type { ContainerToKill, Fault, PodFacts } from './pod-facts.ts';
-import { containerShouldRestart, isRestartableInitContainer, restartsOnFailure } from './restart.ts';
+import type { Container, Pod } from '../../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import {
+  containerShouldRestart,
+  containerStatusByName,
+  isRestartableInitContainer,
+  restartsOnFailure,
+  shouldContainerBeRestarted,
+} from './restart.ts';
+import type { ContainerKillReason } from '../termination/pod-termination.ts';
 
 export interface InitActions {
   /** Whether regular containers may be started. */
@@ -156,4 +161,129 @@ function together(one: InitActions, other: InitActions): InitActions {
     toStart: [...one.toStart, ...other.toStart],
     toKill: [...one.toKill, ...other.toKill],
   };
+}
+
+// What pod actions are decided from, and helpers that several parts of the decision share.
+
+/** UNKNOWN: the container is being probed, but no threshold has been reached yet. */
+export type ProbeResult = 'Success' | 'Failure' | 'UNKNOWN';
+
+export interface PodFacts {
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  /** The latest results by container id. A container without an entry has not been probed. */
+  readonly liveness: ReadonlyMap<string, ProbeResult>;
+  readonly startup: ReadonlyMap<string, ProbeResult>;
+  /** All containers start over, because a restart rule asked for it (`shouldAllContainersRestart`). */
+  readonly restartAllContainers: boolean;
+  /** Whether the container was created from a spec other than the present one. */
+  specChanged(container: Container, status: RuntimeContainerStatus): boolean;
+}
+
+export interface ContainerToKill {
+  readonly id: string;
+  readonly name: string;
+  readonly container: Container;
+  readonly reason: ContainerKillReason;
+  readonly message: string;
+}
+
+/** Why a container is killed. */
+interface Fault {
+  readonly reason: ContainerKillReason;
+  readonly message: string;
+}
+
+/** A container in an unknown state may still run: it is killed before another instance is started. */
+export function unknownState(subject: string): Fault {
+  return { reason: 'Unknown', message: `${subject} is in "unknown" state, try killing it before restart` };
+}
+
+export function toKill(
+  container: Container,
+  { id, name }: RuntimeContainerStatus,
+  fault: Fault,
+): ContainerToKill {
+  return { id, name, container, ...fault };
+}
+
+/** The container's newest instance. */
+export function statusOf(
+  { podStatus }: PodFacts,
+  { name }: { readonly name: string },
+): RuntimeContainerStatus | undefined {
+  return containerStatusByName(podStatus, name);
+}
+
+// Which regular containers are started and killed once the pod is initialized.
+
+interface ContainerAction {
+  /** The container runs, and keeps running. */
+  readonly keep: boolean;
+  readonly start: boolean;
+  readonly kill?: ContainerToKill;
+}
+
+export interface RegularActions {
+  /** No container keeps running, and none is to be started. */
+  readonly finished: boolean;
+  readonly toStart: readonly number[];
+  readonly toKill: readonly ContainerToKill[];
+}
+
+const KEEP: ContainerAction = { keep: true, start: false };
+
+/** It runs; what is left of its start is its postStart hook. */
+const RESUME_START: ContainerAction = { keep: true, start: true };
+
+export function regularContainerActions(facts: PodFacts): RegularActions {
+  const actions = facts.pod.spec.containers.map((container) => containerAction(facts, container));
+  return {
+    finished: !actions.some(({ keep, start }) => keep || start),
+    toStart: actions.flatMap(({ start }, index) => (start ? [index] : [])),
+    toKill: actions.flatMap(({ kill }) => kill ?? []),
+  };
+}
+
+function containerAction(facts: PodFacts, container: Container): ContainerAction {
+  const status = statusOf(facts, container);
+  return status?.state === 'running'
+    ? runningAction(facts, container, status)
+    : stoppedAction(facts, container, status);
+}
+
+function stoppedAction(
+  facts: PodFacts,
+  container: Container,
+  status: RuntimeContainerStatus | undefined,
+): ContainerAction {
+  const start = shouldContainerBeRestarted(container, facts.pod, facts.podStatus);
+  if (!start || status?.state !== 'unknown') return { keep: false, start };
+  return { keep: false, start, kill: toKill(container, status, unknownState('Container')) };
+}
+
+/** A container that is killed because its spec has changed is always started again; after a failed probe, the policy decides. */
+function runningAction(
+  facts: PodFacts,
+  container: Container,
+  status: RuntimeContainerStatus,
+): ContainerAction {
+  const fault = faultOf(facts, container, status);
+  if (!fault) return status.owesHook ? RESUME_START : KEEP;
+  const start = fault.reason === '' || restartsOnFailure(facts.pod, container);
+  const message = start ? `${fault.message}, will be restarted` : fault.message;
+  return { keep: false, start, kill: toKill(container, status, { ...fault, message }) };
+}
+
+/** The first fault that the container has: a changed spec, a failed liveness probe, a failed startup probe. */
+function faultOf(facts: PodFacts, container: Container, status: RuntimeContainerStatus): Fault | undefined {
+  const subject = `Container ${container.name}`;
+  if (facts.specChanged(container, status)) return { reason: '', message: `${subject} definition changed` };
+  if (facts.liveness.get(status.id) === 'Failure') {
+    return { reason: 'LivenessProbe', message: `${subject} failed liveness probe` };
+  }
+  if (facts.startup.get(status.id) === 'Failure') {
+    return { reason: 'StartupProbe', message: `${subject} failed startup probe` };
+  }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 /** Whether a container that has ended is started again: by its restart rules, then its own policy, then the pod's policy. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { canonicalJson } from '../formats/canonical-json.ts';
 import { named } from '../formats/lookups.ts';
 
 type ContainerRestartRule = NonNullable<Container['restartPolicyRules']>[number];
@@ -115,4 +116,25 @@ function lastExitAsks(container: Container, podStatus: RuntimePodStatus): boolea
 
 function initAndRegular(pod: Pod): readonly Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+}
+
+// A hash of a container's spec, which tells whether a running container was created from an older spec.
+
+const FNV_OFFSET_BASIS = 0x811c9dc5;
+
+const FNV_PRIME = 0x01000193;
+
+/**
+ * Hash of the fields whose change restarts a running container. As in the kubelet since 1.31 these are name and image (the
+ * API lets only resources change besides, and those are resized in place). The kubelet hashes another spelling of the same
+ * fields and gets other numbers, so a hash is only compared with one that we recorded. Hexadecimal.
+ */
+export function containerHash({ name, image }: Pick<Container, 'name' | 'image'>): string {
+  return fnv1a32(canonicalJson({ name, image })).toString(16).padStart(8, '0');
+}
+
+/** FNV-1a over the UTF-8 bytes of `text`, unsigned. */
+export function fnv1a32(text: string): number {
+  const bytes = new TextEncoder().encode(text);
+  return bytes.reduce((hash, byte) => Math.imul(hash ^ byte, FNV_PRIME), FNV_OFFSET_BASIS) >>> 0;
 }

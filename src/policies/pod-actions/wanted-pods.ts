@@ -1,5 +1,7 @@
 /** The operations of the CONFIG channel: how a source's new list of pods differs from the list before. */
 import type { Pod } from '../../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
+import { isRunning } from '../cri/runtime-pod-status.ts';
 import { equalJson } from '../formats/canonical-json.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
@@ -21,13 +23,13 @@ export interface PodUpdate {
 }
 
 /** A pod as its source last listed it, and as it has been passed on. */
-interface KnownPod {
+interface ListedPod {
   readonly given: Pod;
   readonly pod: Pod;
 }
 
 /** The pods of one source by UID. */
-export type KnownPods = ReadonlyMap<string, KnownPod>;
+export type KnownPods = ReadonlyMap<string, ListedPod>;
 
 export interface PodUpdates {
   readonly known: KnownPods;
@@ -60,7 +62,7 @@ export function podUpdates(
   seenAt: string,
 ): PodUpdates {
   const { unique, duplicates } = withoutDuplicates(pods);
-  const next = new Map<string, KnownPod>();
+  const next = new Map<string, ListedPod>();
   const changes: Change[] = [];
   for (const given of unique) {
     const { uid } = given.metadata;
@@ -108,7 +110,7 @@ function withoutDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: P
   return { unique, duplicates };
 }
 
-function compare(known: KnownPod, given: Pod): Partial<Change> & { readonly pod: Pod } {
+function compare(known: ListedPod, given: Pod): Partial<Change> & { readonly pod: Pod } {
   const { pod } = known;
   if (!equalJson(wanted(pod), wanted(given))) {
     const op = given.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
@@ -159,4 +161,54 @@ function stamped(pod: Pod, source: PodSource, seenAt: string): Pod {
     [CONFIG_SEEN_ANNOTATION]: seenAt,
   };
   return { ...pod, metadata: { ...pod.metadata, annotations } };
+}
+
+/** What housekeeping has to know of a pod that has an actor. */
+export interface KnownPod {
+  readonly uid: string;
+  readonly finished: boolean;
+  readonly terminationRequested: boolean;
+  readonly restartRequested: boolean;
+}
+
+export interface HousekeepingFacts {
+  /** UIDs of the pods that the sources want on this node. */
+  readonly desired: { has(uid: string): boolean; keys(): Iterable<string> };
+  readonly known: Iterable<KnownPod>;
+  readonly runtimePods: readonly RuntimePodStatus[];
+}
+
+export interface HousekeepingPlan {
+  /** Finished, and either not desired any more or to be started again: what the runtime holds is removed, then the actor. */
+  readonly retire: readonly string[];
+  /** Running pods that no source wants. */
+  readonly kill: readonly string[];
+  /** Desired pods that have no actor. */
+  readonly start: readonly string[];
+  /** Pods that only the runtime knows, and of which something runs. */
+  readonly killRuntimePods: readonly RuntimePodStatus[];
+  /** Pods that only the runtime knows, and of which nothing runs. */
+  readonly removeRuntimePods: readonly RuntimePodStatus[];
+}
+
+/** What housekeeping has to do about pods, once every source has been read (lifecycle, Housekeeping). */
+export function planHousekeeping({ desired, known, runtimePods }: HousekeepingFacts): HousekeepingPlan {
+  const uids = new Set<string>();
+  const retire: string[] = [];
+  const kill: string[] = [];
+  for (const { uid, finished, terminationRequested, restartRequested } of known) {
+    uids.add(uid);
+    if (finished && (restartRequested || !desired.has(uid))) retire.push(uid);
+    else if (!terminationRequested && !desired.has(uid)) kill.push(uid);
+  }
+  const start = [...desired.keys()].filter((uid) => !uids.has(uid));
+  const wanted = (uid: string) => uids.has(uid) || desired.has(uid);
+  const orphans = runtimePods.filter(({ uid }) => !wanted(uid));
+  return {
+    retire,
+    kill,
+    start,
+    killRuntimePods: orphans.filter((pod) => isRunning(pod)),
+    removeRuntimePods: orphans.filter((pod) => !isRunning(pod)),
+  };
 }
