@@ -7,7 +7,7 @@ import { makeFolder } from './system/make-folder.ts';
 import { nodeAddresses, readNodeFacts, startsAtOnce } from './runtime/node/node-addresses.ts';
 import type { NodeParts } from './runtime/node/pod-node.ts';
 import type { CredentialProviderConfig } from './policies/images/credential-provider-config.ts';
-import type { RuntimeClasses } from './policies/admission/runtime-class.ts';
+import type { RuntimeClasses } from './policies/cri/sandbox-config.ts';
 import { shutdownPeriods } from './policies/termination/shutdown-periods.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
 import type { ApiObjects } from './types/api-objects.ts';

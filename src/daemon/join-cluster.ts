@@ -16,7 +16,7 @@ import { ofThisMachine } from '../cluster/watches/own-node.ts';
 import { RuntimeClassWatch } from '../cluster/watches/runtime-class-watch.ts';
 import { watchNode } from '../cluster/watches/watched-object.ts';
 import type { StateletConfig } from '../config/config.ts';
-import { runtimeClassesOf } from '../policies/admission/runtime-class.ts';
+import { runtimeClassesOf } from '../policies/cri/sandbox-config.ts';
 import { objectTTLOf } from '../policies/node-status/object-ttl.ts';
 import type { NodeStatusFacts } from '../policies/node-status/node-status.ts';
 import type { NodeHealth } from '../policies/node-status/ready-problems.ts';

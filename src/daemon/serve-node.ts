@@ -9,7 +9,7 @@ import { shownFlags } from '../config/shown-flags.ts';
 import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
 import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
-import { claimsOf } from '../policies/volumes/claims/claim.ts';
+import { claimsOf } from '../policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import { checkpointRoutes } from '../server/routes/checkpoint-routes.ts';

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { openApiClients } from '../../src/cluster/client/open-api-clients.ts';
 import { RuntimeClassWatch } from '../../src/cluster/watches/runtime-class-watch.ts';
 import { watchNode } from '../../src/cluster/watches/watched-object.ts';
-import { runtimeClassesOf } from '../../src/policies/admission/runtime-class.ts';
+import { runtimeClassesOf } from '../../src/policies/cri/sandbox-config.ts';
 import { apiSource } from '../../src/sources/api-source.ts';
 import { podConfig, type PodConfigEvent } from '../../src/sources/pod-config.ts';
 import { systemClock } from '../../src/system/system-clock.ts';

@@ -1,5 +1,10 @@
-import { type CollectedFiles, collectFiles, wholeFiles } from '../../src/policies/volumes/collected-files.ts';
-import { collectDownwardAPI, downwardAPIFiles } from '../../src/policies/volumes/downward-api-files.ts';
+import {
+  collectDownwardAPI,
+  type CollectedFiles,
+  collectFiles,
+  downwardAPIFiles,
+  wholeFiles,
+} from '../../src/policies/volumes/downward-api-files.ts';
 import { configMapFiles, credentialFile, secretFiles } from '../../src/policies/volumes/object-files.ts';
 import {
   cleanPath,

@@ -1,5 +1,5 @@
 import type { Subscription } from 'rxjs';
-import { selectedBundles } from '../../policies/volumes/trust-anchors.ts';
+import { selectedBundles } from '../../policies/volumes/object-files.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { ClusterTrustBundle, TrustBundleSelection } from '../../types/kubernetes.ts';
 import { hasReason } from '../service/api-error.ts';

@@ -1,5 +1,5 @@
 import type { Subscription } from 'rxjs';
-import type { RuntimeClasses } from '../../policies/admission/runtime-class.ts';
+import type { RuntimeClasses } from '../../policies/cri/sandbox-config.ts';
 import type { RuntimeClass } from '../../types/kubernetes.ts';
 import type { ApiServer } from '../service/api-server.ts';
 import { reflect, type WatchTiming } from './reflect.ts';

@@ -1,6 +1,5 @@
 /** The files of a cgroup and the values that are written into them, for both versions. */
-import { sharesToWeight } from './cgroup-cpu.ts';
-import type { CgroupResources } from './cgroup-resources.ts';
+import { type CgroupResources, sharesToWeight } from './cgroup-resources.ts';
 
 export type CgroupVersion = 1 | 2;
 

@@ -4,14 +4,10 @@ import type { KeyValue } from '../../types/cri.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ResolvedCommand } from './container-config.ts';
-import { ExecSize, shownName } from './exec-size.ts';
-import { expandVariables } from './expand-variables.ts';
-import { fieldValue } from '../volumes/downward-fields.ts';
-import type { PodAddresses } from '../volumes/downward-fields.ts';
-import { resourceFieldValue } from '../volumes/downward-resources.ts';
-import { EnvFileReader } from './env-file.ts';
+import { ExecSize, expandVariables, shownName } from './exec-size.ts';
+import { fieldValue, type PodAddresses, resourceFieldValue } from '../volumes/downward-fields.ts';
+import { EnvFileReader, serviceVariables } from './env-sources.ts';
 import { envFromValues, type EnvObjects, keyRefValue } from './env-objects.ts';
-import { serviceVariables } from './service-variables.ts';
 
 type AnyContainer = Container | EphemeralContainer;
 type EnvVar = NonNullable<Container['env']>[number];

@@ -1,7 +1,8 @@
 /** Variables of a container from ConfigMaps and Secrets. */
 import { StateletError } from '../../types/errors.ts';
-import type { ConfigMap, Container, EphemeralContainer, Secret } from '../../types/kubernetes.ts';
+import type { ConfigMap, Container, EphemeralContainer, Pod, Secret } from '../../types/kubernetes.ts';
 import { bytesOf } from '../volumes/object-files.ts';
+import { fileSources, podContainers, type Volume } from '../volumes/volume-source.ts';
 
 type EnvFromSource = NonNullable<Container['envFrom']>[number];
 type EnvVarSource = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
@@ -108,4 +109,41 @@ function valueOf(values: Values, { key, optional }: KeyRef, where: string): stri
   if (Object.hasOwn(values.texts, key)) return textOf(values, key);
   if (optional === true) return undefined;
   throw new StateletError('NotFound', `couldn't find key ${key} in ${where}`);
+}
+
+// The ConfigMaps and Secrets that a pod refers to.
+
+/** All are in the pod's namespace. */
+export interface ReferencedObjects {
+  readonly configMaps: ReadonlySet<string>;
+  readonly secrets: ReadonlySet<string>;
+}
+
+/**
+ * The objects of its volumes, also of those that no container mounts, of the variables of its containers, and its pull secrets. The
+ * node authorizer lets the node read these. A reference without a name refers to nothing.
+ */
+export function referencedObjects({ spec }: Pod): ReferencedObjects {
+  const ofEnv = podContainers(spec).map(envObjectNames);
+  const sources = (spec.volumes ?? []).filter(hasObjects).flatMap(fileSources);
+  const pullSecrets = (spec.imagePullSecrets ?? []).map(({ name }) => name);
+  return {
+    configMaps: named([
+      ...sources.map(({ configMap }) => configMap?.name),
+      ...ofEnv.flatMap(({ configMaps }) => [...configMaps]),
+    ]),
+    secrets: named([
+      ...sources.map(({ secret }) => secret?.name),
+      ...ofEnv.flatMap(({ secrets }) => [...secrets]),
+      ...pullSecrets,
+    ]),
+  };
+}
+
+function hasObjects({ configMap, secret, projected }: Volume): boolean {
+  return (configMap ?? secret ?? projected) !== undefined;
+}
+
+function named(names: readonly (string | undefined)[]): ReadonlySet<string> {
+  return new Set(names.filter((name) => name !== undefined && name !== '') as string[]);
 }

@@ -1,6 +1,6 @@
 /** What a runtime says of its own settings: containerd in its answer to a verbose Status, or in its configuration file. */
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
-import { cgroupDriverIn, RUNC } from '../cri/containerd-config.ts';
+import { cgroupDriverIn, RUNC } from '../cri/cgroup-driver-mismatch.ts';
 import { memberAt, parsedObject, textAt } from './json-members.ts';
 
 /** What is undefined, the runtime does not say. */

@@ -1,7 +1,9 @@
 /** A pod's resolver configuration: by its DNS policy, with its own dnsConfig added, cut to the limits of resolvers. */
 import type { DNSConfig } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import { podText } from '../pod/pod-kinds.ts';
+import type { SpecProblem } from '../security/security-rules.ts';
 
 type PodDNSConfig = NonNullable<PodSpec['dnsConfig']>;
 
@@ -26,9 +28,9 @@ export interface PodDNS {
 }
 
 /** Limits of glibc's resolver and of Kubernetes. */
-export const DNS_NAMESERVERS_MAX = 3;
-export const DNS_SEARCH_PATHS_MAX = 32;
-export const DNS_SEARCH_LIST_MAX_LENGTH = 2048;
+const DNS_NAMESERVERS_MAX = 3;
+const DNS_SEARCH_PATHS_MAX = 32;
+const DNS_SEARCH_LIST_MAX_LENGTH = 2048;
 /** The longest search domain; some resolvers crash on longer ones. */
 const SEARCH_PATH_MAX_LENGTH = 253;
 
@@ -116,4 +118,86 @@ function omitted(what: string, items: string, line: string, applied: readonly st
 
 function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
+}
+
+/**
+ * Reads a `resolv.conf` as the kubelet does: all name servers count, and the last line each of `search` and `options`. Other
+ * lines are ignored. Throws a StateletError of kind InvalidArgument that names the line.
+ */
+export function parseResolvConf(text: string): DNSConfig {
+  const servers: string[] = [];
+  let searches: readonly string[] = [];
+  let options: readonly string[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    const [keyword, ...values] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver') {
+      if (values[0] === undefined) throw noServer(index + 1);
+      servers.push(values[0]);
+    } else if (keyword === 'search') {
+      searches = values.map(withoutLastDot);
+    } else if (keyword === 'options') {
+      options = values;
+    }
+  }
+  return { servers, searches, options };
+}
+
+/** A domain and the same domain with a dot at its end count as one. The root, `.`, is kept. */
+function withoutLastDot(domain: string): string {
+  return domain === '.' ? domain : domain.replace(/\.$/, '');
+}
+
+function noServer(line: number): StateletError {
+  return new StateletError('InvalidArgument', `line ${line}: nameserver has no address behind it`);
+}
+
+// The rules of the API server's validation about a pod's own DNS configuration.
+
+/** Labels may begin with an underscore, as those of services (`_tcp`) do. */
+const DOMAIN = /^(?=.{1,253}$)[_a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:\.[_a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+
+const IPV6 = /^(?=.*:.*:)[0-9a-f:]+(?::\d+\.\d+\.\d+\.\d+)?$/i;
+
+/** `dnsConfig`: the parsed field of a pod's spec. It may break the schema: such parts are not judged here. */
+export function dnsConfigProblems(dnsConfig: unknown): readonly SpecProblem[] {
+  if (typeof dnsConfig !== 'object' || dnsConfig === null) return [];
+  const { nameservers, searches, options } = dnsConfig as Readonly<Record<string, unknown>>;
+  return [
+    ...nameserverProblems('spec.dnsConfig.nameservers', texts(nameservers)),
+    ...searchProblems('spec.dnsConfig.searches', texts(searches)),
+    ...optionProblems('spec.dnsConfig.options', Array.isArray(options) ? options : []),
+  ];
+}
+
+function* nameserverProblems(path: string, servers: readonly string[]): Iterable<SpecProblem> {
+  if (servers.length > DNS_NAMESERVERS_MAX)
+    yield { path, message: `must have at most ${DNS_NAMESERVERS_MAX} items` };
+  for (const [index, server] of servers.entries()) {
+    if (!IPV4.test(server) && !IPV6.test(server))
+      yield { path: `${path}[${index}]`, message: `must be an IP address (got "${server}")` };
+  }
+}
+
+function* searchProblems(path: string, searches: readonly string[]): Iterable<SpecProblem> {
+  if (searches.length > DNS_SEARCH_PATHS_MAX)
+    yield { path, message: `must have at most ${DNS_SEARCH_PATHS_MAX} items` };
+  if (searches.join(' ').length > DNS_SEARCH_LIST_MAX_LENGTH)
+    yield { path, message: `must have at most ${DNS_SEARCH_LIST_MAX_LENGTH} characters in all` };
+  for (const [index, search] of searches.entries()) {
+    if (search !== '.' && !DOMAIN.test(search.replace(/\.$/, '')))
+      yield { path: `${path}[${index}]`, message: `must be a DNS domain (got "${search}")` };
+  }
+}
+
+function* optionProblems(path: string, options: readonly unknown[]): Iterable<SpecProblem> {
+  for (const [index, option] of options.entries()) {
+    if (!(option as { name?: unknown } | null)?.name)
+      yield { path: `${path}[${index}].name`, message: 'is required' };
+  }
+}
+
+function texts(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((item): item is string => typeof item === 'string') : [];
 }

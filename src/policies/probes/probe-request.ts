@@ -1,8 +1,7 @@
 /** The requests of probes and lifecycle hooks: addresses, paths, headers, commands and time limits. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container } from '../../types/kubernetes.ts';
-import { ExecSize } from '../cri/exec-size.ts';
-import { expandVariables } from '../cri/expand-variables.ts';
+import { ExecSize, expandVariables } from '../cri/exec-size.ts';
 import type { Probe } from './probe.ts';
 
 export type HTTPGetAction = NonNullable<Probe['httpGet']>;

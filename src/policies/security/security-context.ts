@@ -9,10 +9,14 @@ import type {
 } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../types/kubernetes.ts';
-import { appArmorProfile, deprecatedAppArmorProfile } from './apparmor.ts';
-import { podNamespaces } from '../cri/pod-namespaces.ts';
 import { podText } from '../pod/pod-kinds.ts';
-import { RUNTIME_DEFAULT, type SeccompFacts, seccompProfile } from './seccomp.ts';
+import {
+  appArmorProfile,
+  deprecatedAppArmorProfile,
+  RUNTIME_DEFAULT,
+  type SeccompFacts,
+  seccompProfile,
+} from './apparmor.ts';
 
 type PodSecurityContext = NonNullable<PodSpec['securityContext']>;
 type Capabilities = NonNullable<NonNullable<Container['securityContext']>['capabilities']>;
@@ -200,4 +204,32 @@ function supplementalGroups(
       supplementalGroupsPolicy: supplementalGroupsPolicy as SupplementalGroupsPolicy,
     }),
   };
+}
+
+// Which kernel namespaces a pod's containers share with each other or with the node.
+
+const NODE_USERS: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
+
+/**
+ * `users`: the ids that the node has reserved for a pod with hostUsers: false. Throws a StateletError of kind InvalidArgument
+ * if such a pod has none: without a user namespace its root would be root of the node.
+ */
+export function podNamespaces(spec: PodSpec, users: UserNamespace | undefined): NamespaceOption {
+  if (spec.hostUsers === false && !users) {
+    throw new StateletError(
+      'InvalidArgument',
+      "can't set `spec.hostUsers: false`: this runtime has no user namespaces; leave it out, or set it to true",
+    );
+  }
+  return {
+    network: spec.hostNetwork ? 'NODE' : 'POD',
+    pid: pidNamespace(spec),
+    ipc: spec.hostIPC ? 'NODE' : 'POD',
+    usernsOptions: users ?? NODE_USERS,
+  };
+}
+
+function pidNamespace({ hostPID, shareProcessNamespace }: PodSpec): NamespaceOption['pid'] {
+  if (hostPID) return 'NODE';
+  return shareProcessNamespace ? 'POD' : 'CONTAINER';
 }

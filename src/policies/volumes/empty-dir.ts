@@ -1,13 +1,16 @@
 /** How an emptyDir is set up: as a folder on the disk, or as a filesystem in memory. */
-import type { Pod } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
-import { compareQuantity, parseQuantity, quantityValue, ZERO_QUANTITY } from '../formats/quantity.ts';
-import type { Quantity } from '../formats/quantity.ts';
-import { podLimits } from '../pod/resources.ts';
-import type { ResourceList } from '../pod/resources.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import {
+  compareQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityValue,
+  ZERO_QUANTITY,
+} from '../formats/quantity.ts';
+import { podLimits, type ResourceList } from '../pod/resources.ts';
 import { podFsGroup, volumeRootMode } from './volume-ownership.ts';
-import { podContainers } from './volume-source.ts';
-import type { Volume } from './volume-source.ts';
+import { podContainers, type Volume } from './volume-source.ts';
 
 /** A filesystem to be mounted. The options set the mode and group of its root together with the mount. */
 export interface MemoryFilesystem {
@@ -114,4 +117,43 @@ export function volumeSizeLimits({ spec }: Pod): readonly VolumeSizeLimit[] {
     if (limitBytes <= 0n) return [];
     return [{ volume: name, limitBytes, inMemory: (emptyDir?.medium ?? '') !== '' }];
   });
+}
+
+/** What a hostPath volume may be, by its type. */
+
+/** What a path leads to when symbolic links are followed. */
+export type FileKind = 'directory' | 'file' | 'socket' | 'character device' | 'block device' | 'other';
+
+export interface HostPathCheck {
+  /** What is created if nothing exists at the path. */
+  readonly create?: { readonly kind: 'directory' | 'file'; readonly mode: number };
+  /** Why the check failed, in the kubelet's words; undefined if it passed. */
+  problem(path: string, found: FileKind | undefined): string | undefined;
+}
+
+const expects =
+  (what: string, fits: (found: FileKind) => boolean) =>
+  (path: string, found: FileKind | undefined): string | undefined =>
+    found !== undefined && fits(found) ? undefined : `hostPath type check failed: ${path} is not a ${what}`;
+
+const isDirectory = expects('directory', (found) => found === 'directory');
+
+/** As in the kubelet, everything that is no directory counts as a file. */
+const isFile = expects('file', (found) => found !== 'directory');
+
+const CHECKS: ReadonlyMap<string, HostPathCheck> = new Map<string, HostPathCheck>([
+  ['DirectoryOrCreate', { create: { kind: 'directory', mode: 0o755 }, problem: isDirectory }],
+  ['Directory', { problem: isDirectory }],
+  ['FileOrCreate', { create: { kind: 'file', mode: 0o644 }, problem: isFile }],
+  ['File', { problem: isFile }],
+  ['Socket', { problem: expects('socket file', (found) => found === 'socket') }],
+  ['CharDevice', { problem: expects('character device', (found) => found === 'character device') }],
+  ['BlockDevice', { problem: expects('block device', (found) => found === 'block device') }],
+]);
+
+/** Undefined for the type '', which has no check. */
+export function hostPathCheck(type: string): HostPathCheck | undefined {
+  if (type === '') return undefined;
+  const check = CHECKS.get(type);
+  return check ?? { problem: () => `${type} is an invalid volume type` };
 }

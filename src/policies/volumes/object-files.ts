@@ -1,6 +1,13 @@
 /** The files of ConfigMaps and Secrets, and who may read those with credentials. */
 import { StateletError } from '../../types/errors.ts';
-import type { ConfigMap, Pod, Secret } from '../../types/kubernetes.ts';
+import type {
+  ClusterTrustBundle,
+  ConfigMap,
+  LabelSelector,
+  Pod,
+  Secret,
+  TrustBundleSelection,
+} from '../../types/kubernetes.ts';
 import type { VolumeFile } from './projected-files.ts';
 import { podFsGroup } from './volume-ownership.ts';
 import type { VolumeProjection } from './volume-source.ts';
@@ -106,4 +113,75 @@ function commonUser({ spec }: Pod): number | undefined {
     ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
   );
   return new Set(users).size === 1 ? users[0] : undefined;
+}
+
+// The certificates of ClusterTrustBundles, as a volume shows them.
+
+const BLOCK = /^-----BEGIN ([^\n-]*)-----[ \t\r]*\n([^-]*)^-----END \1-----/gmu;
+
+const BASE64 = /^[\d+/A-Za-z]*={0,2}$/u;
+
+const COLUMNS = 64;
+
+/** The bundle of that name, or the bundles of the signer that the selector selects. */
+export function selectedBundles(
+  bundles: readonly ClusterTrustBundle[],
+  { name, signerName, labelSelector }: TrustBundleSelection,
+): readonly ClusterTrustBundle[] {
+  return bundles.filter(({ metadata, spec }) =>
+    name === undefined
+      ? spec.signerName === signerName && matchesSelector(labelSelector, metadata?.labels)
+      : metadata?.name === name,
+  );
+}
+
+/**
+ * All certificates in PEM, each once. As with the kubelet, what stands around and inside the blocks is left out, and the order has no
+ * meaning; it is always the same, so that the file is only written when a certificate comes or goes.
+ */
+export function trustAnchors(bundles: readonly ClusterTrustBundle[]): string {
+  const anchors = new Set(bundles.flatMap(({ spec }) => blocksOf(spec.trustBundle)));
+  return [...anchors].sort().map(pemOf).join('');
+}
+
+/** The contents of the PEM blocks, in base64. */
+function blocksOf(text: string): string[] {
+  return Array.from(text.replaceAll('\r\n', '\n').matchAll(BLOCK), ([, , body = '']) =>
+    body.replaceAll(/\s/gu, ''),
+  ).filter((body) => body !== '' && body.length % 4 === 0 && BASE64.test(body));
+}
+
+function pemOf(base64: string): string {
+  const lines = base64.match(new RegExp(`.{1,${COLUMNS}}`, 'gu')) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
+
+/** An empty selector selects everything, no selector nothing. A requirement of an unknown operator selects nothing. */
+function matchesSelector(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
+  if (selector === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every((requirement) => matches(requirement, labels))
+  );
+}
+
+function matches({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
+  const label = labels[key];
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label);
+    case 'NotIn':
+      return label === undefined || !values.includes(label);
+    case 'Exists':
+      return label !== undefined;
+    case 'DoesNotExist':
+      return label === undefined;
+    default:
+      return false;
+  }
 }

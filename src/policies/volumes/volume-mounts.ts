@@ -2,7 +2,7 @@
 import type { MountPropagation } from '../../types/cri.ts';
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
 import { StateletError } from '../../types/errors.ts';
-import { expandVariables, referredNames } from '../cri/expand-variables.ts';
+import { expandVariables, referredNames } from '../cri/exec-size.ts';
 import { namesOf } from './projected-files.ts';
 import { VOLUME_KINDS, type VolumeKindName, type VolumeMount } from './volume-source.ts';
 

@@ -12,10 +12,10 @@ import { podAddresses } from '../../policies/status/pod-status.ts';
 import { podHostname } from '../../policies/network/pod-hostname.ts';
 import {
   knownRuntimeHandler,
-  runtimeHandler,
+  podSandboxConfig,
   type RuntimeClasses,
-} from '../../policies/admission/runtime-class.ts';
-import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
+  runtimeHandler,
+} from '../../policies/cri/sandbox-config.ts';
 import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { ContainerConfig, Mount, PodSandboxConfig, UserNamespace } from '../../types/cri.ts';

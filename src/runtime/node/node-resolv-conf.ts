@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { patientCalls } from '../../system/files/patient-calls.ts';
-import { parseResolvConf } from '../../policies/network/parse-resolv-conf.ts';
+import { parseResolvConf } from '../../policies/network/pod-dns.ts';
 import type { DNSConfig } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 

@@ -1,6 +1,6 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { dirname, join } from 'node:path';
-import { type RuntimeClasses, runtimeClassesOf } from '../../policies/admission/runtime-class.ts';
+import { type RuntimeClasses, runtimeClassesOf } from '../../policies/cri/sandbox-config.ts';
 import { memoryFacts, memoryQoSOf, memorySettingsWithoutEffect } from '../../policies/cri/memory-facts.ts';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import {

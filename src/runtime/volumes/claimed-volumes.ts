@@ -1,14 +1,19 @@
 import { dirname } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
-import { aboutClaim, boundVolume, checkBinding, claimNameOf } from '../../policies/volumes/claims/claim.ts';
 import {
+  aboutClaim,
+  boundVolume,
+  checkBinding,
   checkExclusive,
   checkVolumeMode,
   type ClaimedVolume,
   claimedVolume,
+  claimNameOf,
+  failedStep,
+  MountProblem,
   recordedVolume,
-} from '../../policies/volumes/claims/claimed-volume.ts';
-import { failedStep, MountProblem, unprocessed } from '../../policies/volumes/claims/mount-problems.ts';
+  unprocessed,
+} from '../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../policies/volumes/volume-source.ts';
 import { readForeignFile } from '../../system/files/foreign-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';

@@ -1,5 +1,5 @@
 /** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
-import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/etc-hosts.ts';
+import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/pod-hostname.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
 import type { VolumeMount } from '../../policies/volumes/volume-source.ts';

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
-import { isWithin } from '../../policies/volumes/mount-table.ts';
+import { isWithin } from '../../policies/formats/mountinfo.ts';
 import { StateletError } from '../../types/errors.ts';
 import { readOpenedFile } from '../../system/files/foreign-file.ts';
 import { changeMode, O_PATH, placeOf } from '../../system/files/open-place.ts';

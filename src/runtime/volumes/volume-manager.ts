@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
-import { mountFailure } from '../../policies/volumes/claims/mount-problems.ts';
+import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
 import type { Mount } from '../../types/cri.ts';

@@ -1,5 +1,5 @@
 /** The rules of the API server's validation that concern several fields of a pod at once. */
-import { dnsConfigProblems } from '../../policies/network/dns-rules.ts';
+import { dnsConfigProblems } from '../../policies/network/pod-dns.ts';
 import { securityProblems } from '../../policies/security/security-rules.ts';
 import { compareQuantity, parseQuantity, type Quantity } from '../../policies/formats/quantity.ts';
 import { metadataProblems } from './metadata-rules.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RuntimeClassWatch } from '../../../src/cluster/watches/runtime-class-watch.ts';
-import { runtimeClassesOf } from '../../../src/policies/admission/runtime-class.ts';
+import { runtimeClassesOf } from '../../../src/policies/cri/sandbox-config.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { ScriptedApi } from '../../support/scripted-api.ts';
 

@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { driverProblemIn, wrongDriver } from '../../../src/policies/cri/cgroup-driver-mismatch.ts';
+import {
+  cgroupDriverIn,
+  driverProblemIn,
+  wrongDriver,
+} from '../../../src/policies/cri/cgroup-driver-mismatch.ts';
 
 test('a runtime with another driver is not ready, and the message names the line to change on both sides', () => {
   expect(wrongDriver('systemd', 'cgroupfs')).toMatchObject({
@@ -32,4 +36,29 @@ test.each([
 
 test('other errors of the runtime say nothing of its driver', () => {
   expect(driverProblemIn('failed to reserve sandbox name')).toBeUndefined();
+});
+
+const config = (runtime: object, defaultRuntimeName = 'runc') =>
+  JSON.stringify({ containerd: { defaultRuntimeName, runtimes: { runc: runtime } } });
+
+const RUNC = { runtimeType: 'io.containerd.runc.v2' };
+
+test("the driver is that of the default handler's line SystemdCgroup", () => {
+  expect(cgroupDriverIn(config({ ...RUNC, options: { SystemdCgroup: true } }))).toBe('systemd');
+  expect(cgroupDriverIn(config({ ...RUNC, options: { SystemdCgroup: false } }))).toBe('cgroupfs');
+  expect(cgroupDriverIn(config({ ...RUNC, options: null }))).toBe('cgroupfs');
+});
+
+test('another runtime, another default handler, and text of another form tell nothing', () => {
+  const texts = [
+    '',
+    '[]',
+    '{',
+    'null',
+    'x'.repeat(2 ** 21),
+    config({ runtimeType: 'io.containerd.kata.v2' }),
+  ];
+  for (const text of [...texts, config(RUNC, 'kata'), config(RUNC, 'constructor')]) {
+    expect(cgroupDriverIn(text)).toBeUndefined();
+  }
 });

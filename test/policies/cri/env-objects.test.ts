@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { containerEnv } from '../../../src/policies/cri/container-env.ts';
-import { envObjectNames } from '../../../src/policies/cri/env-objects.ts';
+import { envObjectNames, referencedObjects } from '../../../src/policies/cri/env-objects.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import { podOf } from '../../support/pod-status-facts.ts';
 
 const objects = {
   configMaps: new Map([
@@ -80,4 +81,34 @@ test('each object that variables refer to is read once', () => {
   ];
   const names = envObjectNames({ name: 'main', env, envFrom: [{ secretRef: { name: 'login' } }] });
   expect(names).toEqual({ configMaps: new Set(['settings']), secrets: new Set(['login']) });
+});
+
+test('a pod refers to the objects of its volumes, of its variables, and to its pull secrets', () => {
+  const from = (name: string) => ({ envFrom: [{ configMapRef: { name: `${name}-all` } }] });
+  const pod = podOf({
+    imagePullSecrets: [{ name: 'pull' }, {}],
+    volumes: [
+      { name: 'a', configMap: { name: 'settings' } },
+      { name: 'b', secret: { secretName: 'login' } },
+      { name: 'c', projected: { sources: [{ configMap: { name: 'ca' } }, { secret: { name: 'key' } }] } },
+      { name: 'd', emptyDir: {} },
+      { name: 'e', persistentVolumeClaim: { claimName: 'claim' } },
+    ],
+    initContainers: [{ name: 'init', ...from('init') }],
+    containers: [
+      {
+        name: 'main',
+        envFrom: [{ secretRef: { name: 'login' } }],
+        env: [
+          { name: 'A', valueFrom: { configMapKeyRef: { name: 'one', key: 'a' } } },
+          { name: 'B', valueFrom: { secretKeyRef: { name: 'two', key: 'b' } } },
+          { name: 'C', value: 'x' },
+        ],
+      },
+    ],
+    ephemeralContainers: [{ name: 'debug', ...from('debug') }],
+  });
+  const { configMaps, secrets } = referencedObjects(pod);
+  expect([...configMaps].sort()).toEqual(['ca', 'debug-all', 'init-all', 'one', 'settings']);
+  expect([...secrets].sort()).toEqual(['key', 'login', 'pull', 'two']);
 });

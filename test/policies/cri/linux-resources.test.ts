@@ -2,8 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import {
   type ContainerResourceFacts,
   containerResources,
+  oomScoreAdj,
+  swapLimit,
 } from '../../../src/policies/cri/linux-resources.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+import type { SwapBehavior } from '../../../src/types/node-settings.ts';
 import { testPod } from '../../support/pods.ts';
 
 const FACTS: ContainerResourceFacts = {
@@ -151,4 +155,143 @@ describe('cgroup v2', () => {
       'memory.high': '2040107008',
     });
   });
+});
+
+const CAPACITY_BYTES = 1000 * 2 ** 20;
+
+const asking = (name: string, memory?: string, more: Partial<Container> = {}): Container => ({
+  name,
+  resources: { requests: { cpu: '1m', ...(memory && { memory }) } },
+  ...more,
+});
+
+function podOf(spec: Partial<Pod['spec']>, annotations?: Record<string, string>): Pod {
+  const base = testPod({ ...(annotations && { annotations }) });
+  return { ...base, spec: { ...base.spec, ...spec } };
+}
+
+/** The score of the container of that name. */
+function scoreOf(name: string, spec: Partial<Pod['spec']>): number {
+  const pod = podOf(spec);
+  const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  const container = all.find((candidate) => candidate.name === name);
+  if (!container) throw new Error(`no container ${name}`);
+  return oomScoreAdj(pod, container, CAPACITY_BYTES);
+}
+
+describe('the class', () => {
+  test('Guaranteed containers are killed last, BestEffort ones first', () => {
+    const limits = { cpu: '1', memory: '10Mi' };
+    const guaranteed: Container = { name: 'a', resources: { limits, requests: limits } };
+    expect(scoreOf('a', { containers: [guaranteed] })).toBe(-997);
+    expect(scoreOf('a', { containers: [{ name: 'a' }] })).toBe(1000);
+  });
+
+  test('a node-critical pod is killed last, whatever its class', () => {
+    const file = { 'kubernetes.io/config.source': 'file' };
+    const containers: Container[] = [{ name: 'a' }];
+    const critical = podOf({ containers, priorityClassName: 'system-node-critical' }, file);
+    expect(oomScoreAdj(critical, { name: 'a' }, CAPACITY_BYTES)).toBe(-997);
+    const ordinary = podOf({ containers, priorityClassName: 'system-cluster-critical' }, file);
+    expect(oomScoreAdj(ordinary, { name: 'a' }, CAPACITY_BYTES)).toBe(1000);
+  });
+});
+
+describe('burstable containers', () => {
+  test.each([
+    [undefined, 999],
+    ['1', 999],
+    ['1Mi', 999],
+    ['10Mi', 990],
+    ['105Mi', 895],
+    ['999Mi', 3],
+    ['5000Mi', 3],
+  ])('that request %s of 1000Mi have %d', (memory, score) => {
+    expect(scoreOf('a', { containers: [asking('a', memory)] })).toBe(score);
+  });
+
+  test('share what the pod itself requests beyond them', () => {
+    const containers = [asking('a', '100Mi'), asking('b')];
+    const spec = { containers, resources: { requests: { memory: '300Mi' } } };
+    expect([scoreOf('a', spec), scoreOf('b', spec)]).toEqual([800, 900]);
+  });
+
+  test('have the same score if the pod itself requests only CPU', () => {
+    const spec = { containers: [asking('a', '100Mi')], resources: { requests: { cpu: '1', memory: '0' } } };
+    expect(scoreOf('a', spec)).toBe(900);
+  });
+});
+
+describe('a sidecar', () => {
+  const always = { restartPolicy: 'Always' };
+
+  test('is killed no sooner than the regular container with the least request', () => {
+    const containers = [asking('a', '300Mi'), asking('b', '200Mi')];
+    const initContainers = [asking('small', '10Mi', always), asking('large', '400Mi', always)];
+    const spec = { containers, initContainers };
+    expect([scoreOf('small', spec), scoreOf('large', spec)]).toEqual([800, 600]);
+  });
+
+  test('an init container that is no sidecar has its own score', () => {
+    const spec = { containers: [asking('a', '300Mi')], initContainers: [asking('init', '10Mi')] };
+    expect(scoreOf('init', spec)).toBe(990);
+  });
+});
+
+const MACHINE = { memoryCapacityBytes: 40 * 2 ** 30, swapCapacityBytes: 20 * 2 ** 30 };
+
+function limitOf(
+  resources: Resources,
+  { behavior = 'LimitedSwap', others = [] as Container[], priority = 0, source = 'api' } = {},
+): number {
+  const container: Container = { name: 'main', resources };
+  const { metadata, spec } = testPod();
+  const pod: Pod = {
+    metadata: { ...metadata, annotations: { [CONFIG_SOURCE_ANNOTATION]: source } },
+    spec: { ...spec, priority, containers: [container, ...others] },
+  };
+  return swapLimit(pod, container, { ...MACHINE, swapBehavior: behavior as SwapBehavior });
+}
+
+describe('with LimitedSwap, a container of a Burstable pod', () => {
+  test('may use as large a part of the swap as it requests of the memory', () => {
+    expect(limitOf({ requests: { memory: '4Gi' } })).toBe(2 * 2 ** 30);
+    expect(limitOf({ requests: { memory: '4Gi' }, limits: { memory: '5Gi' } })).toBe(2 * 2 ** 30);
+    expect(limitOf({ requests: { memory: '1000' } })).toBe(500);
+    expect(limitOf({ requests: { memory: '1001' } })).toBe(500);
+  });
+
+  test('may use none if it requests no memory, or all that it may have', () => {
+    expect(limitOf({ requests: { cpu: '1' } })).toBe(0);
+    expect(limitOf({ requests: { cpu: '1', memory: '4Gi' }, limits: { memory: '4Gi' } })).toBe(0);
+  });
+
+  test('that has only a limit may use none', () => {
+    expect(limitOf({ limits: { memory: '4Gi' } })).toBe(0);
+  });
+
+  test('may use none if it requests more memory than the machine has', () => {
+    expect(limitOf({ requests: { memory: '41Gi' } })).toBe(0);
+  });
+});
+
+const BURSTABLE = { requests: { memory: '4Gi' } };
+
+test.each<SwapBehavior>(['', 'NoSwap'])('with swapBehavior "%s" containers may use none', (behavior) => {
+  expect(limitOf(BURSTABLE, { behavior })).toBe(0);
+});
+
+test('a container of a pod that is not Burstable may use none', () => {
+  const all = { cpu: '1', memory: '4Gi' };
+  expect(limitOf({ requests: all, limits: all })).toBe(0);
+  expect(limitOf({})).toBe(0);
+});
+
+test('a container of a critical pod may use none', () => {
+  expect(limitOf(BURSTABLE, { priority: 2_000_000_000 })).toBe(0);
+  expect(limitOf(BURSTABLE, { source: 'file' })).toBe(0);
+});
+
+test('a container that requests nothing in a Burstable pod may use none', () => {
+  expect(limitOf({}, { others: [{ name: 'other', resources: BURSTABLE }] })).toBe(0);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { type NodeDNS, podDNS } from '../../../src/policies/network/pod-dns.ts';
+import {
+  dnsConfigProblems,
+  type NodeDNS,
+  parseResolvConf,
+  podDNS,
+} from '../../../src/policies/network/pod-dns.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 
@@ -131,4 +136,93 @@ describe('limits', () => {
     expect(found.config.searches).toEqual(['a.org', 'b.org']);
     expect(reasons(found)).toEqual(['DNSConfigForming']);
   });
+});
+
+describe('resolv.conf', () => {
+  test.each<[string, string, object]>([
+    ['nothing', '', {}],
+    ['comments', '# nameserver 1.1.1.1\n; search x\n   # options y', {}],
+    [
+      'name servers, all of them',
+      'nameserver 1.1.1.1\nnameserver\tfd00::1 trailing\n',
+      { servers: ['1.1.1.1', 'fd00::1'] },
+    ],
+    ['of searches the last line', 'search a b\nsearch c', { searches: ['c'] }],
+    [
+      'searches without their last dot, but the root',
+      'search a.org. . b.org',
+      { searches: ['a.org', '.', 'b.org'] },
+    ],
+    ['an empty search takes back what was before', 'search a\nsearch', { searches: [] }],
+    ['of options the last line', 'options rotate\noptions ndots:5 edns0', { options: ['ndots:5', 'edns0'] }],
+    ['white space and line ends of other systems', '  nameserver 1.1.1.1\r\n', { servers: ['1.1.1.1'] }],
+    ['what it does not know is passed over', 'domain a\nsortlist b\nnameserverx 2', {}],
+  ])('%s', (_, text, wanted) => {
+    expect(parseResolvConf(text)).toEqual({ servers: [], searches: [], options: [], ...wanted });
+  });
+
+  test('a name server without an address is an error that names its line', () => {
+    expect(() => parseResolvConf('# x\nnameserver\n')).toThrow('line 2: nameserver has no address behind it');
+  });
+});
+
+const problems = (dnsConfig: unknown) =>
+  dnsConfigProblems(dnsConfig).map(
+    ({ path, message }) => `${path.replace('spec.dnsConfig.', '')}: ${message}`,
+  );
+
+test('a good dnsConfig has no problems', () => {
+  const dnsConfig = {
+    nameservers: ['250.0.0.10', 'fd00::10', '::ffff:10.0.0.1'],
+    searches: ['shop.svc.cluster.local', '_tcp.example.com', 'example.com.', 'a', '.'],
+    options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+  };
+  expect(problems(dnsConfig)).toEqual([]);
+});
+
+test.each([undefined, null, 'text', { nameservers: 'text', searches: 5, options: {} }])(
+  'what breaks the schema (%j) is left to the schema',
+  (dnsConfig) => {
+    expect(problems(dnsConfig)).toEqual([]);
+  },
+);
+
+describe('nameservers', () => {
+  test('are at most three', () => {
+    expect(problems({ nameservers: ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'] })).toEqual([
+      'nameservers: must have at most 3 items',
+    ]);
+  });
+
+  test.each(['dns.example.com', '10.0.0', '10.0.0.256', '10.0.0.1:53', 'fd00:zz::1', ''])(
+    '"%s" is no IP address',
+    (server) => {
+      expect(problems({ nameservers: ['10.0.0.1', server] })).toEqual([
+        `nameservers[1]: must be an IP address (got "${server}")`,
+      ]);
+    },
+  );
+});
+
+describe('searches', () => {
+  test('are at most 32, with at most 2048 characters together', () => {
+    const many = Array.from({ length: 33 }, (_, index) => `d${index}`);
+    expect(problems({ searches: many })).toEqual(['searches: must have at most 32 items']);
+    expect(problems({ searches: many.slice(1) })).toEqual([]);
+    const long = Array.from({ length: 9 }, (_, index) => `d${index}.${'a.'.repeat(120)}example`);
+    expect(problems({ searches: long })).toEqual(['searches: must have at most 2048 characters in all']);
+    const longest = [...Array<string>(8).fill('a'.repeat(253)), 'a'.repeat(2048 - 8 * 254)];
+    expect(problems({ searches: longest })).toEqual([]);
+  });
+
+  test.each(['Example.com', 'a..b', '-a.b', 'a b', '', 'a'.repeat(254)])('"%s" is no domain', (search) => {
+    expect(problems({ searches: [search] })).toEqual([`searches[0]: must be a DNS domain (got "${search}")`]);
+  });
+});
+
+test('an option needs a name', () => {
+  expect(problems({ options: [{ name: 'ndots' }, { value: '2' }, { name: '' }] })).toEqual([
+    'options[1].name: is required',
+    'options[2].name: is required',
+  ]);
 });

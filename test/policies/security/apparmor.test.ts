@@ -3,6 +3,7 @@ import {
   appArmorProfile,
   appArmorRejection,
   deprecatedAppArmorProfile,
+  seccompProfile,
 } from '../../../src/policies/security/apparmor.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { podOf } from '../../support/pod-status-facts.ts';
@@ -90,5 +91,45 @@ describe('a node whose kernel does not enforce AppArmor', () => {
     const securityContext = { appArmorProfile: { type: 'RuntimeDefault' } };
     const pod = podOf({ initContainers: [{ name: 'setup', securityContext }] });
     expect(appArmorRejection(pod, false)).toEqual(REJECTION);
+  });
+});
+
+const FACTS = { seccompDefault: false, seccompProfileRoot: '/var/lib/kubelet/seccomp' };
+
+const UNCONFINED = { profileType: 'Unconfined', localhostRef: '' };
+
+const RUNTIME_DEFAULT = { profileType: 'RuntimeDefault', localhostRef: '' };
+
+interface Profile {
+  readonly type: string;
+  readonly localhostProfile?: string;
+}
+
+function profileOfSeccomp(ofPod: Profile | undefined, own: Profile | undefined, seccompDefault = false) {
+  const pod = podOf({ ...(ofPod && { securityContext: { seccompProfile: ofPod } }) });
+  const container = { name: 'app', ...(own && { securityContext: { seccompProfile: own } }) };
+  return seccompProfile(pod, container, { ...FACTS, seccompDefault });
+}
+
+describe('the seccomp profile of a container', () => {
+  test("is its own before the pod's", () => {
+    expect(profileOfSeccomp({ type: 'RuntimeDefault' }, { type: 'Unconfined' })).toEqual(UNCONFINED);
+    expect(profileOfSeccomp({ type: 'RuntimeDefault' }, undefined)).toEqual(RUNTIME_DEFAULT);
+  });
+
+  test("is none where neither names one, or the runtime's with seccompDefault", () => {
+    expect(profileOfSeccomp(undefined, undefined)).toEqual(UNCONFINED);
+    expect(profileOfSeccomp(undefined, undefined, true)).toEqual(RUNTIME_DEFAULT);
+  });
+
+  test('of type Localhost is a file in the folder of profiles', () => {
+    expect(profileOfSeccomp(undefined, { type: 'Localhost', localhostProfile: 'web/strict.json' })).toEqual({
+      profileType: 'Localhost',
+      localhostRef: '/var/lib/kubelet/seccomp/web/strict.json',
+    });
+  });
+
+  test('of type Localhost needs the name of a file', () => {
+    expect(() => profileOfSeccomp({ type: 'Localhost' }, undefined)).toThrow('localhostProfile must be set');
   });
 });

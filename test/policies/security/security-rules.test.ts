@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { dnsConfigProblems } from '../../../src/policies/network/dns-rules.ts';
+import { dnsConfigProblems } from '../../../src/policies/network/pod-dns.ts';
 import { securityProblems } from '../../../src/policies/security/security-rules.ts';
 
 const problems = (spec: unknown) => securityProblems(spec).map(({ path, message }) => `${path}: ${message}`);

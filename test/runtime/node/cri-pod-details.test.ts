@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { runtimeClassesOf } from '../../../src/policies/admission/runtime-class.ts';
+import { runtimeClassesOf } from '../../../src/policies/cri/sandbox-config.ts';
 import { idSpace } from '../../../src/policies/security/id-mappings.ts';
 import { CriPodDetails, type CriPodDetailsOptions } from '../../../src/runtime/node/cri-pod-details.ts';
 import { UserNamespaces } from '../../../src/runtime/node/user-namespace-ranges.ts';

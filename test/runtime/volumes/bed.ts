@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
-import { mountsBelow } from '../../../src/policies/volumes/mount-table.ts';
+import { mountsBelow, parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import { kindOfFiles } from '../../../src/policies/volumes/volume-source.ts';
 import type {
   ContainerMountsRequest,

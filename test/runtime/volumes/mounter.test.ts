@@ -11,8 +11,7 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
-import { mountsBelow } from '../../../src/policies/volumes/mount-table.ts';
+import { mountsBelow, parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
 import {
   bindMount,
   hasFilesystem,

@@ -1,6 +1,6 @@
 import type { RuntimeCondition, ToldCgroupDriver } from '../../../types/cri.ts';
 import { errorKind } from '../../../types/errors.ts';
-import { cgroupDriverIn } from '../../../policies/cri/containerd-config.ts';
+import { cgroupDriverIn } from '../../../policies/cri/cgroup-driver-mismatch.ts';
 import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
 import type { CallContext } from './call-context.ts';
 import type { WireRuntimeCondition } from '../messages/image-messages.ts';

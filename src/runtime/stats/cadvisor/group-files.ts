@@ -1,6 +1,6 @@
 /** Reads the figures of one cgroup, of either version, from as few files as can be. */
 import { join } from 'node:path';
-import { weightToShares } from '../../../policies/cgroups/cgroup-cpu.ts';
+import { weightToShares } from '../../../policies/cgroups/cgroup-resources.ts';
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
 import { groupFolder } from '../group-processes.ts';
 import { numberIn, pressureIn, valueOf } from '../kernel-text.ts';

@@ -1,6 +1,6 @@
 /** The figures of volumes with a PersistentVolumeClaim. */
 import { realpath } from 'node:fs/promises';
-import { claimNameOf, claimsOf } from '../../../policies/volumes/claims/claim.ts';
+import { claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../system/promises/unless-aborted.ts';
 import { errorMessage } from '../../../types/errors.ts';

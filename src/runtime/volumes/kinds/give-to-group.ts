@@ -1,10 +1,6 @@
 import { constants, type Stats } from 'node:fs';
 import { lchown, lstat, open } from 'node:fs/promises';
-import {
-  groupChanges,
-  needsChanges,
-  type FileFacts,
-} from '../../../policies/volumes/claims/group-permissions.ts';
+import { groupChanges, needsChanges, type FileFacts } from '../../../policies/volumes/volume-ownership.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { type FolderVisitor, walkFolder } from '../../../system/files/folder-walk.ts';
 import {

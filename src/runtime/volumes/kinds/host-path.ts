@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { makeFolder } from '../../../system/make-folder.ts';
-import { hostPathCheck, type FileKind } from '../../../policies/volumes/host-path-type.ts';
+import { hostPathCheck, type FileKind } from '../../../policies/volumes/empty-dir.ts';
 import { hostPathOf } from '../../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';

@@ -1,8 +1,7 @@
 import { readdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';
-import type { ClaimedVolume } from '../../../policies/volumes/claims/claimed-volume.ts';
-import { failedStep } from '../../../policies/volumes/claims/mount-problems.ts';
+import { type ClaimedVolume, failedStep } from '../../../policies/volumes/claimed-volume.ts';
 import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';

@@ -1,16 +1,19 @@
 /** Where the files of a volume come from. */
-import { collectFiles, wholeFiles } from '../../../policies/volumes/collected-files.ts';
-import { downwardAPIFiles, type FieldValues } from '../../../policies/volumes/downward-api-files.ts';
-import { FilesSize } from '../../../policies/volumes/files-size.ts';
+import {
+  collectFiles,
+  downwardAPIFiles,
+  type FieldValues,
+  wholeFiles,
+} from '../../../policies/volumes/downward-api-files.ts';
+import { FilesSize, type VolumeFile } from '../../../policies/volumes/projected-files.ts';
 import {
   configMapFiles,
   credentialFile,
   fileReaders,
   secretFiles,
+  trustAnchors,
 } from '../../../policies/volumes/object-files.ts';
 import type { ResourceList } from '../../../policies/pod/resources.ts';
-import type { VolumeFile } from '../../../policies/volumes/projected-files.ts';
-import { trustAnchors } from '../../../policies/volumes/trust-anchors.ts';
 import {
   fileSources,
   filesMode,

@@ -1,4 +1,4 @@
-import type { ClaimedVolume } from '../../../policies/volumes/claims/claimed-volume.ts';
+import type { ClaimedVolume } from '../../../policies/volumes/claimed-volume.ts';
 import type { ResourceList } from '../../../policies/pod/resources.ts';
 import type { MountPlan } from '../../../policies/volumes/volume-mounts.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
