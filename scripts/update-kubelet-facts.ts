@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
-import { knownFeatureGates } from '../src/policies/features/known-feature-gates.ts';
+import { knownFeatureGates } from '../src/policies/node/known-feature-gates.ts';
 
 const FILE = new URL('../test/config/kubelet-facts.json', import.meta.url);
 const { KUBELET } = process.env;

@@ -5,7 +5,7 @@ const WRITE = 'src/policies/cluster/status-write.ts';
 const CLUSTER = 'src/actors/cluster/cluster-agent.ts';
 const DESIRED = 'src/actors/pods/desired-pods.ts';
 const PLAN = 'src/policies/cluster/mirror-pod.ts';
-const LEASE = 'src/policies/node-status/lease-renewal.ts';
+const LEASE = 'src/policies/node/lease-renewal.ts';
 const SOURCE = 'src/sources/api-source.ts';
 const WATCHES = 'src/cluster/watches/reflect.ts';
 

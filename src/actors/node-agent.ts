@@ -1,6 +1,6 @@
 /** The agent of one node: its actors, and what they work with. */
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
-import type { NodeHealth } from '../policies/node-status/ready-problems.ts';
+import type { NodeHealth } from '../policies/node/ready-problems.ts';
 import { OWN_GRACE_PERIODS } from '../policies/termination/shutdown-periods.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
 import { sleep } from '../system/sleep.ts';

@@ -1,5 +1,5 @@
 /** What is known of a pod, or of the node, for the answer to why it is as it is. */
-import { readyProblems } from '../policies/node-status/ready-problems.ts';
+import { readyProblems } from '../policies/node/ready-problems.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
 import { whyNode } from '../policies/why/why-node.ts';

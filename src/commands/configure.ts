@@ -1,7 +1,7 @@
 /** Makes the configuration from the flags and the files of --config and --config-dir. */
 import { configurationLayers, resolveLayers } from '../config/kubelet/configuration-layers.ts';
 import { idleFlagWarnings } from '../config/kubelet/idle-flags.ts';
-import { featureGateWarnings } from '../policies/features/feature-gates.ts';
+import { featureGateWarnings } from '../policies/node/feature-gates.ts';
 import type { RunFlags, StateletConfig } from '../config/config.ts';
 
 export interface Configured {

@@ -2,8 +2,7 @@
 import type { AdmissionSettings } from '../types/admission-settings.ts';
 import type { Taint } from '../types/kubernetes.ts';
 import { reservationProblem } from '../policies/node/node-allocatable.ts';
-import { extendedResourceProblem } from '../policies/node/node-capacity.ts';
-import { nodeLabelsProblem, taintsProblem } from '../policies/node/node-labels.ts';
+import { extendedResourceProblem, nodeLabelsProblem, taintsProblem } from '../policies/node/node-capacity.ts';
 import {
   atLeast,
   fieldsOf,

@@ -1,6 +1,10 @@
 /** Feature gates of the flag and of the file. The flag is joined with the field, and wins for the gates that it names. */
-import { featureConflicts, type FeatureFields } from '../policies/features/feature-conflicts.ts';
-import { type FeatureGates, featureGateProblems } from '../policies/features/feature-gates.ts';
+import {
+  featureConflicts,
+  type FeatureFields,
+  featureGateProblems,
+  type FeatureGates,
+} from '../policies/node/feature-gates.ts';
 import { StateletError } from '../types/errors.ts';
 import { flagOrNot, type Kind, type Setting } from './setting.ts';
 

@@ -7,7 +7,7 @@ import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { shownConfiguration } from '../config/shown-configuration.ts';
 import { shownFlags } from '../config/shown-flags.ts';
 import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
-import { type FeatureGates, isEnabled } from '../policies/features/feature-gates.ts';
+import { type FeatureGates, isEnabled } from '../policies/node/feature-gates.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { claimsOf } from '../policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { dial, serverUrl } from '../cluster/client/dial.ts';
 import type { ApiServerFacts } from '../policies/doctor/api-server-findings.ts';
-import { clockDifferenceMs } from '../policies/node-status/clock-difference.ts';
+import { clockDifferenceMs } from '../policies/node/lease-renewal.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { FoundKubeconfig } from './certificate-files.ts';
 import { reading } from './reading.ts';

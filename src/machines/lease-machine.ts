@@ -1,9 +1,9 @@
 /**
  * The lease of the node as a statechart: it tells the cluster that the node is alive. It depends on nothing but the API server, so that
- * no pod and no status holds it up. What is written is decided by src/policies/node-status/lease-renewal.ts.
+ * no pod and no status holds it up. What is written is decided by src/policies/node/lease-renewal.ts.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
-import { leaseBackOffMs, RENEWAL_TRIES } from '../policies/node-status/lease-renewal.ts';
+import { leaseBackOffMs, RENEWAL_TRIES } from '../policies/node/lease-renewal.ts';
 import type { Lease } from '../types/kubernetes.ts';
 import { asksOf, ownContext, requestsOf } from './ask.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The Node object of this node as a statechart: that it exists, that it is of this machine, and that it shows the node's status. How the
- * object is registered is decided by src/policies/node-status/registration.ts, what is reported and when by status-report.ts, and
+ * object is registered is decided by src/policies/node/registration.ts, what is reported and when by status-report.ts, and
  * whose the object is by machine-identity.ts.
  *
  * The actor keeps to this: DUE is sent when the armed timer has run out, and QUICK_LOOK when the timer of the quick looks has;
@@ -9,8 +9,8 @@
  * `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and LOOK_FAILED. Each ends before the next one begins.
  */
 import { assign, setup } from 'xstate';
-import { isAbandoned, type LeaseSighting, seenLease } from '../policies/node-status/machine-identity.ts';
-import { QUICK_LOOKS_MS, REPORT_TRIES } from '../policies/node-status/status-report.ts';
+import { isAbandoned, type LeaseSighting, seenLease } from '../policies/node/machine-identity.ts';
+import { QUICK_LOOKS_MS, REPORT_TRIES } from '../policies/node/status-report.ts';
 import { asksOf } from './ask.ts';
 
 export interface NodeInput {

@@ -10,14 +10,15 @@ import {
   reconcileHugePages,
   updateDefaultLabels,
   updateDefaultResources,
-} from '../../src/policies/node-status/existing-node.ts';
-import { initialNode, withPlatformLabels } from '../../src/policies/node-status/initial-node.ts';
+} from '../../src/policies/node/registration.ts';
+import { initialNode, withPlatformLabels } from '../../src/policies/node/initial-node.ts';
 import {
   type PluginResources,
+  schedulableEvent,
+  type UpdatedNode,
   withMachineResources,
-} from '../../src/policies/node-status/machine-resources.ts';
-import { withPressure, withReady } from '../../src/policies/node-status/node-conditions.ts';
-import { schedulableEvent, type UpdatedNode } from '../../src/policies/node-status/node-event.ts';
+} from '../../src/policies/node/machine-resources.ts';
+import { withPressure, withReady } from '../../src/policies/node/node-conditions.ts';
 import {
   withFeatures,
   withImages,
@@ -25,9 +26,9 @@ import {
   withPort,
   withRuntimeHandlers,
   withVersions,
-} from '../../src/policies/node-status/node-software.ts';
-import { withVolumesInUse } from '../../src/policies/node-status/node-status.ts';
-import { nodeIPProblem, withAddresses } from '../../src/policies/node-status/reported-addresses.ts';
+} from '../../src/policies/node/node-software.ts';
+import { withVolumesInUse } from '../../src/policies/node/node-status.ts';
+import { nodeIPProblem, withAddresses } from '../../src/policies/node/reported-addresses.ts';
 import type { ResourceList } from '../../src/policies/pod/resources.ts';
 import type { Image } from '../../src/types/cri.ts';
 import type { Node, Taint } from '../../src/types/kubernetes.ts';

@@ -1,11 +1,7 @@
 /** Facts of a node's status, for tests: a machine of 4 CPUs with a runtime that is ready. */
 import { parseQuantity } from '../../src/policies/formats/quantity.ts';
-import {
-  NOTHING_TOLD,
-  buildNodeStatus,
-  type NodeStatusFacts,
-} from '../../src/policies/node-status/node-status.ts';
-import { initialNode, type RegistrationSettings } from '../../src/policies/node-status/initial-node.ts';
+import { NOTHING_TOLD, buildNodeStatus, type NodeStatusFacts } from '../../src/policies/node/node-status.ts';
+import { initialNode, type RegistrationSettings } from '../../src/policies/node/initial-node.ts';
 import type { Node } from '../../src/types/kubernetes.ts';
 
 export const NOW_MS = Date.UTC(2030, 0, 1);

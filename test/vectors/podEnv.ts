@@ -5,7 +5,7 @@ import {
   envFileRefs,
   type FileKeyRef,
 } from '../../src/policies/cri/container-env.ts';
-import { hostIPsOf } from '../../src/policies/node-status/host-ips.ts';
+import { hostIPsOf } from '../../src/policies/node/reported-addresses.ts';
 import { podAddresses } from '../../src/policies/status/pod-status.ts';
 import { cleanPath } from '../../src/policies/volumes/projected-files.ts';
 import { errorMessage, StateletError } from '../../src/types/errors.ts';

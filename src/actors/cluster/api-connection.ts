@@ -7,7 +7,7 @@ import {
   connectionMachine,
 } from '../../machines/connection-machine.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
-import { clockProblem } from '../../policies/node-status/clock-difference.ts';
+import { clockProblem } from '../../policies/node/lease-renewal.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 

@@ -2,9 +2,9 @@
 import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
-import type { Ownership } from '../../policies/node-status/machine-identity.ts';
-import { registrationDelayMs } from '../../policies/node-status/registration.ts';
-import { lookDelayMs, QUICK_LOOK_PERIOD_MS } from '../../policies/node-status/status-report.ts';
+import type { Ownership } from '../../policies/node/machine-identity.ts';
+import { registrationDelayMs } from '../../policies/node/registration.ts';
+import { lookDelayMs, QUICK_LOOK_PERIOD_MS } from '../../policies/node/status-report.ts';
 import { Timer } from '../../system/timer.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -1,6 +1,6 @@
 /** What an agent and its part in a cluster ask of each other. An agent without a cluster loads nothing of it. */
 import type { AnyActorRef } from 'xstate';
-import type { NodeHealth } from '../../policies/node-status/ready-problems.ts';
+import type { NodeHealth } from '../../policies/node/ready-problems.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';

@@ -9,7 +9,7 @@ import {
   type LeaseFailure,
   leaseMachine,
 } from '../../machines/lease-machine.ts';
-import { LEASE_NAMESPACE, renewalDelayMs, renewedLease } from '../../policies/node-status/lease-renewal.ts';
+import { LEASE_NAMESPACE, renewalDelayMs, renewedLease } from '../../policies/node/lease-renewal.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Lease } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';

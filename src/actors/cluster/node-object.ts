@@ -4,24 +4,19 @@ import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service/api-server.ts';
 import type { NodeContext, NodeEvent } from '../../machines/node-machine.ts';
 import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { initialNode, type RegistrationSettings } from '../../policies/node-status/initial-node.ts';
-import { LEASE_NAMESPACE } from '../../policies/node-status/lease-renewal.ts';
-import { type MachineIdentity, otherMachine } from '../../policies/node-status/machine-identity.ts';
-import { NO_NODE_INFO } from '../../policies/node-status/machine-resources.ts';
+import { initialNode, type RegistrationSettings } from '../../policies/node/initial-node.ts';
+import { LEASE_NAMESPACE } from '../../policies/node/lease-renewal.ts';
+import { type MachineIdentity, otherMachine } from '../../policies/node/machine-identity.ts';
+import { NO_NODE_INFO } from '../../policies/node/machine-resources.ts';
 import {
   buildNodeStatus,
   type NodeStatusFacts,
   type NodeStatusUpdate,
   NOTHING_TOLD,
   type ToldOfNode,
-} from '../../policies/node-status/node-status.ts';
-import { mayExist, nodePatch, registrationPatch } from '../../policies/node-status/registration.ts';
-import {
-  isReportDue,
-  nodeHasChanged,
-  NO_REPORT,
-  sentReport,
-} from '../../policies/node-status/status-report.ts';
+} from '../../policies/node/node-status.ts';
+import { mayExist, nodePatch, registrationPatch } from '../../policies/node/registration.ts';
+import { isReportDue, nodeHasChanged, NO_REPORT, sentReport } from '../../policies/node/status-report.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ClusterSettings } from '../../types/cluster-settings.ts';
 import { errorKind } from '../../types/errors.ts';

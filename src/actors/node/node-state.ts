@@ -1,7 +1,7 @@
 /** What the agent knows of its node: whether it is healthy, and what admission, the status of the node and its pods ask of it. */
-import { withNodeObject } from '../../policies/node/node-object-facts.ts';
-import { hostIPsOf } from '../../policies/node-status/host-ips.ts';
-import type { NodeHealth } from '../../policies/node-status/ready-problems.ts';
+import { withNodeObject } from '../../policies/node/initial-node.ts';
+import { hostIPsOf } from '../../policies/node/reported-addresses.ts';
+import type { NodeHealth } from '../../policies/node/ready-problems.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { RuntimeState } from '../../runtime/pleg/runtime-state.ts';
 import type { Clock } from '../../types/clock.ts';

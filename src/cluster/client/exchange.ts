@@ -1,5 +1,5 @@
 /** Requests and their answers, with time limits, and with the waits that the server asks for. */
-import { clockDifferenceMs } from '../../policies/node-status/clock-difference.ts';
+import { clockDifferenceMs } from '../../policies/node/lease-renewal.ts';
 import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -1,4 +1,4 @@
-import { clockDifferenceMs } from '../../policies/node-status/clock-difference.ts';
+import { clockDifferenceMs } from '../../policies/node/lease-renewal.ts';
 import {
   boundUID,
   isExpired,

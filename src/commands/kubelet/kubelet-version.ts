@@ -1,6 +1,6 @@
 /** What `--version` of the kubelet prints: installers read it. */
 import { flagOrNot } from '../../config/setting.ts';
-import { KUBELET_VERSION } from '../../policies/node-status/node-software.ts';
+import { KUBELET_VERSION } from '../../policies/node/node-software.ts';
 import { StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';
 

@@ -1,4 +1,4 @@
-import { clockProblem } from '../node-status/clock-difference.ts';
+import { clockProblem } from '../node/lease-renewal.ts';
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 
 export interface ApiServerFacts {

@@ -1,18 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
 import {
+  type CgroupDriverName,
   cgroupRootOf,
   podCgroup,
   podCgroups,
   qosCgroups,
+  type QOSCgroups,
   uidOfPodCgroup,
 } from '../../policies/cgroups/cgroup-names.ts';
-import type { CgroupDriverName, QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
-import { podCgroupResources } from '../../policies/cgroups/cgroup-resources.ts';
-import type { PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
-import { cgroupValues } from '../../policies/cgroups/cgroup-values.ts';
-import type { CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
-import type { ReservedGroup } from '../../policies/node/reserved-groups.ts';
+import { podCgroupResources, type PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
+import { cgroupValues, type CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
+import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';

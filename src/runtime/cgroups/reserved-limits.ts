@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { namedCgroup } from '../../policies/cgroups/cgroup-names.ts';
 import { kubepodsResources } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues } from '../../policies/cgroups/cgroup-values.ts';
-import type { ReservedGroup } from '../../policies/node/reserved-groups.ts';
+import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';

@@ -6,9 +6,9 @@ import type { CredentialProviderConfig } from '../../policies/images/credential-
 import {
   enforcedAllocatable,
   type Reservations,
+  reservedGroups,
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
-import { reservedGroups } from '../../policies/node/reserved-groups.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import { type ErrorKind, StateletError } from '../../types/errors.ts';

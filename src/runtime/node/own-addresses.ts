@@ -5,9 +5,13 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isGlobal, parseIPAddress } from '../../policies/formats/ip-address.ts';
-import { hostIPsOf } from '../../policies/node-status/host-ips.ts';
-import { nodeIPProblem, withAddresses } from '../../policies/node-status/reported-addresses.ts';
-import { defaultInterfacesV4, defaultInterfacesV6 } from '../../policies/network/default-route.ts';
+import {
+  defaultInterfacesV4,
+  defaultInterfacesV6,
+  hostIPsOf,
+  nodeIPProblem,
+  withAddresses,
+} from '../../policies/node/reported-addresses.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
 

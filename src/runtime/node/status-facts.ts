@@ -2,13 +2,12 @@
  * What the status of the node is made from. All that must be read or asked for is read in the background, so that the facts are there
  * at once: a runtime or a DNS server that hangs never holds up a report.
  */
-import { bytesQuantity } from '../../policies/node/node-capacity.ts';
+import { bytesQuantity, type MachineSize } from '../../policies/node/node-capacity.ts';
 import { reservedResources, type NodeReservations } from '../../policies/node/node-allocatable.ts';
-import type { MachineSize } from '../../policies/node/node-capacity.ts';
-import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
-import { runtimeVersionText } from '../../policies/node-status/node-software.ts';
-import { type NodeHealth, readyProblems } from '../../policies/node-status/ready-problems.ts';
-import { nodeIPProblem } from '../../policies/node-status/reported-addresses.ts';
+import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
+import { runtimeVersionText } from '../../policies/node/node-software.ts';
+import { type NodeHealth, readyProblems } from '../../policies/node/ready-problems.ts';
+import { nodeIPProblem } from '../../policies/node/reported-addresses.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { isUnspecified, parseIPAddress } from '../../policies/formats/ip-address.ts';
 import { sleep } from '../../system/sleep.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../types/clock.ts';
 import type { RuntimeStatus } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type { RuntimeHealth } from '../../policies/node-status/ready-problems.ts';
+import type { RuntimeHealth } from '../../policies/node/ready-problems.ts';
 import { Timer } from '../../system/timer.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';

@@ -1,6 +1,6 @@
 /** `/metrics/cadvisor`: the figures of groups with the names of cAdvisor's metrics. */
 import { availableParallelism, totalmem } from 'node:os';
-import type { MachineIdentity } from '../../policies/node-status/machine-identity.ts';
+import type { MachineIdentity } from '../../policies/node/machine-identity.ts';
 import type { GroupFigures, InterfaceCounts } from '../../runtime/stats/cadvisor/group-figures.ts';
 import { type Metric, metric, type MetricHead, type MetricType, quoted, sample } from './metric-text.ts';
 

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { descriptorsMax } from '../../runtime/stats/cadvisor/held-files.ts';
 import { readSmallFile } from '../../runtime/stats/small-files.ts';
-import { KUBELET_VERSION } from '../../policies/node-status/node-software.ts';
+import { KUBELET_VERSION } from '../../policies/node/node-software.ts';
 import { type Labels, type Metric, metric, type MetricType } from './metric-text.ts';
 
 const US_PER_S = 1e6;

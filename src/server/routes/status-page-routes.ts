@@ -1,6 +1,6 @@
 /** `/statusz` and `/flagz`, the pages on which a component of Kubernetes describes itself. All methods are answered alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { KUBERNETES_VERSION } from '../../policies/node-status/node-software.ts';
+import { KUBERNETES_VERSION } from '../../policies/node/node-software.ts';
 import { pageFormat, refusalType } from '../../policies/server/page-format.ts';
 import {
   flagsObject,

@@ -5,7 +5,7 @@ import type { AgentCore, ClusterParts } from '../../actors/cluster/cluster-parts
 import { EventSender } from '../../actors/cluster/event-sender.ts';
 import { ServerObjects } from '../../cluster/objects/server-objects.ts';
 import { watchNode } from '../../cluster/watches/watched-object.ts';
-import type { RegistrationSettings } from '../../policies/node-status/initial-node.ts';
+import type { RegistrationSettings } from '../../policies/node/initial-node.ts';
 import { apiSource } from '../../sources/api-source.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';

@@ -2,8 +2,8 @@
 import { bytesQuantity } from '../../policies/node/node-capacity.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
-import type { NodeStatusFacts } from '../../policies/node-status/node-status.ts';
-import { type NodeHealth, readyProblems } from '../../policies/node-status/ready-problems.ts';
+import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
+import { type NodeHealth, readyProblems } from '../../policies/node/ready-problems.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 
 export const NODE_ADDRESS = '192.0.2.1';

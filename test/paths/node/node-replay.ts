@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
 import { ClusterNode } from '../../../src/actors/cluster/cluster-node.ts';
 import type { nodeMachine, NodeEvent } from '../../../src/machines/node-machine.ts';
-import type { MachineIdentity } from '../../../src/policies/node-status/machine-identity.ts';
+import type { MachineIdentity } from '../../../src/policies/node/machine-identity.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { IDENTITY, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../support/machine-facts.ts';

@@ -3,6 +3,7 @@ import {
   enforcedAllocatable,
   nodeAllocatable,
   reservationProblem,
+  reservedGroups,
   reservesPIDs,
 } from '../../../src/policies/node/node-allocatable.ts';
 
@@ -122,4 +123,31 @@ test.each([
   [{ memory: '-1Gi' }, 'resource quantity for "memory" cannot be negative: -1Gi'],
 ])('to reserve %j: %s', (reserved: Readonly<Record<string, string>>, problem) => {
   expect(reservationProblem(reserved)).toBe(problem);
+});
+
+const RESERVED = {
+  kubeReserved: { cpu: '500m', memory: '1Gi', pid: '100' },
+  systemReserved: { cpu: '250m', memory: '2Gi' },
+};
+
+const NAMES = { kubeReservedCgroup: '/kube', systemReservedCgroup: '/system' };
+
+const groups = (...enforceNodeAllocatable: string[]) =>
+  reservedGroups({ enforceNodeAllocatable, ...NAMES }, RESERVED);
+
+test('a group of daemons has as limits what is reserved for it, where that is enforced', () => {
+  expect(groups('pods')).toEqual([]);
+  expect(groups('kube-reserved', 'system-reserved')).toEqual([
+    {
+      title: 'system reserved',
+      field: 'systemReservedCgroup',
+      name: '/system',
+      limits: RESERVED.systemReserved,
+    },
+    { title: 'kube reserved', field: 'kubeReservedCgroup', name: '/kube', limits: RESERVED.kubeReserved },
+  ]);
+});
+
+test('what is compressible is the CPU alone', () => {
+  expect(groups('kube-reserved-compressible').map(({ limits }) => limits)).toEqual([{ cpu: '500m' }]);
 });

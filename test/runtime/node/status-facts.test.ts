@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
-import { initialNode } from '../../../src/policies/node-status/initial-node.ts';
-import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node-status/node-status.ts';
-import type { NodeHealth } from '../../../src/policies/node-status/ready-problems.ts';
-import { nodePatch } from '../../../src/policies/node-status/registration.ts';
-import { nodeHasChanged } from '../../../src/policies/node-status/status-report.ts';
+import { initialNode } from '../../../src/policies/node/initial-node.ts';
+import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node/node-status.ts';
+import type { NodeHealth } from '../../../src/policies/node/ready-problems.ts';
+import { nodePatch } from '../../../src/policies/node/registration.ts';
+import { nodeHasChanged } from '../../../src/policies/node/status-report.ts';
 import type { AddressReaders } from '../../../src/runtime/node/own-addresses.ts';
 import { StatusFacts, type StatusFactsOptions } from '../../../src/runtime/node/status-facts.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type NodeHealth, readyProblems } from '../../../src/policies/node-status/ready-problems.ts';
+import { type NodeHealth, readyProblems } from '../../../src/policies/node/ready-problems.ts';
 import type { RuntimeCondition } from '../../../src/types/cri.ts';
 
 const NOW_MS = 1_000_000;

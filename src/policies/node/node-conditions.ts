@@ -1,5 +1,5 @@
 /** The conditions of a node that the kubelet owns. All others stay as they are. */
-import { type NodeEvent, statusEvent, type UpdatedNode } from './node-event.ts';
+import { type NodeEvent, statusEvent, type UpdatedNode } from './machine-resources.ts';
 import { withStatus } from './node-software.ts';
 import type { PressureCondition } from '../eviction/signals.ts';
 import type { Node, NodeCondition } from '../../types/kubernetes.ts';

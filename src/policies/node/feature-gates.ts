@@ -20,7 +20,7 @@ export const EFFECTIVE_GATES = [
   'RotateKubeletServerCertificate',
 ] as const;
 
-export type EffectiveGate = (typeof EFFECTIVE_GATES)[number];
+type EffectiveGate = (typeof EFFECTIVE_GATES)[number];
 
 /** Whether a feature is switched on. The type names those that have an effect here: a new effect begins with its name there. */
 export function isEnabled(name: EffectiveGate, gates: FeatureGates): boolean {
@@ -91,4 +91,27 @@ function switchWarning(name: keyof typeof STAGES, gates: FeatureGates): readonly
 
 function isEffective(name: string): boolean {
   return (EFFECTIVE_GATES as readonly string[]).includes(name);
+}
+
+// Settings that belong to a feature, and are an error where its gate is off.
+
+/** Which of the fields are given, with another value than the one that asks for nothing. */
+export type FeatureFields = Readonly<Record<keyof typeof GATES, boolean>>;
+
+const GATES = {
+  serverTLSBootstrap: 'RotateKubeletServerCertificate',
+  cpuCFSQuotaPeriod: 'CustomCPUCFSQuotaPeriod',
+  shutdownGracePeriod: 'GracefulNodeShutdown',
+  shutdownGracePeriodCriticalPods: 'GracefulNodeShutdown',
+  shutdownGracePeriodByPodPriority: 'GracefulNodeShutdownBasedOnPodPriority',
+  'crashLoopBackOff.maxContainerRestartPeriod': 'KubeletCrashLoopBackOffMax',
+  imagePullCredentialsVerificationPolicy: 'KubeletEnsureSecretPulledImages',
+  preloadedImagesVerificationAllowlist: 'KubeletEnsureSecretPulledImages',
+} as const satisfies Readonly<Record<string, EffectiveGate>>;
+
+/** One sentence for each field, to come after the name of the file. */
+export function featureConflicts(gates: FeatureGates, given: FeatureFields): readonly string[] {
+  return (Object.keys(GATES) as (keyof typeof GATES)[])
+    .filter((field) => given[field] && !isEnabled(GATES[field], gates))
+    .map((field) => `${field}: needs the feature gate ${GATES[field]}, which is off`);
 }

@@ -1,4 +1,5 @@
 /** The addresses in a node's status. */
+import type { Node, NodeAddress } from '../../types/kubernetes.ts';
 import {
   type IPAddress,
   isLinkLocal,
@@ -7,7 +8,6 @@ import {
   isUnspecified,
   parseIPAddress,
 } from '../formats/ip-address.ts';
-import type { Node, NodeAddress } from '../../types/kubernetes.ts';
 
 /** Tells a cloud controller the addresses of `--node-ip`. */
 export const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip';
@@ -108,4 +108,54 @@ export function nodeIPProblem(address: IPAddress, localIPs: readonly string[]): 
   if (isUnspecified(address)) return "nodeIP can't be an all zeros address";
   const isLocal = localIPs.some((ip) => parseIPAddress(ip)?.text === address.text);
   return isLocal ? undefined : `node IP: "${address.text}" not found in the host's network interfaces`;
+}
+
+// The addresses of its node in a pod's status.
+
+/** The first internal address, else the first external one, and then the first of the other family. */
+export function hostIPsOf(addresses: readonly NodeAddress[]): readonly string[] {
+  const ofType = (type: string) => addresses.filter((address) => address.type === type);
+  const all = [...ofType('InternalIP'), ...ofType('ExternalIP')]
+    .map(({ address }) => parseIPAddress(address))
+    .filter((address) => address !== undefined);
+  const [first] = all;
+  const second = all.find(({ isIPv4 }) => isIPv4 !== first?.isIPv4);
+  return [first, second].filter((address) => address !== undefined).map(({ text }) => text);
+}
+
+/** The network interfaces of a machine's default routes, from the files in which Linux lists its routes. */
+
+const NO_ADDRESS_V4 = '00000000';
+
+const NO_ADDRESS_V6 = '0'.repeat(32);
+
+const UP = 0x0001;
+
+const REJECT = 0x0200;
+
+/** `text`: /proc/net/route. The interfaces are in the order of the file. */
+export function defaultInterfacesV4(text: string): readonly string[] {
+  return rows(text).flatMap(([name = '', destination, , flags = '', , , , mask]) => {
+    const isDefault = destination === NO_ADDRESS_V4 && mask === NO_ADDRESS_V4;
+    return isDefault && isUsable(flags) ? [name] : [];
+  });
+}
+
+/** `text`: /proc/net/ipv6_route. */
+export function defaultInterfacesV6(text: string): readonly string[] {
+  return rows(text).flatMap((row) => {
+    const [destination, prefix] = row;
+    const [flags = '', name = ''] = row.slice(8);
+    const isDefault = destination === NO_ADDRESS_V6 && prefix === '00';
+    return isDefault && isUsable(flags) && name !== 'lo' ? [name] : [];
+  });
+}
+
+function rows(text: string): readonly (readonly string[])[] {
+  return text.split('\n').map((line) => line.trim().split(/\s+/));
+}
+
+function isUsable(flags: string): boolean {
+  const bits = parseInt(flags, 16);
+  return (bits & UP) !== 0 && (bits & REJECT) === 0;
 }

@@ -6,7 +6,7 @@ import {
   nodeHasChanged,
   nodeStatusHasChanged,
   sentReport,
-} from '../../../src/policies/node-status/status-report.ts';
+} from '../../../src/policies/node/status-report.ts';
 import type { Node, NodeCondition, NodeStatus } from '../../../src/types/kubernetes.ts';
 
 const FREQUENCY_MS = 300_000;

@@ -6,8 +6,8 @@ import {
   otherMachine,
   type Ownership,
   seenLease,
-} from '../../../src/policies/node-status/machine-identity.ts';
-import { NO_NODE_INFO } from '../../../src/policies/node-status/machine-resources.ts';
+} from '../../../src/policies/node/machine-identity.ts';
+import { NO_NODE_INFO } from '../../../src/policies/node/machine-resources.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { IDENTITY, OTHER_IDENTITY } from '../../support/machine-facts.ts';
 

@@ -1,10 +1,56 @@
-/** How a node that registers takes over a node object that exists already. */
-import { CONTROLLER_MANAGED_ATTACH } from './initial-node.ts';
-import { withStatus } from './node-software.ts';
-import { isExtendedResourceName } from '../node/node-capacity.ts';
-import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
-import type { ResourceList } from '../pod/resources.ts';
+/** How a node registers itself. Rules: the kubelet's kubelet_node_status.go. */
+import type { ErrorKind } from '../../types/errors.ts';
 import type { Node } from '../../types/kubernetes.ts';
+import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
+import { type JsonObject, NODE_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
+import { CONTROLLER_MANAGED_ATTACH } from './initial-node.ts';
+import type { ResourceList } from '../pod/resources.ts';
+import { isExtendedResourceName } from './node-capacity.ts';
+import { withStatus } from './node-software.ts';
+
+const FIRST_DELAY_MS = 100;
+const DELAY_MAX_MS = 7_000;
+
+/** How long to wait before the next try, after so many failures in a row. */
+export function registrationDelayMs(failures: number): number {
+  return Math.min(FIRST_DELAY_MS * 2 ** failures, DELAY_MAX_MS);
+}
+
+/** Whether the object may exist although it could not be created: a node may be forbidden to create it, but not to update it. */
+export function mayExist(kind: ErrorKind): boolean {
+  return kind === 'AlreadyExists' || kind === 'PermissionDenied';
+}
+
+/** The patch that makes an existing object fit the node; undefined if it does. */
+export function registrationPatch(
+  initial: Node,
+  existing: Node,
+  shouldResetExtended: boolean,
+): JsonObject | undefined {
+  const { node, changed } = reconcileExisting(initial, existing, shouldResetExtended);
+  return changed ? nodePatch(existing, node) : undefined;
+}
+
+/** The patch of `nodes/status`. It never touches the spec. */
+export function nodePatch(before: Node, after: Node): JsonObject {
+  return strategicMergePatch(reportedPart(before), reportedPart(after), NODE_RULES);
+}
+
+/** The server leaves out empty maps. */
+function reportedPart({ metadata, status = {} }: Node): object {
+  return { metadata: withoutEmpty(metadata), status: withoutEmpty(status) };
+}
+
+function withoutEmpty(part: object): object {
+  return Object.fromEntries(
+    Object.entries(part).filter(
+      ([, value]: [string, unknown]) =>
+        typeof value !== 'object' || value === null || Object.keys(value).length > 0,
+    ),
+  );
+}
+
+// How a node that registers takes over a node object that exists already.
 
 export interface Reconciled {
   readonly node: Node;

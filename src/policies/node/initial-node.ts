@@ -1,5 +1,6 @@
 /** The node object with which a node registers itself, before its status is filled in. */
 import type { Node, Taint } from '../../types/kubernetes.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
 
 export const CONTROLLER_MANAGED_ATTACH = 'volumes.kubernetes.io/controller-managed-attach-detach';
 const OS = 'kubernetes.io/os';
@@ -79,4 +80,25 @@ export function withPlatformLabels(node: Node, { os, arch }: Platform): Node {
   const labels = node.metadata.labels ?? {};
   if (labels[OS] === os && labels[ARCH] === arch) return node;
   return { ...node, metadata: { ...node.metadata, labels: { ...labels, [OS]: os, [ARCH]: arch } } };
+}
+
+const ANNOTATION = 'node.alpha.kubernetes.io/ttl';
+
+/** How long the control plane wants nodes to keep objects without asking again: more in a larger cluster. In ms. */
+export function objectTTLOf({ metadata }: Node): number | undefined {
+  const seconds = metadata.annotations?.[ANNOTATION] ?? '';
+  return /^\d+$/u.test(seconds) ? Number(seconds) * 1000 : undefined;
+}
+
+/** What pods are judged by in a cluster: labels, taints and allocatable are those of the node object, as the scheduler sees them. */
+export function withNodeObject(own: OwnNodeFacts, node: Node | undefined): OwnNodeFacts {
+  if (node === undefined) return own;
+  const { metadata, spec, status } = node;
+  return {
+    ...own,
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    capacity: status?.capacity ?? own.capacity,
+    allocatable: status?.allocatable ?? own.allocatable,
+  };
 }

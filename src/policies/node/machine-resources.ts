@@ -1,11 +1,5 @@
 /** What a machine has, in its node's status: capacity, allocatable, and the ids of the machine. */
-import { type NodeEvent, rebootedEvent, type UpdatedNode } from './node-event.ts';
-import {
-  isExtendedResourceName,
-  machineCapacity,
-  type MachineSize,
-  podCapacity,
-} from '../node/node-capacity.ts';
+import type { Node, NodeSystemInfo } from '../../types/kubernetes.ts';
 import {
   parseQuantity,
   type Quantity,
@@ -14,7 +8,7 @@ import {
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
 import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
-import type { Node, NodeSystemInfo } from '../../types/kubernetes.ts';
+import { isExtendedResourceName, machineCapacity, type MachineSize, podCapacity } from './node-capacity.ts';
 
 export interface MachineInfo extends MachineSize {
   readonly machineID: string;
@@ -155,4 +149,35 @@ function rebootEvents(node: Node, machine: MachineInfo | undefined): readonly No
   const before = node.status?.nodeInfo?.bootID ?? '';
   if (!machine || before === '' || before === machine.bootID) return [];
   return [rebootedEvent(node.metadata.name, machine.bootID)];
+}
+
+// Events about the node that a change of its object leads to.
+
+export interface NodeEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A node object that was brought up to date, and the events that tell what has changed. */
+export interface UpdatedNode {
+  readonly node: Node;
+  readonly events: readonly NodeEvent[];
+}
+
+/** `NodeReady`, `NodeHasDiskPressure`, … */
+export function statusEvent(nodeName: string, reason: string): NodeEvent {
+  return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
+}
+
+/** The event for a node that was cordoned or uncordoned since `wasUnschedulable` was read. */
+export function schedulableEvent(node: Node, wasUnschedulable: boolean): NodeEvent | undefined {
+  const unschedulable = node.spec?.unschedulable ?? false;
+  if (unschedulable === wasUnschedulable) return undefined;
+  return statusEvent(node.metadata.name, unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable');
+}
+
+function rebootedEvent(nodeName: string, bootID: string): NodeEvent {
+  const message = `Node ${nodeName} has been rebooted, boot id: ${bootID}`;
+  return { type: 'Warning', reason: 'Rebooted', message };
 }

@@ -1,7 +1,13 @@
 /** The whole status of a node, computed anew from what is known of the machine, the runtime and the pods. */
 import { type Platform, withPlatformLabels } from './initial-node.ts';
 import { type Readiness, withPressure, withReady } from './node-conditions.ts';
-import { type NodeEvent, schedulableEvent, type UpdatedNode } from './node-event.ts';
+import {
+  type NodeEvent,
+  type ResourceFacts,
+  schedulableEvent,
+  type UpdatedNode,
+  withMachineResources,
+} from './machine-resources.ts';
 import {
   withFeatures,
   withImages,
@@ -12,7 +18,6 @@ import {
   withVersions,
   type VersionFacts,
 } from './node-software.ts';
-import { type ResourceFacts, withMachineResources } from './machine-resources.ts';
 import { type AddressFacts, withAddresses } from './reported-addresses.ts';
 import { PRESSURE_CONDITIONS, type PressureCondition } from '../eviction/signals.ts';
 import { rfc3339 } from '../formats/time.ts';

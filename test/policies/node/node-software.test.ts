@@ -4,7 +4,7 @@ import {
   withImages,
   withPlatform,
   withVersions,
-} from '../../../src/policies/node-status/node-software.ts';
+} from '../../../src/policies/node/node-software.ts';
 
 test.each([
   ['1.7.24', '1.7.24'],

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { EFFECTIVE_GATES } from '../../../src/policies/features/feature-gates.ts';
-import { knownFeatureGates, neededFeatureGates } from '../../../src/policies/features/known-feature-gates.ts';
+import { EFFECTIVE_GATES } from '../../../src/policies/node/feature-gates.ts';
+import { knownFeatureGates, neededFeatureGates } from '../../../src/policies/node/known-feature-gates.ts';
 
 /** Recorded from a kubelet by `npm run update:kubelet-facts`: name, stage, default, and whether it is locked. */
 const FACTS = JSON.parse(

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   EFFECTIVE_GATES,
+  featureConflicts,
   featureGateProblems,
   featureGateWarnings,
   isEnabled,
-} from '../../../src/policies/features/feature-gates.ts';
-import { knownFeatureGates } from '../../../src/policies/features/known-feature-gates.ts';
+} from '../../../src/policies/node/feature-gates.ts';
+import { knownFeatureGates } from '../../../src/policies/node/known-feature-gates.ts';
 
 describe('a gate', () => {
   test('that is not given has its default', () => {
@@ -68,4 +69,32 @@ describe('a warning', () => {
       'featureGates: AllBeta sets 11 gates, of which no gate has an effect here',
     ]);
   });
+});
+
+const NONE = {
+  serverTLSBootstrap: false,
+  cpuCFSQuotaPeriod: false,
+  shutdownGracePeriod: false,
+  shutdownGracePeriodCriticalPods: false,
+  shutdownGracePeriodByPodPriority: false,
+  'crashLoopBackOff.maxContainerRestartPeriod': false,
+  imagePullCredentialsVerificationPolicy: false,
+  preloadedImagesVerificationAllowlist: false,
+};
+
+test('a field that is given although the gate of its feature is off is named with the gate', () => {
+  const gates = { RotateKubeletServerCertificate: false, KubeletCrashLoopBackOffMax: false };
+  expect(featureConflicts(gates, { ...NONE, serverTLSBootstrap: true, shutdownGracePeriod: true })).toEqual([
+    'serverTLSBootstrap: needs the feature gate RotateKubeletServerCertificate, which is off',
+  ]);
+});
+
+test('fields that ask for nothing may stay when their gate is off', () => {
+  expect(featureConflicts({ AllBeta: false, CustomCPUCFSQuotaPeriod: false }, NONE)).toEqual([]);
+});
+
+test('AllBeta switches off what all beta fields need', () => {
+  const all = Object.fromEntries(Object.keys(NONE).map((name) => [name, true])) as typeof NONE;
+  expect(featureConflicts({ AllBeta: false }, all)).toHaveLength(7);
+  expect(featureConflicts({}, all)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { initialNode } from '../../../src/policies/node-status/initial-node.ts';
+import { initialNode } from '../../../src/policies/node/initial-node.ts';
 import { REGISTRATION } from '../../support/node-status-facts.ts';
 
 const UNSCHEDULABLE = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { initialNode } from '../../../src/policies/node-status/initial-node.ts';
-import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node-status/node-status.ts';
+import { initialNode } from '../../../src/policies/node/initial-node.ts';
+import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node/node-status.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { NOW_MS, REGISTRATION, registeredNode, statusFacts } from '../../support/node-status-facts.ts';
 import { testVectors } from '../../support/test-vectors.ts';
