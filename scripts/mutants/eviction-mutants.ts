@@ -6,7 +6,7 @@ const MANAGER = 'src/actors/eviction/eviction-manager.ts';
 const WATCH = 'src/actors/eviction/eviction-watch.ts';
 const PASS = 'src/policies/eviction/pass.ts';
 const RANKING = 'src/policies/eviction/ranking.ts';
-const CONDITIONS = 'src/policies/eviction/pressure-conditions.ts';
+const CONDITIONS = 'src/policies/eviction/node-pressure.ts';
 
 export const EVICTION_MUTANTS: readonly Mutant[] = [
   {

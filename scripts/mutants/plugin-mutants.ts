@@ -7,8 +7,8 @@ const KILLS = 'src/actors/plugins/plugin-pod-kills.ts';
 const CHECKS = 'src/policies/eviction-plugins/answer-checks.ts';
 const CHOICE = 'src/policies/eviction-plugins/pod-choice.ts';
 const COLLECTED = 'src/policies/eviction-plugins/collected-answers.ts';
-const ORDER = 'src/policies/eviction-plugins/candidate-order.ts';
-const OBSERVED = 'src/policies/eviction-plugins/observed-thresholds.ts';
+const ORDER = 'src/policies/eviction-plugins/collected-answers.ts';
+const OBSERVED = 'src/policies/eviction-plugins/plugin-pass.ts';
 
 export const PLUGIN_MUTANTS: readonly Mutant[] = [
   {

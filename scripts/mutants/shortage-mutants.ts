@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const MANAGER = 'src/actors/eviction/eviction-manager.ts';
 const PASS = 'src/policies/eviction/pass.ts';
-const MET = 'src/policies/eviction/met-thresholds.ts';
+const MET = 'src/policies/eviction/observations.ts';
 const RANKING = 'src/policies/eviction/ranking.ts';
 const SHORTAGE = 'src/policies/eviction/shortage.ts';
 const SIGNALS = 'src/policies/eviction/signals.ts';
@@ -169,7 +169,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'limit-of-all-ignored',
     breaks: 'The limit of all containers of a pod together is not enforced (eviction)',
-    file: 'src/policies/eviction/exceeded-limits.ts',
+    file: 'src/policies/eviction/pod-usage.ts',
     find: `    exceededEmptyDir(pod, stats) ?? exceededPod(pod, stats) ?? exceededContainer(`,
     replace: `    exceededEmptyDir(pod, stats) ?? exceededContainer(`,
   },

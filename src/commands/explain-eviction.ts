@@ -1,18 +1,21 @@
 /** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
 import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
-import { withContainerFsThresholds } from '../policies/eviction/container-fs-thresholds.ts';
+import { type FileSystemLayout, withContainerFsThresholds } from '../policies/eviction/file-system-parts.ts';
 import {
   type EvictionExplanation,
   explainEviction as explain,
   type ExplainedThreshold,
 } from '../policies/eviction/explanation.ts';
-import type { FileSystemLayout } from '../policies/eviction/file-system-parts.ts';
 import { readForeignFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { FsStats, Summary } from '../types/stats.ts';
-import { type EvictionCandidate, wouldRelieve } from '../policies/eviction/ranking.ts';
-import { canBeRequested, usageText } from '../policies/eviction/ranking-text.ts';
+import {
+  canBeRequested,
+  type EvictionCandidate,
+  usageText,
+  wouldRelieve,
+} from '../policies/eviction/ranking.ts';
 import type { StarvedResource } from '../policies/eviction/signals.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { pluginSections } from './plugins-report.ts';

@@ -1,17 +1,17 @@
 /** Settings of eviction, for every runtime. */
-import { gracePeriods } from '../policies/eviction/grace-periods.ts';
-import {
-  pressureGracePeriods,
-  pressureLimits,
-  pressureThresholds,
-} from '../policies/eviction/pressure-settings.ts';
 import {
   DEFAULT_EVICTION_HARD,
+  gracePeriods,
   hardThresholds,
   minimumReclaims,
   parseThresholds,
   type Threshold,
 } from '../policies/eviction/thresholds.ts';
+import {
+  pressureGracePeriods,
+  pressureLimits,
+  pressureThresholds,
+} from '../policies/eviction/pressure-settings.ts';
 import { StateletError, errorMessage } from '../types/errors.ts';
 import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
 import {

@@ -1,5 +1,7 @@
-import { withContainerFsThresholds } from '../../src/policies/eviction/container-fs-thresholds.ts';
-import type { NodeReclaim } from '../../src/policies/eviction/file-system-parts.ts';
+import {
+  type NodeReclaim,
+  withContainerFsThresholds,
+} from '../../src/policies/eviction/file-system-parts.ts';
 import { observe } from '../../src/policies/eviction/observations.ts';
 import {
   chooseVictim,

@@ -2,7 +2,7 @@ import {
   conditionsLastObserved,
   conditionsObservedSince,
   nodeConditions,
-} from '../../src/policies/eviction/pressure-conditions.ts';
+} from '../../src/policies/eviction/node-pressure.ts';
 import {
   byEvictionPriority,
   mergeThresholds,
@@ -10,7 +10,7 @@ import {
   thresholdsMet,
   thresholdsMetGracePeriod,
   thresholdsUpdatedStats,
-} from '../../src/policies/eviction/met-thresholds.ts';
+} from '../../src/policies/eviction/observations.ts';
 import { type PressureCondition, starvedResource } from '../../src/policies/eviction/signals.ts';
 import type { Threshold } from '../../src/policies/eviction/thresholds.ts';
 import {

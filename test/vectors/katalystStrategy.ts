@@ -2,7 +2,7 @@ import {
   type Candidate,
   inOrderOfImportance,
   leastImportant,
-} from '../../src/policies/eviction-plugins/candidate-order.ts';
+} from '../../src/policies/eviction-plugins/collected-answers.ts';
 import { isEvictable, qosLevel } from '../../src/policies/eviction-plugins/qos-level.ts';
 import { errorMessage } from '../../src/types/errors.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';

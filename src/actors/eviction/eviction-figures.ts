@@ -1,6 +1,8 @@
 /** What eviction decides by: the figures of the node, and its settings, which depend on which file systems the node has. */
-import { withContainerFsThresholds } from '../../policies/eviction/container-fs-thresholds.ts';
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
+import {
+  type FileSystemLayout,
+  withContainerFsThresholds,
+} from '../../policies/eviction/file-system-parts.ts';
 import { isMemoryThreshold } from '../../policies/eviction/measurement-schedule.ts';
 import { wholeQuantity } from '../../policies/eviction/observations.ts';
 import type { EvictionSettings } from '../../policies/eviction/pass.ts';

@@ -10,7 +10,7 @@ import { type EvictionExplanation, explainEviction } from '../../policies/evicti
 import { type Observations, observe } from '../../policies/eviction/observations.ts';
 import { chooseVictim, evaluateEviction, type Eviction } from '../../policies/eviction/pass.ts';
 import { DOUBT_PERIOD_MS, MEASUREMENT_PERIOD_MS } from '../../policies/eviction/measurement-schedule.ts';
-import { describeShortage } from '../../policies/eviction/ranking-text.ts';
+import { describeShortage } from '../../policies/eviction/ranking.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../../policies/eviction/shortage.ts';
 import {
   PRESSURE_CONDITIONS,
@@ -24,7 +24,7 @@ import {
   EVICTION_THRESHOLD_MET,
   evictionThresholdMetMessage,
 } from '../../policies/eviction/eviction-message.ts';
-import { hasStorageLimit } from '../../policies/eviction/exceeded-limits.ts';
+import { hasStorageLimit } from '../../policies/eviction/pod-usage.ts';
 import type { NodeReclaimer } from '../../runtime/node/pod-node.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

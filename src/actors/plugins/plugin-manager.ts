@@ -10,7 +10,7 @@ import { explainPlugins } from '../../policies/eviction-plugins/explain-plugins.
 import { conditionsOf, hardThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins-explanation.ts';
 import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
-import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/shown-pods.ts';
+import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -8,13 +8,13 @@ import {
   type PluginAnswers,
   type PluginObservations,
 } from '../../policies/eviction-plugins/plugin-pass.ts';
-import { shownReason } from '../../policies/eviction-plugins/pod-kill.ts';
 import {
   conditionNews,
   EVICTION_NOTIFIED,
   noticeMessage,
+  shownReason,
   thresholdText,
-} from '../../policies/eviction-plugins/plugin-messages.ts';
+} from '../../policies/eviction-plugins/pod-kill.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { PluginMeasurements } from '../../types/measurements.ts';

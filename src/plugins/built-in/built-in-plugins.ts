@@ -3,7 +3,7 @@ import {
   type BuiltInSettings,
   DEFAULT_BUILT_IN_SETTINGS,
 } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
-import { isNamedIn } from '../../policies/eviction-plugins/named-in.ts';
+import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
 import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
 import type { EvictionPluginSettings } from '../../types/eviction/eviction-plugin-settings.ts';
 import type { Logger } from '../../types/logger.ts';

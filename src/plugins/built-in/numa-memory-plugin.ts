@@ -2,8 +2,11 @@ import {
   judgeNumaNode,
   type NumaVerdict,
   shortNumaNodes,
-} from '../../policies/eviction-plugins/built-in/numa-pressure.ts';
-import { memoryVictims, victimGracePeriod } from '../../policies/eviction-plugins/built-in/memory-victims.ts';
+} from '../../policies/eviction-plugins/built-in/system-pressure.ts';
+import {
+  memoryVictims,
+  victimGracePeriod,
+} from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import type {
   EvictionPlugin,
   GetEvictPodsAnswer,

@@ -1,4 +1,4 @@
-import { isReclaimed } from '../../policies/eviction-plugins/built-in/memory-victims.ts';
+import { isReclaimed } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import {
   type Amounts,
   reclaimableResources,

@@ -2,7 +2,7 @@ import {
   isReclaimed,
   memoryVictims,
   victimGracePeriod,
-} from '../../policies/eviction-plugins/built-in/memory-victims.ts';
+} from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import {
   judgeSystem,
   type SystemPressure,

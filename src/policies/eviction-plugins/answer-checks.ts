@@ -10,7 +10,7 @@ import type {
 import type { Pod } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { CONDITION_EFFECTS, conditionTaintKey } from './condition-taint-key.ts';
+import { CONDITION_EFFECTS, conditionTaintKey } from './taints-of-conditions.ts';
 
 /** A pod of this node, as answers are held against it. */
 export interface KnownPod {

@@ -1,9 +1,13 @@
 import type { EvictPod } from '../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { RuledPod } from './collected-answers.ts';
-import { isNamedIn } from './named-in.ts';
-import { confirmedThresholds, type ObservedCondition } from './observed-thresholds.ts';
-import type { PassSettings, PluginAnswers, PluginObservations } from './plugin-pass.ts';
+import { isNamedIn, type RuledPod } from './collected-answers.ts';
+import {
+  confirmedThresholds,
+  type ObservedCondition,
+  type PassSettings,
+  type PluginAnswers,
+  type PluginObservations,
+} from './plugin-pass.ts';
 import type {
   ExplainedPlugin,
   ExplainedPluginCandidate,

@@ -1,13 +1,15 @@
 /** Which of the pods that plugins have named are to end now, and why the others stay. */
 import type { Pod } from '../../types/kubernetes.ts';
 import { isCriticalPod, isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { inOrderOfImportance } from './candidate-order.ts';
-import { chosenPods } from './chosen-pods.ts';
-import type { RuledPod } from './collected-answers.ts';
-import { EvictionQueue } from './eviction-queue.ts';
+import {
+  type CollectedAnswers,
+  inOrderOfImportance,
+  leastImportant,
+  type RuledPod,
+} from './collected-answers.ts';
 import { collect, type PassSettings, type PluginAnswers } from './plugin-pass.ts';
 import type { PodVerdict } from './plugins-explanation.ts';
-import { knownQosLevel, wantsNotice } from './qos-level.ts';
+import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';
 
 /** What the rules make of one pod. */
 export interface RuledCandidate {
@@ -124,4 +126,55 @@ function ofDryRun(answers: readonly PluginAnswers[], dryRun: readonly string[]):
     [],
   );
   return [...force.values(), ...[...soft.values()].filter(({ pod }) => !force.has(pod.metadata.uid))];
+}
+
+export interface ChosenPods {
+  /** The candidate that joins those that are to go in any case. */
+  readonly best: RuledPod | undefined;
+  /** All pods that are to be ended, in the order in which they were named. */
+  readonly evictable: readonly RuledPod[];
+}
+
+/** Of the candidates, only the least important one goes, and only those count that are not to go in any case. */
+export function chosenPods({ soft, force }: Pick<CollectedAnswers, 'soft' | 'force'>): ChosenPods {
+  const best = leastImportant([...soft.values()].filter(({ pod }) => !force.has(pod.metadata.uid)));
+  const all = [...force.values(), ...(best ? [best] : [])];
+  return { best, evictable: all.filter(({ pod }) => isEvictable(pod)) };
+}
+
+/** The pods that are to be ended, in the order in which they came. At most `burst` of them go at a time; below 0: all. */
+export class EvictionQueue<T extends { readonly uid: string }> {
+  readonly #burst: number;
+  readonly #entries = new Map<string, T>();
+
+  constructor(burst: number) {
+    this.#burst = burst;
+  }
+
+  get entries(): readonly T[] {
+    return [...this.#entries.values()];
+  }
+
+  /** A pod that is queued already keeps its place. */
+  add(entries: readonly T[]): void {
+    for (const entry of entries) if (!this.#entries.has(entry.uid)) this.#entries.set(entry.uid, entry);
+  }
+
+  /** What was queued, and has not been taken, is not wanted any more. */
+  replace(entries: readonly T[]): void {
+    this.#entries.clear();
+    this.add(entries);
+  }
+
+  withdraw(uids: readonly string[]): void {
+    for (const uid of uids) this.#entries.delete(uid);
+  }
+
+  /** Takes the first ones. */
+  take(): readonly T[] {
+    const { entries } = this;
+    const taken = this.#burst < 0 ? entries : entries.slice(0, this.#burst);
+    this.withdraw(taken.map(({ uid }) => uid));
+    return taken;
+  }
 }

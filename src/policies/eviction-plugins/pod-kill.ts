@@ -1,9 +1,12 @@
 /** How a pod is ended for plugins: through whom, how soon, what is said of it, and when it is asked for again. */
 import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import { goFloat } from '../formats/go-number.ts';
 import { isManifestPod } from '../pod/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../termination/pod-termination.ts';
-import { knownQosLevel, type QosLevel } from './qos-level.ts';
+import type { RuledPod } from './collected-answers.ts';
+import { knownQosLevel, type QosLevel, SOFT_EVICT_NOTIFY_ANNOTATION } from './qos-level.ts';
 
 /** Katalyst's level of a pod that names none, or one that is not known. */
 const DEFAULT_LEVEL: QosLevel = 'shared_cores';
@@ -85,4 +88,33 @@ export function killRemedy(pod: Pod, killer: PodKillerName): string {
     `the credentials of the node must be allowed to ${right} in namespace ${pod.metadata.namespace}, ` +
     `as those of system:nodes are; or set evictionPlugins.killers.${killersLevel(pod)} to SyncPodKill, which asks no server`
   );
+}
+
+/** The reason of the event on a pod that wants to be told instead of being chosen. */
+export const EVICTION_NOTIFIED = 'EvictionNotified';
+
+export function noticeMessage({ plugin, reason }: Pick<RuledPod, 'plugin' | 'reason'>): string {
+  return `Plugin ${plugin} would have this pod evicted: ${shownReason(reason)}. It is told instead, by its annotation ${SOFT_EVICT_NOTIFY_ANNOTATION}`;
+}
+
+export function thresholdText(
+  plugin: string,
+  { scope, thresholdValue, observedValue, gracePeriodSeconds }: ThresholdMetAnswer,
+): string {
+  const values = `target ${goFloat(thresholdValue)}, observed ${goFloat(observedValue)}`;
+  return `the threshold of ${plugin} in scope ${scope} has been met for its grace period of ${gracePeriodSeconds} s: ${values}`;
+}
+
+/** What has come and gone, as sentences. */
+export function conditionNews(
+  before: readonly PluginCondition[],
+  now: readonly PluginCondition[],
+): readonly string[] {
+  const isIn = (all: readonly PluginCondition[], wanted: string) => all.some(({ name }) => name === wanted);
+  const come = now.filter(({ name }) => !isIn(before, name));
+  const gone = before.filter(({ name }) => !isIn(now, name));
+  return [
+    ...come.map(({ name, effects }) => `condition ${name} holds (${effects.join(', ') || 'no effects'})`),
+    ...gone.map(({ name }) => `condition ${name} is over`),
+  ];
 }

@@ -2,7 +2,6 @@
 import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-import { CONDITION_EFFECTS, CONDITION_TAINT_PREFIX, conditionTaintKey } from './condition-taint-key.ts';
 
 export interface ConditionTaints {
   readonly taints: readonly Taint[];
@@ -84,4 +83,13 @@ const REFUSED_MS = 300_000;
 export function taintsBackOffMs(failures: number, isRefused: boolean, askedMs = 0): number {
   if (isRefused) return REFUSED_MS;
   return Math.max(Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), BACK_OFF_MAX_MS), askedMs);
+}
+
+/** The taints that conditions of plugins become. No other taint is ever touched. */
+const CONDITION_TAINT_PREFIX = 'katalyst.kubewharf.io/';
+
+export const CONDITION_EFFECTS: readonly string[] = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+export function conditionTaintKey(condition: string): string {
+  return CONDITION_TAINT_PREFIX + condition;
 }

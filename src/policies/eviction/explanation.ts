@@ -2,8 +2,7 @@
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Summary } from '../../types/stats.ts';
 import type { PluginsExplanation } from '../eviction-plugins/plugins-explanation.ts';
-import { thresholdsMet } from './met-thresholds.ts';
-import { observe } from './observations.ts';
+import { observe, thresholdsMet } from './observations.ts';
 import { chooseVictim, type EvictionSettings } from './pass.ts';
 import type { EvictionCandidate } from './ranking.ts';
 import { mostUrgentShortage } from './shortage.ts';

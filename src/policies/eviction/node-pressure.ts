@@ -1,6 +1,7 @@
 /** The conditions, events and taints of a node under pressure, in the words of the kubelet. */
 import type { Taint } from '../../types/kubernetes.ts';
-import type { PressureCondition } from './signals.ts';
+import { PRESSURE_CONDITIONS, type PressureCondition, pressureCondition } from './signals.ts';
+import type { Threshold } from './thresholds.ts';
 
 export interface NodePressure {
   readonly type: PressureCondition;
@@ -60,4 +61,38 @@ export function nodePressureTaint(type: PressureCondition): Taint {
 
 function wordsFor(type: PressureCondition, holds: boolean): Words {
   return holds ? TEXTS[type].holds : TEXTS[type].doesNot;
+}
+
+// The node conditions that met thresholds lead to, and how long they hold after that.
+
+/** When a threshold of each condition was last met. */
+export type ConditionTimes = ReadonlyMap<PressureCondition, number>;
+
+/** In the order of the thresholds, each condition once. */
+export function nodeConditions(met: readonly Threshold[]): readonly PressureCondition[] {
+  const conditions = met.map(({ signal }) => pressureCondition(signal));
+  return [...new Set(conditions.filter((condition) => condition !== undefined))];
+}
+
+export function conditionsLastObserved(
+  conditions: readonly PressureCondition[],
+  last: ConditionTimes,
+  nowMs: number,
+): ConditionTimes {
+  return new Map([
+    ...last,
+    ...conditions.map((condition): [PressureCondition, number] => [condition, nowMs]),
+  ]);
+}
+
+/** The conditions that hold: their thresholds were met within the transition period. So a condition does not flap with its signal. */
+export function conditionsObservedSince(
+  lastObserved: ConditionTimes,
+  transitionPeriodMs: number,
+  nowMs: number,
+): readonly PressureCondition[] {
+  return PRESSURE_CONDITIONS.filter((condition) => {
+    const lastMs = lastObserved.get(condition);
+    return lastMs !== undefined && nowMs - lastMs < transitionPeriodMs;
+  });
 }

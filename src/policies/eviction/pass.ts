@@ -11,26 +11,25 @@ import {
   conditionsObservedSince,
   type ConditionTimes,
   nodeConditions,
-} from './pressure-conditions.ts';
+} from './node-pressure.ts';
 import { type FileSystemLayout, podFsParts } from './file-system-parts.ts';
-import { exceededStorageLimit } from './exceeded-limits.ts';
+import { exceededStorageLimit, statsByUID } from './pod-usage.ts';
 import {
   mergeThresholds,
+  type Observations,
+  observe,
   type ObservedThreshold,
   settledThresholds,
   thresholdsFirstObserved,
   thresholdsMet,
   thresholdsMetGracePeriod,
   thresholdsUpdatedStats,
-} from './met-thresholds.ts';
-import { type Observations, observe } from './observations.ts';
-import { rankForEviction, wouldRelieve } from './ranking.ts';
-import { describeRanking, type EvictionRanking } from './ranking-text.ts';
+} from './observations.ts';
+import { describeRanking, type EvictionRanking, rankForEviction, wouldRelieve } from './ranking.ts';
 import { mostUrgentShortage, type Shortage } from './shortage.ts';
 import type { PressureCondition } from './signals.ts';
 import { type EvictionAnnotations, evictionKill, evictionMessage } from './eviction-message.ts';
 import type { Threshold } from './thresholds.ts';
-import { statsByUID } from './pod-usage.ts';
 import { isCriticalPod } from '../pod/pod-kinds.ts';
 import type { KillPodOptions } from '../termination/pod-termination.ts';
 

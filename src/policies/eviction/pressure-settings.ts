@@ -3,9 +3,8 @@
  * eviction the amount that is left counts: here the share of the time in which no task waits, in percent.
  */
 import { StateletError } from '../../types/errors.ts';
-import { gracePeriodMs } from './grace-periods.ts';
+import { gracePeriodMs, type Threshold } from './thresholds.ts';
 import { type EvictionSignal, isPressureSignal, type PressureSignal } from './signals.ts';
-import type { Threshold } from './thresholds.ts';
 import { type Quantity, quantityString } from '../formats/quantity.ts';
 
 type Texts = Readonly<Record<string, string>>;

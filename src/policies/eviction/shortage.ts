@@ -1,7 +1,12 @@
 /** What pods are evicted for: of all resources that are short, the one that is reclaimed first. */
 import { type FileSystemLayout, type NodeReclaim, nodeReclaims } from './file-system-parts.ts';
-import { byEvictionPriority, isOfMemory, thresholdsMet } from './met-thresholds.ts';
-import type { Observation, Observations } from './observations.ts';
+import {
+  byEvictionPriority,
+  isOfMemory,
+  type Observation,
+  type Observations,
+  thresholdsMet,
+} from './observations.ts';
 import { isPressureSignal, type StarvedResource, starvedResource } from './signals.ts';
 import { isHardThreshold, type Threshold, thresholdQuantity } from './thresholds.ts';
 import type { Quantity } from '../formats/quantity.ts';

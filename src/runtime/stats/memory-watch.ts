@@ -1,4 +1,4 @@
-import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/eviction/memory-watch-period.ts';
+import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/eviction/measurement-schedule.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { MemoryAvailable } from './memory-gauge.ts';

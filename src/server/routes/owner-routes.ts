@@ -1,6 +1,6 @@
 /** What only the owner of the root folder may ask, at the socket in it: what a cluster's API server would otherwise offer. */
 import type { ServerResponse } from 'node:http';
-import { conditionTaintKey } from '../../policies/eviction-plugins/condition-taint-key.ts';
+import { conditionTaintKey } from '../../policies/eviction-plugins/taints-of-conditions.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { settledThresholds, thresholdsMet } from '../../../src/policies/eviction/met-thresholds.ts';
-import { observe } from '../../../src/policies/eviction/observations.ts';
+import { observe, settledThresholds, thresholdsMet } from '../../../src/policies/eviction/observations.ts';
 import { chooseVictim, evaluateEviction } from '../../../src/policies/eviction/pass.ts';
 import {
   type PressureSettings,

@@ -1,6 +1,6 @@
 /** A pod may have thousands of containers, volumes and resources: what is computed for it must not multiply them. */
 import { expect, test } from '@jest/globals';
-import { exceededStorageLimit } from '../../../src/policies/eviction/exceeded-limits.ts';
+import { exceededStorageLimit } from '../../../src/policies/eviction/pod-usage.ts';
 import { podLimits, podRequests } from '../../../src/policies/pod/resources.ts';
 import { forbiddenTransition } from '../../../src/policies/cluster/status-versions.ts';
 import { terminationPrerequisites } from '../../../src/policies/termination/pod-termination.ts';

@@ -1,5 +1,7 @@
 /** Thresholds of the built-in eviction plugins. Where Katalyst has a setting, its default is the default here; others say why. */
+import type { Pod } from '../../../types/kubernetes.ts';
 import type { ResourceList } from '../../pod/resources.ts';
+import { isEvictable, knownQosLevel } from '../qos-level.ts';
 
 /** Katalyst's names of what pods of `reclaimed_cores` request: processor time, and memory, that others leave unused. */
 export const RECLAIMED_MILLICPU = 'resource.katalyst.kubewharf.io/reclaimed_millicpu';
@@ -121,3 +123,48 @@ export const DEFAULT_BUILT_IN_SETTINGS: BuiltInSettings = {
   reclaimedGracePeriodSeconds: 1,
   gracePeriodSeconds: undefined,
 };
+
+/** Which pods may go because memory is short. */
+export type Reach = 'reclaimed' | 'any';
+
+/**
+ * The pods that may go, in the order in which they do: reclaimed ones before others, then a lower priority before a higher one, then more
+ * memory before less. A pod that is not measured comes before those that are.
+ */
+export function memoryVictims(
+  pods: readonly Pod[],
+  reach: Reach,
+  usedBytes: (pod: Pod) => number | undefined,
+): readonly Pod[] {
+  const candidates = pods.filter((pod) => isEvictable(pod) && (reach === 'any' || isReclaimed(pod)));
+  const ranked = candidates.map((pod) => ({ pod, bytes: usedBytes(pod) ?? Infinity }));
+  ranked.sort(
+    (a, b) =>
+      Number(isReclaimed(b.pod)) - Number(isReclaimed(a.pod)) ||
+      priority(a.pod) - priority(b.pod) ||
+      compare(b.bytes, a.bytes),
+  );
+  return ranked.map(({ pod }) => pod);
+}
+
+/** Undefined: the pods' own. */
+export function victimGracePeriod(
+  reach: Reach,
+  settings: Pick<BuiltInSettings, 'gracePeriodSeconds' | 'reclaimedGracePeriodSeconds'>,
+): number | undefined {
+  return reach === 'any' ? settings.gracePeriodSeconds : settings.reclaimedGracePeriodSeconds;
+}
+
+export function isReclaimed(pod: Pod): boolean {
+  return knownQosLevel(pod) === 'reclaimed_cores';
+}
+
+/** None is lower than any. */
+function priority({ spec }: Pod): number {
+  return spec.priority ?? Number.MIN_SAFE_INTEGER;
+}
+
+/** Two infinite numbers have no difference. */
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a - b;
+}

@@ -6,11 +6,11 @@ import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity
 import { podRequest, type ResourceList } from '../../pod/resources.ts';
 import { isEvictable, wantsNotice } from '../qos-level.ts';
 import {
+  isReclaimed,
   RECLAIMED_MEMORY,
   RECLAIMED_MILLICPU,
   type ReclaimedResourcesSettings,
 } from './built-in-settings.ts';
-import { isReclaimed } from './memory-victims.ts';
 
 /** By the name of the resource. */
 export type Amounts = ReadonlyMap<string, number>;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import {
   memoryVictims,
   victimGracePeriod,
-} from '../../../../src/policies/eviction-plugins/built-in/memory-victims.ts';
+} from '../../../../src/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { podNames, qosPod } from '../../../support/qos-pod.ts';
 
 const reclaimed = 'reclaimed_cores' as const;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isSkipped, shownToPlugins } from '../../../src/policies/eviction-plugins/shown-pods.ts';
+import { isSkipped, shownToPlugins } from '../../../src/policies/eviction-plugins/qos-level.ts';
 import { requestingPod } from '../../support/admission.ts';
 
 const SOURCE = 'kubernetes.io/config.source';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isNamedIn } from '../../../src/policies/eviction-plugins/named-in.ts';
+import { isNamedIn } from '../../../src/policies/eviction-plugins/collected-answers.ts';
 
 test.each([
   [[], false],

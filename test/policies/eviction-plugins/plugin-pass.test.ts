@@ -4,7 +4,7 @@ import {
   observeConditions,
   observeThresholds,
   standingConditions,
-} from '../../../src/policies/eviction-plugins/observed-thresholds.ts';
+} from '../../../src/policies/eviction-plugins/plugin-pass.ts';
 
 const met = (gracePeriodSeconds: number) => new Map([['rss', { gracePeriodSeconds }]]);
 
