@@ -2,9 +2,8 @@
 import { readyProblems } from '../policies/node/ready-problems.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
-import { whyNode } from '../policies/why/why-node.ts';
+import { evictionChoice, whyNode } from '../policies/why/why-node.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
-import { evictionChoice } from '../policies/why/why-pressure.ts';
 import type { Clock } from '../types/clock.ts';
 import type { CoreEvent, Pod } from '../types/kubernetes.ts';
 import type { NodeAgent } from './node-agent.ts';

@@ -1,21 +1,21 @@
 /** Reads a KubeletConfiguration from a file. It imports yaml, so it is loaded only when a file is given. */
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseDocument, visit } from 'yaml';
-import type { Document } from 'yaml';
+import { type Document, LineCounter, parseDocument, visit } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
 import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { SchemaError } from '../types/schema-error.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
-import { asInt64 } from '../policies/formats/go-number.ts';
+import { asInt64 } from '../policies/formats/go-text.ts';
 import {
   API_VERSION,
   FORMATS,
   KIND,
   KUBELET_CONFIGURATION_SCHEMA,
+  type KubeletConfiguration,
+  type Schema,
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
-import type { KubeletConfiguration, Schema } from './kubelet-configuration.ts';
 import { isFieldDefault } from './kubelet/field-defaults.ts';
 import { refusedValues } from './refused-values.ts';
 

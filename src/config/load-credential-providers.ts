@@ -13,7 +13,7 @@ import {
   providersOf,
   repeatedName,
 } from '../policies/images/credential-provider-config.ts';
-import { withoutNullMembers } from '../policies/images/strict-fields.ts';
+import { withoutNullMembers } from '../policies/images/credential-provider-answer.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { patientCalls } from '../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { StateletError } from '../types/errors.ts';
 import type { NodeSettings, VerificationPolicy } from '../types/node-settings.ts';
-import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-verification.ts';
+import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-pull.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
 import { checkReservedSettings, RESERVED_SETTINGS } from './kubelet/reserved-settings.ts';

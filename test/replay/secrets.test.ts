@@ -1,7 +1,7 @@
 /** A whole simulated run whose pods carry a secret wherever a pod can have one: the record has none of it. */
 import { expect, test } from '@jest/globals';
 import { RecordWriter } from '../../src/policies/record/record-format.ts';
-import { isPod } from '../../src/policies/record/recorded-pod.ts';
+import { isPod } from '../../src/policies/record/recorded-data.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate } from '../../src/simulation/simulation.ts';
 import type { ActorStep } from '../../src/types/transition.ts';

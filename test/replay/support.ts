@@ -3,7 +3,7 @@ import type { AnyStateMachine } from 'xstate';
 import { machines } from '../../src/machines/index.ts';
 import { RecordWriter } from '../../src/policies/record/record-format.ts';
 import { RecordReader } from '../../src/policies/record/record-reader.ts';
-import { isRoutine } from '../../src/policies/record/routine.ts';
+import { isRoutine } from '../../src/policies/record/record-entry.ts';
 import type { Difference } from '../../src/replay/difference.ts';
 import { Replay, type ReplayCounts } from '../../src/replay/replay.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';

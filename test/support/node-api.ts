@@ -3,7 +3,7 @@ import { EMPTY } from 'rxjs';
 import { ApiError } from '../../src/cluster/service/api-error.ts';
 import { apiPath, type Collection, type ObjectReference } from '../../src/cluster/service/api-resources.ts';
 import type { ApiObject, ApiServer, RequestOptions } from '../../src/cluster/service/api-server.ts';
-import { applyStrategicMergePatch } from '../../src/policies/formats/apply-strategic-merge.ts';
+import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
 import { NODE_RULES } from '../../src/policies/formats/strategic-merge.ts';
 import type { Lease, Node } from '../../src/types/kubernetes.ts';
 

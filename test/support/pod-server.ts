@@ -8,7 +8,7 @@ import type {
   DeleteOptions,
   RequestOptions,
 } from '../../src/cluster/service/api-server.ts';
-import { applyStrategicMergePatch } from '../../src/policies/formats/apply-strategic-merge.ts';
+import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
 import { POD_STATUS_RULES } from '../../src/policies/formats/strategic-merge.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';

@@ -1,6 +1,6 @@
 /** The status manager in the stories of the golden vectors: a pod manager and an API server that hold one pod. */
 import { StatusManager } from '../../src/actors/pods/status-manager.ts';
-import { applyStrategicMergePatch } from '../../src/policies/formats/apply-strategic-merge.ts';
+import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
 import { POD_STATUS_RULES } from '../../src/policies/formats/strategic-merge.ts';
 import { rfc3339 } from '../../src/policies/formats/time.ts';
 import { servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { formatGoTime, compareGoTimes, ZERO_TIME, type GoTime } from '../../src/policies/formats/go-time.ts';
+import { formatGoTime, compareGoTimes, ZERO_TIME, type GoTime } from '../../src/policies/formats/time.ts';
 import { loggedInstance, runtimeId } from '../../src/policies/server/container-log-status.ts';
 import { isRefusal, type PodLogOptions, type Refusal } from '../../src/policies/server/log-options.ts';
 import { containerLogRequest } from '../../src/policies/server/container-log-request.ts';

@@ -1,8 +1,6 @@
-import { unresolvedLog } from '../../src/policies/logs/log-problems.ts';
-import { LogPieces } from '../../src/policies/logs/log-pieces.ts';
-import { LogView, type LogViewOptions } from '../../src/policies/logs/log-view.ts';
-import { TailStart } from '../../src/policies/logs/tail-start.ts';
-import { parseGoTime } from '../../src/policies/formats/go-time.ts';
+import { LogView, type LogViewOptions, TailStart, unresolvedLog } from '../../src/policies/logs/log-view.ts';
+import { LogPieces } from '../../src/policies/logs/log-message.ts';
+import { parseGoTime } from '../../src/policies/formats/time.ts';
 import { logViewOptions, type PodLogOptions } from '../../src/policies/server/log-options.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

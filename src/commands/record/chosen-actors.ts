@@ -1,5 +1,5 @@
 /** Whose transitions a command wants: those of a pod, or of the node. */
-import { podOfActor, servesPodOf } from '../../policies/record/actor-names.ts';
+import { podOfActor, servesPodOf } from '../../policies/record/record-entry.ts';
 import type { WantsActor } from '../../policies/record/record-reader.ts';
 import { type NamespaceFlags, parsePodName } from '../client/chosen-pod.ts';
 

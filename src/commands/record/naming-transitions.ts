@@ -3,9 +3,13 @@
  * with how its actor was just before it, for which the charts are run through what is left out.
  */
 import { machines } from '../../machines/index.ts';
-import { podOfActor, servesPodOf } from '../../policies/record/actor-names.ts';
-import { namesPod } from '../../policies/record/names-pod.ts';
-import type { RecordedSnapshot, RecordedTransition } from '../../policies/record/record-entry.ts';
+import {
+  namesPod,
+  podOfActor,
+  type RecordedSnapshot,
+  type RecordedTransition,
+  servesPodOf,
+} from '../../policies/record/record-entry.ts';
 import { ReplayedActor } from '../../replay/replayed-actor.ts';
 import { Stepper } from '../../replay/stepped-machine.ts';
 

@@ -1,6 +1,5 @@
 /** Chosen transitions of a record, session by session, with the names and pods that they need. */
-import { podOfActor } from '../../policies/record/actor-names.ts';
-import type { RecordedTransition, RecordEntry } from '../../policies/record/record-entry.ts';
+import { podOfActor, type RecordedTransition, type RecordEntry } from '../../policies/record/record-entry.ts';
 import { RecordWriter } from '../../policies/record/record-format.ts';
 import type { NamingTransition, NamingTransitions } from './naming-transitions.ts';
 

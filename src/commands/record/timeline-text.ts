@@ -1,6 +1,6 @@
 /** A line for each entry of the flight recorder, in the notation of the charts: `event: from → to [guard] / actions`. */
 import { oneLine } from '../../policies/formats/terminal-text.ts';
-import { podOfActor } from '../../policies/record/actor-names.ts';
+import { podOfActor } from '../../policies/record/record-entry.ts';
 import type { RecordEntry } from '../../policies/record/record-reader.ts';
 import type { Transition } from '../../types/transition.ts';
 

@@ -1,5 +1,5 @@
 /** The types of the kubelet's flags that have no effect here: what their values may be, and when two mean the same. */
-import { asInt64 } from '../../policies/formats/go-number.ts';
+import { asInt64 } from '../../policies/formats/go-text.ts';
 import { parseDuration } from '../../policies/formats/duration.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
 import { flagOrNot } from '../setting.ts';

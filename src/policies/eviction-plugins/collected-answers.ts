@@ -5,7 +5,7 @@ import type {
   TopEvictionPodsAnswer,
 } from '../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { goFloat } from '../formats/go-number.ts';
+import { goFloat } from '../formats/go-text.ts';
 import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';
 
 /** A pod that is to go, or may go, and why. */

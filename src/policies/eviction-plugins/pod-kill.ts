@@ -2,7 +2,7 @@
 import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
 import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { goFloat } from '../formats/go-number.ts';
+import { goFloat } from '../formats/go-text.ts';
 import { isManifestPod } from '../pod/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../termination/pod-termination.ts';
 import type { RuledPod } from './collected-answers.ts';

@@ -1,8 +1,8 @@
 /** The files that name credential provider plugins, checked as the kubelet checks them and with its messages. */
 import { parseDuration } from '../formats/duration.ts';
-import { goQuote } from '../formats/go-quote.ts';
+import { goQuote } from '../formats/go-text.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-import { type Fields, fieldProblem, isObject } from './strict-fields.ts';
+import { type Fields, fieldProblem, isObject } from './credential-provider-answer.ts';
 
 export interface TokenAttributes {
   readonly serviceAccountTokenAudience: string;

@@ -1,4 +1,4 @@
-import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/go-time.ts';
+import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/time.ts';
 
 const ZERO = 0x30;
 const SECONDS_LENGTH = '2030-01-01T00:00:00'.length;

@@ -1,16 +1,16 @@
-import { bytesOfText } from '../formats/binary-text.ts';
-import type { GoTime } from '../formats/go-time.ts';
-import { goQuote, goQuoteBytes } from '../formats/go-quote.ts';
+import { goQuote, goQuoteBytes } from '../formats/go-text.ts';
+import type { GoTime } from '../formats/time.ts';
 import {
+  bytesOfText,
   criFormat,
   dockerFormat,
   type LogFormat,
   type LogMessage,
+  type LogPiece,
   NEWLINE,
   withoutNewline,
 } from './log-message.ts';
 import { Since } from './log-time.ts';
-import type { LogPiece } from './log-pieces.ts';
 
 export interface LogViewOptions {
   readonly follow: boolean;
@@ -128,5 +128,57 @@ export class LogView {
   #fail(problem: string): void {
     this.#problem = problem;
     this.#isDone = true;
+  }
+}
+
+// Why a log cannot be read, in the kubelet's words.
+
+/** A failed call of the system, as Go names it: `lstat /var/log/x: no such file or directory`. */
+export interface FailedCall {
+  readonly call: string;
+  readonly path: string;
+  readonly reason: string;
+}
+
+export function unresolvedLog(logPath: string, failed: FailedCall): string {
+  return `failed to try resolving symlinks in path ${goQuote(logPath)}: ${goError(failed)}`;
+}
+
+export function unopenedLog(logPath: string, failed: FailedCall): string {
+  return `failed to open log file ${goQuote(logPath)}: ${goError(failed)}`;
+}
+
+export function unreadLog(logPath: string, failed: FailedCall): string {
+  return `failed to read log file ${goQuote(logPath)}: ${goError(failed)}`;
+}
+
+function goError({ call, path, reason }: FailedCall): string {
+  return `${call} ${path}: ${reason}`;
+}
+
+/** Of the line feed. */
+const LINE_FEED = 0x0a;
+
+/**
+ * Finds where the last lines of a file begin. It is given the file's blocks from the last to the first. What follows the last newline is
+ * no line of its own: the kubelet does not count it either.
+ */
+export class TailStart {
+  /** Newlines that still have to be found. */
+  #left: number;
+
+  constructor(lines: number) {
+    this.#left = lines + 1;
+  }
+
+  /** The offset in the block where the lines begin; undefined: in a block before it. */
+  find(block: Uint8Array): number | undefined {
+    for (let end = block.lastIndexOf(LINE_FEED); end >= 0; end = block.lastIndexOf(LINE_FEED, end - 1)) {
+      this.#left -= 1;
+      if (this.#left <= 0) return end + 1;
+      // A negative offset would count from the end of the block.
+      if (end === 0) break;
+    }
+    return undefined;
   }
 }

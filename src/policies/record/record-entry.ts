@@ -1,5 +1,5 @@
 /** What a record of the flight recorder says, entry by entry. */
-import type { Transition } from '../../types/transition.ts';
+import type { Transition, TransitionKind } from '../../types/transition.ts';
 
 /** Where a session comes from. */
 export interface SessionFacts {
@@ -38,3 +38,63 @@ export type RecordEntry =
   | { readonly type: 'lost'; readonly atMs: number; readonly count: number }
   /** A session of a version that this reader does not know. */
   | { readonly type: 'unknown'; readonly version: number };
+
+/** What the name of an actor says about whom it serves: `web_default UID`, `web_default main readiness UID`, `eviction`. */
+
+export interface ActorOfPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** What it does for the pod: `preemption`, `main readiness`; empty for the pod's own actor. */
+  readonly part: string;
+}
+
+const OF_POD =
+  /^(?:(?<prefix>preemption|pod-kill) )?(?<name>[^ _]+)_(?<namespace>[^ _]+) (?:(?<part>.+) )?(?<uid>[^ ]+)$/u;
+
+/** Whether it serves a pod of that name. A static pod is also found without the name of its node. */
+export function servesPodOf(
+  actor: ActorOfPod | undefined,
+  { namespace, name }: Pick<ActorOfPod, 'namespace' | 'name'>,
+  node: string,
+): actor is ActorOfPod {
+  if (actor?.namespace !== namespace) return false;
+  return actor.name === name || actor.name === `${name}-${node.toLowerCase()}`;
+}
+
+/** Undefined for an actor of the node. */
+export function podOfActor(actor: string): ActorOfPod | undefined {
+  const { prefix = '', name, namespace, part = '', uid } = OF_POD.exec(actor)?.groups ?? {};
+  if (name === undefined || namespace === undefined || uid === undefined) return undefined;
+  return { namespace, name, uid, part: prefix || part };
+}
+
+/** Whether what an event said names a pod: by its UID, alone or at the end of an actor's name, or by namespace and name. */
+
+interface NamedPod {
+  readonly uids: Iterable<string>;
+  readonly isNamed: (namespace: string, name: string) => boolean;
+}
+
+/** `said`: as a record's reader gives it. */
+export function namesPod(said: unknown, pod: NamedPod): boolean {
+  if (typeof said === 'string') {
+    for (const uid of pod.uids) if (said.endsWith(uid)) return true;
+    return false;
+  }
+  if (typeof said !== 'object' || said === null) return false;
+  if (said instanceof Map || said instanceof Set || Array.isArray(said))
+    return Array.from(said as Iterable<unknown>).some((item) => namesPod(item, pod));
+  const { namespace, name } = said as Readonly<Record<string, unknown>>;
+  if (typeof namespace === 'string' && typeof name === 'string' && pod.isNamed(namespace, name)) return true;
+  return Object.values(said).some((field) => namesPod(field, pod));
+}
+
+// What happens all the time and says nothing: it would push what matters out of the record.
+
+/** Runs of probes whose result is as before, and the supervisor's housekeeping. */
+export function isRoutine({ chart, event, from, to, guard }: TransitionKind): boolean {
+  if (chart === 'probe')
+    return (event === 'DUE' && guard === 'isDue') || (event === 'PROBED' && guard === undefined);
+  return chart === 'supervisor' && event === 'HOUSEKEEPING' && from === to;
+}

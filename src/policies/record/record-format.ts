@@ -20,8 +20,7 @@
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind } from '../../types/transition.ts';
 import type { RecordedTransition, SessionFacts } from './record-entry.ts';
-import { type DataText, DataWriter } from './recorded-data.ts';
-import { recordedPod } from './recorded-pod.ts';
+import { type DataText, DataWriter, recordedPod } from './recorded-data.ts';
 
 export type { SessionFacts } from './record-entry.ts';
 

@@ -1,4 +1,4 @@
-import { goQuote } from '../formats/go-quote.ts';
+import { goQuote } from '../formats/go-text.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isRefusal, podLogOptions, type PodLogOptions, type Refusal, streamRefusal } from './log-options.ts';
 

@@ -1,6 +1,6 @@
 /** Which instance of a container has the log that is asked for. */
 import type { ContainerStatus, PodStatus } from '../../types/kubernetes.ts';
-import { goQuote } from '../formats/go-quote.ts';
+import { goQuote } from '../formats/go-text.ts';
 
 export interface LogRequest {
   readonly podName: string;

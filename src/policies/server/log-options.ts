@@ -1,5 +1,5 @@
 /** The query of `/containerLogs`: PodLogOptions as the kubelet reads them. */
-import { type GoTime, parseGoTime, ZERO_TIME, compareGoTimes } from '../formats/go-time.ts';
+import { type GoTime, parseGoTime, ZERO_TIME, compareGoTimes } from '../formats/time.ts';
 import { type FormValues, formValues } from './form-values.ts';
 import type { LogViewOptions } from '../logs/log-view.ts';
 

@@ -1,8 +1,7 @@
 /** The query of `/logs/`: logs of services, or one file. Rules and messages are the kubelet's. */
-import { goJSON } from '../formats/go-json.ts';
-import { goQuote } from '../formats/go-quote.ts';
+import { goJSON, goQuote } from '../formats/go-text.ts';
 import { goRegexpProblem } from '../formats/go-regexp.ts';
-import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/go-time.ts';
+import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/time.ts';
 import type { FormValues } from './form-values.ts';
 
 export interface SystemLogQuery {

@@ -1,7 +1,7 @@
 /** The downward API: the fields of a pod that its containers can read. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import { goQuote } from '../formats/go-quote.ts';
+import { goQuote } from '../formats/go-text.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import {
   compareQuantity,

@@ -1,10 +1,9 @@
 /** What keeps the containers of a pod from running and being ready, in words for people: the first obstacle, in the order of their start. */
 import type { Container, ContainerStatus, CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { humanDuration } from '../formats/duration.ts';
-import { isImageReason } from '../images/image-pull.ts';
 import { named } from '../formats/lookups.ts';
-import { registryAnswer } from './registry-answer.ts';
-import { atApiTime, atTime } from './times.ts';
+import { isImageReason } from '../images/image-pull.ts';
+import { atApiTime, atTime, withoutStop } from './end-cause.ts';
 
 export interface ObstacleFacts {
   readonly pod: Pod;
@@ -200,4 +199,33 @@ function gateObstacle({ pod, status }: ObstacleFacts): Obstacle | undefined {
   const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True');
   const gate = pod.spec.readinessGates?.find(({ conditionType }) => !isTrue(conditionType));
   return gate && { text: `runs, but is not ready: its condition ${gate.conditionType} is not True` };
+}
+
+// What a registry answered, from the runtime's message about a pull that failed.
+
+const STATUS =
+  /(?:status code(?: \[[^\]]*\])?|unexpected status(?: code)?(?: from \w+ request to \S+)?): (?<code>\d{3})(?: (?<words>[A-Z][\w' -]*))?/u;
+
+const HOST = /(?:pulling from host |request to https?:\/\/|(?:Head|Get) "https?:\/\/)(?<host>[^\s/"]+)/u;
+
+const NOT_REACHED = /: dial tcp(?: \S+)?: (?<why>.+)$/u;
+
+/** `registry.example answered 403 (Forbidden)`; undefined for a message of another form. `image`: the reference that was pulled. */
+export function registryAnswer(message: string, image: string): string | undefined {
+  const text = withoutStop(message);
+  const host = HOST.exec(text)?.groups?.host ?? hostOf(image);
+  const { code, words = '' } = STATUS.exec(text)?.groups ?? {};
+  if (code !== undefined) return `${host} answered ${code}${words === '' ? '' : ` (${words})`}`;
+  if (text.includes('pull access denied'))
+    return `${host} denied access: it does not have the image, or wants credentials`;
+  if (text.endsWith(': not found')) return `${host} does not have it (not found)`;
+  const { why } = NOT_REACHED.exec(text)?.groups ?? {};
+  return why === undefined ? undefined : `${host} was not reached (${why})`;
+}
+
+/** The first part is a host where it could be no name: the same rule as the runtimes have. */
+function hostOf(image: string): string {
+  const [first = '', ...rest] = image.split('/');
+  const isHost = rest.length > 0 && (/[.:]/u.test(first) || first === 'localhost');
+  return isHost ? first : 'docker.io';
 }

@@ -1,6 +1,6 @@
-/** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
+import { humanDuration } from '../formats/duration.ts';
 
-import { withoutStop } from './sentence.ts';
+/** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
 
 /** Where a pod comes from: a manifest as a static pod, a manifest as an ordinary one, or the API server. */
 export type PodOrigin = 'static' | 'local' | 'api';
@@ -148,3 +148,23 @@ const GONE_FROM: Readonly<Record<PodOrigin, string>> = {
   local: 'its source does not have it any more',
   api: 'the API server does not have it any more; a controller of the cluster may make another pod in its place',
 };
+
+/** Other parts' messages end with a full stop or without one: to put them into a sentence it is taken off. */
+export function withoutStop(text: string): string {
+  return text.replace(/(?<![.\s])[.\s]+$/u, '');
+}
+
+// Times in sentences for people.
+
+/** `10:32:05Z (in 37s)`, `10:32:05Z (37s ago)`, with the date where it is another day (UTC). */
+export function atTime(atMs: number, nowMs: number): string {
+  const [at, now] = [new Date(atMs).toISOString(), new Date(nowMs).toISOString()];
+  const time = at.slice(0, 10) === now.slice(0, 10) ? `${at.slice(11, 19)}Z` : `${at.slice(0, 19)}Z`;
+  const distance = humanDuration(Math.abs(atMs - nowMs));
+  return `${time} (${atMs > nowMs ? `in ${distance}` : `${distance} ago`})`;
+}
+
+/** The same for a time of the API; empty where there is none. */
+export function atApiTime(time: string | undefined, nowMs: number): string {
+  return time === undefined ? '' : atTime(Date.parse(time), nowMs);
+}

@@ -2,11 +2,10 @@
 import type { Transition } from '../../types/transition.ts';
 import { describeMissing, describeVictims } from '../preemption/preemption-message.ts';
 import type { PreemptionDecision } from '../preemption/victims.ts';
-import { podOfActor } from '../record/actor-names.ts';
+import { podOfActor } from '../record/record-entry.ts';
 import { NAMED_MAX } from '../record/recorded-data.ts';
 import type { Choice, EndCause } from './end-cause.ts';
-import { listAt, memberOf, textAt } from './record-members.ts';
-import type { RecordedLife } from './recorded-life.ts';
+import { listAt, memberOf, type RecordedLife, textAt } from './recorded-life.ts';
 
 /** A choice and the kill that follows from it are one step of the agent: they lie no further apart, also in a slow one. */
 const SAME_STEP_MS = 1_000;

@@ -1,10 +1,9 @@
 /** A pod's last life, from what the flight recorder has of its chart: which state it came to, who ended it, and when. */
 import type { Transition } from '../../types/transition.ts';
-import { podOfActor } from '../record/actor-names.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../pod/pod-kinds.ts';
+import { podOfActor } from '../record/record-entry.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { causeOfReason, type EndCause, type PodOrigin } from './end-cause.ts';
-import { memberOf, textAt } from './record-members.ts';
 
 export interface RecordedLife {
   readonly namespace: string;
@@ -149,4 +148,25 @@ function originOf(life: readonly Transition[]): PodOrigin | undefined {
 
 function originByUID(uid: string): PodOrigin {
   return MANIFEST_UID.test(uid) ? 'static' : 'api';
+}
+
+/** Parts of what an event said, as the record has it: any of them may be missing, or cut. */
+
+/** Undefined where there is no such member, or the value is no object. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+/** Empty where there is none. */
+export function textAt(value: unknown, name: string): string {
+  const text = memberOf(value, name);
+  return typeof text === 'string' ? text : '';
+}
+
+/** Empty where there is none. */
+export function listAt(value: unknown, name: string): readonly unknown[] {
+  const list = memberOf(value, name);
+  return Array.isArray(list) ? list : [];
 }

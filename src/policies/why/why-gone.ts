@@ -1,6 +1,8 @@
 /** What is still known of a pod that is not here any more: from the flight recorder, and from the events that are kept. */
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import {
+  atApiTime,
+  atTime,
   causeOfReason,
   causeText,
   type Choice,
@@ -8,11 +10,10 @@ import {
   type EndFacts,
   returnText,
   shownEnd,
+  withoutStop,
 } from './end-cause.ts';
 import type { RecordedEnd, RecordedLife } from './recorded-life.ts';
-import { withoutStop } from './sentence.ts';
 import { podSentence } from './state-sentences.ts';
-import { atApiTime, atTime } from './times.ts';
 import type { Why } from './why-pod.ts';
 
 export interface RecordedPod {

@@ -1,7 +1,11 @@
 /** What the node does and what it lacks, in a few sentences. */
-import type { Why } from './why-pod.ts';
+import type { Eviction, EvictionState, VictimChoice } from '../eviction/pass.ts';
+import { figureText } from '../eviction/pressure-settings.ts';
+import { isPressureSignal, type PressureCondition, pressureCondition } from '../eviction/signals.ts';
+import { isHardThreshold, thresholdQuantity } from '../eviction/thresholds.ts';
+import { atTime, type Choice } from './end-cause.ts';
 import { stateSentence } from './state-sentences.ts';
-import { type PressureFacts, pressureTexts, type WhyPressure, whyPressure } from './why-pressure.ts';
+import type { Why } from './why-pod.ts';
 
 export interface NodeWhyFacts {
   readonly name: string;
@@ -67,4 +71,96 @@ function podsText({ pods, waiting, ending }: NodeWhyFacts): string {
 function named(names: readonly string[]): string {
   const rest = names.length - NAMED_MAX;
   return names.slice(0, NAMED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+// What the node is short of, since when, who was evicted for it last and who would be next: from the context of the eviction chart.
+
+export interface PressureFacts {
+  readonly state: EvictionState;
+  /** The latest ranking. */
+  readonly choice: VictimChoice | undefined;
+  /** The pods that were evicted last. */
+  readonly evictions: readonly Eviction[];
+}
+
+interface WhyPressure {
+  readonly thresholds: readonly WhyThreshold[];
+  /** `namespace/name`. */
+  readonly lastEvicted: readonly string[];
+  /** By the latest ranking, whatever has changed since. */
+  readonly next: readonly string[];
+}
+
+export interface WhyThreshold {
+  readonly signal: string;
+  readonly isHard: boolean;
+  /** With the sign of the comparison: `<100Mi`, `>20%`. */
+  readonly threshold: string;
+  readonly observed: string;
+  /** RFC 3339. */
+  readonly since: string;
+}
+
+/** At most so many pods are named. */
+const NAMED_PODS_MAX = 3;
+
+export function whyPressure({ state, choice, evictions }: PressureFacts): WhyPressure {
+  const thresholds = state.firstObserved.flatMap(({ threshold, sinceMs }) => {
+    const observation = state.observations.get(threshold.signal);
+    if (observation === undefined) return [];
+    const { signal, value } = threshold;
+    const wanted = figureText(signal, thresholdQuantity(value, observation.capacity));
+    return {
+      signal,
+      isHard: isHardThreshold(threshold),
+      threshold: `${isPressureSignal(signal) ? '>' : '<'}${wanted}`,
+      observed: figureText(signal, observation.available),
+      since: new Date(sinceMs).toISOString(),
+    };
+  });
+  const gone = new Set(evictions.map(({ pod }) => pod.uid));
+  const next = (choice?.ranking.candidates ?? []).filter(
+    ({ uid, isCritical }) => !isCritical && !gone.has(uid),
+  );
+  return { thresholds, lastEvicted: evictions.map(({ pod }) => nameOf(pod)), next: next.map(nameOf) };
+}
+
+/** Sentences without their full stops. `conditions`: those that hold. */
+function pressureTexts(
+  conditions: readonly string[],
+  facts: PressureFacts,
+  nowMs: number,
+): readonly string[] {
+  const { thresholds, lastEvicted, next } = whyPressure(facts);
+  const met = thresholds.map(
+    ({ signal, observed, threshold, isHard, since }) =>
+      `${signal} ${observed} ${threshold.slice(0, 1)} ${threshold.slice(1)} (${isHard ? 'hard' : 'soft'}) since ` +
+      atTime(Date.parse(since), nowMs),
+  );
+  const isMet = new Set(thresholds.map(({ signal }) => pressureCondition(signal)));
+  const lingering = conditions.filter((condition) => !isMet.has(condition as PressureCondition));
+  const was = lingering.flatMap((condition) => {
+    const lastMs = facts.state.conditionsLastObserved.get(condition as PressureCondition);
+    return lastMs === undefined
+      ? []
+      : `${condition} holds for a while: its threshold was met until ${atTime(lastMs, nowMs)}`;
+  });
+  return [
+    ...(met.length === 0 ? [] : [`What is short: ${met.join('; ')}`]),
+    ...was,
+    ...(lastEvicted.length === 0 ? [] : [`Evicted last: ${lastEvicted.slice(0, NAMED_PODS_MAX).join(', ')}`]),
+    ...(next.length === 0 ? [] : [`Next by the latest ranking: ${next.slice(0, NAMED_PODS_MAX).join(', ')}`]),
+  ];
+}
+
+/** Undefined for a pod that is not one of those that were evicted last. */
+export function evictionChoice({ evictions, choice }: PressureFacts, uid: string): Choice | undefined {
+  const own = evictions.find(({ pod }) => pod.uid === uid);
+  if (own === undefined) return undefined;
+  const isRanked = choice?.eviction?.pod.uid === uid;
+  return { how: own.why, order: isRanked ? choice.ranking.candidates.map(nameOf) : [] };
+}
+
+function nameOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
 }

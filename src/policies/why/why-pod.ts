@@ -6,6 +6,7 @@ import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-term
 import type { CoreEvent, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
 import {
+  atTime,
   causeOfReason,
   causeText,
   type Choice,
@@ -15,10 +16,9 @@ import {
   returnText,
   shownEnd,
   type WhyEnd,
+  withoutStop,
 } from './end-cause.ts';
-import { withoutStop } from './sentence.ts';
 import { podSentence } from './state-sentences.ts';
-import { atTime } from './times.ts';
 
 export interface PodWhyFacts {
   readonly pod: Pod;

@@ -1,6 +1,5 @@
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
-import { joinedMessages } from '../../policies/images/image-pull.ts';
-import { takePullToken, type TokenBucket } from '../../policies/images/image-pull-rate.ts';
+import { joinedMessages, takePullToken, type TokenBucket } from '../../policies/images/image-pull.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';

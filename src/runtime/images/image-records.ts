@@ -5,7 +5,7 @@ import {
   nameWithoutTag,
   needsVerification,
   type VerificationSettings,
-} from '../../policies/images/image-verification.ts';
+} from '../../policies/images/image-pull.ts';
 import {
   accessWith,
   type CredentialSource,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { credentialsText, type RegistryCredentials } from '../../policies/images/image-credentials.ts';
 import {
   badSecretMessage,
+  credentialsText,
   missingSecretsMessage,
   pullSecretNames,
   readPullSecret,
-} from '../../policies/images/pull-secrets.ts';
+  type RegistryCredentials,
+} from '../../policies/images/image-credentials.ts';
 import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';

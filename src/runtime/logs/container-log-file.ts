@@ -3,8 +3,13 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { lastRotatedLog } from '../../policies/garbage/log-rotation.ts';
-import { type FailedCall, unopenedLog, unreadLog, unresolvedLog } from '../../policies/logs/log-problems.ts';
-import { TailStart } from '../../policies/logs/tail-start.ts';
+import {
+  type FailedCall,
+  TailStart,
+  unopenedLog,
+  unreadLog,
+  unresolvedLog,
+} from '../../policies/logs/log-view.ts';
 import { openForeignFile } from '../../system/files/foreign-file.ts';
 import { errnoCode, ifThere } from '../../system/system-errors.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolderSync } from '../../system/make-folder.ts';
-import { containerIdOfLogLink, containerLogLink } from '../../policies/garbage/log-link-names.ts';
+import { containerIdOfLogLink, containerLogLink } from '../../policies/garbage/log-rotation.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import { errnoCode } from '../../system/system-errors.ts';

@@ -1,4 +1,4 @@
-import { LogPieces, type LogPiece } from '../../policies/logs/log-pieces.ts';
+import { LogPieces, type LogPiece } from '../../policies/logs/log-message.ts';
 import { LogView, type LogViewOptions } from '../../policies/logs/log-view.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { RecordWriter, type SessionFacts } from '../../policies/record/record-format.ts';
-import { isRoutine } from '../../policies/record/routine.ts';
+import { isRoutine } from '../../policies/record/record-entry.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';

@@ -1,7 +1,7 @@
 /** What the flight recorder has of the end of a pod. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { podOfActor, servesPodOf } from '../../policies/record/actor-names.ts';
+import { podOfActor, servesPodOf } from '../../policies/record/record-entry.ts';
 import { choiceQuestion, recordedChoice } from '../../policies/why/recorded-choice.ts';
 import { recordedLife } from '../../policies/why/recorded-life.ts';
 import type { RecordedPod } from '../../policies/why/why-gone.ts';

@@ -1,6 +1,6 @@
 /** How answers are written. The headers are those of the kubelet's own answers. */
 import type { ServerResponse } from 'node:http';
-import { goJSON } from '../../policies/formats/go-json.ts';
+import { goJSON } from '../../policies/formats/go-text.ts';
 
 export const PLAIN_TEXT = 'text/plain; charset=utf-8';
 export const JSON_TYPE = 'application/json';

@@ -1,7 +1,7 @@
 /** `/pods` and `/runningpods/`, as the kubelet serves them. */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { goJSON } from '../../policies/formats/go-json.ts';
+import { goJSON } from '../../policies/formats/go-text.ts';
 import { runningPods } from '../../policies/server/running-pods.ts';
 import { asGoWrites } from '../../policies/server/written-status.ts';
 import type { PodStatus } from '../../types/kubernetes.ts';

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { PageNews } from '../../types/page/page-news.ts';
 import type { Transition } from '../../types/transition.ts';
-import { isRoutine } from '../../policies/record/routine.ts';
+import { isRoutine } from '../../policies/record/record-entry.ts';
 import { Timer } from '../../system/timer.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './page-source.ts';

@@ -11,7 +11,7 @@ import {
   type Tags,
   type YAMLMap,
 } from 'yaml';
-import { asInt64 } from '../../policies/formats/go-number.ts';
+import { asInt64 } from '../../policies/formats/go-text.ts';
 import {
   ALIASES_MAX,
   DEPTH_MAX,

@@ -1,5 +1,5 @@
 /** Reads manifests: YAML or JSON, one document or several, each a v1 Pod or a list of them. */
-import { asInt64, MAY_EXCEED_INT64 } from '../../policies/formats/go-number.ts';
+import { asInt64, MAY_EXCEED_INT64 } from '../../policies/formats/go-text.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { ObjectMeta, Pod } from '../../types/kubernetes.ts';
 import {

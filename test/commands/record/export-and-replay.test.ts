@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { exportRecord } from '../../../src/commands/record/export-record.ts';
 import { replayRecord } from '../../../src/commands/record/replay-record.ts';
 import { timeline } from '../../../src/commands/record/timeline.ts';
-import { podOfActor } from '../../../src/policies/record/actor-names.ts';
+import { podOfActor } from '../../../src/policies/record/record-entry.ts';
 import { recordOf } from '../../replay/support.ts';
 
 let rootDir = '';

@@ -2,9 +2,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { NamingTransitions } from '../../../src/commands/record/naming-transitions.ts';
 import { RecordCopy } from '../../../src/commands/record/record-copy.ts';
-import { podOfActor } from '../../../src/policies/record/actor-names.ts';
-import { namesPod } from '../../../src/policies/record/names-pod.ts';
-import type { RecordedTransition } from '../../../src/policies/record/record-entry.ts';
+import { namesPod, podOfActor, type RecordedTransition } from '../../../src/policies/record/record-entry.ts';
 import { RecordWriter } from '../../../src/policies/record/record-format.ts';
 import { RecordReader } from '../../../src/policies/record/record-reader.ts';
 import { recordOf, replayed } from '../../replay/support.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { applyStrategicMergePatch } from '../../../src/policies/formats/apply-strategic-merge.ts';
+import { applyStrategicMergePatch } from '../../support/apply-strategic-merge.ts';
 import {
   NODE_RULES,
   POD_STATUS_RULES,

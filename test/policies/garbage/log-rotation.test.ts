@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { instancesByLogs, planRotation, rotatedLogs } from '../../../src/policies/garbage/log-rotation.ts';
+import {
+  containerIdOfLogLink,
+  containerLogLink,
+  instancesByLogs,
+  planRotation,
+  rotatedLogs,
+} from '../../../src/policies/garbage/log-rotation.ts';
 
 const NOW = Date.UTC(2030, 0, 2, 3, 4, 5);
 const day = (number: number, suffix = '') => `0.log.2030010${number}-000000${suffix}`;
@@ -60,4 +66,27 @@ test('logs of other containers are left alone', () => {
   const others = ['0.log', '10.log.20300101-000000', '0.log.1', '0.log.gz', '0.log.20300101-000000.bak'];
   expect(rotatedLogs('0.log', [...others, day(1)])).toEqual([day(1)]);
   expect(planRotation('0.log', others, 2, NOW)).toMatchObject({ remove: [], compress: [] });
+});
+
+const pod = { name: 'web-1', namespace: 'default' };
+
+const ID = 'f'.repeat(64);
+
+test('the name of a link has pod, namespace, container and id', () => {
+  const name = containerLogLink(pod, 'main', ID);
+  expect(name).toBe(`web-1_default_main-${ID}.log`);
+  expect(containerIdOfLogLink(name)).toBe(ID);
+});
+
+test('a name that is too long for a file is cut, and is still recognised as a link', () => {
+  const name = containerLogLink({ ...pod, name: 'p'.repeat(200) }, 'main', ID);
+  expect(name).toHaveLength(255);
+  expect(name.endsWith('ff.log')).toBe(true);
+  expect(ID.startsWith(containerIdOfLogLink(name) ?? 'none')).toBe(true);
+});
+
+test('names of other files are not recognised', () => {
+  for (const name of ['syslog.log', 'a_b.log', `web_default_main-${ID}.txt`]) {
+    expect(containerIdOfLogLink(name)).toBeUndefined();
+  }
 });

@@ -5,7 +5,7 @@ import {
   type GoTime,
   parseGoTime,
   ZERO_TIME,
-} from '../../../src/policies/formats/go-time.ts';
+} from '../../../src/policies/formats/time.ts';
 import { LogTime, Since } from '../../../src/policies/logs/log-time.ts';
 import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 

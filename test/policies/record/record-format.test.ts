@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { podOfActor } from '../../../src/policies/record/actor-names.ts';
+import { isRoutine, podOfActor } from '../../../src/policies/record/record-entry.ts';
 import { RecordWriter } from '../../../src/policies/record/record-format.ts';
 import {
   type RecordEntry,
   RecordReader,
   type WantsActor,
 } from '../../../src/policies/record/record-reader.ts';
-import { isRoutine } from '../../../src/policies/record/routine.ts';
 import type { ActorStep, Transition, TransitionKind } from '../../../src/types/transition.ts';
 
 const FACTS = { program: '1.2.3', pid: 77, node: 'node-a' };

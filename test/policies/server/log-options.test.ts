@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatGoTime, parseGoTime, ZERO_TIME } from '../../../src/policies/formats/go-time.ts';
+import { formatGoTime, parseGoTime, ZERO_TIME } from '../../../src/policies/formats/time.ts';
 import {
   isRefusal,
   logViewOptions,

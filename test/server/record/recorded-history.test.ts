@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { podOfActor } from '../../../src/policies/record/actor-names.ts';
+import { podOfActor } from '../../../src/policies/record/record-entry.ts';
 import { recordedHistory } from '../../../src/server/record/recorded-history.ts';
 import type { TransitionKind } from '../../../src/types/transition.ts';
 

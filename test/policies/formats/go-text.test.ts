@@ -1,5 +1,28 @@
 import { expect, test } from '@jest/globals';
-import { asInt64, goFloat, MAY_EXCEED_INT64 } from '../../../src/policies/formats/go-number.ts';
+import {
+  asInt64,
+  goFloat,
+  goJSON,
+  goQuote,
+  goQuoteBytes,
+  MAY_EXCEED_INT64,
+} from '../../../src/policies/formats/go-text.ts';
+
+test.each([
+  ['web', '"web"'],
+  ['a "b" \\', '"a \\"b\\" \\\\"'],
+  ['\u0007\b\f\n\r\t\v', '"\\a\\b\\f\\n\\r\\t\\v"'],
+  ['\u0000\u001b\u007f', '"\\x00\\x1b\\x7f"'],
+  ['é漢字 😀', '"é漢字 😀"'],
+  ['\u00a0\u200b\u{e0001}', '"\\u00a0\\u200b\\U000e0001"'],
+])('%j is quoted as %s', (text, want) => {
+  expect(goQuote(text)).toBe(want);
+  expect(goQuoteBytes(new TextEncoder().encode(text))).toBe(want);
+});
+
+test('bytes that are not UTF-8 are written as numbers', () => {
+  expect(goQuoteBytes(Uint8Array.of(0x61, 0xff, 0xc3, 0x62, 0xe6, 0xbc))).toBe('"a\\xff\\xc3b\\xe6\\xbc"');
+});
 
 test.each([
   [0, '0'],
@@ -62,4 +85,14 @@ test('texts with such numbers are told by a few digits', () => {
   for (const text of ['{"a": 9223372036854775808}', '{"a": 9223372036854776000}'])
     expect(MAY_EXCEED_INT64.test(text)).toBe(true);
   expect(MAY_EXCEED_INT64.test('{"a": 9223372036}')).toBe(false);
+});
+
+test('characters that could end a script in a page are escaped, also in names', () => {
+  const text = goJSON({ '<a>': 'x && y\u2028\u2029', quote: '"\\' });
+  expect(text).toBe(String.raw`{"\u003ca\u003e":"x \u0026\u0026 y\u2028\u2029","quote":"\"\\"}`);
+  expect(JSON.parse(text)).toEqual({ '<a>': 'x && y\u2028\u2029', quote: '"\\' });
+});
+
+test('levels are indented by that many spaces', () => {
+  expect(goJSON({ a: [1] }, 1)).toBe('{\n "a": [\n  1\n ]\n}');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { registryAnswer } from '../../../src/policies/why/registry-answer.ts';
+import { registryAnswer } from '../../../src/policies/why/container-obstacle.ts';
 
 const failed = (host: string, why: string) =>
   `Failed to pull image "${host}/app:1": failed to pull and unpack image "${host}/app:1": failed to resolve reference "${host}/app:1": ${why}`;
