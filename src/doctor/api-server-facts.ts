@@ -1,7 +1,7 @@
 /** Whether the API server answers, with a certificate that is believed, and what time it has. */
 import { request } from 'node:http';
 import { dial, serverUrl } from '../cluster/client/dial.ts';
-import type { ApiServerFacts } from '../policies/doctor/api-server-findings.ts';
+import type { ApiServerFacts } from '../policies/doctor/certificate-findings.ts';
 import { clockDifferenceMs } from '../policies/node/lease-renewal.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { FoundKubeconfig } from './certificate-files.ts';

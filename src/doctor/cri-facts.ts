@@ -6,13 +6,13 @@ import type { StateletConfig } from '../config/config.ts';
 import { flagOrNot } from '../config/setting.ts';
 import type { CNIFacts } from '../policies/doctor/cni-findings.ts';
 import type { DoctorFacts } from '../policies/doctor/diagnosis.ts';
-import type { DriverFacts } from '../policies/doctor/driver-findings.ts';
 import {
+  type DriverFacts,
   type RuntimeSettings,
   settingsOfFile,
   settingsOfStatus,
-} from '../policies/doctor/runtime-settings.ts';
-import { swapDevices } from '../policies/doctor/swap-findings.ts';
+} from '../policies/doctor/driver-findings.ts';
+import { swapDevices } from '../policies/doctor/limit-findings.ts';
 import { readMachineFacts } from '../runtime/node/machine-facts.ts';
 import { cgroupFacts } from './cgroup-facts.ts';
 import { kernelText, mapped, reading, textOf, valueOr } from './reading.ts';

@@ -1,8 +1,12 @@
 import type { StateletConfig } from '../config/config.ts';
 import { securePort } from '../config/node-ports.ts';
-import type { RunningAgent } from '../policies/doctor/agent-processes.ts';
-import { isInTheWay, listeningSockets } from '../policies/doctor/listening-sockets.ts';
-import type { PortFacts, WantedPort } from '../policies/doctor/port-findings.ts';
+import type { RunningAgent } from '../policies/doctor/agent-findings.ts';
+import {
+  isInTheWay,
+  listeningSockets,
+  type PortFacts,
+  type WantedPort,
+} from '../policies/doctor/port-findings.ts';
 import { holdersOf } from './process-facts.ts';
 import { kernelText, mapped, valueOr } from './reading.ts';
 

@@ -1,8 +1,13 @@
 /** Which processes run here, as far as this user may see them. */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { AgentFacts } from '../policies/doctor/agent-findings.ts';
-import { isKubelet, isStatelet, rootDirOf, type RunningAgent } from '../policies/doctor/agent-processes.ts';
+import {
+  type AgentFacts,
+  isKubelet,
+  isStatelet,
+  rootDirOf,
+  type RunningAgent,
+} from '../policies/doctor/agent-findings.ts';
 import type { Holder } from '../policies/doctor/port-findings.ts';
 import { lookAtRootLock } from '../runtime/node/root-lock.ts';
 import { promiseOf } from '../system/promises/promise-of.ts';

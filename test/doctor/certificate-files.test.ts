@@ -8,8 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { resolveConfig } from '../../src/config/config.ts';
 import { apiServerFacts } from '../../src/doctor/api-server-facts.ts';
 import { certificateReport } from '../../src/doctor/certificate-files.ts';
-import { apiServerFindings } from '../../src/policies/doctor/api-server-findings.ts';
-import { certificateFindings } from '../../src/policies/doctor/certificate-findings.ts';
+import { apiServerFindings, certificateFindings } from '../../src/policies/doctor/certificate-findings.ts';
 import { TestAuthority } from '../support/certificate-authority.ts';
 
 const HOUR = 3_600_000;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { agentFacts, holdersOf, runningProcesses } from '../../src/doctor/process-facts.ts';
-import { listeningSockets } from '../../src/policies/doctor/listening-sockets.ts';
+import { listeningSockets } from '../../src/policies/doctor/port-findings.ts';
 import { lockRootDir } from '../../src/runtime/node/root-lock.ts';
 
 let rootDir: string;

@@ -1,9 +1,12 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { formatGoTime, compareGoTimes, ZERO_TIME, type GoTime } from '../../src/policies/formats/time.ts';
-import { loggedInstance, runtimeId } from '../../src/policies/server/container-log-status.ts';
+import {
+  containerLogRequest,
+  loggedInstance,
+  runtimeId,
+} from '../../src/policies/server/container-log-request.ts';
 import { isRefusal, type PodLogOptions, type Refusal } from '../../src/policies/server/log-options.ts';
-import { containerLogRequest } from '../../src/policies/server/container-log-request.ts';
 import { NO_PAGE_THERE, redirectUnclean } from '../../src/server/node/path-rules.ts';
 import { requestTarget, type RequestTarget } from '../../src/server/node/request-path.ts';
 import { Router } from '../../src/server/node/router.ts';

@@ -1,18 +1,31 @@
 /** All findings, from all facts. */
 import { type AgentFacts, agentFindings } from './agent-findings.ts';
-import { type ApiServerFacts, apiServerFindings } from './api-server-findings.ts';
-import { type CertificateFacts, certificateFindings } from './certificate-findings.ts';
+import {
+  type ApiServerFacts,
+  apiServerFindings,
+  type CertificateFacts,
+  certificateFindings,
+} from './certificate-findings.ts';
 import { type CgroupFacts, cgroupFindings } from './cgroup-findings.ts';
 import { type CNIFacts, cniFindings } from './cni-findings.ts';
 import { type DriverFacts, driverFindings } from './driver-findings.ts';
 import { CHECKS, type Finding, findingsOf } from './finding.ts';
-import { type SandboxImageFacts, sandboxImageFindings } from './image-findings.ts';
-import { kernelFindings } from './kernel-findings.ts';
-import { type LimitFacts, limitFindings } from './limit-findings.ts';
+import {
+  type RuntimeFacts,
+  runtimeFindings,
+  type SandboxImageFacts,
+  sandboxImageFindings,
+  type SecurityFacts,
+  securityFindings,
+} from './runtime-findings.ts';
+import {
+  kernelFindings,
+  type LimitFacts,
+  limitFindings,
+  type SwapFacts,
+  swapFindings,
+} from './limit-findings.ts';
 import { type PortFacts, portFindings } from './port-findings.ts';
-import { type RuntimeFacts, runtimeFindings } from './runtime-findings.ts';
-import { type SecurityFacts, securityFindings } from './security-findings.ts';
-import { type SwapFacts, swapFindings } from './swap-findings.ts';
 
 export interface DoctorFacts {
   readonly isRoot: boolean;

@@ -48,3 +48,52 @@ function inotifyFindings({ inotifyInstances, inotifyWatches }: LimitFacts): read
   const shown = limits.map(({ name, reading }) => `${name} ${'value' in reading ? reading.value : ''}`);
   return problems.length > 0 ? problems : [ok(shown.join(', '))];
 }
+
+/** The oldest kernel with long-term support that Kubernetes 1.36 is checked with (system-validators). */
+const OLDEST = [4, 19] as const;
+
+/** `release`: as uname(2) has it, `6.12.41+deb13-amd64`. */
+export function kernelFindings(release: string): readonly Finding[] {
+  const { ok, warning, unknown } = findingsOf('kernel');
+  const [, major, minor] = /^(\d+)\.(\d+)/u.exec(release) ?? [];
+  if (major === undefined || minor === undefined) return [unknown(`the kernel calls itself "${release}"`)];
+  const isOld = Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
+  if (!isOld) return [ok(`Linux ${release}`)];
+  return [
+    warning(
+      `Linux ${release} is older than ${OLDEST.join('.')}, the oldest that Kubernetes is tested with`,
+      'install a newer kernel (Debian: apt-get install linux-image-amd64) and reboot',
+    ),
+  ];
+}
+
+export interface SwapFacts {
+  /** Files and devices that the machine swaps to. */
+  readonly devices: Reading<readonly string[]>;
+  readonly failSwapOn: boolean;
+  readonly swapBehavior: string;
+}
+
+const { ok, warning, unread } = findingsOf('swap');
+
+export function swapFindings({ devices, failSwapOn, swapBehavior }: SwapFacts): readonly Finding[] {
+  if ('problem' in devices) return [unread('/proc/swaps', devices, 'mount /proc')];
+  if (devices.value.length === 0) return [ok('off')];
+  const where = devices.value.join(', ');
+  const use = swapBehavior === 'LimitedSwap' ? 'Burstable pods use it' : 'pods do not use it';
+  if (!failSwapOn) return [ok(`on (${where}), ${use} (memorySwap.swapBehavior)`)];
+  return [
+    warning(
+      `on (${where}), and failSwapOn is true: the kubelet would not start so; Statelet does, and ${use}`,
+      'swapoff -a, and take the swap out of /etc/fstab; or set failSwapOn: false',
+    ),
+  ];
+}
+
+/** The first column of `/proc/swaps`, below its heading. */
+export function swapDevices(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => /^\S+/u.exec(line)?.[0] ?? []);
+}

@@ -72,3 +72,59 @@ function logText(name: string): string {
 function serviceOf(text: string): string {
   return /crio|cri-o/u.test(text) ? 'crio' : 'containerd';
 }
+
+export interface SandboxImageFacts {
+  /** Undefined: the runtime does not say it. */
+  readonly image: string | undefined;
+  /** Undefined: the runtime does not answer. */
+  readonly isPresent: boolean | undefined;
+  /** Whether the runtime is containerd, which has `ctr`. */
+  readonly isContainerd: boolean;
+}
+
+export function sandboxImageFindings({
+  image,
+  isPresent,
+  isContainerd,
+}: SandboxImageFacts): readonly Finding[] {
+  const { ok, warning, unknown } = findingsOf('sandbox-image');
+  if (image === undefined) return [unknown('the runtime does not say which image its sandboxes have')];
+  if (isPresent === undefined) return [unknown(`${image}; the runtime does not say whether it is there`)];
+  if (isPresent) return [ok(image)];
+  const pull = isContainerd ? `ctr --namespace k8s.io images pull ${image}` : `crictl pull ${image}`;
+  return [warning(`${image} is not there: the first pod waits until it has been pulled`, pull)];
+}
+
+// AppArmor and SELinux: what the kernel enforces, and whether the runtime takes part in it.
+
+export interface SecurityFacts {
+  readonly appArmor: boolean;
+  /** Whether the program is there that loads profiles. */
+  readonly hasParser: boolean;
+  readonly selinux: 'off' | 'permissive' | 'enforcing';
+  /** Undefined: the runtime does not say it. */
+  readonly runtimeLabels: boolean | undefined;
+}
+
+export function securityFindings(facts: SecurityFacts): readonly Finding[] {
+  return [appArmorFinding(facts), selinuxFinding(facts)];
+}
+
+function appArmorFinding({ appArmor, hasParser }: SecurityFacts): Finding {
+  const { ok, warning } = findingsOf('apparmor');
+  if (!appArmor) return ok('the kernel does not enforce it');
+  if (hasParser) return ok('enforced');
+  return warning(
+    'the kernel enforces it, and there is no apparmor_parser: the runtime confines no container',
+    'apt-get install apparmor',
+  );
+}
+
+function selinuxFinding({ selinux, runtimeLabels }: SecurityFacts): Finding {
+  const { ok, warning } = findingsOf('selinux');
+  if (selinux !== 'enforcing' || runtimeLabels !== false) return ok(selinux);
+  return warning(
+    'enforcing, and containerd labels no container: volumes of pods may be refused',
+    'set enable_selinux = true below [plugins."io.containerd.grpc.v1.cri"] in /etc/containerd/config.toml, then systemctl restart containerd',
+  );
+}

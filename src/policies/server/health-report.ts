@@ -1,3 +1,5 @@
+import { StateletError } from '../../types/errors.ts';
+
 /** What `/healthz` and `/healthz/NAME` answer, in the words of the API machinery's health checks. */
 export interface HealthCheck {
   readonly name: string;
@@ -36,4 +38,27 @@ function lineOf({ name, problem }: HealthCheck, isExcluded: boolean): string {
 export function checkReport({ problem }: HealthCheck): HealthReport {
   if (problem === undefined) return { isHealthy: true, text: 'ok' };
   return { isHealthy: false, text: `internal server error: ${problem}\n` };
+}
+
+// What may be PUT to `/debug/flags/v`: a verbosity of klog, in Go's rules for numbers and with Go's errors.
+
+const UINT32_MAX = 2 ** 32 - 1;
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** Throws `InvalidArgument` with the kubelet's message. */
+export function verbosityOf(text: string): number {
+  const quoted = JSON.stringify(text);
+  if (!/^\d+$/u.test(text)) throw invalid(`strconv.ParseUint: parsing ${quoted}: invalid syntax`);
+  const level = Number(text);
+  if (level > UINT32_MAX) throw invalid(`strconv.ParseUint: parsing ${quoted}: value out of range`);
+  if (level > INT32_MAX) {
+    const problem = `strconv.ParseInt: parsing ${quoted}: value out of range`;
+    throw invalid(`failed set klog.logging.verbosity ${text}: ${problem}`);
+  }
+  return level;
+}
+
+function invalid(message: string): StateletError {
+  return new StateletError('InvalidArgument', message);
 }

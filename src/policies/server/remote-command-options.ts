@@ -1,5 +1,5 @@
 /** What requests for `/exec`, `/attach`, `/portForward` and `/run` ask for, by the kubelet's rules. */
-import { formValues, type FormValues } from './form-values.ts';
+import { formValues, type FormValues } from './log-options.ts';
 
 /** An answer other than success. */
 export interface Refusal {

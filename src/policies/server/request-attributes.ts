@@ -53,3 +53,65 @@ export function requestAttributes(
 function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }
+
+/** Finds the bearer token of a request. */
+
+export interface TokenHeaders {
+  readonly authorization?: string | undefined;
+  readonly connection?: string | undefined;
+  readonly upgrade?: string | undefined;
+  readonly 'sec-websocket-protocol'?: string | undefined;
+}
+
+export interface FoundToken {
+  /** A secret: never logged. */
+  readonly token: string;
+  /** For a token among the subprotocols of a WebSocket: the others, with which the request goes on. */
+  readonly otherProtocols?: string;
+}
+
+const PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+
+/** Undefined where there is none. Throws an Error for one that cannot be read; its message has nothing of the token. */
+export function bearerToken(headers: TokenHeaders): FoundToken | undefined {
+  return headerToken(headers.authorization ?? '') ?? protocolToken(headers);
+}
+
+function headerToken(authorization: string): FoundToken | undefined {
+  const [scheme = '', token = ''] = authorization.trim().split(' ');
+  return scheme.toLowerCase() === 'bearer' && token !== '' ? { token } : undefined;
+}
+
+/** Browsers cannot set the header `Authorization` of a WebSocket. */
+function protocolToken(headers: TokenHeaders): FoundToken | undefined {
+  if (!isWebSocket(headers)) return undefined;
+  const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
+  const others = protocols.filter((protocol) => !protocol.startsWith(PROTOCOL));
+  const [encoded, ...more] = protocols.flatMap((protocol) =>
+    protocol.startsWith(PROTOCOL) ? [protocol.slice(PROTOCOL.length)] : [],
+  );
+  if (encoded === undefined) return undefined;
+  if (more.length > 0) throw new Error('there are several tokens among the subprotocols');
+  const token = decoded(encoded);
+  if (token === '') return undefined;
+  if (others.every((protocol) => protocol === ''))
+    throw new Error('there is no subprotocol besides the one with the token');
+  return { token, otherProtocols: others.join(',') };
+}
+
+function isWebSocket({ connection = '', upgrade = '' }: TokenHeaders): boolean {
+  return /(?:^|,)\s*upgrade\s*(?:,|$)/iu.test(connection) && upgrade.toLowerCase() === 'websocket';
+}
+
+const BASE64URL = /^[\w-]*$/u;
+
+function decoded(text: string): string {
+  try {
+    if (!BASE64URL.test(text)) throw new Error('no base64url');
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('the token among the subprotocols is no text in base64url');
+  }
+}

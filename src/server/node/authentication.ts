@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { bearerToken, type FoundToken } from '../../policies/server/bearer-token.ts';
+import { bearerToken, type FoundToken } from '../../policies/server/request-attributes.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ServerUser } from '../../types/server-settings.ts';
 import { ReviewCache } from './review-cache.ts';

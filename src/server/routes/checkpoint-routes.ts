@@ -1,7 +1,7 @@
 /** `/checkpoint/NAMESPACE/POD/CONTAINER`: lets the runtime write a running container into an archive. */
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
-import { checkpointFile, checkpointTimeout, hasContainer } from '../../policies/server/checkpoint-request.ts';
+import { checkpointFile, checkpointTimeout, hasContainer } from '../../policies/server/running-pods.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';

@@ -1,11 +1,11 @@
 /** `/containerLogs`: the log of a container, as `kubectl logs` asks for it. */
 import type { ServerResponse } from 'node:http';
-import { containerLogRequest } from '../../policies/server/container-log-request.ts';
 import {
+  containerLogRequest,
   type LoggedInstance,
   loggedInstance,
   runtimeId,
-} from '../../policies/server/container-log-status.ts';
+} from '../../policies/server/container-log-request.ts';
 import { isRefusal, logViewOptions, type PodLogOptions } from '../../policies/server/log-options.ts';
 import { readContainerLog } from '../../runtime/logs/read-container-log.ts';
 import { systemClock } from '../../system/system-clock.ts';

@@ -2,8 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { goJSON } from '../../policies/formats/go-text.ts';
-import { runningPods } from '../../policies/server/running-pods.ts';
-import { asGoWrites } from '../../policies/server/written-status.ts';
+import { asGoWrites, runningPods } from '../../policies/server/running-pods.ts';
 import type { PodStatus } from '../../types/kubernetes.ts';
 import { answer, JSON_TYPE } from './answers.ts';
 import type { NodeApi } from './node-api.ts';

@@ -1,14 +1,15 @@
 /** `/statusz` and `/flagz`, the pages on which a component of Kubernetes describes itself. All methods are answered alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { KUBERNETES_VERSION } from '../../policies/node/node-software.ts';
-import { pageFormat, refusalType } from '../../policies/server/page-format.ts';
 import {
   flagsObject,
   flagsText,
+  pageFormat,
+  refusalType,
   type StatusFacts,
   statusObject,
   statusText,
-} from '../../policies/server/status-pages.ts';
+} from '../../policies/server/page-format.ts';
 import type { Clock } from '../../types/clock.ts';
 import { ownVersion } from '../../version.ts';
 import { answer } from './answers.ts';

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
 import { constants as zlib, createGzip } from 'node:zlib';
-import { formValues } from '../../policies/server/form-values.ts';
+import { formValues } from '../../policies/server/log-options.ts';
 import {
   goList,
   hasOptions,

@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { byteRange, contentType, fileListing } from '../../policies/server/file-listing.ts';
+import { byteRange, contentType, fileListing } from '../../policies/server/system-log-query.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import type { NodeApi } from './node-api.ts';
 import { askedQuery, serveServiceLogs, type SystemLogPlaces } from './system-log-queries.ts';

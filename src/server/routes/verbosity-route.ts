@@ -1,7 +1,7 @@
 /** `/debug/flags/v`: changes how much is logged, until the agent ends. */
 import type { IncomingMessage } from 'node:http';
 import { BoundedOutput } from '../../system/bounded-output.ts';
-import { verbosityOf } from '../../policies/server/verbosity-text.ts';
+import { verbosityOf } from '../../policies/server/health-report.ts';
 import { errorMessage } from '../../types/errors.ts';
 import { answer, NO_SNIFF } from './answers.ts';
 import type { NodeApi } from './node-api.ts';

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { type AgentFacts, agentFindings } from '../../../src/policies/doctor/agent-findings.ts';
 import {
+  type AgentFacts,
+  agentFindings,
   isKubelet,
   isStatelet,
   rootDirOf,
   sharesRuntime,
-} from '../../../src/policies/doctor/agent-processes.ts';
+} from '../../../src/policies/doctor/agent-findings.ts';
 
 const SOCKET = 'unix:///run/containerd/containerd.sock';
 const agent = (command: string) => ({ pid: 7, command: command.split(' ') });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { apiServerFindings } from '../../../src/policies/doctor/api-server-findings.ts';
 import {
+  apiServerFindings,
   type CertificateFileFacts,
   certificateFindings,
 } from '../../../src/policies/doctor/certificate-findings.ts';

@@ -1,9 +1,17 @@
 /** Limits, swap, the sandbox image, AppArmor and SELinux. */
 import { describe, expect, test } from '@jest/globals';
-import { sandboxImageFindings } from '../../../src/policies/doctor/image-findings.ts';
-import { type LimitFacts, limitFindings } from '../../../src/policies/doctor/limit-findings.ts';
-import { type SecurityFacts, securityFindings } from '../../../src/policies/doctor/security-findings.ts';
-import { type SwapFacts, swapDevices, swapFindings } from '../../../src/policies/doctor/swap-findings.ts';
+import {
+  sandboxImageFindings,
+  type SecurityFacts,
+  securityFindings,
+} from '../../../src/policies/doctor/runtime-findings.ts';
+import {
+  type LimitFacts,
+  limitFindings,
+  swapDevices,
+  type SwapFacts,
+  swapFindings,
+} from '../../../src/policies/doctor/limit-findings.ts';
 
 const MISSING = { problem: 'does not exist', isForbidden: false };
 

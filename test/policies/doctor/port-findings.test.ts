@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { isInTheWay, listeningSockets } from '../../../src/policies/doctor/listening-sockets.ts';
-import { type PortFacts, portFindings } from '../../../src/policies/doctor/port-findings.ts';
+import {
+  isInTheWay,
+  listeningSockets,
+  type PortFacts,
+  portFindings,
+} from '../../../src/policies/doctor/port-findings.ts';
 
 const TCP = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:2808 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0000000000000000 100 0 0 10 0

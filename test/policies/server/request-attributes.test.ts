@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { requestAttributes } from '../../../src/policies/server/request-attributes.ts';
+import {
+  bearerToken,
+  requestAttributes,
+  type TokenHeaders,
+} from '../../../src/policies/server/request-attributes.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
 testVectors('serverAuth');
@@ -27,5 +31,62 @@ describe('a request asks for', () => {
     expect(asked('HEAD', '/stats/summary')).toEqual([' nodes/stats']);
     expect(asked('get', '/stats/summary')).toEqual([' nodes/stats']);
     expect(asked('constructor', '/stats/summary')).toEqual([' nodes/stats']);
+  });
+});
+
+const WEBSOCKET = { connection: 'keep-alive, Upgrade', upgrade: 'WebSocket' };
+
+const PREFIX = 'base64url.bearer.authorization.k8s.io.';
+
+const encoded = (token: string) => PREFIX + Buffer.from(token).toString('base64url');
+
+const among = (protocols: string): TokenHeaders => ({ ...WEBSOCKET, 'sec-websocket-protocol': protocols });
+
+describe('the header Authorization', () => {
+  test.each([
+    ['Bearer abc', 'abc'],
+    ['bearer abc', 'abc'],
+    [' Bearer abc ', 'abc'],
+    ['Bearer abc def', 'abc'],
+    ['Bearer', undefined],
+    ['Bearer ', undefined],
+    ['Bearer  abc', undefined],
+    ['Basic abc', undefined],
+    ['', undefined],
+  ])('"%s" has the token %s', (authorization, token) => {
+    expect(bearerToken({ authorization })?.token).toBe(token);
+  });
+});
+
+describe('the subprotocols of a WebSocket', () => {
+  test('may have the token, which is taken out of them', () => {
+    expect(bearerToken(among(`v5.channel.k8s.io, ${encoded('a?b')} ,v4.channel.k8s.io`))).toEqual({
+      token: 'a?b',
+      otherProtocols: 'v5.channel.k8s.io,v4.channel.k8s.io',
+    });
+  });
+
+  test('have none in a request for something else, nor where the header Authorization has one', () => {
+    const { 'sec-websocket-protocol': protocols } = among(`a,${encoded('t')}`);
+    expect(bearerToken({ 'sec-websocket-protocol': protocols })).toBeUndefined();
+    expect(
+      bearerToken({ ...among(''), upgrade: 'SPDY/3.1', 'sec-websocket-protocol': protocols }),
+    ).toBeUndefined();
+    expect(bearerToken({ ...among(`a,${encoded('t')}`), authorization: 'Bearer other' })).toEqual({
+      token: 'other',
+    });
+    expect(bearerToken(among('v5.channel.k8s.io'))).toBeUndefined();
+    expect(bearerToken(among(`a,${PREFIX}`))).toBeUndefined();
+  });
+
+  test.each([
+    ['no other subprotocol', encoded('secret')],
+    ['two tokens', `a,${encoded('secret')},${encoded('other')}`],
+    ['padding', `a,${PREFIX}c2VjcmV0MQ==`],
+    ['no base64url', `a,${PREFIX}c2Vj+mV0`],
+    ['no UTF-8', `a,${PREFIX}${Buffer.from([0xff, 0xfe]).toString('base64url')}`],
+  ])('with %s are an error that tells nothing of the token', (_what, protocols) => {
+    expect(() => bearerToken(among(protocols))).toThrow(/subprotocol/u);
+    expect(() => bearerToken(among(protocols))).not.toThrow(/secret|c2Vj/u);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { loggedInstance, runtimeId } from '../../../src/policies/server/container-log-status.ts';
+import { loggedInstance, runtimeId } from '../../../src/policies/server/container-log-request.ts';
 import type { ContainerStatus } from '../../../src/types/kubernetes.ts';
 
 const request = { podName: 'web', container: 'app', previous: false };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { kernelFindings } from '../../../src/policies/doctor/kernel-findings.ts';
+import { kernelFindings } from '../../../src/policies/doctor/limit-findings.ts';
 
 test.each(['4.19.0', '5.4.0-150-generic', '6.12.41+deb13-amd64'])('Linux %s is new enough', (release) => {
   expect(kernelFindings(release)).toEqual([{ check: 'kernel', status: 'ok', message: `Linux ${release}` }]);
