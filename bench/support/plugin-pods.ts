@@ -7,7 +7,7 @@ import type { PodEntry, PodRegistry } from '../../src/actors/pods/pod-registry.t
 import { RemoteEvictionPlugin } from '../../src/plugins/eviction/remote-eviction-plugin.ts';
 import { registrationClient } from '../../src/plugins/protocol/registration-client.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
-import type { EvictionPluginSettings } from '../../src/types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings } from '../../src/types/node-settings.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import { PLUGIN_SETTINGS } from '../../test/support/eviction-plugins.ts';

@@ -8,7 +8,7 @@ import ElkConstructor, {
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 import { stateSentence } from '../../src/policies/why/state-sentences.ts';
-import type { ChartWay, DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page/drawn-chart.ts';
+import type { ChartWay, DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
 import { graphOf, isAnyDot, isInitialDot, LABEL_PX } from './graph.ts';
 
 // What its types call the default export is the module itself.

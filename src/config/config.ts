@@ -1,14 +1,17 @@
 /** The configuration of the daemon. A flag goes before the file, and the file before the kubelet's default. */
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { AdmissionSettings } from '../types/admission-settings.ts';
-import type { ClusterSettings } from '../types/cluster-settings.ts';
-import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
-import type { EvictionPluginSettings } from '../types/eviction/eviction-plugin-settings.ts';
+import {
+  type AdmissionSettings,
+  type ClusterSettings,
+  type EvictionConfiguration,
+  type EvictionPluginSettings,
+  NODE_PORT,
+  type NodeSettings,
+  type ServerSettings,
+  type ShutdownSettings,
+} from '../types/node-settings.ts';
 import { StateletError } from '../types/errors.ts';
-import type { ShutdownSettings } from '../types/shutdown-settings.ts';
-import type { NodeSettings } from '../types/node-settings.ts';
-import { NODE_PORT, type ServerSettings } from '../types/server-settings.ts';
 import { resolveAdmissionSettings } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { checkFeatures, resolveFeatureGates } from './load-feature-gates.ts';

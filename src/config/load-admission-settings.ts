@@ -1,5 +1,5 @@
 /** Settings that decide which pods are admitted, for every runtime. */
-import type { AdmissionSettings } from '../types/admission-settings.ts';
+import type { AdmissionSettings } from '../types/node-settings.ts';
 import type { Taint } from '../types/kubernetes.ts';
 import { reservationProblem } from '../policies/node/node-allocatable.ts';
 import { extendedResourceProblem, nodeLabelsProblem, taintsProblem } from '../policies/node/node-capacity.ts';

@@ -4,7 +4,7 @@ import {
   CHANGE_DETECTION_STRATEGIES,
   type ChangeDetectionStrategy,
   type ClusterSettings,
-} from '../types/cluster-settings.ts';
+} from '../types/node-settings.ts';
 import { StateletError } from '../types/errors.ts';
 import {
   atLeast,

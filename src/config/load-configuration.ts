@@ -3,8 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument, visit } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
 import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
-import type { SchemaError } from '../types/schema-error.ts';
+import { errorMessage, type SchemaError, StateletError } from '../types/errors.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { asInt64 } from '../policies/formats/go-text.ts';
 import {

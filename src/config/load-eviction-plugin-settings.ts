@@ -2,11 +2,7 @@
 import { resolve } from 'node:path';
 import { QOS_LEVELS } from '../policies/eviction-plugins/qos-level.ts';
 import { StateletError } from '../types/errors.ts';
-import {
-  type EvictionPluginSettings,
-  POD_KILLERS,
-  type PodKillerName,
-} from '../types/eviction/eviction-plugin-settings.ts';
+import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../types/node-settings.ts';
 import {
   duration,
   fieldsOf,

@@ -13,7 +13,7 @@ import {
   pressureThresholds,
 } from '../policies/eviction/pressure-settings.ts';
 import { StateletError, errorMessage } from '../types/errors.ts';
-import type { EvictionConfiguration } from '../types/eviction/eviction-configuration.ts';
+import type { EvictionConfiguration } from '../types/node-settings.ts';
 import {
   atLeast,
   duration,

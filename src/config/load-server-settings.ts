@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { cipherSuitesProblem, curvesProblem, minVersionProblem } from '../policies/server/tls-names.ts';
 import { StateletError } from '../types/errors.ts';
-import type { ServerSettings } from '../types/server-settings.ts';
+import type { ServerSettings } from '../types/node-settings.ts';
 import {
   between,
   duration,

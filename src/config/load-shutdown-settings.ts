@@ -2,7 +2,7 @@
 import { parseDuration } from '../policies/formats/duration.ts';
 import { shutdownProblems } from '../policies/termination/shutdown-periods.ts';
 import { StateletError } from '../types/errors.ts';
-import type { ShutdownPeriod, ShutdownSettings } from '../types/shutdown-settings.ts';
+import type { ShutdownPeriod, ShutdownSettings } from '../types/node-settings.ts';
 
 /** The fields of the file, with the file's types. */
 export interface ShutdownFields {

@@ -1,5 +1,5 @@
 /** Which ports of the node's server are opened. */
-import { NODE_PORT } from '../types/server-settings.ts';
+import { NODE_PORT } from '../types/node-settings.ts';
 import type { StateletConfig } from './config.ts';
 
 type PortSettings = Pick<StateletConfig, 'server' | 'cluster'>;

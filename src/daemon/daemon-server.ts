@@ -7,7 +7,7 @@ import { Endpoints } from '../server/endpoints.ts';
 import type { Route } from '../server/routes/route.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
-import { NODE_PORT } from '../types/server-settings.ts';
+import { NODE_PORT } from '../types/node-settings.ts';
 import type { DaemonStats } from './daemon-stats.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
 import type { OwnParts } from './own-parts.ts';

@@ -4,11 +4,9 @@ import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { diagnosis } from '../policies/doctor/diagnosis.ts';
 import type { Finding } from '../policies/doctor/finding.ts';
 import { systemClock } from '../system/system-clock.ts';
-import { apiServerFacts } from './api-server-facts.ts';
-import { certificateReport } from './certificate-files.ts';
-import { limitFacts } from './limit-facts.ts';
+import { apiServerFacts, certificateReport } from './api-server-facts.ts';
+import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';
 import { portFacts } from './port-facts.ts';
-import { agentFacts, runningProcesses } from './process-facts.ts';
 
 export async function examine(config: StateletConfig): Promise<readonly Finding[]> {
   const { containerRuntimeEndpoint: endpoint, rootDir, maxPods } = config;
@@ -38,7 +36,7 @@ export async function examine(config: StateletConfig): Promise<readonly Finding[
 
 /** Loaded only with a CRI runtime. */
 async function realContainers(config: StateletConfig) {
-  const { askRuntime } = await import('./runtime-answers.ts');
+  const { askRuntime } = await import('./cri-facts.ts');
   const { containerFacts } = await import('./cri-facts.ts');
   const answers = await askRuntime(config.containerRuntimeEndpoint, config.node.imageServiceEndpoint);
   try {

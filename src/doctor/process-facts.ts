@@ -8,10 +8,11 @@ import {
   rootDirOf,
   type RunningAgent,
 } from '../policies/doctor/agent-findings.ts';
+import type { LimitFacts } from '../policies/doctor/limit-findings.ts';
 import type { Holder } from '../policies/doctor/port-findings.ts';
 import { lookAtRootLock } from '../runtime/node/root-lock.ts';
 import { promiseOf } from '../system/promises/promise-of.ts';
-import { reading } from './reading.ts';
+import { kernelText, mapped, reading } from './reading.ts';
 
 /** Command lines can be as long as their process wants. */
 const WORDS_MAX = 200;
@@ -69,4 +70,25 @@ export async function holdersOf(
 
 async function processIds(): Promise<readonly number[]> {
   return (await readdir('/proc')).filter((name) => /^\d+$/u.test(name)).map(Number);
+}
+
+const INOTIFY = '/proc/sys/fs/inotify';
+
+/** Node has set the soft limit of open files to the hard one. */
+export async function limitFacts(maxPods: number): Promise<LimitFacts> {
+  const [limits, instances, watches] = await Promise.all(
+    ['/proc/self/limits', `${INOTIFY}/max_user_instances`, `${INOTIFY}/max_user_watches`].map(kernelText),
+  );
+  const missing = { problem: 'does not exist', isForbidden: false };
+  return {
+    openFiles: mapped(limits ?? missing, openFilesIn),
+    inotifyInstances: mapped(instances ?? missing, Number),
+    inotifyWatches: mapped(watches ?? missing, Number),
+    maxPods,
+  };
+}
+
+function openFilesIn(text: string): number {
+  const soft = /^Max open files\s+(\S+)/mu.exec(text)?.[1];
+  return soft === undefined || soft === 'unlimited' ? Infinity : Number(soft);
 }

@@ -5,8 +5,7 @@ import { cgroupFindings } from '../policies/doctor/cgroup-findings.ts';
 import type { Finding } from '../policies/doctor/finding.ts';
 import { limitFindings } from '../policies/doctor/limit-findings.ts';
 import { cgroupFacts } from './cgroup-facts.ts';
-import { limitFacts } from './limit-facts.ts';
-import { agentFacts, runningProcesses } from './process-facts.ts';
+import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';
 
 /** What is wrong. Of cgroups only what keeps pods from running: which version they have is no news at each start. */
 export async function startChecks(config: StateletConfig): Promise<readonly Finding[]> {

@@ -7,11 +7,7 @@ import type {
   GetTopEvictionPodsResponse,
   ThresholdMetResponse,
 } from '../plugins/protocol/eviction-plugin-messages.ts';
-import type {
-  ConditionType,
-  ThresholdMetType,
-  ThresholdOperator,
-} from '../types/eviction/eviction-plugin.ts';
+import type { ConditionType, ThresholdMetType, ThresholdOperator } from '../types/eviction-plugin.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type {
   EvictPod,

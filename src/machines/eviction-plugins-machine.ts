@@ -19,7 +19,7 @@ import {
   type PluginObservations,
 } from '../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginChoice } from '../policies/eviction-plugins/pod-choice.ts';
-import type { TopEvictionPodsAnswer } from '../types/eviction/eviction-plugin.ts';
+import type { TopEvictionPodsAnswer } from '../types/eviction-plugin.ts';
 import { asksOf } from './ask.ts';
 
 export interface EvictionPluginsInput {

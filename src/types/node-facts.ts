@@ -1,4 +1,4 @@
-import type { PluginCondition } from './eviction/eviction-plugin.ts';
+import type { PluginCondition } from './eviction-plugin.ts';
 import type { Taint } from './kubernetes.ts';
 
 /** Quantities by the name of the resource. */

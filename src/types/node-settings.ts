@@ -1,3 +1,5 @@
+import type { Taint } from './kubernetes.ts';
+
 /** Which pods have to show credentials for an image that is present. */
 export type VerificationPolicy =
   'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
@@ -82,4 +84,177 @@ export interface NodeSettings extends MemorySettings, ReservedSettings {
   readonly maximumDeadContainersPerContainer: number;
   /** -1: no limit. */
   readonly maximumDeadContainers: number;
+}
+
+/** Settings that decide which pods are admitted, by the kubelet's names where it has them. */
+export interface AdmissionSettings {
+  /** Quantities by resource: cpu, memory, ephemeral-storage, pid. */
+  readonly systemReserved: Readonly<Record<string, string>>;
+  readonly kubeReserved: Readonly<Record<string, string>>;
+  /** 0: only `maxPods` counts. */
+  readonly podsPerCore: number;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly registerWithTaints: readonly Taint[];
+  /** Whole amounts by resource: `example.com/gpu`. */
+  readonly extendedResources: Readonly<Record<string, string>>;
+  /** Whether, of victims that are otherwise equal, pods of lower priority are preempted first. */
+  readonly preemptionLowerPriorityFirst: boolean;
+}
+
+/** How the agent learns that a ConfigMap or a Secret has changed that a pod refers to. */
+export const CHANGE_DETECTION_STRATEGIES = ['Watch', 'Cache', 'Get'] as const;
+
+export type ChangeDetectionStrategy = (typeof CHANGE_DETECTION_STRATEGIES)[number];
+
+/** Settings of a node that belongs to a cluster, by the kubelet's names. */
+export interface ClusterSettings {
+  /** Empty: the node belongs to no cluster. */
+  readonly kubeconfig: string;
+  /** Empty: there must be a kubeconfig. */
+  readonly bootstrapKubeconfig: string;
+  /** Empty: the folder `pki` in the root folder. */
+  readonly certDir: string;
+  readonly rotateCertificates: boolean;
+  readonly serverTLSBootstrap: boolean;
+  readonly registerNode: boolean;
+  readonly registerSchedulable: boolean;
+  readonly providerID: string;
+  /** `external`, or empty. */
+  readonly cloudProvider: string;
+  readonly nodeStatusUpdateFrequencyMs: number;
+  readonly nodeStatusReportFrequencyMs: number;
+  readonly nodeLeaseDurationSeconds: number;
+  /** -1: no limit. */
+  readonly nodeStatusMaxImages: number;
+  readonly kubeAPIQPS: number;
+  readonly kubeAPIBurst: number;
+  /** 0: no limit. */
+  readonly eventRecordQPS: number;
+  readonly eventBurst: number;
+  readonly configMapAndSecretChangeDetectionStrategy: ChangeDetectionStrategy;
+}
+
+/** How long a node that shuts down gives its pods, by the kubelet's names. */
+export interface ShutdownSettings {
+  /** All pods together; 0: the shutdown does not wait for pods. */
+  readonly shutdownGracePeriodMs: number;
+  /** The part of it that is kept for critical pods. */
+  readonly shutdownGracePeriodCriticalPodsMs: number;
+  /** In place of the two above. */
+  readonly shutdownGracePeriodByPodPriority: readonly ShutdownPeriod[];
+}
+
+/** The time for the pods of this priority and above, up to the next period. */
+export interface ShutdownPeriod {
+  readonly priority: number;
+  readonly shutdownGracePeriodSeconds: number;
+}
+
+/** Settings of the node's own server, by the kubelet's names. */
+export interface ServerSettings {
+  /** Whether there are `port` and `readOnlyPort` at all. */
+  readonly enableServer: boolean;
+  readonly address: string;
+  /** Undefined: 10250 in a cluster, and no port outside one. 0: any free port. */
+  readonly port: number | undefined;
+  /** 0: none. */
+  readonly readOnlyPort: number;
+  /** Empty: the certificate is asked for at the API server, or signed by the agent itself. */
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  /** Go's name, such as `VersionTLS12`. Empty: TLS 1.2. */
+  readonly tlsMinVersion: string;
+  /** Go's names. Empty: OpenSSL's choice. */
+  readonly tlsCipherSuites: readonly string[];
+  /** Go's numbers. Empty: OpenSSL's choice. */
+  readonly tlsCurvePreferences: readonly number[];
+  /** Empty: no client certificate is asked for. */
+  readonly clientCAFile: string;
+  /** Whether the API server is asked whose a bearer token is. */
+  readonly tokenWebhook: boolean;
+  readonly tokenCacheTTLMs: number;
+  readonly anonymousAuth: boolean;
+  readonly authorizationMode: string;
+  readonly authorizedTTLMs: number;
+  readonly unauthorizedTTLMs: number;
+  readonly enableDebuggingHandlers: boolean;
+  /** 0: no limit. */
+  readonly streamingConnectionIdleTimeoutMs: number;
+  readonly enableSystemLogHandler: boolean;
+  readonly enableSystemLogQuery: boolean;
+  readonly enableProfilingHandler: boolean;
+  readonly enableDebugFlagsHandler: boolean;
+}
+
+/** The kubelet's port. */
+export const NODE_PORT = 10_250;
+
+/** Who sends a request to the node's server, as a SubjectAccessReview names it. */
+export interface ServerUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The settings of eviction, by the kubelet's names. */
+export interface EvictionConfiguration {
+  /** By signal (`memory.available`), the quantity or percentage below which pods are evicted at once. */
+  readonly evictionHard: Texts;
+  /** The same for soft thresholds: pods are evicted when the signal has been below for its grace period. */
+  readonly evictionSoft: Texts;
+  /** Durations, by signal. */
+  readonly evictionSoftGracePeriod: Texts;
+  /** How much above the threshold the signal must be before eviction stops, by signal. */
+  readonly evictionMinimumReclaim: Texts;
+  /** By signal (`memory.pressure.full.avg10`), the percentage of the time that tasks wait above which pods are evicted. */
+  readonly evictionPSI: Texts;
+  /** How long it must be above that, by signal. Without it, pods are evicted at once. */
+  readonly evictionPSIGracePeriod: Texts;
+  /** The longest grace period of a pod that is evicted for a soft threshold, in seconds. */
+  readonly evictionMaxPodGracePeriod: number;
+  /** How long a pressure condition stays after the last time that its threshold was met. */
+  readonly evictionPressureTransitionPeriodMs: number;
+  /** Whether signals that are not in `evictionHard` keep their default thresholds. */
+  readonly mergeDefaultEvictionSettings: boolean;
+  /** Whether limits of local storage are enforced. */
+  readonly localStorageCapacityIsolation: boolean;
+}
+
+/** Settings of eviction plugins. The defaults are Katalyst's where it has the setting. */
+
+/** How a pod that plugins have chosen is ended. */
+export const POD_KILLERS = ['SyncPodKill', 'EvictionAPI', 'DeletionAPI'] as const;
+
+export type PodKillerName = (typeof POD_KILLERS)[number];
+
+export interface EvictionPluginSettings {
+  /** Without it no plugin is loaded or asked. */
+  readonly enabled: boolean;
+  /** From one pass to the next. */
+  readonly syncPeriodMs: number;
+  /** How long a plugin has for an answer. */
+  readonly timeoutMs: number;
+  /** Names of plugins whose answers are counted and never acted on; `*` for all, `-NAME` for all but one. */
+  readonly dryRun: readonly string[];
+  /** Names of built-in plugins that are asked; written like `dryRun`. */
+  readonly innerPlugins: readonly string[];
+  /** How long a condition counts after it was last observed. */
+  readonly conditionTransitionPeriodMs: number;
+  /** At most so many pods are ended in one pass; below 0: all. */
+  readonly evictionBurst: number;
+  /** A pod with one of these annotations, or labels, is shown to no plugin. */
+  readonly skippedAnnotations: readonly string[];
+  readonly skippedLabels: readonly string[];
+  /** By QoS level (`reclaimed_cores`); a level that is left out: the Eviction API for pods of the API server, `SyncPodKill` for others. */
+  readonly killers: Readonly<Record<string, PodKillerName>>;
+  /** The folder in which sockets of plugins appear. Empty: `plugins_registry` in the root folder. */
+  readonly registryDir: string;
+  /**
+   * With whose rights conditions become taints: a node may not change its own taints (NodeRestriction). Empty: with the node's own, which
+   * works where that admission plugin is off.
+   */
+  readonly taintsKubeconfig: string;
 }

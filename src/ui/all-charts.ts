@@ -1,6 +1,6 @@
 /** The file of `statelet charts --open`: all charts, with what each of their states means and their source. It has all of it inside. */
 import { html, nothing, render, type TemplateResult } from 'lit-html';
-import type { DrawnChart } from '../types/page/drawn-chart.ts';
+import type { DrawnChart } from '../types/page-views.ts';
 import { chartView } from './chart-view.ts';
 
 interface ChartFile {

@@ -1,5 +1,5 @@
 /** What of a chart is lit: where its actor is, where it can come next, and the line of the latest transition. */
-import type { DrawnChart, DrawnEdge } from '../types/page/drawn-chart.ts';
+import type { DrawnChart, DrawnEdge } from '../types/page-views.ts';
 import type { Transition } from '../types/transition.ts';
 
 /** The state and those around it, without the machine itself. */

@@ -1,6 +1,6 @@
 /** A chart, lit: where its actor is, where it can come next, and the latest transition. */
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 'lit-html';
-import type { DrawnChart, DrawnState } from '../types/page/drawn-chart.ts';
+import type { DrawnChart, DrawnState } from '../types/page-views.ts';
 import type { Transition } from '../types/transition.ts';
 import { type Light, lightOf, linesOf } from './chart-states.ts';
 import { exactTime } from './page-times.ts';

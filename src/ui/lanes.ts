@@ -1,6 +1,6 @@
 /** What is drawn on the time axis of a pod: lanes with spans, which last, and marks, which are moments. */
 import type { ContainerStatus, CoreEvent } from '../types/kubernetes.ts';
-import type { PodView } from '../types/page/page-views.ts';
+import type { PodView } from '../types/page-views.ts';
 import type { Transition } from '../types/transition.ts';
 import { kindOf } from './pod-list.ts';
 

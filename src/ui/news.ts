@@ -1,6 +1,5 @@
 /** What the page knows: it comes by two streams, which are closed while the page is not seen. */
-import type { PageNews } from '../types/page/page-news.ts';
-import type { ActorView, NodeView, PodRow, PodView } from '../types/page/page-views.ts';
+import type { ActorView, NodeView, PageNews, PodRow, PodView } from '../types/page-views.ts';
 import type { Transition } from '../types/transition.ts';
 import { type Run, withRuns } from './lanes.ts';
 

@@ -1,6 +1,6 @@
 /** The node: what it does, its pressure and its room. */
 import { html, type TemplateResult } from 'lit-html';
-import type { NodeView, RoomView } from '../types/page/page-views.ts';
+import type { NodeView, RoomView } from '../types/page-views.ts';
 
 export function nodeView(node: NodeView): TemplateResult {
   const { isReady, sentences, conditions, room } = node;

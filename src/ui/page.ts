@@ -1,6 +1,6 @@
 /** The page: which view is shown, and what the keys do. */
 import { html, nothing, render, type TemplateResult } from 'lit-html';
-import type { DrawnChart } from '../types/page/drawn-chart.ts';
+import type { DrawnChart } from '../types/page-views.ts';
 import { chartView, transitionList } from './chart-view.ts';
 import { axisView, type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
 import { actorLanes } from './lanes.ts';

@@ -1,5 +1,5 @@
 /** Which pods the table shows, in which order. */
-import type { PodRow } from '../types/page/page-views.ts';
+import type { PodRow } from '../types/page-views.ts';
 
 export type Column = 'name' | 'state' | 'since' | 'restarts';
 

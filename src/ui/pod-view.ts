@@ -1,8 +1,7 @@
 /** One pod: what it does and why, its chart, its containers with their probes, and what happened. */
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Container, ContainerStatus, CoreEvent } from '../types/kubernetes.ts';
-import type { DrawnChart } from '../types/page/drawn-chart.ts';
-import type { PodView } from '../types/page/page-views.ts';
+import type { DrawnChart, PodView } from '../types/page-views.ts';
 import { axisView, type Zoom } from './axis-view.ts';
 import { chartView, transitionList } from './chart-view.ts';
 import { podLanes } from './lanes.ts';

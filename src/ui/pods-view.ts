@@ -1,6 +1,6 @@
 /** The table of pods. Of thousands only the rows in sight are in the document. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { PodRow } from '../types/page/page-views.ts';
+import type { PodRow } from '../types/page-views.ts';
 import { duration } from './page-times.ts';
 import {
   ALL_PODS,

@@ -10,8 +10,8 @@ import type {
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../src/types/eviction/eviction-plugin.ts';
-import type { EvictionPluginSettings } from '../../src/types/eviction/eviction-plugin-settings.ts';
+} from '../../src/types/eviction-plugin.ts';
+import type { EvictionPluginSettings } from '../../src/types/node-settings.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 export const PLUGIN_SETTINGS: EvictionPluginSettings = {

@@ -6,7 +6,7 @@ import type { PageChanges, PageSource } from '../../src/server/ui/page-source.ts
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { CoreEvent } from '../../src/types/kubernetes.ts';
-import type { PodRow, PodView } from '../../src/types/page/page-views.ts';
+import type { PodRow, PodView } from '../../src/types/page-views.ts';
 import type { Transition } from '../../src/types/transition.ts';
 
 export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {

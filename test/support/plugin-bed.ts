@@ -8,7 +8,7 @@ import {
 import type { HostedPlugin } from '../../src/actors/plugins/plugin-parts.ts';
 import type { SocketListener } from '../../src/plugins/registration/plugin-sockets.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
-import type { EvictionPlugin } from '../../src/types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin } from '../../src/types/eviction-plugin.ts';
 import { FakeRegistration, RSS_INFO } from './fake-registration.ts';
 import { type LogLine, recordingLogger } from './recording-logger.ts';
 

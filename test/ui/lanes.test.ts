@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { PodView } from '../../src/types/page/page-views.ts';
+import type { PodView } from '../../src/types/page-views.ts';
 import type { Transition } from '../../src/types/transition.ts';
 import { together, windowOf } from '../../src/ui/axis-view.ts';
 import { podLanes, withRuns } from '../../src/ui/lanes.ts';

@@ -11,7 +11,7 @@ import {
 import type { Clock, TimerHandle } from '../../src/types/clock.ts';
 import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
 import type { Pod, PodCondition, PodPhase } from '../../src/types/kubernetes.ts';
-import type { ShutdownSettings } from '../../src/types/shutdown-settings.ts';
+import type { ShutdownSettings } from '../../src/types/node-settings.ts';
 import { testContext } from '../support/test-context.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

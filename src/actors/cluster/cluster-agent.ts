@@ -9,7 +9,7 @@ import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
 import { readyProblems } from '../../policies/node/ready-problems.ts';
 import { CONFIG_MIRROR_ANNOTATION, podFullName } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ClusterSettings } from '../../types/node-settings.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { ClusterNode } from './cluster-node.ts';
 import type { AgentCore, ClusterParts } from './cluster-parts.ts';

@@ -6,7 +6,7 @@ import type { Ownership } from '../../policies/node/machine-identity.ts';
 import { registrationDelayMs } from '../../policies/node/registration.ts';
 import { lookDelayMs, QUICK_LOOK_PERIOD_MS } from '../../policies/node/status-report.ts';
 import { Timer } from '../../system/timer.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node } from '../../types/kubernetes.ts';

@@ -12,7 +12,7 @@ import {
   servingTemplate,
 } from '../../policies/cluster/certificates.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { NodeAddress } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';

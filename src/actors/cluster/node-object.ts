@@ -18,7 +18,7 @@ import {
 import { mayExist, nodePatch, registrationPatch } from '../../policies/node/registration.ts';
 import { isReportDue, nodeHasChanged, NO_REPORT, sentReport } from '../../policies/node/status-report.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorKind } from '../../types/errors.ts';
 import type { NodeLifeMeasurements } from '../../types/measurements.ts';
 import type { Lease, Node } from '../../types/kubernetes.ts';

@@ -3,7 +3,7 @@ import type { Observable } from 'rxjs';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { NodeParts } from '../../runtime/node/pod-node.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
-import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
+import type { ShutdownPeriod } from '../../types/node-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
 import type { EvictionParts } from '../eviction/eviction-figures.ts';
 import type { NodePlugins } from '../plugins/plugin-parts.ts';

@@ -10,7 +10,7 @@ import type { KillPodOptions } from '../../policies/termination/pod-termination.
 import { Timer } from '../../system/timer.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
-import type { ShutdownPeriod } from '../../types/shutdown-settings.ts';
+import type { ShutdownPeriod } from '../../types/node-settings.ts';
 import type { ActorContext } from '../actor-context.ts';
 
 export interface NodeShutdownOptions {

@@ -1,6 +1,6 @@
 /** The actors of a system that run, without those of pods, which the registry has. XState keeps no list that can be read. */
 import type { AnyActorRef, AnyStateNode } from 'xstate';
-import type { ActorView } from '../../types/page/page-views.ts';
+import type { ActorView } from '../../types/page-views.ts';
 import { tapActors } from '../system-tap.ts';
 
 interface SeenLogic {

@@ -2,7 +2,7 @@
 import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, NodeView, PodRow, PodView, RoomView } from '../../types/page/page-views.ts';
+import type { ActorView, NodeView, PodRow, PodView, RoomView } from '../../types/page-views.ts';
 import type { PodEntry } from '../pods/pod-registry.ts';
 import { stateName } from '../transitions.ts';
 import { whyOfEntry, whyOfNode, whyOfPod, type WhySources } from '../why-facts.ts';

@@ -5,7 +5,7 @@ import type { ApiObject, ApiServer, RequestOptions } from '../../cluster/service
 import type { PodKillEvent } from '../../machines/pod-kill-machine.ts';
 import { killRemedy, type KillRefusal, refusalKind } from '../../policies/eviction-plugins/pod-kill.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { PodKillerName } from '../../types/node-settings.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;

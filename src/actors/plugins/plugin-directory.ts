@@ -16,7 +16,7 @@ import type { RegistrationClient } from '../../plugins/protocol/registration-cli
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
 import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
 import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';

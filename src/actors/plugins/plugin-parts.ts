@@ -1,7 +1,7 @@
 /** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import type { PluginsExplanation, PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
-import type { EvictionPlugin, PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin, PluginCondition } from '../../types/eviction-plugin.ts';
 
 export type { PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
 

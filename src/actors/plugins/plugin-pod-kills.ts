@@ -20,7 +20,7 @@ import type { KillPodOptions } from '../../policies/termination/pod-termination.
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';

@@ -10,11 +10,7 @@ import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.
 import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type {
-  ActivePods,
-  ThresholdMetAnswer,
-  TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+import type { ActivePods, ThresholdMetAnswer, TopEvictionPodsAnswer } from '../../types/eviction-plugin.ts';
 import type { PluginCall, PluginMeasurements } from '../../types/measurements.ts';
 import type { HostedPlugin } from './plugin-parts.ts';
 

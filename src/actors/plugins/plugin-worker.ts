@@ -16,7 +16,7 @@ import type { StaggeredQueue } from '../../plugins/registration/staggered-queue.
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginState } from './plugin-parts.ts';

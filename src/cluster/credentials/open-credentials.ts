@@ -6,7 +6,7 @@ import { credentialWarnings, isExpired } from '../../policies/cluster/certificat
 import { ifThere } from '../../system/system-errors.ts';
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../types/clock.ts';
-import type { ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { Credentials } from '../service/api-server.ts';

@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import { referencedObjects } from '../../policies/cri/env-objects.ts';
 import type { ApiObjects, KnownServices, TokenWish } from '../../types/api-objects.ts';
-import type { ChangeDetectionStrategy } from '../../types/cluster-settings.ts';
+import type { ChangeDetectionStrategy } from '../../types/node-settings.ts';
 import type {
   ClusterTrustBundle,
   ConfigMap,

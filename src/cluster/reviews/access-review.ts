@@ -1,6 +1,6 @@
 import type { ApiObject, ApiServer } from '../service/api-server.ts';
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
-import type { ServerUser } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/node-settings.ts';
 import { retryReview, type ReviewTiming } from './retry-review.ts';
 
 interface SubjectAccessReview extends ApiObject {

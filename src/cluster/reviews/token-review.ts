@@ -1,5 +1,5 @@
 import type { ApiObject, ApiServer } from '../service/api-server.ts';
-import type { ServerUser } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/node-settings.ts';
 import { retryReview, type ReviewTiming } from './retry-review.ts';
 
 interface TokenReview extends ApiObject {

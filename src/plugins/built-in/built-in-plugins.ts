@@ -4,8 +4,8 @@ import {
   DEFAULT_BUILT_IN_SETTINGS,
 } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
-import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
-import type { EvictionPluginSettings } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type { Logger } from '../../types/logger.ts';
 import { Excuses } from './excuses.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';

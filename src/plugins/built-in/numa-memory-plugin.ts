@@ -11,12 +11,12 @@ import type {
   EvictionPlugin,
   GetEvictPodsAnswer,
   NamedPod,
+  NumaNodeMemory,
   PluginQuestion,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../types/eviction/eviction-plugin.ts';
-import type { NumaNodeMemory } from '../../types/eviction/node-memory.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
 import type { PluginTools } from './plugin-tools.ts';

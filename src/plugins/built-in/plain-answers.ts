@@ -1,8 +1,4 @@
-import type {
-  NamedPod,
-  ThresholdMetAnswer,
-  TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+import type { NamedPod, ThresholdMetAnswer, TopEvictionPodsAnswer } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 
 export const NOT_MET: ThresholdMetAnswer<NamedPod> = {

@@ -1,7 +1,6 @@
 /** What the built-in plugins know of pods and of the machine. */
 import { unlessAborted } from '../../system/promises/unless-aborted.ts';
-import type { ActivePods, PluginQuestion } from '../../types/eviction/eviction-plugin.ts';
-import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
+import type { ActivePods, NodeMemoryFigures, PluginQuestion } from '../../types/eviction-plugin.ts';
 import type { PodStats, Summary } from '../../types/stats.ts';
 
 /** The part of the runtime's figures that is used here. */

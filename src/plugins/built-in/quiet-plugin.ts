@@ -7,7 +7,7 @@ import type {
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Excuses } from './excuses.ts';
 import { NO_PODS, NOT_MET } from './plain-answers.ts';
 

@@ -14,7 +14,7 @@ import type {
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { PluginTools } from './plugin-tools.ts';
 import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
 

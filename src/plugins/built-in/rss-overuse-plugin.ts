@@ -6,7 +6,7 @@ import type {
   PluginQuestion,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { named, NO_PODS, NOT_MET } from './plain-answers.ts';
 import type { PluginTools } from './plugin-tools.ts';

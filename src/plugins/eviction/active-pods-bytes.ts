@@ -3,7 +3,7 @@
  * last pass is the same object, and is not written again.
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { ActivePods } from '../../types/eviction/eviction-plugin.ts';
+import type { ActivePods } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { podMessage } from '../protocol/pod-message.ts';
 

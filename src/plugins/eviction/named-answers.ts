@@ -6,7 +6,7 @@ import type {
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type {
   Condition,
   DeletionOptions,

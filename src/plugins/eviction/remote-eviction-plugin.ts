@@ -6,7 +6,7 @@ import type {
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import { GrpcClient } from '../../system/grpc/grpc-client.ts';
 import type { Method } from '../../system/grpc/method.ts';
 import { getTopEvictionPodsRequest } from '../protocol/eviction-plugin-messages.ts';

@@ -7,7 +7,7 @@ import type {
   NamedPod,
   ThresholdMetType,
   ThresholdOperator,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import {
   bool,

@@ -1,5 +1,5 @@
 import type { PluginOffer } from '../../policies/eviction-plugins/plugin-registration.ts';
-import type { EvictionPlugin } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 
 export interface RegisteredPlugin {
   readonly name: string;

@@ -3,7 +3,7 @@ import type {
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { goFloat } from '../formats/go-text.ts';
 import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';

@@ -1,4 +1,4 @@
-import type { EvictPod } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictPod } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isNamedIn, type RuledPod } from './collected-answers.ts';
 import {

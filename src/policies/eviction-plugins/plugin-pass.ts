@@ -1,11 +1,11 @@
 /** What one round of questions to eviction plugins comes to: which thresholds and conditions count, and which pods are to end. */
-import type { EvictionPluginSettings } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type {
   GetEvictPodsAnswer,
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import { CollectedAnswers } from './collected-answers.ts';
 
 /** What a plugin has answered in one pass, as far as it was accepted. */

@@ -1,5 +1,5 @@
 /** What eviction plugins say and what the rules make of it, for people. All times are Unix milliseconds. */
-import type { ThresholdMetType } from '../../types/eviction/eviction-plugin.ts';
+import type { ThresholdMetType } from '../../types/eviction-plugin.ts';
 
 /** One pod that is being ended for plugins. */
 export interface PodKillView {

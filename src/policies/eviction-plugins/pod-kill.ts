@@ -1,6 +1,6 @@
 /** How a pod is ended for plugins: through whom, how soon, what is said of it, and when it is asked for again. */
-import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
-import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction/eviction-plugin.ts';
+import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
+import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { goFloat } from '../formats/go-text.ts';
 import { isManifestPod } from '../pod/pod-kinds.ts';

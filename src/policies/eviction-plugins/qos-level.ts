@@ -1,5 +1,5 @@
 import { StateletError } from '../../types/errors.ts';
-import type { EvictionPluginSettings } from '../../types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { CONFIG_SOURCE_ANNOTATION, isCriticalPod, isLocalPod } from '../pod/pod-kinds.ts';
 

@@ -1,5 +1,5 @@
 /** Conditions of plugins as taints of the node. Only taints of their prefix are ever changed or removed. */
-import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 

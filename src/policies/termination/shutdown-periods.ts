@@ -1,7 +1,7 @@
 /** How much time pods have while the node shuts down, from the settings. */
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
-import type { ShutdownPeriod, ShutdownSettings } from '../../types/shutdown-settings.ts';
+import type { ShutdownPeriod, ShutdownSettings } from '../../types/node-settings.ts';
 import type { Rejection } from '../admission/rejection.ts';
 import { goDuration } from '../formats/duration.ts';
 import { rfc3339 } from '../formats/time.ts';

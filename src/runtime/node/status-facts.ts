@@ -12,7 +12,7 @@ import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { isUnspecified, parseIPAddress } from '../../policies/formats/ip-address.ts';
 import { sleep } from '../../system/sleep.ts';
 import { Timer } from '../../system/timer.ts';
-import type { AdmissionSettings } from '../../types/admission-settings.ts';
+import type { AdmissionSettings } from '../../types/node-settings.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Image, RuntimeHandler, VersionResponse } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';

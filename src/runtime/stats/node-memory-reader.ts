@@ -5,7 +5,7 @@ import type {
   MachineMemory,
   NodeMemoryFigures,
   NumaNodeMemory,
-} from '../../types/eviction/node-memory.ts';
+} from '../../types/eviction-plugin.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { meminfoBytes, numberIn, pressureIn, valueOf } from './kernel-text.ts';
 import type { PodGroups } from './pod-groups.ts';

@@ -6,7 +6,7 @@ import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ContainerStats as RuntimeStats } from '../../types/cri.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { NodeMemoryFigures } from '../../types/eviction/node-memory.ts';
+import type { NodeMemoryFigures } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { VolumeMeasurements } from '../../types/measurements.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { requestAttributes } from '../../policies/server/request-attributes.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { ServerUser } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/node-settings.ts';
 import { RequestError } from '../routes/route.ts';
 import type { Authorization } from './authorization.ts';
 

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { bearerToken, type FoundToken } from '../../policies/server/request-attributes.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ServerUser } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/node-settings.ts';
 import { ReviewCache } from './review-cache.ts';
 
 export interface AuthenticationOptions {

@@ -1,6 +1,6 @@
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ServerUser } from '../../types/server-settings.ts';
+import type { ServerUser } from '../../types/node-settings.ts';
 import { ReviewCache } from './review-cache.ts';
 
 export interface AuthorizationOptions {

@@ -1,5 +1,5 @@
 /** Routes that the settings switch off, as the kubelet switches them off. */
-import type { ServerSettings } from '../../types/server-settings.ts';
+import type { ServerSettings } from '../../types/node-settings.ts';
 import { RequestError, type Route } from '../routes/route.ts';
 
 export type RouteSwitches = Pick<

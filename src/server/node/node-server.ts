@@ -5,7 +5,7 @@ import { tlsChoice } from '../../policies/server/tls-names.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RequestMeasurements } from '../../types/measurements.ts';
-import type { ServerSettings, ServerUser } from '../../types/server-settings.ts';
+import type { ServerSettings, ServerUser } from '../../types/node-settings.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
 import type { Route } from '../routes/route.ts';
 import { Access } from './access.ts';

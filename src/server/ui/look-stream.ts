@@ -1,6 +1,6 @@
 /** One pod, or one chart, that is looked at: its actors, and each of their transitions as it happens. */
 import type { ServerResponse } from 'node:http';
-import type { PageNews } from '../../types/page/page-news.ts';
+import type { PageNews } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { isRoutine } from '../../policies/record/record-entry.ts';
 import { Timer } from '../../system/timer.ts';

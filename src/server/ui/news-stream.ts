@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { PageNews } from '../../types/page/page-news.ts';
+import type { PageNews } from '../../types/page-views.ts';
 import { redact } from '../redact.ts';
 
 const HEADERS = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' };

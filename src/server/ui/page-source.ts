@@ -1,7 +1,7 @@
 /** What the page's streams are made from. */
 import type { Clock } from '../../types/clock.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, NodeView, PodRow, PodView } from '../../types/page/page-views.ts';
+import type { ActorView, NodeView, PodRow, PodView } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 
 export interface PageSource {

@@ -9,7 +9,7 @@ import type { RegistrationSettings } from '../../policies/node/initial-node.ts';
 import { apiSource } from '../../sources/api-source.ts';
 import type { SourceUpdate } from '../../sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/cluster-settings.ts';
+import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/node-settings.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';

@@ -3,7 +3,7 @@ import type { SimulatedDisk } from './simulated-disk.ts';
 import type { EndedPod } from '../../policies/termination/ended-pod.ts';
 import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { TransitionListener } from '../../types/transition.ts';
 import { apiFaults, type Fault, nodeFaults, runtimeFaults, statsFaults } from '../plan/fault-kinds.ts';

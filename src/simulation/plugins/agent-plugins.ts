@@ -8,7 +8,7 @@ import type { NodePlugins } from '../../actors/plugins/plugin-parts.ts';
 import { PluginPodKills } from '../../actors/plugins/plugin-pod-kills.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { PluginCondition } from '../../types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { PluginFolder } from './plugin-folder.ts';
 import type { PluginsPlan } from './plugins-plan.ts';

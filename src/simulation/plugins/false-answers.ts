@@ -7,7 +7,7 @@ import type {
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { honestEvictPods, honestThreshold, honestTopPods, named, type Occasion } from './honest-answers.ts';
 import { pick } from './plugins-plan.ts';

@@ -7,7 +7,7 @@ import type {
   ThresholdMetAnswer,
   ThresholdMetType,
   TopEvictionPodsAnswer,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import { pick } from './plugins-plan.ts';

@@ -1,7 +1,6 @@
 /** Which eviction plugins simulated nodes have, and by which settings they are asked. */
-import type { EvictionPluginSettings, PodKillerName } from '../../types/eviction/eviction-plugin-settings.ts';
-import type { KeyedRandom } from '../resources/growth.ts';
-import { drawn } from '../resources/growth.ts';
+import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
+import { drawn, type KeyedRandom } from '../resources/growth.ts';
 
 export interface PluginsPlan {
   readonly settings: EvictionPluginSettings;

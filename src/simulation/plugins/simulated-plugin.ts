@@ -9,7 +9,7 @@ import type {
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
-} from '../../types/eviction/eviction-plugin.ts';
+} from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import { falseEvictPods, falseThreshold, falseTopPods, otherForm } from './false-answers.ts';

@@ -3,7 +3,7 @@
  * validated, perhaps by the rules of a newer Kubernetes: unknown fields and unknown choices are no problem.
  */
 import { validate } from '../../generated/pod-validator.js';
-import type { SchemaError } from '../../types/schema-error.ts';
+import type { SchemaError } from '../../types/errors.ts';
 import type { ManifestProblem } from '../source.ts';
 import { child, isTree, items, pathOf, type Place, problemAt, repeated } from './place.ts';
 import { kindOf, schemaProblems } from './schema-problems.ts';

@@ -1,5 +1,5 @@
 /** Where in a pod a field belongs that stands at a wrong level, by the schema. */
-import type { Schema } from '../../types/schema-error.ts';
+import type { Schema } from '../../types/errors.ts';
 
 /** The names of the fields that lead to an object: `['spec', 'containers', '[]']`. */
 type Path = readonly string[];

@@ -2,7 +2,7 @@
 import { schema } from '../../generated/pod-validator.js';
 import { didYouMean } from '../../policies/formats/did-you-mean.ts';
 import { mayBeSecret } from '../../policies/formats/secret-fields.ts';
-import type { SchemaError } from '../../types/schema-error.ts';
+import type { SchemaError } from '../../types/errors.ts';
 import { FieldPlaces } from './field-places.ts';
 import { fieldPath } from './place.ts';
 import type { ManifestProblem } from '../source.ts';

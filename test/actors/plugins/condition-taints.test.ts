@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { ConditionTaints } from '../../../src/actors/plugins/condition-taints.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import type { PluginCondition } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../../src/types/eviction-plugin.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';

@@ -4,7 +4,7 @@ import { PluginPodKills } from '../../../src/actors/plugins/plugin-pod-kills.ts'
 import type { NodeAgent } from '../../../src/actors/node-agent.ts';
 import { stateName } from '../../../src/actors/transitions.ts';
 import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
-import type { EvictionPluginSettings } from '../../../src/types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings } from '../../../src/types/node-settings.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { agentOn, simulatedPathNode } from '../../paths/path-node.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';

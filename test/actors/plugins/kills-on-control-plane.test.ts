@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
-import type { PodKillerName } from '../../../src/types/eviction/eviction-plugin-settings.ts';
+import type { PodKillerName } from '../../../src/types/node-settings.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';

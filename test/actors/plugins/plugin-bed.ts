@@ -8,7 +8,7 @@ import { stateName } from '../../../src/actors/transitions.ts';
 import { evictionKill } from '../../../src/policies/eviction/eviction-message.ts';
 import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
 import type { Logger } from '../../../src/types/logger.ts';
-import type { EvictionPluginSettings } from '../../../src/types/eviction/eviction-plugin-settings.ts';
+import type { EvictionPluginSettings } from '../../../src/types/node-settings.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { agentOn, type PathNode, simulatedPathNode } from '../../paths/path-node.ts';
 import { FakePlugin, PLUGIN_SETTINGS } from '../../support/eviction-plugins.ts';

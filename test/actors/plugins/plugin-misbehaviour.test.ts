@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { PluginQuestion } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { PluginQuestion } from '../../../src/types/eviction-plugin.ts';
 import { forces, hangs, met, named, wanted } from '../../support/eviction-plugins.ts';
 import { lastingPod } from '../eviction/eviction-bed.ts';
 import { PluginBed } from './plugin-bed.ts';

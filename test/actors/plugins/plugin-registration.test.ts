@@ -12,7 +12,7 @@ import { registrationClient } from '../../../src/plugins/protocol/registration-c
 import type { PluginInfo, RegistrationStatus } from '../../../src/plugins/protocol/registration-messages.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
 import { errorMessage } from '../../../src/types/errors.ts';
-import type { EvictionPlugin } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin } from '../../../src/types/eviction-plugin.ts';
 import { RSS_INFO } from '../../support/fake-registration.ts';
 import { idlePlugin } from '../../support/plugin-bed.ts';
 import { PluginServer } from '../../support/plugin-server.ts';

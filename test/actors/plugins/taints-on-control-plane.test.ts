@@ -11,7 +11,7 @@ import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { watchNode } from '../../../src/cluster/watches/watched-object.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
-import type { PluginCondition } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../../src/types/eviction-plugin.ts';
 import type { Node, Taint } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';

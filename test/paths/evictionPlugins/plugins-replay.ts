@@ -5,7 +5,7 @@ import type {
   EvictionPluginsEvent,
   evictionPluginsMachine,
 } from '../../../src/machines/eviction-plugins-machine.ts';
-import type { NamedPod } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { NamedPod } from '../../../src/types/eviction-plugin.ts';
 import { PluginBed } from '../../actors/plugins/plugin-bed.ts';
 import {
   type FakePlugin,

@@ -6,7 +6,7 @@ import {
 import { builtInPlugins } from '../../../src/plugins/built-in/built-in-plugins.ts';
 import type { BuiltInStats } from '../../../src/plugins/built-in/question-figures.ts';
 import type { Clock } from '../../../src/types/clock.ts';
-import type { EvictionPlugin, NamedPod } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { EvictionPlugin, NamedPod } from '../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
 

@@ -5,7 +5,7 @@ import {
   checkedTopPods,
   type KnownPod,
 } from '../../../src/policies/eviction-plugins/answer-checks.ts';
-import type { NamedPod, ThresholdMetAnswer } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { NamedPod, ThresholdMetAnswer } from '../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../support/admission.ts';
 import { condition, met, named, NOT_MET, wanted } from '../../support/eviction-plugins.ts';

@@ -13,7 +13,7 @@ import {
   type PluginChoice,
 } from '../../../src/policies/eviction-plugins/pod-choice.ts';
 import { qosLevel } from '../../../src/policies/eviction-plugins/qos-level.ts';
-import type { EvictPod } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { EvictPod } from '../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../support/admission.ts';
 import { met, wanted } from '../../support/eviction-plugins.ts';

@@ -4,7 +4,7 @@ import {
   taintsBackOffMs,
   taintsOfConditions,
 } from '../../../src/policies/eviction-plugins/taints-of-conditions.ts';
-import type { PluginCondition } from '../../../src/types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../../src/types/eviction-plugin.ts';
 import type { Taint } from '../../../src/types/kubernetes.ts';
 
 const NOW = '2030-01-01T00:00:00Z';

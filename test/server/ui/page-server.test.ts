@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import type { PageNews } from '../../../src/types/page/page-news.ts';
+import type { PageNews } from '../../../src/types/page-views.ts';
 import { PageBed, podRow } from '../../support/page-bed.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,5 +1,5 @@
 /** What pods of `reclaimed_cores` request, over what the node can give them. */
-import type { ThresholdMetAnswer } from '../../../types/eviction/eviction-plugin.ts';
+import type { ThresholdMetAnswer } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodStats } from '../../../types/stats.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity.ts';

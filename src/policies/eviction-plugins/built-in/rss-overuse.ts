@@ -1,5 +1,5 @@
 /** Which pods hold far more resident memory than they request: page cache of others is lost to it. */
-import type { EvictPod } from '../../../types/eviction/eviction-plugin.ts';
+import type { EvictPod } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { wholeQuantity } from '../../eviction/observations.ts';
 import { formatQuantity, parseQuantity, quantityValue } from '../../formats/quantity.ts';

@@ -1,5 +1,5 @@
 /** When the whole machine is short of memory: little is free, kswapd has worked hard for long, or tasks have waited for long. */
-import type { MachineMemory, NumaNodeMemory } from '../../../types/eviction/node-memory.ts';
+import type { MachineMemory, NumaNodeMemory } from '../../../types/eviction-plugin.ts';
 import type { NumaMemorySettings, Reach, SystemMemorySettings } from './built-in-settings.ts';
 
 /** What is kept from one question to the next. Times are milliseconds. */

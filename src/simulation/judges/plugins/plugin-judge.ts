@@ -7,7 +7,7 @@ import type {
   PluginCondition,
   PluginQuestion,
   TopEvictionPodsQuestion,
-} from '../../../types/eviction/eviction-plugin.ts';
+} from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { isManifestPod } from '../../../policies/pod/pod-kinds.ts';
 import type { PluginsPlan } from '../../plugins/plugins-plan.ts';

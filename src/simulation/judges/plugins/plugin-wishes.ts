@@ -6,7 +6,7 @@ import type {
   PluginCondition,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
-} from '../../../types/eviction/eviction-plugin.ts';
+} from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { SKIPPED_ANNOTATION, SKIPPED_LABEL } from '../../plugins/plugins-plan.ts';
 import type { AskedCall } from '../../plugins/simulated-plugin.ts';

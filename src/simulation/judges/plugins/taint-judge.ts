@@ -1,5 +1,5 @@
 /** Holds taints of the node that are written for plugins against the conditions that plugins have reported. */
-import type { PluginCondition } from '../../../types/eviction/eviction-plugin.ts';
+import type { PluginCondition } from '../../../types/eviction-plugin.ts';
 import type { Node, Taint } from '../../../types/kubernetes.ts';
 
 const PREFIX = 'katalyst.kubewharf.io/';

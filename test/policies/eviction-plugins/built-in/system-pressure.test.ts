@@ -8,7 +8,7 @@ import {
   type SystemFacts,
   type SystemPressureMemory,
 } from '../../../../src/policies/eviction-plugins/built-in/system-pressure.ts';
-import type { MachineMemory, NumaNodeMemory } from '../../../../src/types/eviction/node-memory.ts';
+import type { MachineMemory, NumaNodeMemory } from '../../../../src/types/eviction-plugin.ts';
 
 const GIB = 2 ** 30;
 const settings = DEFAULT_BUILT_IN_SETTINGS.systemMemory;

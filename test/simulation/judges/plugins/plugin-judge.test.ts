@@ -8,7 +8,7 @@ import type {
   NamedPod,
   PluginCondition,
   ThresholdMetAnswer,
-} from '../../../../src/types/eviction/eviction-plugin.ts';
+} from '../../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import {
   condition,

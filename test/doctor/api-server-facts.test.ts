@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { resolveConfig } from '../../src/config/config.ts';
-import { apiServerFacts } from '../../src/doctor/api-server-facts.ts';
-import { certificateReport } from '../../src/doctor/certificate-files.ts';
+import { apiServerFacts, certificateReport } from '../../src/doctor/api-server-facts.ts';
 import { apiServerFindings, certificateFindings } from '../../src/policies/doctor/certificate-findings.ts';
 import { TestAuthority } from '../support/certificate-authority.ts';
 

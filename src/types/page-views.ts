@@ -1,0 +1,125 @@
+/** What the page shows of a node, its pods and its actors. All times are Unix milliseconds. */
+import type { CoreEvent, Pod, PodStatus } from './kubernetes.ts';
+import type { Transition } from './transition.ts';
+
+/** A pod in the table. */
+export interface PodRow {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** `Syncing.Settled` */
+  readonly state: string;
+  readonly sinceMs?: number;
+  readonly phase: string;
+  readonly ready: number;
+  readonly containers: number;
+  readonly restarts: number;
+  readonly nextTryMs?: number;
+  /** The first of the sentences of `statelet why`. */
+  readonly says: string;
+}
+
+/** Of a resource of the node: `cpu` in thousandths, all others in whole units. */
+export interface RoomView {
+  readonly resource: string;
+  readonly requested: number;
+  readonly allocatable: number;
+}
+
+export interface NodeView {
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly sentences: readonly string[];
+  /** Those that hold: `MemoryPressure`. */
+  readonly conditions: readonly string[];
+  readonly room: readonly RoomView[];
+  readonly version: string;
+}
+
+/** An actor that runs. */
+export interface ActorView {
+  readonly chart: string;
+  readonly actor: string;
+  /** The innermost states that it is in; several in a parallel state. */
+  readonly states: readonly string[];
+}
+
+export interface PodView {
+  readonly row: PodRow;
+  readonly sentences: readonly string[];
+  /** Without the values of secrets and of the environment. */
+  readonly pod: Pod;
+  readonly status: PodStatus | undefined;
+  /** About this pod, the oldest first. */
+  readonly events: readonly CoreEvent[];
+}
+
+// What the agent tells the page.
+
+/** One message of a stream. A list leaves out what has not changed. */
+export type PageNews =
+  | { readonly type: 'hello'; readonly nowMs: number; readonly node: NodeView; readonly total: number }
+  | { readonly type: 'node'; readonly node: NodeView }
+  | { readonly type: 'pods'; readonly rows: readonly PodRow[]; readonly gone: readonly string[] }
+  /** The actors of the chart, or the pod, that is looked at. */
+  | { readonly type: 'actors'; readonly actors: readonly ActorView[] }
+  /** Null for a pod that is not here. `sentences` say what is known of it; `events` are those of one that was here. */
+  | {
+      readonly type: 'pod';
+      readonly pod: PodView | null;
+      readonly sentences: readonly string[];
+      readonly events?: readonly CoreEvent[];
+    }
+  /** What was recorded of it before the page was opened, the oldest first. */
+  | { readonly type: 'past'; readonly transitions: readonly Transition[] }
+  /** `lost`: how many were left out because the browser did not keep up. */
+  | { readonly type: 'transitions'; readonly transitions: readonly Transition[]; readonly lost: number };
+
+/** The charts of the page, laid out when the product is built. Coordinates are pixels from the left upper corner of the chart. */
+export interface DrawnState {
+  /** `Syncing.Settled`; empty for the whole machine. */
+  readonly id: string;
+  readonly title: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  /** Of a state with states inside: those that are entered with it. Empty for a state without. */
+  readonly first: readonly string[];
+  /** In words for people. */
+  readonly says?: string;
+  /** Why the state exists. */
+  readonly about?: string;
+}
+
+/** One line for all ways between two states. */
+export interface DrawnEdge {
+  readonly from: string;
+  readonly to: string;
+  /** Of an SVG path. */
+  readonly path: string;
+  readonly events: readonly string[];
+  readonly labels: readonly { readonly x: number; readonly y: number; readonly text: string }[];
+}
+
+/** What a machine does on an event, in the order in which it tries. */
+export interface ChartWay {
+  readonly from: string;
+  /** Undefined: the state is not left. */
+  readonly to?: string;
+  /** `SyncPodKill [shortensGracePeriod] / abortStop` */
+  readonly label: string;
+}
+
+export interface DrawnChart {
+  /** As `statelet charts` calls it. */
+  readonly name: string;
+  readonly about: string;
+  readonly width: number;
+  readonly height: number;
+  readonly states: readonly DrawnState[];
+  /** The dots from which initial states are reached. */
+  readonly dots: readonly { readonly x: number; readonly y: number; readonly radius: number }[];
+  readonly edges: readonly DrawnEdge[];
+  readonly ways: readonly ChartWay[];
+}
