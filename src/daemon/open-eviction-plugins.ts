@@ -99,16 +99,6 @@ function taintsOf(
   { taints: api, node }: PluginCluster,
   conditions: PluginManager,
 ): ConditionTaints {
-  const { clock, logger, parent, inspect } = core;
-  return new ConditionTaints({
-    api,
-    nodeName,
-    node,
-    conditions,
-    conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
-    clock,
-    logger,
-    parent,
-    ...(inspect && { inspect }),
-  });
+  const { conditionTransitionPeriodMs } = settings;
+  return new ConditionTaints(core, { api, nodeName, node, conditions, conditionTransitionPeriodMs });
 }

@@ -1,12 +1,10 @@
 /**
  * Conditions of plugins as taints of the node, as a statechart: one for the node. They are compared every few seconds, and written only
  * where they differ. Which taints these are is decided by src/policies/eviction-plugins/taints-of-conditions.ts.
- *
- * The actor keeps to this: LOOK_DUE is sent when the armed timer has run out, and says whether the taints differ then; `writeTaints` is
- * answered by one of WRITTEN, OUTDATED and WRITE_FAILED. After `abortRequest` there is no answer.
  */
-import { assign, setup } from 'xstate';
-import { asksOf } from './ask.ts';
+import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
+import { TAINTS_PERIOD_MS, taintsBackOffMs } from '../policies/eviction-plugins/taints-of-conditions.ts';
+import { asksOf, requestsOf } from './ask.ts';
 
 export interface TaintsContext {
   /** Writes in a row that have failed. */
@@ -21,17 +19,18 @@ export interface TaintsContext {
   readonly problem: string | undefined;
 }
 
-export type TaintsEvent =
-  | { readonly type: 'LOOK_DUE'; readonly differs: boolean }
-  | { readonly type: 'WRITTEN' }
+export interface TaintsFailure {
+  readonly problem: string;
   /** Another client has changed the Node object meanwhile. */
-  | { readonly type: 'OUTDATED'; readonly problem: string }
-  | {
-      readonly type: 'WRITE_FAILED';
-      readonly problem: string;
-      readonly isRefused: boolean;
-      readonly askedMs?: number;
-    };
+  readonly isOutdated: boolean;
+  readonly isRefused: boolean;
+  readonly askedMs: number | undefined;
+}
+
+export type TaintsEvent =
+  | { readonly type: 'STOP' }
+  | DoneActorEvent<'Same' | 'Written', 'writeTaints'>
+  | ErrorActorEvent<TaintsFailure, 'writeTaints'>;
 
 /** So many times in a row taints are read and written again at once after a conflict. */
 const CONFLICTS_MAX = 5;
@@ -44,38 +43,35 @@ const IN_ORDER: TaintsContext = {
   problem: undefined,
 };
 
-const ask = asksOf('taints', 'src/actors/plugins/condition-taints.ts');
+const EFFECTS = ['taints', 'src/actors/plugins/condition-taints.ts'] as const;
+const ask = asksOf(...EFFECTS);
+const request = requestsOf(...EFFECTS);
 
 export const taintsMachine = setup({
   types: {
     context: {} as TaintsContext,
     events: {} as TaintsEvent,
   },
+  actors: { writeTaints: request<'Same' | 'Written', undefined>() },
+  delays: {
+    look: TAINTS_PERIOD_MS,
+    backOff: ({ context }) => taintsBackOffMs(context.failures, context.isRefused, context.askedMs),
+  },
   guards: {
-    differs: ({ event }) => event.type === 'LOOK_DUE' && event.differs,
-    mayTryAgain: ({ context }) => context.conflicts < CONFLICTS_MAX,
+    isSame: ({ event }) => 'output' in event && event.output === 'Same',
+    mayTryAgain: ({ context, event }) =>
+      'error' in event && event.error.isOutdated && context.conflicts < CONFLICTS_MAX,
   },
   actions: {
     recordOrder: assign(IN_ORDER),
     countConflict: assign({ conflicts: ({ context }) => context.conflicts + 1 }),
-    recordFailure: assign(({ context, event }) =>
-      'problem' in event
-        ? {
-            failures: context.failures + 1,
-            conflicts: 0,
-            isRefused: 'isRefused' in event && event.isRefused,
-            askedMs: 'askedMs' in event ? event.askedMs : undefined,
-            problem: event.problem,
-          }
-        : {},
-    ),
+    recordFailure: assign(({ context, event }) => {
+      if (!('error' in event)) return {};
+      const { problem, isRefused, askedMs } = event.error;
+      return { failures: context.failures + 1, conflicts: 0, isRefused, askedMs, problem };
+    }),
 
     // Asked of the actor.
-    armLook: ask(),
-    armBackOff: ask(),
-    disarmTimer: ask(),
-    writeTaints: ask(),
-    abortRequest: ask(),
     reportWrite: ask(),
     reportFailure: ask(),
   },
@@ -84,25 +80,23 @@ export const taintsMachine = setup({
   description: 'Conditions of eviction plugins, told as taints of the node',
   context: IN_ORDER,
   initial: 'Settled',
+  on: { STOP: { target: '.Stopped' } },
   states: {
     Settled: {
       description: 'The Node object had the taints of the conditions when it was last looked at',
-      entry: ['armLook'],
-      exit: ['disarmTimer'],
-      on: {
-        LOOK_DUE: [
-          { guard: 'differs', target: 'Writing' },
-          { target: 'Settled', reenter: true },
-        ],
-      },
+      after: { look: { target: 'Writing' } },
     },
     Writing: {
-      description: 'The Node object is read and its taints are written, for that version of it alone',
-      entry: ['writeTaints'],
-      exit: ['abortRequest'],
-      on: {
-        WRITTEN: { actions: ['reportWrite', 'recordOrder'], target: 'Settled' },
-        OUTDATED: [
+      description:
+        'Where its taints differ from the conditions, the Node object is read and they are written, for that version of it alone',
+      invoke: {
+        id: 'writeTaints',
+        src: 'writeTaints',
+        onDone: [
+          { guard: 'isSame', actions: ['recordOrder'], target: 'Settled' },
+          { actions: ['reportWrite', 'recordOrder'], target: 'Settled' },
+        ],
+        onError: [
           {
             description: 'Taints of others are not lost: the object is read again',
             guard: 'mayTryAgain',
@@ -112,20 +106,13 @@ export const taintsMachine = setup({
           },
           { actions: ['reportFailure', 'recordFailure'], target: 'BackingOff' },
         ],
-        WRITE_FAILED: { actions: ['reportFailure', 'recordFailure'], target: 'BackingOff' },
       },
     },
     BackingOff: {
       description:
         'The taints could not be written: waits before the next try, longer where the server refused',
-      entry: ['armBackOff'],
-      exit: ['disarmTimer'],
-      on: {
-        LOOK_DUE: [
-          { guard: 'differs', target: 'Writing' },
-          { description: 'There is nothing to write any more', actions: ['recordOrder'], target: 'Settled' },
-        ],
-      },
+      after: { backOff: { target: 'Writing' } },
     },
+    Stopped: { type: 'final' },
   },
 });

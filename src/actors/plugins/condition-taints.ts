@@ -1,26 +1,19 @@
 /** The actor that tells conditions of plugins as taints of the node, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { ApiError, hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
-import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
-import { type TaintsContext, type TaintsEvent, taintsMachine } from '../../machines/taints-machine.ts';
-import {
-  changedTaints,
-  TAINTS_PERIOD_MS,
-  taintsBackOffMs,
-  taintsOfConditions,
-} from '../../policies/eviction-plugins/taints-of-conditions.ts';
+import { type TaintsFailure, taintsMachine } from '../../machines/taints-machine.ts';
+import { changedTaints, taintsOfConditions } from '../../policies/eviction-plugins/taints-of-conditions.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Node, Taint } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor, requestActor } from '../agent-actor.ts';
 import type { StandingConditions } from './plugin-parts.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 
-export interface ConditionTaintsOptions {
+export interface ConditionTaintsParts {
   /** With rights to read the Node object and to patch it. */
   readonly api: Pick<ApiServer, 'get' | 'patch'>;
   readonly nodeName: string;
@@ -29,10 +22,6 @@ export interface ConditionTaintsOptions {
   readonly conditions: StandingConditions;
   /** How long a condition counts after it was last observed: so long after the start, taints of an earlier run stay. */
   readonly conditionTransitionPeriodMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof taintsMachine>['inspect'];
 }
 
 export interface ConditionTaintsState {
@@ -42,28 +31,18 @@ export interface ConditionTaintsState {
 }
 
 export class ConditionTaints {
-  readonly #options: ConditionTaintsOptions;
+  readonly #context: ActorContext;
+  readonly #parts: ConditionTaintsParts;
   readonly #actor: ActorRefFrom<typeof taintsMachine>;
-  readonly #timer: Timer;
-  readonly #target: ObjectReference;
-  #request: AbortController | undefined;
-  /** Conditions that cannot become taints, as they were told last. */
-  #told: ReadonlySet<string> = new Set();
+  /** Why conditions cannot become taints, as it was logged last. */
+  #loggedProblems: ReadonlySet<string> = new Set();
   #startedMs: number;
-  #isStopped = false;
 
-  constructor(options: ConditionTaintsOptions) {
-    this.#options = options;
-    const { clock, nodeName, parent, inspect } = options;
-    this.#timer = new Timer(clock);
-    this.#startedMs = clock.now();
-    this.#target = { resource: 'nodes', name: nodeName };
-    this.#actor = createActor(this.#machine(), {
-      id: 'taints',
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
-    });
-    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+  constructor(context: ActorContext, parts: ConditionTaintsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#startedMs = context.clock.now();
+    this.#actor = agentActor(context, this.#machine(), { id: 'taints', title: "the node's taints" });
   }
 
   get actor(): AnyActorRef {
@@ -76,112 +55,70 @@ export class ConditionTaints {
   }
 
   start(): void {
-    if (this.#isStopped) return;
-    this.#startedMs = this.#options.clock.now();
+    this.#startedMs = this.#context.clock.now();
     this.#actor.start();
   }
 
   /** The taints stay as they are. */
   stop(): void {
-    this.#isStopped = true;
-    this.#timer.disarm();
-    this.#abort();
-    if (this.#options.parent === undefined) this.#actor.stop();
+    this.#actor.send({ type: 'STOP' });
   }
 
   #machine(): typeof taintsMachine {
+    const { logger } = this.#context;
     return taintsMachine.provide({
+      actors: { writeTaints: requestActor((_, signal) => this.#write(signal), failureOf) },
       actions: {
-        armLook: () => this.#arm(TAINTS_PERIOD_MS),
-        armBackOff: ({ context: { failures, isRefused, askedMs } }) =>
-          this.#arm(taintsBackOffMs(failures, isRefused, askedMs)),
-        disarmTimer: () => this.#timer.disarm(),
-        writeTaints: () => void this.#write(),
-        abortRequest: () => this.#abort(),
-        reportWrite: ({ context }) => this.#reportWrite(context),
-        reportFailure: ({ context, event }) => this.#reportFailure(context, event),
+        reportWrite: ({ context: { problem } }) => {
+          const taints = this.#wanted().map(textOf);
+          const line = `Taints of plugins' conditions ${problem === undefined ? 'have been written' : 'can be written again'}`;
+          logger.info({ taints }, line);
+        },
+        /** Each new problem is a line, not each try. The context is that before the failure. */
+        reportFailure: ({ context, event }) => {
+          if (!('error' in event)) return;
+          const { problem } = event.error;
+          const line = `Conditions of plugins could not become taints of the node, which is tried again: ${problem}`;
+          logger[isSameProblem(problem, context.problem) ? 'debug' : 'warn']({}, line);
+        },
       },
     });
   }
 
-  #arm(delayMs: number): void {
-    this.#timer.arm(delayMs, () => this.#send({ type: 'LOOK_DUE', differs: this.#differs() }));
-  }
-
-  #abort(): void {
-    this.#request?.abort();
-    this.#request = undefined;
-  }
-
-  #send(event: TaintsEvent): void {
-    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
-  }
-
-  #differs(): boolean {
-    const node = this.#options.node();
+  async #write(signal: AbortSignal): Promise<'Same' | 'Written'> {
+    const { api, node, nodeName } = this.#parts;
     const wanted = this.#wanted();
-    return node !== undefined && this.#changed(node, wanted) !== undefined;
+    const seen = node();
+    if (seen === undefined || this.#changed(seen, wanted) === undefined) return 'Same';
+    const target = { resource: 'nodes', name: nodeName } as const;
+    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
+    const found = await api.get<Node>(target, request);
+    const { uid, resourceVersion } = found.metadata;
+    if (uid !== node()?.metadata.uid) throw notOurs(nodeName);
+    const taints = this.#changed(found, this.#wanted());
+    // The list is replaced as a whole. With its version, the object must not have got another taint since it was read.
+    const patch = { metadata: { resourceVersion }, spec: { taints } };
+    if (taints !== undefined) await api.patch<Node>(target, patch, request);
+    return 'Written';
   }
 
   #changed({ spec }: Node, wanted: readonly Taint[]): readonly Taint[] | undefined {
-    const { clock, conditionTransitionPeriodMs } = this.#options;
-    const now = clock.now();
+    const now = this.#context.clock.now();
     return changedTaints({
       current: spec?.taints ?? [],
       wanted,
-      keepsEarlier: now - this.#startedMs < conditionTransitionPeriodMs,
+      keepsEarlier: now - this.#startedMs < this.#parts.conditionTransitionPeriodMs,
       now: rfc3339(now),
     });
   }
 
   /** Each new problem is told once. */
   #wanted(): readonly Taint[] {
-    const { conditions, logger } = this.#options;
-    const { taints, problems } = taintsOfConditions(conditions.conditions());
+    const { taints, problems } = taintsOfConditions(this.#parts.conditions.conditions());
     for (const problem of problems)
-      if (!this.#told.has(problem)) logger.warn({}, `Eviction plugins: ${problem}`);
-    this.#told = new Set(problems);
+      if (!this.#loggedProblems.has(problem)) this.#context.logger.warn({}, `Eviction plugins: ${problem}`);
+    this.#loggedProblems = new Set(problems);
     return taints;
-  }
-
-  /** What comes after the abort is dropped: the machine waits for something else by then. */
-  async #write(): Promise<void> {
-    const { signal } = (this.#request = new AbortController());
-    const event = await this.#written(signal).catch(failureOf);
-    if (!signal.aborted) this.#send(event);
-  }
-
-  async #written(signal: AbortSignal): Promise<TaintsEvent> {
-    const { api, node } = this.#options;
-    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
-    const found = await api.get<Node>(this.#target, request);
-    const { uid, resourceVersion } = found.metadata;
-    if (uid !== node()?.metadata.uid) throw notOurs(this.#options.nodeName);
-    const taints = this.#changed(found, this.#wanted());
-    // The list is replaced as a whole. With its version, the object must not have got another taint since it was read.
-    const patch = { metadata: { resourceVersion }, spec: { taints } };
-    if (taints !== undefined) await api.patch<Node>(this.#target, patch, request);
-    return { type: 'WRITTEN' };
-  }
-
-  #reportWrite({ problem }: TaintsContext): void {
-    const names = taintsOfConditions(this.#options.conditions.conditions()).taints.map(textOf);
-    const line = `Taints of plugins' conditions ${problem === undefined ? 'have been written' : 'can be written again'}`;
-    this.#options.logger.info({ taints: names }, line);
-  }
-
-  /** Each new problem is a line, not each try. `context`: before the failure. */
-  #reportFailure({ problem }: TaintsContext, event: TaintsEvent): void {
-    if (!('problem' in event)) return;
-    const line = `Conditions of plugins could not become taints of the node, which is tried again: ${event.problem}`;
-    this.#options.logger[isSameProblem(event.problem, problem) ? 'debug' : 'warn']({}, line);
-  }
-
-  #failed(error: unknown): void {
-    this.#timer.disarm();
-    this.#abort();
-    const message = `The actor of the node's taints failed, and does not run any more: ${errorMessage(error)}`;
-    this.#options.logger.error({ err: error }, message);
   }
 }
 
@@ -189,14 +126,14 @@ function textOf({ key, effect }: Taint): string {
   return `${key}:${effect}`;
 }
 
-function failureOf(error: unknown): TaintsEvent {
+function failureOf(error: unknown): TaintsFailure {
   const problem = errorMessage(error);
-  if (hasReason(error, 'Conflict')) return { type: 'OUTDATED', problem };
-  if (!(error instanceof ApiError)) return { type: 'WRITE_FAILED', problem, isRefused: false };
+  const isOutdated = hasReason(error, 'Conflict');
+  if (!(error instanceof ApiError)) return { problem, isOutdated, isRefused: false, askedMs: undefined };
   const { status, retryAfterMs: askedMs } = error;
-  const isRefused = status < 500 && ![401, 404, 429].includes(status);
+  const isRefused = !isOutdated && status < 500 && ![401, 404, 429].includes(status);
   const told = status === 403 ? `${problem}: ${FORBIDDEN_REMEDY}` : problem;
-  return { type: 'WRITE_FAILED', problem: told, isRefused, ...(askedMs !== undefined && { askedMs }) };
+  return { problem: told, isOutdated, isRefused, askedMs };
 }
 
 const FORBIDDEN_REMEDY =

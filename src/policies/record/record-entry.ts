@@ -92,9 +92,10 @@ export function namesPod(said: unknown, pod: NamedPod): boolean {
 
 // What happens all the time and says nothing: it would push what matters out of the record.
 
-/** Runs of probes whose result is as before, and the supervisor's housekeeping. */
+/** Runs of probes whose result is as before, looks at the node's taints that find nothing to write, and the supervisor's housekeeping. */
 export function isRoutine({ chart, event, from, to, guard }: TransitionKind): boolean {
   if (chart === 'probe')
     return (event === 'DUE' && guard === 'isDue') || (event === 'PROBED' && guard === undefined);
+  if (chart === 'taints') return event === 'xstate.after.look.taints.Settled' || guard === 'isSame';
   return chart === 'supervisor' && event === 'HOUSEKEEPING' && from === to;
 }

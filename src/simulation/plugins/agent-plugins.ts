@@ -74,14 +74,16 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     recorder,
     onFirstPass: () => taints.start(),
   });
-  const taints = new ConditionTaints({
-    ...own,
-    api: options.taintsApi,
-    nodeName,
-    node: options.node,
-    conditions: manager,
-    conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
-  });
+  const taints = new ConditionTaints(
+    { ...core, clock },
+    {
+      api: options.taintsApi,
+      nodeName,
+      node: options.node,
+      conditions: manager,
+      conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
+    },
+  );
   return {
     conditions: () => manager.conditions(),
     start: () => manager.start(),

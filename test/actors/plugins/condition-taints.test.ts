@@ -6,6 +6,7 @@ import type { PluginCondition } from '../../../src/types/eviction-plugin.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { NodeApi, refusal } from '../../support/node-api.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const OTHERS = [
   { key: 'dedicated', value: 'x', effect: 'NoSchedule' },
@@ -31,15 +32,13 @@ function setUp(taints: readonly object[] = OTHERS, conditionTransitionPeriodMs =
   });
   const { logger, lines } = recordingLogger();
   const it = { conditions: [] as PluginCondition[], seen: undefined as (() => Node | undefined) | undefined };
-  const actor = new ConditionTaints({
+  const parent = createActor(createMachine({}), { clock }).start();
+  const actor = new ConditionTaints(testContext({ clock, logger, parent }), {
     api,
     nodeName: 'node-1',
     node: () => (it.seen ? it.seen() : api.node),
     conditions: { conditions: () => it.conditions },
     conditionTransitionPeriodMs,
-    clock,
-    logger,
-    parent: createActor(createMachine({})).start(),
   });
   started.push(actor);
   actor.start();

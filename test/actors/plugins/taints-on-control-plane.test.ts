@@ -1,10 +1,7 @@
 /** Conditions of plugins become taints of the node on a real API server: with rights for it, and with those of a node. */
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Subscription } from 'rxjs';
-import {
-  ConditionTaints,
-  type ConditionTaintsOptions,
-} from '../../../src/actors/plugins/condition-taints.ts';
+import { ConditionTaints, type ConditionTaintsParts } from '../../../src/actors/plugins/condition-taints.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../../../src/cluster/credentials/kubeconfig-credentials.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
@@ -18,6 +15,7 @@ import { ObservedConnection } from '../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const PREFIX = 'katalyst.kubewharf.io/';
 const LOOK_MS = 5_000;
@@ -83,15 +81,13 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
     await controlPlane.kubectl('patch', 'node', controlPlane.nodeName, '--type=merge', patch);
   });
 
-  function start(api: ConditionTaintsOptions['api']): ConditionTaints {
-    taints = new ConditionTaints({
+  function start(api: ConditionTaintsParts['api']): ConditionTaints {
+    taints = new ConditionTaints(testContext({ clock, logger: log.logger }), {
       api,
       nodeName: controlPlane.nodeName,
       node: () => seen,
       conditions: { conditions: () => conditions },
       conditionTransitionPeriodMs: 0,
-      clock,
-      logger: log.logger,
     });
     taints.start();
     return taints;

@@ -154,12 +154,16 @@ function withoutTime(text: string): string {
 
 describe('what is recorded', () => {
   const probe = { chart: 'probe', from: 'Waiting', to: 'Probing', actions: [] };
+  const taints = { ...probe, chart: 'taints' };
   test.each<[string, TransitionKind, boolean]>([
     ['a probe that runs because it is due', { ...probe, event: 'DUE', guard: 'isDue' }, true],
     ['a probe whose result is as before', { ...probe, event: 'PROBED' }, true],
     ['a probe whose result changes', { ...probe, event: 'PROBED', guard: 'changesResult' }, false],
     ['a probe of a container that has gone', { ...probe, event: 'STATUS' }, false],
     ['housekeeping', { ...probe, chart: 'supervisor', event: 'HOUSEKEEPING', to: 'Waiting' }, true],
+    ['a look at the taints', { ...taints, event: 'xstate.after.look.taints.Settled' }, true],
+    ['taints that are as they should be', { ...taints, event: 'xstate.done.actor', guard: 'isSame' }, true],
+    ['taints that are written', { ...taints, event: 'xstate.done.actor' }, false],
     ['a pod that starts', START, false],
   ])('%s is routine: %#', (_, kind, expected) => {
     expect(isRoutine(kind)).toBe(expected);
