@@ -119,7 +119,7 @@ export function volumeSizeLimits({ spec }: Pod): readonly VolumeSizeLimit[] {
   });
 }
 
-/** What a hostPath volume may be, by its type. */
+// What a hostPath volume may be, by its type.
 
 /** What a path leads to when symbolic links are followed. */
 export type FileKind = 'directory' | 'file' | 'socket' | 'character device' | 'block device' | 'other';
