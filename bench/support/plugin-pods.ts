@@ -137,17 +137,16 @@ export function benchManager(
       statuses.set(metadata.uid, clusterStatus(index, changes));
   };
   change(count);
-  const context = {
-    ...{ clock: systemClock, random: Math.random, logger: silentLogger, parent: idleParent(inspect) },
-    recorder: { event: () => undefined, nodeEvent: () => undefined },
-  };
-  const directory = new Plugins(context, {
+  const parts = { clock: systemClock, logger: silentLogger, parent: idleParent(inspect) };
+  const directory = new Plugins({
+    ...parts,
     registryDir: settings.registryDir,
     builtIn: [],
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
   });
-  const manager = new PluginManager(context, {
+  const manager = new PluginManager({
+    ...parts,
     directory,
     kills: NO_KILLS,
     settings: { ...PLUGIN_SETTINGS, ...settings },
@@ -155,6 +154,7 @@ export function benchManager(
     statusOf: (uid) => statuses.get(uid),
     ownUIDOf: (uid) => uid,
     nodeName: NODE,
+    recorder: { event: () => undefined },
   });
   const shown = () =>
     pods.map((pod) => {

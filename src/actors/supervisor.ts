@@ -197,7 +197,7 @@ export class Supervisor {
     const { clock, recorder, turnover, logger, inspect } = this.#options;
     const room = new RoomArbiter({
       registry: this.registry,
-      admit: (pod, signal) => node.admit(pod, signal),
+      rejectionOf: (pod) => node.rejection(pod),
       nodeFacts,
       ...(freshNodeFacts && { freshNodeFacts }),
       preemptionLowerPriorityFirst,

@@ -1,8 +1,7 @@
 /** Opens the ports of a node for its cluster and for everyone. Loaded only where one is wanted. */
 import { join } from 'node:path';
-import { makeSelfSigned, selfSignedFiles } from '../cluster/credentials/self-signed-store.ts';
-import { reviewAccess } from '../cluster/reviews/access-review.ts';
-import { reviewToken } from '../cluster/reviews/token-review.ts';
+import { makeSelfSigned, selfSignedFiles } from '../cluster/credentials/certificate-store.ts';
+import { reviewAccess, reviewToken } from '../cluster/service/reviews.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { securePort } from '../config/node-ports.ts';
 import type { Cluster } from './join-cluster.ts';

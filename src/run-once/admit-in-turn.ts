@@ -1,7 +1,7 @@
 /** Decides which pods may run. Each is admitted beside the pods that were admitted before it. */
 import { admitPod, admitRunningPod } from '../policies/admission/admit-pod.ts';
 import { type Rejection, unexpectedAdmissionError } from '../policies/admission/rejection.ts';
-import { usedBy } from '../policies/admission/used-resources.ts';
+import { heldBy } from '../policies/admission/held-resources.ts';
 import { podFullName } from '../policies/pod/pod-kinds.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -20,18 +20,17 @@ export interface Admissions {
 export interface AdmissionView {
   readonly facts: NodeFacts;
   /** Why this node cannot run the pod at all; undefined when it can. */
-  readonly admit: (pod: Pod) => Rejection | undefined | Promise<Rejection | undefined>;
+  readonly rejectionOf: (pod: Pod) => Rejection | undefined;
   /** A container of the pod runs already: the pod keeps its resources, and is admitted before the pods that do not run. */
   readonly runs: (pod: Pod) => boolean;
 }
 
-export async function admitInTurn(pods: readonly Pod[], view: AdmissionView): Promise<Admissions> {
+export function admitInTurn(pods: readonly Pod[], view: AdmissionView): Admissions {
   const admitted: Pod[] = [];
   const rejected: RejectedPod[] = [];
   const inTurn = [...pods.filter(view.runs), ...pods.filter((pod) => !view.runs(pod))];
   for (const pod of inTurn) {
-    const rejection =
-      nameConflict(pod, admitted) ?? (await view.admit(pod)) ?? unfitness(pod, admitted, view);
+    const rejection = nameConflict(pod, admitted) ?? view.rejectionOf(pod) ?? unfitness(pod, admitted, view);
     if (rejection) rejected.push({ pod, rejection });
     else admitted.push(pod);
   }
@@ -53,7 +52,7 @@ function nameConflict(pod: Pod, others: readonly Pod[]): Rejection | undefined {
 function unfitness(pod: Pod, others: readonly Pod[], { facts, runs }: AdmissionView): Rejection | undefined {
   try {
     if (runs(pod)) return admitRunningPod(facts, pod);
-    const admission = admitPod(facts, pod, usedBy(others));
+    const admission = admitPod(facts, pod, heldBy(others));
     if (admission.kind === 'admitted') return undefined;
     const { reason, message } = admission;
     return { reason, message };

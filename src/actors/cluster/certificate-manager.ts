@@ -7,10 +7,12 @@ import {
   submitRequest,
   type SubmittedRequest,
 } from '../../cluster/credentials/certificate-requests.ts';
-import type { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
-import type { SigningRequestInput } from '../../cluster/credentials/credentials-task.ts';
-import { signingRequestApart } from '../../cluster/credentials/own-process.ts';
-import { type KeptKey, requestNameOf } from '../../cluster/credentials/kept-key.ts';
+import {
+  type CertificateStore,
+  type KeptKey,
+  requestNameOf,
+} from '../../cluster/credentials/certificate-store.ts';
+import { signingRequestApart, type SigningRequestInput } from '../../cluster/credentials/own-process.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import {

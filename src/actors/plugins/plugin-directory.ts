@@ -1,7 +1,8 @@
 /**
  * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
  */
-import type { AnyActorRef } from 'xstate';
+import type { ActorOptions, AnyActorRef } from 'xstate';
+import type { pluginMachine } from '../../machines/plugin-machine.ts';
 import {
   EVICTION_PLUGIN_TYPE,
   evictionOfferProblem,
@@ -14,11 +15,12 @@ import type {
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
 import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
-import type { ActorContext } from '../actor-context.ts';
+import type { Logger } from '../../types/logger.ts';
 import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
-import { PluginWorker, type PluginWorkerParts, providePluginMachine } from './plugin-worker.ts';
+import { PluginWorker, type PluginWorkerDeps, providePluginMachine } from './plugin-worker.ts';
 
 /** How long, and how many of them, plugins that are gone are still shown. */
 const GONE_KEPT_MS = 10 * 60_000;
@@ -36,7 +38,7 @@ export interface SocketSource {
   stop(): Promise<void>;
 }
 
-export interface PluginsParts {
+export interface PluginsOptions {
   /** The folder in which sockets of plugins appear. */
   readonly registryDir: string;
   /** No other plugin can take the name of one of these. */
@@ -48,6 +50,10 @@ export interface PluginsParts {
   /** Of plugins of other types. */
   readonly handlers?: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** A plugin has come, is gone, or has another state. */
   readonly onChange?: () => void;
   /** Default: the folder is watched. */
@@ -55,9 +61,8 @@ export interface PluginsParts {
 }
 
 export class Plugins implements PluginDirectory {
-  readonly #context: ActorContext;
-  readonly #parts: PluginsParts;
-  readonly #workerParts: PluginWorkerParts;
+  readonly #options: PluginsOptions;
+  readonly #deps: PluginWorkerDeps;
   readonly #log: PluginLog;
   readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
   readonly #builtIn: PluginWorker[] = [];
@@ -70,27 +75,31 @@ export class Plugins implements PluginDirectory {
   readonly #sockets: SocketSource;
   #isStopped = false;
 
-  constructor(context: ActorContext, parts: PluginsParts) {
-    this.#context = context;
-    this.#parts = parts;
-    const { registryDir, openRegistration, handlers = [], onChange, watchSockets } = parts;
-    const { clock, logger } = context;
-    this.#workerParts = {
+  constructor(options: PluginsOptions) {
+    this.#options = options;
+    const { registryDir, openRegistration, clock, logger } = options;
+    const { parent, inspect, onChange } = options;
+    this.#deps = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
-      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(parts)]]),
+      handlers: new Map([...(options.handlers ?? []), [EVICTION_PLUGIN_TYPE, evictionHandler(options)]]),
       openRegistration,
-      log: (this.#log = new PluginLog(context)),
+      clock,
+      logger,
+      log: (this.#log = new PluginLog(logger, clock)),
       queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
       onServing: (worker) => this.#serving(worker),
       onGone: (worker) => this.#released(worker),
-      onChange,
+      ...(onChange && { onChange }),
     };
     const listener: SocketListener = {
       onFound: (path) => this.#found(path),
       onGone: (path) => this.#socketGone(path),
     };
     this.#sockets =
-      watchSockets?.(listener) ?? new PluginSockets({ folder: registryDir, clock, logger, ...listener });
+      options.watchSockets?.(listener) ??
+      new PluginSockets({ folder: registryDir, clock, logger, ...listener });
   }
 
   plugins(): readonly HostedPlugin[] {
@@ -101,7 +110,7 @@ export class Plugins implements PluginDirectory {
   }
 
   all(): readonly HostedPlugin[] {
-    const oldest = this.#context.clock.now() - GONE_KEPT_MS;
+    const oldest = this.#options.clock.now() - GONE_KEPT_MS;
     this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
     const here = [...this.#builtIn, ...this.#bySocket.values()].filter(
       (worker) => worker.state() !== 'Gone' && !worker.isOfOtherType,
@@ -114,7 +123,7 @@ export class Plugins implements PluginDirectory {
   }
 
   start(): void {
-    for (const plugin of this.#parts.builtIn) this.#builtIn.push(this.#begin(plugin));
+    for (const plugin of this.#options.builtIn) this.#builtIn.push(this.#begin(plugin));
     this.#sockets.start();
   }
 
@@ -127,7 +136,7 @@ export class Plugins implements PluginDirectory {
   }
 
   #begin(source: EvictionPlugin | string): PluginWorker {
-    const worker = new PluginWorker(this.#context, source, this.#workerParts);
+    const worker = new PluginWorker(source, this.#deps);
     this.#workerOf.set(worker.actor, worker);
     worker.start();
     return worker;
@@ -169,7 +178,7 @@ export class Plugins implements PluginDirectory {
   }
 }
 
-function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsParts): PluginHandler {
+function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsOptions): PluginHandler {
   const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
   return {
     problemOf: (offer) => evictionOfferProblem(offer, builtInNames),

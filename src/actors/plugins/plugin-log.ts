@@ -1,6 +1,6 @@
 /** What is logged of plugins: many at once, or one that comes and goes, do not fill the log. */
 import { Timer } from '../../system/timer.ts';
-import type { AgentContext } from '../../types/agent-context.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
 
 type Level = Exclude<keyof Logger, 'trace'>;
@@ -13,7 +13,8 @@ const SUMMARY_MS = 2_000;
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
 export class PluginLog {
-  readonly #context: AgentContext;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
   readonly #timer: Timer;
   #began = -Infinity;
   #lines = 0;
@@ -21,21 +22,21 @@ export class PluginLog {
   /** The highest level of a line that was left out. */
   #level: Level = 'debug';
 
-  constructor(context: AgentContext) {
-    this.#context = context;
-    this.#timer = new Timer(context.clock);
+  constructor(logger: Logger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#timer = new Timer(clock);
   }
 
   tell(level: Level, fields: object, line: string): void {
-    const { clock, logger } = this.#context;
-    const now = clock.now();
+    const now = this.#clock.now();
     if (now - this.#began >= WINDOW_MS) [this.#began, this.#lines] = [now, 0];
     this.#lines += 1;
     if (this.#lines <= LINES_MAX) {
-      logger[level](fields, line);
+      this.#logger[level](fields, line);
       return;
     }
-    logger.trace(fields, line);
+    this.#logger.trace(fields, line);
     if (LEVELS.indexOf(level) > LEVELS.indexOf(this.#level) || this.#left === 0) this.#level = level;
     this.#left += 1;
     if (this.#left === 1)
@@ -48,7 +49,7 @@ export class PluginLog {
 
   #sum(): void {
     const text = `Eviction plugins: ${this.#left} more lines about them are left out; statelet explain-eviction shows how each of them is, and -v 6 every line`;
-    this.#context.logger[this.#level]({}, text);
+    this.#logger[this.#level]({}, text);
     this.#left = 0;
   }
 }

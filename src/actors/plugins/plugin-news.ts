@@ -15,11 +15,18 @@ import {
   shownReason,
   thresholdText,
 } from '../../policies/eviction-plugins/pod-kill.ts';
-import type { AgentContext } from '../../types/agent-context.ts';
-import { podFields } from '../../types/logger.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import { type Logger, podFields } from '../../types/logger.ts';
+import type { PluginMeasurements } from '../../types/measurements.ts';
+
+export interface PluginNewsOptions {
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+  readonly measurements?: PluginMeasurements;
+}
 
 export class PluginNews {
-  readonly #context: AgentContext;
+  readonly #options: PluginNewsOptions;
   #observations: PluginObservations = NOTHING_OBSERVED;
   /** The plugins with confirmed thresholds. */
   #confirmed: ReadonlySet<string> = new Set();
@@ -27,12 +34,12 @@ export class PluginNews {
   readonly #notices = new Lasting();
   readonly #trials = new Lasting();
 
-  constructor(context: AgentContext) {
-    this.#context = context;
+  constructor(options: PluginNewsOptions) {
+    this.#options = options;
   }
 
   observed({ observations, nowMs }: EvictionPluginsContext): void {
-    const { logger } = this.#context;
+    const { logger } = this.#options;
     const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
     for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
     const confirmed = hardThresholds(observations, nowMs);
@@ -49,13 +56,13 @@ export class PluginNews {
     this.#tellRefused(answers);
     const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
     for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
-      this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
+      this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
     const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
     for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);
   }
 
   #tellRefused(answers: readonly PluginAnswers[]): void {
-    const { logger } = this.#context;
+    const { logger } = this.#options;
     const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
     const named = ({ plugin, sentence }: (typeof all)[number]) =>
       `${plugin} ${sentence.replace(/^and \d+ more$/u, 'and more')}`;
@@ -69,7 +76,7 @@ export class PluginNews {
   }
 
   #tellTrial({ pod, plugin, reason }: RuledPod): void {
-    const { logger, measurements } = this.#context;
+    const { logger, measurements } = this.#options;
     measurements?.pluginVictim(plugin, true);
     logger.info(
       { ...podFields(pod.metadata), plugin },

@@ -1,6 +1,6 @@
 /** The effects of a plugin's actor: its registration, its connection, and what is logged of it. */
 import { basename } from 'node:path';
-import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
 import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
 import {
   EVICTION_PLUGIN_TYPE,
@@ -14,9 +14,10 @@ import type { PluginHandlers, ServedPlugin } from '../../plugins/registration/pl
 import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
 import type { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
 import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
-import type { ActorContext } from '../actor-context.ts';
+import type { Logger } from '../../types/logger.ts';
 import type { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginState } from './plugin-parts.ts';
 
@@ -24,13 +25,17 @@ const BUILT_IN = 'built-in';
 
 const TOLD_AGAIN_MS = 10 * 60_000;
 
-export interface PluginWorkerParts {
+export interface PluginWorkerDeps {
   readonly machine: typeof pluginMachine;
   readonly handlers: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
   /** Of all plugins together. */
   readonly log: PluginLog;
   readonly queue: StaggeredQueue;
+  readonly parent?: AnyActorRef;
+  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** From now on it has its name, and no other plugin. */
   readonly onServing: (worker: PluginWorker) => void;
   readonly onGone: (worker: PluginWorker) => void;
@@ -41,8 +46,7 @@ export interface PluginWorkerParts {
 /** One plugin. It holds a connection from when it is taken until it is gone. */
 export class PluginWorker implements HostedPlugin {
   readonly origin: string;
-  readonly #context: ActorContext;
-  readonly #parts: PluginWorkerParts;
+  readonly #deps: PluginWorkerDeps;
   readonly #actor: ActorRefFrom<typeof pluginMachine>;
   readonly #builtIn: EvictionPlugin | undefined;
   readonly #timer: Timer;
@@ -50,30 +54,29 @@ export class PluginWorker implements HostedPlugin {
   #served: ServedPlugin | undefined;
   #client: RegistrationClient | undefined;
   #call: AbortController | undefined;
-  /** As `onChange` was called last. */
+  /** As it was told last. */
   #state: PluginState | undefined;
   /** The latest call. Never rejects. */
   #underWay: Promise<void> | undefined;
   #wasAsked = false;
   /** The latest problem that was a warning. */
-  #latestWarning: { readonly problem: string; readonly at: number } | undefined;
+  #told: { readonly problem: string; readonly at: number } | undefined;
   /** Whether the present failure was a warning. */
-  #isWarned = false;
+  #isTold = false;
   #isStopped = false;
 
   /** `source`: a plugin of this process, or the path of the socket of another one. */
-  constructor(context: ActorContext, source: EvictionPlugin | string, parts: PluginWorkerParts) {
-    const { clock, parent, inspect } = context;
-    this.#context = context;
-    this.#parts = parts;
+  constructor(source: EvictionPlugin | string, deps: PluginWorkerDeps) {
+    const { machine, clock, parent, inspect } = deps;
+    this.#deps = deps;
     this.#builtIn = typeof source === 'string' ? undefined : source;
     this.origin = typeof source === 'string' ? source : BUILT_IN;
     this.#timer = new Timer(clock);
-    this.#actor = createActor(parts.machine, {
+    this.#actor = createActor(machine, {
       id: `plugin ${typeof source === 'string' ? source : source.name}`,
       input: { origin: this.origin, now: clock.now() },
-      parent,
-      inspect,
+      ...(parent && { parent }),
+      ...(inspect && { inspect }),
     });
     const error = (reason: unknown) => this.#failed(reason);
     this.#actor.subscribe({ next: () => this.#tellChange(), error });
@@ -127,29 +130,29 @@ export class PluginWorker implements HostedPlugin {
 
   readonly problem = (): string | undefined => this.#actor.getSnapshot().context.problem;
 
-  readonly answered = (): void => this.#send({ type: 'ANSWERED', now: this.#context.clock.now() });
+  readonly answered = (): void => this.#send({ type: 'ANSWERED', now: this.#deps.clock.now() });
 
   readonly failed = (problem: string): void =>
-    this.#send({ type: 'FAILED', problem, now: this.#context.clock.now() });
+    this.#send({ type: 'FAILED', problem, now: this.#deps.clock.now() });
 
   start(): void {
     this.#actor.start();
   }
 
   socketGone(): void {
-    this.#send({ type: 'SOCKET_GONE', now: this.#context.clock.now() });
+    this.#send({ type: 'SOCKET_GONE', now: this.#deps.clock.now() });
   }
 
   /** `by`: where the other plugin of its name was registered. */
   replaced(by: string): void {
-    this.#send({ type: 'REPLACED', by, now: this.#context.clock.now() });
+    this.#send({ type: 'REPLACED', by, now: this.#deps.clock.now() });
   }
 
   /** Resolves when nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#letGo();
-    if (this.#context.parent === undefined) this.#actor.stop();
+    if (this.#deps.parent === undefined) this.#actor.stop();
     await this.#underWay;
   }
 
@@ -161,7 +164,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   tell(refusal: string | undefined): void {
-    if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#context.clock.now() });
+    if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#deps.clock.now() });
     else this.#underWay = this.#notify(refusal);
   }
 
@@ -182,12 +185,12 @@ export class PluginWorker implements HostedPlugin {
 
   serve(): void {
     this.#wasAsked = true;
-    this.#parts.onServing(this);
+    this.#deps.onServing(this);
   }
 
   release(): void {
     this.#letGo();
-    this.#parts.onGone(this);
+    this.#deps.onGone(this);
   }
 
   reportProblem({ problem: former }: PluginContext, event: PluginEvent): void {
@@ -198,7 +201,7 @@ export class PluginWorker implements HostedPlugin {
 
   reportServing({ since }: PluginContext): void {
     if (this.#builtIn !== undefined) return;
-    const waitedMs = this.#context.clock.now() - since;
+    const waitedMs = this.#deps.clock.now() - since;
     this.#log('info', `is registered${waitedMs > 0 ? ` after ${shortDuration(waitedMs)}` : ''}`);
   }
 
@@ -211,16 +214,15 @@ export class PluginWorker implements HostedPlugin {
   reportFailing(event: PluginEvent): void {
     if (event.type !== 'FAILED') return;
     const { problem, now } = event;
-    this.#isWarned =
-      problem !== this.#latestWarning?.problem || now - this.#latestWarning.at >= TOLD_AGAIN_MS;
-    if (this.#isWarned) this.#latestWarning = { problem, at: now };
-    this.#log(this.#isWarned ? 'warn' : 'debug', `fails, and is asked again in each pass: ${problem}`, now);
+    this.#isTold = problem !== this.#told?.problem || now - this.#told.at >= TOLD_AGAIN_MS;
+    if (this.#isTold) this.#told = { problem, at: now };
+    this.#log(this.#isTold ? 'warn' : 'debug', `fails, and is asked again in each pass: ${problem}`, now);
   }
 
   reportRecovery({ since, problem, failures }: PluginContext): void {
-    const lasted = shortDuration(Math.max(0, this.#context.clock.now() - since));
+    const lasted = shortDuration(Math.max(0, this.#deps.clock.now() - since));
     const times = failures === 1 ? '1 failure' : `${failures} failures`;
-    const level = this.#isWarned ? 'info' : 'debug';
+    const level = this.#isTold ? 'info' : 'debug';
     this.#log(level, `answers again after ${lasted} and ${times}, the last: ${problem ?? ''}`);
   }
 
@@ -232,8 +234,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #register(): Promise<void> {
-    const { openRegistration, handlers, queue } = this.#parts;
-    const { clock } = this.#context;
+    const { openRegistration, clock, handlers, queue } = this.#deps;
     const { signal } = (this.#call = new AbortController());
     let event: PluginEvent;
     try {
@@ -253,7 +254,7 @@ export class PluginWorker implements HostedPlugin {
     const { name } = verdict;
     if (verdict.kind === 'refused') return { type: 'REFUSED', name, problem: verdict.problem };
     try {
-      this.#served = this.#parts.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
+      this.#served = this.#deps.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
       this.#type = type;
       return { type: 'ACCEPTED', name };
     } catch (error) {
@@ -266,7 +267,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #notify(refusal: string | undefined): Promise<void> {
-    const { clock } = this.#context;
+    const { clock } = this.#deps;
     const [client, signal] = [this.#client, this.#call?.signal];
     if (client === undefined || signal === undefined) return;
     let problem: string | undefined;
@@ -284,7 +285,7 @@ export class PluginWorker implements HostedPlugin {
     const state = this.state();
     if (this.#isStopped || state === this.#state) return;
     this.#state = state;
-    this.#parts.onChange?.();
+    this.#deps.onChange?.();
   }
 
   #letGo(): void {
@@ -307,12 +308,12 @@ export class PluginWorker implements HostedPlugin {
     };
     const kind = this.isOfOtherType ? this.#type : 'eviction plugin';
     const who = name === undefined ? `The ${kind} at ${this.origin}` : `The ${kind} ${name}`;
-    this.#parts.log.tell(level, fields, `${who} ${what}`);
+    this.#deps.log.tell(level, fields, `${who} ${what}`);
   }
 
   #failed(error: unknown): void {
     const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
-    this.#context.logger.error({ socket: this.origin, err: error }, message);
+    this.#deps.logger.error({ socket: this.origin, err: error }, message);
     this.release();
     this.#tellChange();
   }

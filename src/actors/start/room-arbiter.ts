@@ -3,16 +3,16 @@ import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { PodEvent } from '../../machines/pod-context.ts';
 import type { preemptionMachine } from '../../machines/preemption-machine.ts';
 import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
-import type { UsedResources } from '../../policies/admission/used-resources.ts';
+import type { HeldResources } from '../../policies/admission/held-resources.ts';
 import {
-  mayFitLater,
+  isForWantOfRoom,
   type Rejection,
   UNEXPECTED_ADMISSION_ERROR,
   unexpectedAdmissionError,
 } from '../../policies/admission/rejection.ts';
-import { admitPodBeside, type FreedRoom } from '../../policies/preemption/victim-plan.ts';
+import { admitPodBeside, type ComingRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
-import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
+import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
@@ -32,14 +32,11 @@ export type RoomAnswer = Extract<
 interface RoomRequest {
   readonly pod: Pod;
   readonly answer: (event: RoomAnswer) => void;
-  /** Aborted when its answer does not matter any more. */
-  readonly asked: AbortController;
 }
 
 export interface RoomArbiterOptions {
   readonly registry: PodRegistry;
-  /** Asked of each pod before its room is judged. */
-  readonly admit: PodNode['admit'];
+  readonly rejectionOf: PodNode['rejection'];
   readonly nodeFacts: () => NodeFacts;
   /** With the node as the API server has it now; only in a cluster. */
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
@@ -89,7 +86,7 @@ export class RoomArbiter {
   }
 
   /** What the admitted pods hold. */
-  get held(): UsedResources {
+  get held(): HeldResources {
     return this.#ledger;
   }
 
@@ -103,78 +100,45 @@ export class RoomArbiter {
 
   /**
    * Answers with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there may be room,
-   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless a part of the node takes its time to admit the pod, or the
-   * node's labels may have changed meanwhile.
+   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless the node's labels may have changed meanwhile.
    */
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    const isRunning = this.#unchecked.has(uid);
-    const request = { pod, answer, asked: new AbortController() };
+    const isRunning = this.#unchecked.delete(uid);
+    const request = { pod, answer };
     if (this.#ledger.has(uid) && !isRunning) {
       answer({ type: 'ADMITTED' });
       return;
     }
-    this.#remember(request);
+    this.#requests.set(uid, request);
     const shortage = this.#shortages.get(uid);
     if (this.#preemptions.has(uid) && shortage !== undefined) {
       answer({ type: 'SHORT', ...shortage });
       return;
     }
-    const rejection = this.#admittedByParts(request);
-    if (rejection instanceof Promise)
-      void rejection.then((known) => this.#isLatest(request) && this.#judge(request, isRunning, known));
-    else this.#judge(request, isRunning, rejection);
-  }
-
-  /** Never throws or rejects: a pod for which admission fails must not hold up other pods. */
-  #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
-    const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
-    try {
-      const rejection = this.#options.admit(pod, asked.signal);
-      return rejection instanceof Promise ? rejection.catch(failed) : rejection;
-    } catch (error) {
-      return failed(error);
-    }
-  }
-
-  /** `rejection`: by a part of the node. */
-  #judge(request: RoomRequest, isRunning: boolean, rejection: Rejection | undefined): void {
     const { nodeFacts, freshNodeFacts } = this.#options;
-    const admission: Admission = rejection
-      ? { kind: 'rejected', ...rejection }
-      : this.#decide(request.pod, isRunning, nodeFacts);
+    const admission = this.#decide(pod, isRunning, nodeFacts);
     const isOutdated = admission.kind === 'rejected' && admission.reason === 'NodeAffinity';
-    if (isOutdated && freshNodeFacts) void this.#judgeAgain(request, isRunning, freshNodeFacts);
+    if (isOutdated && freshNodeFacts) void this.#requestAgain(request, isRunning, freshNodeFacts);
     else this.#answer(request, admission);
   }
 
-  /** An earlier request of the pod is not answered any more. */
-  #remember(request: RoomRequest): void {
-    const { uid } = request.pod.metadata;
-    this.#requests.get(uid)?.asked.abort();
-    this.#requests.set(uid, request);
-  }
-
-  #isLatest(request: RoomRequest): boolean {
-    return this.#requests.get(request.pod.metadata.uid) === request;
-  }
-
   #answer(request: RoomRequest, admission: Admission): void {
-    this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
     else this.#reject(request, rejectionOf(admission));
   }
 
   /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
-  async #judgeAgain(
+  async #requestAgain(
     request: RoomRequest,
     isRunning: boolean,
     freshNodeFacts: () => Promise<NodeFacts>,
   ): Promise<void> {
+    const { uid } = request.pod.metadata;
     // Without an answer of the API server, the node as it is known decides.
     const facts = await freshNodeFacts().catch(() => this.#options.nodeFacts());
-    if (this.#isLatest(request))
+    if (this.#requests.get(uid) === request)
       this.#answer(
         request,
         this.#decide(request.pod, isRunning, () => facts),
@@ -184,7 +148,7 @@ export class RoomArbiter {
   /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
   makeRoom(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    this.#remember({ pod, answer, asked: new AbortController() });
+    this.#requests.set(uid, { pod, answer });
     if (this.#preemptions.has(uid)) this.#preemptions.tellAgain(uid);
     else this.#preemptions.begin(pod.metadata);
   }
@@ -195,7 +159,6 @@ export class RoomArbiter {
    */
   ended(uid: string): readonly string[] {
     this.#unchecked.delete(uid);
-    this.#requests.get(uid)?.asked.abort();
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
     const hasFreed = this.#ledger.remove(uid);
@@ -216,7 +179,6 @@ export class RoomArbiter {
   }
 
   stop(): void {
-    for (const { asked } of this.#requests.values()) asked.abort();
     this.#preemptions.stop();
   }
 
@@ -241,7 +203,7 @@ export class RoomArbiter {
   #decide(pod: Pod, isRunning: boolean, nodeFacts: () => NodeFacts): Admission {
     try {
       const node = nodeFacts();
-      const rejection = isRunning ? admitRunningPod(node, pod) : undefined;
+      const rejection = this.#options.rejectionOf(pod) ?? (isRunning && admitRunningPod(node, pod));
       if (rejection) return { kind: 'rejected', ...rejection };
       return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
     } catch (error) {
@@ -274,7 +236,7 @@ export class RoomArbiter {
     const { reason } = rejection;
     const shortage =
       reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
-    const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
+    const lack = isForWantOfRoom(reason) ? (shortage ?? rejection) : undefined;
     answer({ type: 'REJECTED', ...rejection, ...(lack && { lack }) });
   }
 
@@ -305,7 +267,7 @@ export class RoomArbiter {
     return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
   }
 
-  #room(): FreedRoom {
+  #room(): ComingRoom {
     const { registry } = this.#options;
     const unendable = this.#preemptions.unendable();
     const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);

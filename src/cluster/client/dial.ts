@@ -1,11 +1,10 @@
 /** Opens a connection to the API server: TCP, through a proxy where there is one, and TLS. */
 import http from 'node:http';
 import https from 'node:https';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { BlockList, connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ConnectionDetails } from '../service/api-server.ts';
-import { hostOf, portOf, proxyOf } from './proxy-of.ts';
 
 /** Detects a peer that has gone without a word, where HTTP/2 does not. */
 const TCP_KEEPALIVE_MS = 30_000;
@@ -100,7 +99,7 @@ function otherName(names: string, wanted: string): string {
   return `the server's certificate ${found}, and not for ${wanted}: server of the kubeconfig, or its tls-server-name, should be a name that the certificate has`;
 }
 
-/** What Node says of it, and what would be right. Of what OpenSSL says, a person understands nothing. */
+/** Node's message, and what would be right. OpenSSL's own messages are of no help to a person. */
 function tlsProblem(code: string, said: string): string {
   // Without the time: the same problem must have the same words at each try.
   if (['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes(code))
@@ -112,7 +111,7 @@ function tlsProblem(code: string, said: string): string {
   return said;
 }
 
-/** Nobody in the chain of the server's certificate is trusted. */
+/** No certificate in the chain of the server's certificate is trusted. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -136,7 +135,7 @@ async function opened<S extends Socket>(socket: S, event: string, signal: AbortS
   try {
     return await promise;
   } catch (error) {
-    // It may still fail, with an error that is of no interest.
+    // It may still fail: that error is ignored.
     socket.on('error', () => undefined).destroy();
     throw error;
   } finally {
@@ -212,4 +211,58 @@ async function throughSocks(proxy: URL, server: URL, signal: AbortSignal): Promi
   } finally {
     signal.removeEventListener('abort', abandon);
   }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The proxy of the kubeconfig, else that of the environment, by the rules of Go's net/http. Undefined: no proxy. */
+export function proxyOf(server: URL, configured: string | undefined, env: Environment): string | undefined {
+  if (configured !== undefined && configured !== '') return configured;
+  // A variable that is empty counts as one that is not set.
+  const read = (name: string) =>
+    [env[name], env[name.toLowerCase()]].find((value) => value !== undefined && value !== '');
+  const proxy = read(server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+  if (proxy === undefined || isLoopback(hostOf(server)) || isExcluded(server, read('NO_PROXY') ?? ''))
+    return undefined;
+  return proxy.includes('://') ? proxy : `http://${proxy}`;
+}
+
+/** The host of the URL: an IPv6 address without its brackets. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/u, '$1');
+}
+
+export function portOf(url: URL): number {
+  return url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/u.test(host);
+}
+
+/** `NO_PROXY`: `*`, or names (with their subdomains), `.names` (only those), addresses and networks, each with a port if wanted. */
+function isExcluded(server: URL, noProxy: string): boolean {
+  const rules = noProxy.split(',').map((rule) => rule.trim().toLowerCase());
+  return rules.some((rule) => rule !== '' && excludes(rule, hostOf(server).toLowerCase(), portOf(server)));
+}
+
+function excludes(rule: string, host: string, port: number): boolean {
+  if (rule === '*') return true;
+  if (rule.includes('/')) return isIP(host) !== 0 && isInNetwork(rule, host);
+  const [, bracketed, plain = rule, rulePort] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/u.exec(rule) ?? [];
+  if (rulePort !== undefined && Number(rulePort) !== port) return false;
+  const name = (bracketed ?? plain).replace(/^\*(?=\.)/u, '');
+  if (name.startsWith('.')) return host.endsWith(name);
+  return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
+}
+
+function isInNetwork(rule: string, host: string): boolean {
+  const [network = '', bits = ''] = rule.split('/');
+  const family = isIP(network);
+  if (family === 0 || family !== isIP(host) || !/^\d+$/u.test(bits)) return false;
+  if (Number(bits) > (family === 4 ? 32 : 128)) return false;
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), type);
+  return list.check(host, type);
 }

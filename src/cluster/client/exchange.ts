@@ -10,7 +10,6 @@ import type { ConnectionObserver, Credentials, RequestOptions } from '../service
 import type { ConnectionPool, PooledAnswer } from './connection-pool.ts';
 import type { HttpRequest } from './http-request.ts';
 import { isSuccess, parseObject, readBody, refusal, refusedAsHttp } from './read-answer.ts';
-import type { TokenBucket } from './token-bucket.ts';
 
 const JSON_TYPE = 'application/json';
 /** How often the server may answer one request with "ask again later" (Retry-After). */
@@ -110,7 +109,7 @@ export class Exchange {
       return await work(limit);
     } catch (error) {
       if (error instanceof ApiError) throw error;
-      // Of what was aborted, the connection may tell anything.
+      // The error of a request that was aborted may be anything: the reason of the abort is what counts.
       const ended = [stop.signal, this.#options.pool.closed].find(({ aborted }) => aborted);
       const failure = failureOf(what, ended === undefined ? error : ended.reason);
       if (failure.kind !== 'Canceled') observer.failed(failure.message);
@@ -178,7 +177,7 @@ export class Exchange {
   }
 }
 
-/** How long the server wants to be left alone before it is asked once more. Undefined: its answer is final. */
+/** The pause that the server asks for before the next try. Undefined: its answer is final. */
 function postponedByMs({ status, retryAfterMs, causes }: ApiError): number | undefined {
   // A server that was restored from a backup may never get that far: what is asked for has to be another version.
   if (causes.includes('ResourceVersionTooLarge')) return undefined;
@@ -200,4 +199,47 @@ function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')
     return error.errors.map((each) => errorMessage(each)).join(', ');
   return errorMessage(error);
+}
+
+export interface RateLimit {
+  readonly perSecond: number;
+  /** So many at once after a pause. */
+  readonly burst: number;
+}
+
+/** Limits how often something happens. Each caller gets a token, in the order in which they came. */
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #limit: RateLimit;
+  /** Below zero: so many tokens are promised to callers that wait. */
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(clock: Clock, limit: RateLimit) {
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#tokens = limit.burst;
+    this.#filledAt = clock.now();
+  }
+
+  /** Resolves when the caller has its token. A caller whose signal aborts gives its token back. */
+  async take(signal: AbortSignal): Promise<void> {
+    this.#fill();
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return;
+    try {
+      await sleep(this.#clock, (-this.#tokens / this.#limit.perSecond) * 1000, signal);
+    } catch (error) {
+      this.#tokens += 1;
+      throw error;
+    }
+  }
+
+  #fill(): void {
+    const now = this.#clock.now();
+    // A clock that was set back adds nothing.
+    const added = (Math.max(0, now - this.#filledAt) / 1000) * this.#limit.perSecond;
+    this.#tokens = Math.min(this.#limit.burst, this.#tokens + added);
+    this.#filledAt = now;
+  }
 }

@@ -1,7 +1,13 @@
 /** The API server over HTTP. */
 import { Observable, type Subscriber } from 'rxjs';
 import { StateletError } from '../../types/errors.ts';
-import { apiPath, type Collection, type ObjectReference } from '../service/api-resources.ts';
+import {
+  apiPath,
+  type ApiResource,
+  type Collection,
+  type ObjectReference,
+  servedResource,
+} from '../service/api-resources.ts';
 import type {
   ApiObject,
   ApiServer,
@@ -9,14 +15,13 @@ import type {
   ListOptions,
   ObjectList,
   RequestOptions,
+  Selectors,
   WatchEvent,
   WatchOptions,
 } from '../service/api-server.ts';
-import { deleteBody, listQuery, watchQuery, withKind } from './api-paths.ts';
 import type { PooledAnswer } from './connection-pool.ts';
 import { type Call, type Exchange, nameOf } from './exchange.ts';
-import { bodyOf, parseObject, watchError } from './read-answer.ts';
-import { WatchLines } from './watch-lines.ts';
+import { bodyOf, parseObject, tooLarge, watchError } from './read-answer.ts';
 
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 /** A watch that the server has not ended so long after the time that it was given is dead. */
@@ -116,4 +121,77 @@ async function readEvents<T>(
   }
   if (lines.isCut && !superseded.aborted)
     throw new StateletError('Unavailable', 'the watch ended within an event');
+}
+
+/** Many times the largest object that an API server takes. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Splits the body of a watch into its lines, one event each. */
+class WatchLines {
+  #parts: Buffer[] = [];
+  /** Of the parts. */
+  #bytes = 0;
+
+  /** The lines that are complete now. Throws where one is too long. */
+  *take(chunk: Buffer): Generator<string> {
+    let start = 0;
+    for (;;) {
+      const end = chunk.indexOf(0x0a, start);
+      if (end === -1) break;
+      this.#bytes = 0;
+      this.#parts.push(chunk.subarray(start, end));
+      const line = Buffer.concat(this.#parts).toString('utf8').trim();
+      this.#parts = [];
+      start = end + 1;
+      if (line !== '') yield line;
+    }
+    if (start >= chunk.length) return;
+    this.#parts.push(chunk.subarray(start));
+    this.#bytes += chunk.length - start;
+    if (this.#bytes > LINE_BYTES_MAX) throw tooLarge('an event of the watch', LINE_BYTES_MAX);
+  }
+
+  /** Whether the body has ended within an event. */
+  get isCut(): boolean {
+    return this.#parts.some((part) => part.toString('utf8').trim() !== '');
+  }
+}
+
+/** `?fieldSelector=…`, empty if nothing is to be said. */
+function listQuery({ resourceVersion, ...selectors }: ListOptions): string {
+  return query({ ...selected(selectors), resourceVersion });
+}
+
+function watchQuery({ resourceVersion, timeoutSeconds, ...selectors }: WatchOptions): string {
+  return query({
+    ...selected(selectors),
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion,
+    timeoutSeconds: String(timeoutSeconds),
+  });
+}
+
+/** An object as it is sent: the server wants to be told its kind. */
+function withKind(resource: ApiResource, object: ApiObject): object {
+  const { group, version, kind } = servedResource(resource);
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...object };
+}
+
+function deleteBody({ gracePeriodSeconds, uid }: DeleteOptions): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    ...(uid !== undefined && { preconditions: { uid } }),
+  };
+}
+
+function selected({ fieldSelector, labelSelector }: Selectors): Record<string, string | undefined> {
+  return { fieldSelector, labelSelector };
+}
+
+function query(values: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined) as [string, string][];
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }

@@ -91,7 +91,7 @@ export class Http2Connection implements HttpConnection {
     stream.once('close', () => {
       this.#streams -= 1;
       signal.removeEventListener('abort', abort);
-      // Errors are dear: most streams end with an answer.
+      // The error is made only where it is needed: to make one is slow, and most streams end with an answer.
       if (!isAnswered) reject(this.#unanswered(stream));
     });
     // A connection that breaks without an error would end the body as if it were whole.
@@ -122,7 +122,7 @@ export class Http2Connection implements HttpConnection {
     if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
       return new NotSentError('the server takes no more requests on this connection', { cause: error });
     if (this.#death !== undefined) return this.#death;
-    // A new connection that breaks is not one that the server had closed meanwhile.
+    // Only a connection that has been used before can have been closed by the server meanwhile.
     if (this.#session.destroyed && this.#hasServed)
       return new StaleConnectionError(error?.message ?? CUT, { cause: error });
     return error ?? new Error(CUT);

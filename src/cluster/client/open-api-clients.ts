@@ -4,9 +4,8 @@ import type { Clock } from '../../types/clock.ts';
 import type { ApiMeasurements } from '../../types/measurements.ts';
 import type { ApiClients, ConnectionObserver, Credentials } from '../service/api-server.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type RateLimit, TokenBucket } from './exchange.ts';
 import { HttpApiServer } from './http-api-server.ts';
-import { type RateLimit, TokenBucket } from './token-bucket.ts';
 
 /** As client-go: a peer is pinged after 30 s of silence, and dead 15 s later. */
 const PING_AFTER_MS = 30_000;

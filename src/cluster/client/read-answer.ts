@@ -9,10 +9,10 @@ import type { HttpAnswer } from './http-request.ts';
 const SHOWN_CHARACTERS = 200;
 /** What a server of Go answers at a path that it does not have: that of a group of resources, for example. */
 const GO_NOT_FOUND = '404 page not found';
-/** A server that wants to be left alone for longer is asked all the same: a node that does not hear of its pods is of no use. */
+/** A server that asks for a longer pause (Retry-After) is asked after this one: a node has to hear of its pods. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 const CUT = 'the connection was closed before the answer was complete';
-/** Many times the list of all services of a large cluster, and less than what is a string for V8. */
+/** Many times the list of all services of a large cluster, and less than the longest string of V8. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024;
 
 /** `metav1.Status`, as far as it is used. */
@@ -55,7 +55,7 @@ export function bodyOf({ headers, body }: HttpAnswer): Readable {
   return body.pipe(gunzip);
 }
 
-/** What comes from the server has no end, or none that an API server would send. */
+/** The error for an answer that is longer than any of an API server. */
 export function tooLarge(what: string, bytesMax: number): StateletError {
   const problem = `${what} has more than ${bytesMax / (1024 * 1024)} MiB: is it the answer of an API server?`;
   return new StateletError('Unavailable', problem);
@@ -69,7 +69,7 @@ export function readBody(answer: HttpAnswer): Promise<string> {
   let bytes = 0;
   let hasEnded = false;
   const cut = () => {
-    // An error is dear: nearly all bodies are whole.
+    // The error is made only where it is needed: to make one is slow, and nearly all bodies are whole.
     if (!hasEnded) reject(body.errored ?? new StateletError('Unavailable', CUT));
   };
   // Listeners, since an iterator over a stream costs more than a body that is one chunk.

@@ -4,24 +4,21 @@
  */
 import { endProcess } from '../../system/end-process.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
-import type { CredentialsAnswer, CredentialsTask } from './credentials-task.ts';
+import { selfSignedCertificate, signingRequest } from './made-certificates.ts';
+import type { CredentialsAnswer, CredentialsTask } from './own-process.ts';
 
-async function resultOf(task: CredentialsTask): Promise<unknown> {
-  if (task.type === 'selfSigned')
-    return (await import('./self-signed-certificate.ts')).selfSignedCertificate(task.input);
-  return (await import('./signing-request.ts')).signingRequest(task.request);
-}
-
-async function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
+function answerTo(task: CredentialsTask): CredentialsAnswer {
   try {
-    return { result: await resultOf(task) };
+    return {
+      result: task.type === 'selfSigned' ? selfSignedCertificate(task.input) : signingRequest(task.request),
+    };
   } catch (error) {
     return { problem: { kind: errorKind(error), message: errorMessage(error) } };
   }
 }
 
 process.once('message', (task: CredentialsTask) => {
-  void answerTo(task).then((answer) => process.send?.(answer, () => endProcess(0)));
+  process.send?.(answerTo(task), () => endProcess(0));
 });
 // The agent is gone.
 process.once('disconnect', () => endProcess(0));

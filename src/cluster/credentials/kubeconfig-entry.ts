@@ -5,7 +5,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { StateletError } from '../../types/errors.ts';
-import { type ExecEntry, execEntry } from './exec-entry.ts';
+import { type ExecEntry, execEntry } from './exec-plugin.ts';
 import { type Fields, fieldsOf, flagOf, textOf, textsOf } from './kubeconfig-fields.ts';
 
 /** Bytes that stand in the kubeconfig itself, or in a file that it names. */

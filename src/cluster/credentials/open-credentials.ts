@@ -2,20 +2,23 @@
  * Decides with which credentials an agent begins: those of --kubeconfig, or, where these do not hold, those of --bootstrap-kubeconfig,
  * with which it asks for a client certificate. The rules are the kubelet's (cmd/kubelet/app, certificate/bootstrap).
  */
-import { credentialWarnings, isExpired } from '../../policies/cluster/certificates.ts';
-import { ifThere } from '../../system/system-errors.ts';
 import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { stringify } from 'yaml';
+import { isExpired } from '../../policies/cluster/certificates.ts';
+import { credentialWarnings } from '../../policies/cluster/certificates.ts';
+import { makeFolder } from '../../system/make-folder.ts';
+import { replaceFile } from '../../system/replace-file.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ClusterSettings } from '../../types/node-settings.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { Credentials } from '../service/api-server.ts';
 import { type CertificatePair, certificatePair } from './certificate-pair.ts';
-import { CertificateStore } from './certificate-store.ts';
-import { KeptKey } from './kept-key.ts';
+import { CertificateStore, KeptKey } from './certificate-store.ts';
 import { KubeconfigCredentials } from './kubeconfig-credentials.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
-import { writeKubeconfig } from './write-kubeconfig.ts';
 
 export interface CredentialsOptions {
   readonly settings: Pick<ClusterSettings, 'kubeconfig' | 'bootstrapKubeconfig' | 'rotateCertificates'>;
@@ -171,5 +174,48 @@ function warnOfCertificate(
       { kubeconfig: path, problem },
       'The API server may refuse the client certificate of the kubeconfig',
     );
+  }
+}
+
+/** Writes the kubeconfig of a node whose certificate the agent keeps itself, with the kubelet's names. The server is that of the bootstrap kubeconfig; certificate and key are both in `pemPath`. */
+async function writeKubeconfig(
+  path: string,
+  { details, caFile }: LoadedKubeconfig,
+  pemPath: string,
+): Promise<void> {
+  const { server, ca, tlsServerName, insecureSkipTLSVerify, proxyURL } = details;
+  const authority =
+    caFile === undefined
+      ? ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }
+      : { 'certificate-authority': caFile };
+  const cluster = {
+    ...authority,
+    ...(insecureSkipTLSVerify && { 'insecure-skip-tls-verify': true }),
+    ...(proxyURL !== undefined && { 'proxy-url': proxyURL }),
+    server,
+    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+  };
+  const config = {
+    apiVersion: 'v1',
+    clusters: [{ cluster, name: 'default-cluster' }],
+    contexts: [
+      {
+        context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' },
+        name: 'default-context',
+      },
+    ],
+    'current-context': 'default-context',
+    kind: 'Config',
+    users: [{ name: 'default-auth', user: { 'client-certificate': pemPath, 'client-key': pemPath } }],
+  };
+  try {
+    await makeFolder(dirname(path));
+    await replaceFile(path, stringify(config, { lineWidth: 0, indentSeq: false }), {
+      mode: 0o600,
+      flush: true,
+    });
+  } catch (error) {
+    const problem = `--kubeconfig ${path} cannot be written: ${errorMessage(error)}`;
+    throw new StateletError('FailedPrecondition', problem, { cause: error });
   }
 }

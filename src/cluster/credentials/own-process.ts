@@ -1,13 +1,8 @@
 /** Does one task in a process of its own, which ends afterwards and so frees its memory. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { StateletError } from '../../types/errors.ts';
-import type {
-  CredentialsAnswer,
-  CredentialsTask,
-  SelfSignedInput,
-  SigningRequestInput,
-} from './credentials-task.ts';
+import type { CertificateTemplate } from '../../policies/cluster/certificates.ts';
+import { type ErrorKind, StateletError } from '../../types/errors.ts';
 
 const TIMEOUT_MS = 30_000;
 /** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
@@ -48,3 +43,26 @@ function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
     child.send(task, (error) => error && fail(`cannot be asked: ${error.message}`));
   });
 }
+
+export interface SigningRequestInput {
+  readonly template: CertificateTemplate;
+  /** PEM. */
+  readonly key: string;
+}
+
+/** A certificate that is signed with its own key. */
+export interface SelfSignedInput {
+  /** The subject, and the one DNS name. */
+  readonly hostName: string;
+  /** Unix milliseconds. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+export type CredentialsTask =
+  | { readonly type: 'selfSigned'; readonly input: SelfSignedInput }
+  | { readonly type: 'signingRequest'; readonly request: SigningRequestInput };
+
+export type CredentialsAnswer =
+  | { readonly result: unknown; readonly problem?: undefined }
+  | { readonly problem: { readonly kind: ErrorKind; readonly message: string } };

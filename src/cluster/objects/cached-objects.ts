@@ -1,12 +1,12 @@
 import type { Clock } from '../../types/clock.ts';
 import { apiPath } from '../service/api-resources.ts';
-import { isOlderVersion } from '../watches/resource-version.ts';
+import { isOlderVersion } from '../watches/object-store.ts';
 import {
   type ConfigObject,
   type ConfigObjectReference,
   notRegistered,
   type ObjectSource,
-} from './object-source.ts';
+} from './object-references.ts';
 
 const DEFAULT_TTL_MS = 60_000;
 

@@ -1,12 +1,13 @@
 import type { Subscription } from 'rxjs';
 import { sleep } from '../../system/sleep.ts';
+import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { ObjectReader } from '../service/api-server.ts';
 import type { WatchTiming } from '../watches/reflect.ts';
-import { watchObject, type WatchedObject } from '../watches/watched-object.ts';
-import { ChangePace } from './change-pace.ts';
-import type { ConfigObject, ConfigObjectReference } from './object-source.ts';
+import { type WatchedObject, watchObject } from '../watches/watched-object.ts';
+import type { ConfigObject, ConfigObjectReference } from './object-references.ts';
 
 /** A pod must not wait longer for a server that does not answer: what it needs may already be on its disk. */
 const READ_LIMIT_MS = 1_000;
@@ -143,4 +144,46 @@ function contentsOf({ metadata = {}, immutable, data, ...rest }: ConfigObject): 
     ...(binaryData && { binaryData }),
     ...(type !== undefined && { type }),
   };
+}
+
+const PAUSE_MIN_MS = 1_000;
+
+const PAUSE_MAX_MS = 10_000;
+
+/** Limits how often changes are passed on: the first at once, later ones at growing intervals. The last one is always passed on. */
+class ChangePace {
+  readonly #clock: Clock;
+  readonly #tell: () => void;
+  readonly #timer: Timer;
+  #pauseMs = PAUSE_MIN_MS;
+  #toldAt = -Infinity;
+
+  constructor(clock: Clock, tell: () => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+    this.#timer = new Timer(clock);
+  }
+
+  changed(): void {
+    if (this.#timer.isArmed) return;
+    const sinceMs = this.#clock.now() - this.#toldAt;
+    if (sinceMs > 2 * this.#pauseMs) this.#pauseMs = PAUSE_MIN_MS;
+    if (sinceMs >= this.#pauseMs) {
+      this.#tellNow();
+      return;
+    }
+    this.#timer.arm(this.#pauseMs - sinceMs, () => {
+      this.#pauseMs = Math.min(PAUSE_MAX_MS, 2 * this.#pauseMs);
+      this.#tellNow();
+    });
+  }
+
+  stop(): void {
+    this.#timer.disarm();
+  }
+
+  #tellNow(): void {
+    this.#toldAt = this.#clock.now();
+    this.#tell();
+  }
 }

@@ -16,7 +16,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod, TokenRequest } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import type { ApiServer } from '../service/api-server.ts';
-import { despiteForbidden } from './despite-forbidden.ts';
+import { retryWhileForbidden } from './fetched-objects.ts';
 
 const REQUEST_LIMIT_MS = 3_000;
 const MAX_JITTER_SECONDS = 10;
@@ -98,7 +98,7 @@ export class PodTokens {
     const { api, clock } = this.#options;
     const target = { resource: 'serviceaccounts', namespace, name, subresource: 'token' } as const;
     const askedMs = clock.now();
-    const answer = despiteForbidden(clock, () =>
+    const answer = retryWhileForbidden(clock, () =>
       api.create(target, request, { timeoutMs: REQUEST_LIMIT_MS }),
     );
     const inFlight = { podUID: boundUID(request), answer };

@@ -1,6 +1,8 @@
-import type { Observable } from 'rxjs';
+import { type Observable, Subject } from 'rxjs';
 import { referencedObjects } from '../../policies/cri/env-objects.ts';
+import { Timer } from '../../system/timer.ts';
 import type { ApiObjects, KnownServices, TokenWish } from '../../types/api-objects.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { ChangeDetectionStrategy } from '../../types/node-settings.ts';
 import type {
   ClusterTrustBundle,
@@ -15,13 +17,14 @@ import type {
 import type { WatchTiming } from '../watches/reflect.ts';
 import { ServiceWatch } from '../watches/service-watch.ts';
 import { CachedObjects } from './cached-objects.ts';
-import { ChangedPods } from './changed-pods.ts';
-import { ClaimObjects } from './claim-objects.ts';
-import { FetchedObjects } from './fetched-objects.ts';
-import { ObjectReferences, type ReferenceChanges } from './object-references.ts';
-import type { ConfigObjectReference, ObjectSource } from './object-source.ts';
+import { ClaimObjects, FetchedObjects, readObject } from './fetched-objects.ts';
+import {
+  type ConfigObjectReference,
+  ObjectReferences,
+  type ObjectSource,
+  type ReferenceChanges,
+} from './object-references.ts';
 import { PodTokens, type PodTokensOptions } from './pod-tokens.ts';
-import { readObject } from './read-object.ts';
 import { TrustBundles } from './trust-bundles.ts';
 import { WatchedObjects } from './watched-objects.ts';
 
@@ -158,5 +161,44 @@ export class ServerObjects implements ApiObjects {
 
   #servicesListed(): void {
     if (this.#areServicesAwaited) this.#changed.tell(this.#references.pods);
+  }
+}
+
+/** How many pods are emitted in one turn of the event loop: a change may concern all pods of the node. */
+const PODS_A_TURN = 25;
+
+/** The UIDs of pods that refer to an object which has changed. */
+class ChangedPods {
+  readonly #changes = new Subject<string>();
+  readonly #waiting = new Set<string>();
+  readonly #timer: Timer;
+
+  constructor(clock: Clock) {
+    this.#timer = new Timer(clock);
+  }
+
+  get changes(): Observable<string> {
+    return this.#changes;
+  }
+
+  tell(uids: Iterable<string>): void {
+    for (const uid of uids) this.#waiting.add(uid);
+    if (!this.#timer.isArmed) this.#turn();
+  }
+
+  forget(uid: string): void {
+    this.#waiting.delete(uid);
+  }
+
+  stop(): void {
+    this.#timer.disarm();
+    this.#waiting.clear();
+  }
+
+  #turn(): void {
+    const now = [...this.#waiting].slice(0, PODS_A_TURN);
+    for (const uid of now) this.#waiting.delete(uid);
+    if (this.#waiting.size > 0) this.#timer.arm(0, () => this.#turn());
+    for (const uid of now) this.#changes.next(uid);
   }
 }

@@ -1,17 +1,25 @@
-import { Observable, switchMap } from 'rxjs';
+import { mergeMap, Observable, Subject, switchMap } from 'rxjs';
 import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
-import { apiPath } from '../service/api-resources.ts';
-import type { ObjectReader } from '../service/api-server.ts';
+import { apiPath, type Collection } from '../service/api-resources.ts';
+import type {
+  ApiObject,
+  ListOptions,
+  ObjectList,
+  ObjectReader,
+  WatchEvent,
+  WatchOptions,
+} from '../service/api-server.ts';
 import type { WatchTiming } from '../watches/reflect.ts';
+import { retryWhileForbidden } from './fetched-objects.ts';
 import {
   type ConfigObject,
   type ConfigObjectReference,
   notRegistered,
   type ObjectSource,
-} from './object-source.ts';
+} from './object-references.ts';
 import { ObjectWatch } from './object-watch.ts';
-import { SparingReader } from './sparing-reader.ts';
 
 const UNREAD_CHECK_MS = 60_000;
 /** After an outage, the watches of all nodes begin anew within this time, not at the same moment. */
@@ -29,7 +37,7 @@ export interface WatchedObjectsOptions extends WatchTiming {
 /** The strategy `Watch`: a watch of each object while pods refer to it, which all of them share. */
 export class WatchedObjects implements ObjectSource {
   readonly #options: WatchedObjectsOptions;
-  readonly #api: SparingReader;
+  readonly #api: ThrottledReader;
   readonly #watches = new Map<string, ObjectWatch>();
   readonly #unreadCheck: Timer;
   readonly #recovered: Observable<unknown> | undefined;
@@ -37,7 +45,7 @@ export class WatchedObjects implements ObjectSource {
   constructor(options: WatchedObjectsOptions) {
     const { api, clock, recovered } = options;
     this.#options = options;
-    this.#api = new SparingReader(api, clock);
+    this.#api = new ThrottledReader(api, clock);
     this.#unreadCheck = new Timer(clock);
     this.#recovered = recovered?.pipe(switchMap(() => spread(options)));
   }
@@ -86,10 +94,48 @@ export class WatchedObjects implements ObjectSource {
   }
 }
 
-/** Emits once, at a time by chance. */
+/** Emits once, after a random time. */
 function spread({ clock, random }: WatchTiming): Observable<undefined> {
   return new Observable((subscriber) => {
     const timer = clock.setTimeout(() => subscriber.next(undefined), random() * RECOVERY_SPREAD_MS);
     return () => clock.clearTimeout(timer);
   });
+}
+
+/** After an outage hundreds of objects are listed anew. Other requests must not wait for all of these lists. */
+const LISTS_AT_ONCE = 16;
+
+/** Lists at most sixteen objects at a time, and repeats a list that is forbidden: the server may not know yet that the node may read it. */
+class ThrottledReader implements ObjectReader {
+  readonly #api: ObjectReader;
+  readonly #clock: Clock;
+  readonly #waiting = new Subject<() => Promise<void>>();
+
+  constructor(api: ObjectReader, clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#waiting.pipe(mergeMap((request) => request(), LISTS_AT_ONCE)).subscribe();
+  }
+
+  list<T extends ApiObject>(collection: Collection, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const list = () => this.#inTurn(() => this.#api.list<T>(collection, options), options.signal);
+    return retryWhileForbidden(this.#clock, list, options.signal);
+  }
+
+  watch<T extends ApiObject>(collection: Collection, options: WatchOptions): Observable<WatchEvent<T>> {
+    return this.#api.watch<T>(collection, options);
+  }
+
+  #inTurn<T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.next(async () => {
+      try {
+        signal?.throwIfAborted();
+        resolve(await request());
+      } catch (error) {
+        reject(error);
+      }
+    });
+    return promise;
+  }
 }

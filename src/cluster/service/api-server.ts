@@ -6,7 +6,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Default: no limit but that of the connection. */
   readonly timeoutMs?: number;
-  /** A server that wants to be asked later (Retry-After) counts as one that refuses: by then, something newer may be to be told. */
+  /** Do not wait and ask again where the server wants that (Retry-After), but fail: by then there may be something newer to send. */
   readonly isOnlyForNow?: boolean;
 }
 

@@ -1,5 +1,4 @@
 import type { ApiObject, ObjectList, WatchEvent } from '../service/api-server.ts';
-import { isOlderVersion } from './resource-version.ts';
 
 /** What a list and the events after it say is there. */
 export class ObjectStore<T extends ApiObject> {
@@ -55,4 +54,15 @@ function keyOf({ metadata }: ApiObject): string {
 export function withoutManagedFields<T extends ApiObject>(object: T): T {
   if (object.metadata?.managedFields === undefined) return object;
   return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+}
+
+/** Whether the first version of an object is older than the second. Versions are numbers; of others nothing is known. */
+export function isOlderVersion(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined || !isNumber(one) || !isNumber(other)) return false;
+  // Longer than a number of JavaScript may be.
+  return BigInt(one) < BigInt(other);
+}
+
+function isNumber(version: string): boolean {
+  return /^\d+$/.test(version);
 }

@@ -42,3 +42,20 @@ export function watchNode(
 ): Observable<WatchedObject<Node>> {
   return watchObject(api, { resource: 'nodes', name: nodeName }, timing);
 }
+
+/**
+ * The node's own object. It counts as not known while it belongs to another machine of the same name, whose pods are not this one's.
+ * `otherMachine` says which machine that is, or undefined.
+ */
+export function ofThisMachine(
+  node: Observable<WatchedObject<Node>>,
+  otherMachine: (object: Node) => string | undefined,
+): Observable<WatchedObject<Node>> {
+  return node.pipe(
+    map((watched) => {
+      const other = watched.object && otherMachine(watched.object);
+      if (other === undefined) return watched;
+      return { isKnown: false, problem: `the Node object is of another machine: ${other}` };
+    }),
+  );
+}

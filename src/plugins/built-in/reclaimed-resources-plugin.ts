@@ -3,7 +3,7 @@ import {
   type Amounts,
   reclaimableResources,
   reclaimedThreshold,
-  reclaimedToNotify,
+  reclaimedToBeTold,
   reclaimedVictims,
 } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
 import type {
@@ -50,7 +50,7 @@ export class ReclaimedResourcesPlugin implements EvictionPlugin {
     const pods =
       topN > 0
         ? reclaimedVictims(activePods.pods, evictionScope, topN)
-        : reclaimedToNotify(
+        : reclaimedToBeTold(
             activePods.pods,
             evictionScope,
             await this.#canGive(question),

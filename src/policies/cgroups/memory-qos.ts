@@ -81,7 +81,7 @@ function protectionOf(pod: Pod, bytes: bigint): MemoryProtection {
   return podQOS(pod) === 'Guaranteed' ? { memoryMinBytes: bytes } : { memoryLowBytes: bytes };
 }
 
-/** Undefined where the limit is the request, and where the value would not be above the request. */
+/** Undefined for a container that has what it requests, and where nothing is above its request. */
 function memoryHigh(
   request: number,
   limit: number,

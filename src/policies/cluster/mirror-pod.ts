@@ -1,4 +1,3 @@
-/** Mirror pods: the API server's copies of the static pods of a node, by which a cluster sees them. */
 import { StateletError } from '../../types/errors.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import {
@@ -66,9 +65,9 @@ export interface MirrorPodFacts {
 }
 
 export interface MirrorPodPlan {
-  /** A mirror pod that is deleted, without a grace period: it is not of this static pod, or has ended, or is being deleted. */
+  /** This mirror pod is not of this static pod, or has ended, or is being deleted: it goes, without a grace period. */
   readonly delete?: Pod;
-  /** A new mirror pod is made; if one is deleted, only after the deletion has succeeded. */
+  /** A new mirror pod is made; where one has to go, only after its deletion has succeeded. */
   readonly create: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The cgroup driver of the container runtime, and what to say where the agent has another one. */
+/** What to say where the runtime and the agent make cgroups in different ways. */
 import type { RuntimeCondition } from '../../types/cri.ts';
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
 
@@ -10,7 +10,7 @@ export function wrongDriver(runtimes: CgroupDriverName, agents: CgroupDriverName
   return notReady(mismatch(runtimes, agents));
 }
 
-/** The runtime reports a driver that this machine does not support. */
+/** The runtime tells its driver, and this machine cannot do that. */
 export function impossibleDriver(problem: string): RuntimeCondition {
   return notReady(problem);
 }
@@ -19,7 +19,7 @@ function notReady(message: string): RuntimeCondition {
   return { type: 'RuntimeReady', status: false, reason: 'CgroupDriverMismatch', message };
 }
 
-/** Errors about the first pod, from runtimes that do not report their cgroup driver, each with the driver that it comes from. */
+/** What runtimes that do not tell their driver say of the first pod, and what their driver is then. */
 const ANSWERS: readonly (readonly [RegExp, CgroupDriverName])[] = [
   [/expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups/, 'systemd'],
   [/did not receive slice as parent/, 'systemd'],
@@ -50,7 +50,7 @@ function otherThan(driver: CgroupDriverName): CgroupDriverName {
   return driver === 'systemd' ? 'cgroupfs' : 'systemd';
 }
 
-// What containerd's CRI plugin says of its configuration in a verbose status: JSON, as in its file config.toml.
+/** What containerd's CRI plugin says of its configuration in a verbose status: JSON, as in its file config.toml. */
 
 /** Other runtimes have no setting of the cgroup driver. */
 export const RUNC = 'io.containerd.runc.v2';

@@ -1,4 +1,4 @@
-/** Where variables of containers come from besides objects: files in the kubelet's format (`NAME='value'` on each line), and services. */
+/** Files of environment variables in the kubelet's format: `NAME='value'` on each line. */
 import type { KnownServices } from '../../types/api-objects.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod, Service } from '../../types/kubernetes.ts';

@@ -1,4 +1,4 @@
-/** The configuration by which a runtime creates a pod's sandbox, and the runtime's handler for the pod's RuntimeClass. */
+/** The configuration by which a runtime creates a pod's sandbox. */
 import type { PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';

@@ -1,4 +1,4 @@
-/** The host name and domain of a pod, and its `/etc/hosts`. */
+/** The host name and domain of a pod. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 

@@ -1,10 +1,7 @@
-/**
- * What must survive a restart of the agent although no runtime records it: which postStart hooks have completed, and the results of
- * probes. A restart of the agent changes no status.
- */
+/** What an agent remembers of containers, because no runtime does: completed hooks, and results of probes. */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ProbeResult } from '../probes/probe.ts';
+import type { ProbeResult } from '../pod-actions/container-actions.ts';
 
 /**
  * Marks the containers that run and whose postStart hook has not completed: the agent that had started them died before. Containers
@@ -55,7 +52,7 @@ function isProbed({ startupProbe, readinessProbe }: Container): boolean {
   return startupProbe != null || readinessProbe != null;
 }
 
-// The probe results of containers that ran before the agent started, until they are probed again.
+// What counts for containers that ran before the agent started, until their probes speak: a restart of the agent changes no status.
 
 /** A container that ran for less than this when the agent started may not have been probed yet. */
 const PROBED_AFTER_MS = 10_000;

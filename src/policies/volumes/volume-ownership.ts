@@ -1,6 +1,6 @@
 /**
- * Modes and groups of the files and folders in a volume, which depend on the pod's fsGroup. In the agent's own volumes they are set when a
- * file is created, so no volume has to be traversed later. As in the API, `fsGroupChangePolicy` has no effect on these volumes.
+ * Modes of the files and folders in a volume, which depend on the pod's fsGroup. Mode and group are set when a file is
+ * created, so no volume has to be traversed later. As in the API, `fsGroupChangePolicy` has no effect on these volumes.
  */
 import type { Pod } from '../../types/kubernetes.ts';
 
@@ -30,7 +30,7 @@ export function readOnlyFileMode(mode: number, fsGroup: number | undefined): num
   return fsGroup === undefined ? mode : mode | alsoForOwner(GROUP_READ);
 }
 
-// What a pod's fsGroup changes in a volume that was there before the pod: owner group and modes, as the kubelet sets them.
+/** What a pod's fsGroup changes in a volume that was there before the pod: owner group and modes, as the kubelet sets them. */
 
 export interface FileFacts {
   readonly gid: number;

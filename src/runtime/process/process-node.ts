@@ -20,7 +20,7 @@ import {
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
-import { additionsOf, composeNode, type NodeAdditions, podOfUID } from '../node/compose-node.ts';
+import { composeNode, podOfUID } from '../node/compose-node.ts';
 import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
 import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
@@ -158,8 +158,7 @@ export interface ProcessPodNodeOptions {
 /** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
 export function processNode(options: ProcessPodNodeOptions): PodNode {
   const podLogs = new PodLogs(options.podLogsDir);
-  const subsystems = processSubsystems(options, podLogs);
-  return composeNode(subsystems, processPodDetails(options, podLogs, additionsOf(subsystems)));
+  return composeNode(processSubsystems(options, podLogs), processPodDetails(options, podLogs));
 }
 
 function processSubsystems(
@@ -223,7 +222,6 @@ function processPodDetails(
     objects,
   }: ProcessPodNodeOptions,
   podLogs: PodLogs,
-  additions: NodeAdditions,
 ): PodDetails {
   const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
@@ -235,11 +233,9 @@ function processPodDetails(
       promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
-    container: async (request) => {
-      const { pod, container, attempt, podStatus, image } = request;
+    container: async ({ pod, container, attempt, podStatus, image }) => {
       const resolved = await resolveCommand(pod, container, podStatus);
-      const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
-      return additions.container(request, config);
+      return containerConfig({ pod, container, attempt, resolved, imageUser: image });
     },
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,

@@ -39,23 +39,31 @@ export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' 
 }
 
 export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): NodePlugins {
-  const { plan, world, folder, api, taintsApi, node, clock, random, witness } = options;
+  const { plan, world, folder, api, clock, random, witness } = options;
   const { nodeName } = world;
   const { settings } = plan;
-  const { registry, desired, statusManager } = core;
-  const context = { ...core, clock, random };
+  const { registry, desired, statusManager, recorder, logger, parent, inspect } = core;
+  const own = { clock, logger, parent, ...(inspect && { inspect }) };
   const plugin = (name: string, life: string) =>
     new SimulatedPlugin({ name, life, world, clock, timeoutMs: settings.timeoutMs, witness });
-  const directory = new Plugins(context, {
+  const directory = new Plugins({
+    ...own,
     registryDir: '',
     builtIn: plan.builtIn.map((name) => plugin(name, `plugins/${name}`)),
     connect: ({ name, endpoint }) => plugin(name, folder.lifeAt(endpoint)),
     openRegistration: (path) => folder.openRegistration(path, clock),
     watchSockets: (listener) => folder.watch(listener, clock),
   });
-  const kills = new PluginPodKills(context, { registry, api, killers: settings.killers });
-  const { conditionTransitionPeriodMs } = settings;
-  return new PluginManager(context, {
+  const kills = new PluginPodKills({
+    ...own,
+    registry,
+    api,
+    killers: settings.killers,
+    random,
+    recorder,
+  });
+  const manager = new PluginManager({
+    ...own,
     directory,
     kills,
     settings,
@@ -63,13 +71,28 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     statusOf: (uid) => statusManager.get(uid),
     ownUIDOf: (uid) => desired.ownUIDOf(uid),
     nodeName,
-    taintsOf: (conditions) =>
-      new ConditionTaints(context, {
-        api: taintsApi,
-        nodeName,
-        node,
-        conditions,
-        conditionTransitionPeriodMs,
-      }),
+    recorder,
+    onFirstPass: () => taints.start(),
   });
+  const taints = new ConditionTaints(
+    { ...core, clock },
+    {
+      api: options.taintsApi,
+      nodeName,
+      node: options.node,
+      conditions: manager,
+      conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
+    },
+  );
+  return {
+    conditions: () => manager.conditions(),
+    start: () => manager.start(),
+    podEnded: (uid, how) => manager.podEnded(uid, how),
+    sockets: () => manager.sockets(),
+    view: () => manager.view(),
+    stop: () => {
+      taints.stop();
+      return manager.stop();
+    },
+  };
 }

@@ -8,9 +8,8 @@ import {
   type CertificateManagerOptions,
 } from '../../../src/actors/cluster/certificate-manager.ts';
 import { type CertificatePair, certificatePair } from '../../../src/cluster/credentials/certificate-pair.ts';
-import { CertificateStore } from '../../../src/cluster/credentials/certificate-store.ts';
-import { KeptKey } from '../../../src/cluster/credentials/kept-key.ts';
-import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
+import { CertificateStore, KeptKey } from '../../../src/cluster/credentials/certificate-store.ts';
+import { signingRequest } from '../../../src/cluster/credentials/made-certificates.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import { CLIENT_PURPOSE, clientTemplate } from '../../../src/policies/cluster/certificates.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

@@ -1,7 +1,7 @@
 /** Objects are followed through everything that can go wrong between a node and its API server. */
 import { expect, test } from '@jest/globals';
 import { Subject } from 'rxjs';
-import type { ConfigObjectReference } from '../../../src/cluster/objects/object-source.ts';
+import type { ConfigObjectReference } from '../../../src/cluster/objects/object-references.ts';
 import { ServerObjects } from '../../../src/cluster/objects/server-objects.ts';
 import { type ApiFaults, NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
 import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';

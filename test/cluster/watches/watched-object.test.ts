@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { watchNode, type WatchedObject } from '../../../src/cluster/watches/watched-object.ts';
+import { Subject } from 'rxjs';
+import { ofThisMachine, type WatchedObject, watchNode } from '../../../src/cluster/watches/watched-object.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
@@ -35,4 +36,24 @@ test('the own node is told as it changes, to all who ask by one watch', async ()
   expect([api.lists.length, api.watches.length]).toEqual([0, 1]);
   subscriptions.forEach((subscription) => subscription.unsubscribe());
   expect(api.watches[0]?.isEnded).toBe(true);
+});
+
+const NODE: Node = { metadata: { name: 'node-1' } };
+
+test('a Node object of another machine counts as not known, until it is of this machine', () => {
+  const watched = new Subject<WatchedObject<Node>>();
+  const seen: WatchedObject<Node>[] = [];
+  let other: string | undefined = 'machine ID b';
+  ofThisMachine(watched, () => other).subscribe((node) => seen.push(node));
+  watched.next({ isKnown: false, problem: 'no answer' });
+  watched.next({ isKnown: true });
+  watched.next({ isKnown: true, object: NODE });
+  other = undefined;
+  watched.next({ isKnown: true, object: NODE });
+  expect(seen).toEqual([
+    { isKnown: false, problem: 'no answer' },
+    { isKnown: true },
+    { isKnown: false, problem: 'the Node object is of another machine: machine ID b' },
+    { isKnown: true, object: NODE },
+  ]);
 });

@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { CertificateManager } from '../../../src/actors/cluster/certificate-manager.ts';
 import { certificatePair } from '../../../src/cluster/credentials/certificate-pair.ts';
 import { CertificateStore } from '../../../src/cluster/credentials/certificate-store.ts';
-import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
+import { signingRequest } from '../../../src/cluster/credentials/made-certificates.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import type { CertificateEvent, certificateMachine } from '../../../src/machines/certificate-machine.ts';
 import { type CertificateFacts, CLIENT_PURPOSE } from '../../../src/policies/cluster/certificates.ts';

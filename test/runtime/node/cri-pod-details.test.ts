@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { runtimeClassesOf } from '../../../src/policies/cri/sandbox-config.ts';
 import { idSpace } from '../../../src/policies/security/id-mappings.ts';
-import { criNode, type CriNodeOptions } from '../../../src/runtime/node/cri-node.ts';
-import type { PodNode } from '../../../src/runtime/node/pod-node.ts';
+import { CriPodDetails, type CriPodDetailsOptions } from '../../../src/runtime/node/cri-pod-details.ts';
 import { UserNamespaces } from '../../../src/runtime/node/user-namespace-ranges.ts';
 import { RuntimeCapabilities } from '../../../src/runtime/service/runtime-capabilities.ts';
 import { testPod } from '../../support/pods.ts';
@@ -18,17 +17,17 @@ beforeEach(async () => {
 afterEach(() => rm(podLogsDir, { recursive: true, force: true }));
 
 /** Only with what a sandbox needs. */
-function details(runtimeClasses: readonly string[], more: Partial<CriNodeOptions> = {}): PodNode {
-  const options: Partial<CriNodeOptions> = {
+function details(runtimeClasses: readonly string[], more: Partial<CriPodDetailsOptions> = {}): CriPodDetails {
+  const options: Partial<CriPodDetailsOptions> = {
     podLogsDir,
-    containers: {} as CriNodeOptions['containers'],
+    containers: {} as CriPodDetailsOptions['containers'],
     runtimeClasses: { ...runtimeClassesOf(runtimeClasses), areOfCluster: true },
     dns: { of: () => Promise.resolve(undefined) } as never,
     cgroups: { parentOf: () => undefined } as never,
     volumes: { groupsOf: () => [4321] } as never,
     ...more,
   };
-  return criNode(options as CriNodeOptions);
+  return new CriPodDetails(options as CriPodDetailsOptions);
 }
 
 const pod = { ...testPod(), spec: { ...testPod().spec, runtimeClassName: 'gvisor' } };

@@ -114,7 +114,6 @@ const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
       securityContext: field(2, linuxContainerSecurityContext),
     }),
   ),
-  cdiDevices: list(17, message<{ name: string }>({ name: field(1, string) })),
 });
 
 const containerState = enumeration([

@@ -1,7 +1,7 @@
 /** Which of two pods has to be evicted first, by the figures that the agent received. */
 import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
-import { resourceAmount } from '../../../policies/admission/used-resources.ts';
+import { countedAmount } from '../../../policies/admission/held-resources.ts';
 import { podRequest } from '../../../policies/pod/resources.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../../resources/node-use.ts';
@@ -55,5 +55,5 @@ function onDisk({ containers, volumes }: StorageUse, { signal, layout }: Cause):
 }
 
 function requestOf(pod: Pod, resource: string): number {
-  return resourceAmount(resource, podRequest(pod, resource));
+  return countedAmount(resource, podRequest(pod, resource));
 }

@@ -1,6 +1,6 @@
 /** Which limits of local storage a pod exceeds, by the figures that the agent received. */
 import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
-import { resourceAmount } from '../../../policies/admission/used-resources.ts';
+import { countedAmount } from '../../../policies/admission/held-resources.ts';
 import { parseQuantity } from '../../../policies/formats/quantity.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { NOTHING, type StorageUse } from '../../resources/node-use.ts';
@@ -35,5 +35,5 @@ function limitOf({ resources }: Container): number | undefined {
 }
 
 function inBytes(text: string): number {
-  return resourceAmount('ephemeral-storage', parseQuantity(text));
+  return countedAmount('ephemeral-storage', parseQuantity(text));
 }

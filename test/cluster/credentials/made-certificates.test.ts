@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { signingRequestApart } from '../../../src/cluster/credentials/own-process.ts';
-import { signingRequest } from '../../../src/cluster/credentials/signing-request.ts';
+import { signingRequest } from '../../../src/cluster/credentials/made-certificates.ts';
 import { clientTemplate } from '../../../src/policies/cluster/certificates.ts';
 import { newKey, TestAuthority } from '../../support/certificate-authority.ts';
 

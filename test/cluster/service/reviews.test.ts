@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { reviewAccess } from '../../../src/cluster/reviews/access-review.ts';
-import { reviewToken } from '../../../src/cluster/reviews/token-review.ts';
+import { reviewAccess, reviewToken } from '../../../src/cluster/service/reviews.ts';
 import { ApiError } from '../../../src/cluster/service/api-error.ts';
 import type { Collection } from '../../../src/cluster/service/api-resources.ts';
 import { requestAttributes } from '../../../src/policies/server/request-attributes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { TokenBucket } from '../../../src/cluster/client/token-bucket.ts';
+import { TokenBucket } from '../../../src/cluster/client/exchange.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const never = new AbortController().signal;
