@@ -4,7 +4,7 @@ import type { StateletConfig } from '../config/config.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
 import type { Route } from '../server/routes/route.ts';
 import type { PageServer } from '../server/ui/page-server.ts';
-import type { PageSource } from '../server/ui/page-source.ts';
+import type { PageSource } from '../server/ui/overview-stream.ts';
 import { systemClock } from '../system/system-clock.ts';
 import type { Logger } from '../types/logger.ts';
 
@@ -27,7 +27,7 @@ export class DaemonPage {
   }
 
   async routes(agent: NodeAgent, events: RecentEvents): Promise<readonly Route[]> {
-    const { pageRoutes } = await import('../server/ui/page-routes.ts');
+    const { pageRoutes } = await import('../server/ui/page-server.ts');
     return pageRoutes(() => this.#sourceOf(agent, events));
   }
 

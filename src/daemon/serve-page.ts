@@ -5,7 +5,7 @@ import { PageWatch } from '../actors/page/page-watch.ts';
 import type { RecentEvents } from '../server/recent-events.ts';
 import { recordFolder } from '../server/record/flight-recorder.ts';
 import { recordedHistory } from '../server/record/recorded-history.ts';
-import type { PageSource } from '../server/ui/page-source.ts';
+import type { PageSource } from '../server/ui/overview-stream.ts';
 import type { Clock } from '../types/clock.ts';
 import { ownVersion } from '../version.ts';
 

@@ -1,8 +1,7 @@
 /** A chart, lit: where its actor is, where it can come next, and the latest transition. */
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 'lit-html';
-import type { DrawnChart, DrawnState } from '../types/page-views.ts';
+import type { DrawnChart, DrawnEdge, DrawnState } from '../types/page-views.ts';
 import type { Transition } from '../types/transition.ts';
-import { type Light, lightOf, linesOf } from './chart-states.ts';
 import { exactTime } from './page-times.ts';
 
 /** How long the line of a transition stays lit. */
@@ -103,4 +102,46 @@ function transitionItem({ atMs, event, from, to, guard, actions, chart }: Transi
     <span class="way">${chart}: ${from === to ? from : `${from} → ${to}`}</span>
     ${actions.length === 0 ? nothing : html`<span class="actions">${actions.join(', ')}</span>`}
   </li>`;
+}
+
+// What of a chart is lit: where its actor is, where it can come next, and the line of the latest transition.
+
+/** The state and those around it, without the machine itself. */
+export function around(state: string): readonly string[] {
+  const parts = state.split('.');
+  return state === '' ? [] : parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+}
+
+interface Light {
+  /** States that the actor is in, with those around them. */
+  readonly active: ReadonlySet<string>;
+  /** States that the next transition can lead to, with those around them. */
+  readonly next: ReadonlySet<string>;
+}
+
+export function lightOf(chart: DrawnChart, states: readonly string[]): Light {
+  const active = new Set(states.flatMap(around));
+  const isHere = (from: string) => from === '' || active.has(from);
+  const targets = chart.ways.flatMap(({ from, to }) => (to !== undefined && isHere(from) ? [to] : []));
+  const next = new Set(targets.flatMap((target) => entered(chart, target)).flatMap(around));
+  return { active, next };
+}
+
+/** The innermost states that are entered with that one. */
+export function entered(chart: DrawnChart, state: string): readonly string[] {
+  const drawn = chart.states.find(({ id }) => id === state);
+  if (drawn === undefined || drawn.first.length === 0) return [state];
+  return drawn.first.flatMap((first) => entered(chart, first));
+}
+
+/** The lines that a transition has gone along: those of its event, or all between the two states. */
+export function linesOf(chart: DrawnChart, { from, to, event }: Transition): readonly DrawnEdge[] {
+  const sources = new Set(['', ...from.split(',').flatMap(around)]);
+  const targets = new Set(to.split(',').flatMap(around));
+  const between = chart.edges.filter((edge) => {
+    const isNew = !sources.has(edge.to) || edge.to === edge.from;
+    return sources.has(edge.from) && targets.has(edge.to) && isNew;
+  });
+  const named = between.filter(({ events }) => events.includes(event));
+  return named.length > 0 ? named : between.slice(0, 1);
 }

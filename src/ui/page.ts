@@ -6,7 +6,7 @@ import { axisView, type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
 import { actorLanes } from './lanes.ts';
 import { News } from './news.ts';
 import { nodeView } from './node-view.ts';
-import { hashOf, type Place, placeOf, placeWith } from './page-place.ts';
+import { hashOf, type Place, placeOf, placeWith } from './page-times.ts';
 import { choiceOf, queryOf, stateCounts } from './pod-list.ts';
 import { PodTable } from './pods-view.ts';
 import { podPage } from './pod-view.ts';

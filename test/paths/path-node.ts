@@ -9,7 +9,7 @@ import type { NodeAgentOptions } from '../../src/actors/node/node-agent-options.
 import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
 import { openProcessNode, processNode } from '../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
-import { NO_LATENCIES } from '../../src/runtime/simulated/latencies.ts';
+import { NO_LATENCIES } from '../../src/runtime/simulated/chance.ts';
 import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
 import type { Logger } from '../../src/types/logger.ts';
 import { ROOMY_NODE } from '../support/admission.ts';

@@ -1,6 +1,6 @@
 import { stateName } from '../../src/actors/transitions.ts';
 import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
-import type { CallName } from '../../src/runtime/simulated/latencies.ts';
+import type { CallName } from '../../src/runtime/simulated/chance.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
 import { History, type Violation } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/node/host.ts';

@@ -4,8 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Endpoint } from '../../config/config.ts';
 import { RequestError, type Route } from '../../server/routes/route.ts';
-import { PAGE_ROUTES } from '../../server/ui/page-routes.ts';
-import { startPageServer } from '../../server/ui/page-server.ts';
+import { PAGE_ROUTES, startPageServer } from '../../server/ui/page-server.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 
 export interface PageFlags extends FolderFlags {

@@ -1,11 +1,9 @@
 import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import { type ErrorKind, errorKind, StateletError } from '../../types/errors.ts';
-import { AT_ONCE, type CallPlan, landsUnawaited, planCall } from './call-plan.ts';
-import type { Random } from './chance.ts';
-import type { RuntimeFaults } from './call-faults.ts';
-import type { CallName, Latencies } from './latencies.ts';
-import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
+import { AT_ONCE, type CallPlan, landsUnawaited, planCall, type RuntimeFaults } from './call-faults.ts';
+import type { CallName, Latencies, Random } from './chance.ts';
+import type { OpenCall, SimulatedPod } from './world.ts';
 import type { RuntimeWitness } from './witness.ts';
 
 /** The work of a call returns this if the answer comes later, by `complete` or `fail`. */

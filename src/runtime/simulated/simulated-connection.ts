@@ -26,13 +26,11 @@ import type {
 } from '../service/runtime-service.ts';
 import { Call, type CallHost, type CallRequest, canceled, closed } from './call.ts';
 import type { EventStreams } from './event-streams.ts';
-import type { SimulatedImages } from './images.ts';
-import type { CallName } from './latencies.ts';
+import type { OpenCall, SimulatedImages, SimulatedPod, World } from './world.ts';
+import type { CallName } from './chance.ts';
 import type { Program } from './simulated-program.ts';
 import { execSync, requireRunning, statsOf, stopContainer } from './running-commands.ts';
-import type { OpenCall, SimulatedPod } from './simulated-pod.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
-import type { World } from './world.ts';
 
 /** What all connections of a runtime share. */
 export interface ConnectionHost extends CallHost {

@@ -1,15 +1,13 @@
 import type { Clock } from '../../types/clock.ts';
 import type { Image } from '../../types/cri.ts';
-import { answerTo, type Random, within } from './chance.ts';
+import { answerTo, CONTAINERD_LATENCIES, type Latencies, type Random, type Range, within } from './chance.ts';
 import { EventStreams } from './event-streams.ts';
 import { NO_FAULTS, type RuntimeFaults } from './call-faults.ts';
-import { SimulatedImages } from './images.ts';
-import { CONTAINERD_LATENCIES, type Latencies, type Range } from './latencies.ts';
+import { SimulatedImages, World } from './world.ts';
 import { parseProgram, type Program } from './simulated-program.ts';
 import { type ConnectionHost, SimulatedConnection } from './simulated-connection.ts';
 import type { SimulatedSandbox } from './simulated-sandbox.ts';
 import type { CallUnderWay, RuntimeWitness, SandboxTruth } from './witness.ts';
-import { World } from './world.ts';
 
 /** The kubelet's runtimeRequestTimeout, as the CRI client has it unless it is told otherwise. */
 const REQUEST_TIMEOUT_MS = 120_000;

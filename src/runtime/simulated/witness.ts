@@ -1,5 +1,5 @@
 import type { ContainerMetadata, ContainerStateName, KeyValue, PodSandboxMetadata } from '../../types/cri.ts';
-import type { CallName } from './latencies.ts';
+import type { CallName } from './chance.ts';
 
 /** A call, from its beginning until it can have no more effect. */
 export interface CallUnderWay {

@@ -1,20 +1,21 @@
 import { POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
+import type { Clock } from '../../types/clock.ts';
 import type {
   Container,
   ContainerConfig,
   ContainerEventType,
   ContainerFilter,
+  Image,
   PodSandbox,
   PodSandboxConfig,
   PodSandboxFilter,
 } from '../../types/cri.ts';
-import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { Program } from './simulated-program.ts';
+import type { CallName } from './chance.ts';
 import { type ContainerHost, SimulatedContainer } from './simulated-container.ts';
-import { type OpenCall, SimulatedPod } from './simulated-pod.ts';
+import type { Program } from './simulated-program.ts';
 import { SimulatedSandbox } from './simulated-sandbox.ts';
-import type { RuntimeWitness } from './witness.ts';
+import type { CallUnderWay, RuntimeWitness } from './witness.ts';
 
 /** At most this many pods that have nothing left are remembered, so that a pod that returns gets ids that it never had. */
 const REMEMBERED_PODS = 1000;
@@ -259,3 +260,69 @@ function passes(
   for (const key in labelSelector) if (listed.labels[key] !== labelSelector[key]) return false;
   return true;
 }
+
+const IMAGE_BYTES = 50_000_000;
+
+/** An image is present once it was pulled. One whose name contains `missing` cannot be pulled. */
+export class SimulatedImages {
+  readonly #images = new Map<string, Image>();
+
+  pull(image: string): string {
+    if (image.includes('missing')) {
+      throw new StateletError('NotFound', `image "${image}" is in no registry: it is called missing`);
+    }
+    this.#images.set(image, { id: image, repoTags: [image], size: IMAGE_BYTES });
+    return image;
+  }
+
+  find(image: string): Image | undefined {
+    return this.#images.get(image);
+  }
+
+  list(): readonly Image[] {
+    return [...this.#images.values()];
+  }
+
+  remove(image: string): void {
+    this.#images.delete(image);
+  }
+}
+
+/** A call that can be ended from outside. */
+export interface OpenCall extends CallUnderWay {
+  /** The caller's process is gone: the call is not answered. */
+  cut(): void;
+  /** The caller has closed its connection. */
+  close(): void;
+  /** The runtime goes down. */
+  breakOff(): void;
+}
+
+/** What a runtime knows of one pod. Calls about the node or an image, not a pod, have such an entry too. */
+export class SimulatedPod {
+  readonly uid: string;
+  readonly sandboxes: SimulatedSandbox[] = [];
+  readonly calls = new Set<OpenCall>();
+  /** Unix milliseconds, when the latest event of the pod is due: no later event may come before it. */
+  lastEventAt = 0;
+  /** Sends the next event: one for each timer that is armed. */
+  readonly eventsToTell: (() => void)[] = [];
+  readonly #ordinals: Partial<Record<Counted, number>> = {};
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  /** Counts one more, and returns how many there have been. */
+  next(what: Counted): number {
+    const ordinal = (this.#ordinals[what] ?? 0) + 1;
+    this.#ordinals[what] = ordinal;
+    return ordinal;
+  }
+
+  isEmpty(): boolean {
+    return this.sandboxes.length === 0 && this.calls.size === 0;
+  }
+}
+
+type Counted = CallName | 'Event' | 'Sandbox' | 'Container';

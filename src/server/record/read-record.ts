@@ -1,11 +1,10 @@
 /** Reads the flight recorder's files, also while an agent writes them. */
-import { stat } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RecordEntry, RecordReader, type WantsActor } from '../../policies/record/record-reader.ts';
 import { openForeignFile } from '../../system/files/foreign-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { segmentNames } from './segment-ring.ts';
-import { WholeLines } from './whole-lines.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 
@@ -62,6 +61,43 @@ export class RecordFiles {
       }
     } finally {
       await file.close();
+    }
+  }
+}
+
+// Reads whole lines of a file that may grow, chunk by chunk.
+
+const LINE_BREAK = 10;
+
+const NOTHING = Buffer.alloc(0);
+
+export class WholeLines {
+  readonly #chunkBytes: number;
+  #offset = 0;
+  /** The beginning of a line whose end is not written yet. */
+  #rest: Buffer = NOTHING;
+
+  /** `chunkBytes`: how much is read at a time. */
+  constructor(chunkBytes: number) {
+    this.#chunkBytes = chunkBytes;
+  }
+
+  /**
+   * Those behind what was read before, with their line breaks. A last line that has no end waits for the next call. A pipe is read to its
+   * end.
+   */
+  async *read(file: FileHandle): AsyncGenerator<string, undefined> {
+    const chunk = Buffer.allocUnsafe(this.#chunkBytes);
+    const isPipe = (await file.stat()).isFIFO();
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, isPipe ? null : this.#offset);
+      if (bytesRead === 0) return;
+      this.#offset += bytesRead;
+      // A copy: the chunk is written to again.
+      const bytes = Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]);
+      const end = bytes.lastIndexOf(LINE_BREAK) + 1;
+      this.#rest = bytes.subarray(end);
+      yield bytes.toString('utf8', 0, end);
     }
   }
 }

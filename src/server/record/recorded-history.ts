@@ -6,7 +6,7 @@ import { RecordReader, type WantsActor } from '../../policies/record/record-read
 import { ifThere } from '../../system/system-errors.ts';
 import type { Transition } from '../../types/transition.ts';
 import { segmentNames } from './segment-ring.ts';
-import { WholeLines } from './whole-lines.ts';
+import { WholeLines } from './read-record.ts';
 
 export interface HistoryOptions {
   /** Transitions of other actors are left out. */

@@ -5,7 +5,7 @@ import type { Transition } from '../../types/transition.ts';
 import { isRoutine } from '../../policies/record/record-entry.ts';
 import { Timer } from '../../system/timer.ts';
 import { NewsStream } from './news-stream.ts';
-import type { PageSource } from './page-source.ts';
+import type { PageSource } from './overview-stream.ts';
 
 const PAUSE_MS = 60;
 /** A browser that is further behind gets the newest ones, and the number of those it has missed. */

@@ -1,8 +1,11 @@
 /** The node and the table of its pods: all of them at first, then those that change. */
 import type { ServerResponse } from 'node:http';
 import { Timer } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { CoreEvent } from '../../types/kubernetes.ts';
+import type { ActorView, NodeView, PodRow, PodView } from '../../types/page-views.ts';
+import type { Transition } from '../../types/transition.ts';
 import { NewsStream } from './news-stream.ts';
-import type { PageSource } from './page-source.ts';
 
 const PAUSE_MS = 250;
 /** After many rows the next ones wait longer: where all pods change all the time, the agent has other things to do. */
@@ -52,4 +55,32 @@ export function streamOverview({ facts, clock, watch }: PageSource, response: Se
   nodeTimer.arm(NODE_PERIOD_MS, showNode);
   stream.send({ type: 'hello', nowMs: facts.now(), node, total: facts.total });
   if (changed.size > 0) stream.wake(0);
+}
+
+// What the page's streams are made from.
+
+export interface PageSource {
+  readonly clock: Clock;
+  readonly facts: {
+    readonly total: number;
+    now(): number;
+    uids(): readonly string[];
+    row(uid: string, events?: readonly CoreEvent[]): PodRow | undefined;
+    eventsOf(uid: string): readonly CoreEvent[];
+    eventsByUID(uids: readonly string[]): ReadonlyMap<string, readonly CoreEvent[]>;
+    pod(namespace: string, name: string): PodView | undefined;
+    sentences(namespace: string, name: string): readonly string[];
+    node(): NodeView;
+    actors(chart: string): readonly ActorView[];
+    actorOfPod(namespace: string, name: string): readonly ActorView[];
+  };
+  /** What the flight recorder has of these actors, the oldest first. Undefined where it is off. */
+  readonly history?: (wants: (actor: string) => boolean) => Promise<readonly Transition[]>;
+  /** Returns the function that ends it. */
+  readonly watch: (listener: PageChanges) => () => void;
+}
+
+export interface PageChanges {
+  readonly podChanged: (uid: string) => void;
+  readonly transition?: (transition: Transition) => void;
 }

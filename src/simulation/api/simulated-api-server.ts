@@ -8,7 +8,7 @@ import type { ApiRequest, Reachability } from './api-request.ts';
 import { ApiStore } from './api-store.ts';
 import type { ApiWatch } from './api-watch.ts';
 import type { ApiWitness } from './api-witness.ts';
-import { AuthorizerGraph } from './authorizer-graph.ts';
+import { AuthorizerGraph } from './pod-references.ts';
 import { NodeRights } from './node-rights.ts';
 import { type ApiHost, SimulatedApiClient } from './simulated-api-client.ts';
 

@@ -3,8 +3,7 @@ import type { PodEffects } from '../../actors/pods/pod-actor.ts';
 import type { PodContext } from '../../machines/pod-machine.ts';
 import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
 import type { PodProgress } from './pod-progress.ts';
-import { DRAINING } from './pod-states.ts';
-import { isRead, type RuntimeTruth } from './runtime-truth.ts';
+import { DRAINING, isRead, type RuntimeTruth } from './pod-states.ts';
 
 export type EffectName = Exclude<keyof PodEffects, 'refreshStatus'>;
 

@@ -1,6 +1,7 @@
 /** How far one incarnation of a pod has come, by what its actor has shown. */
+import type { PodEvent } from '../../machines/pod-machine.ts';
+import type { PodStatusOverride } from '../../policies/termination/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { EndOrders } from './end-orders.ts';
 import { NEW } from './pod-states.ts';
 
 export interface PodProgress {
@@ -36,4 +37,31 @@ export function newProgress(uid: string, fullName: string): PodProgress {
 
 export function inState(progress: PodProgress | undefined): string {
   return progress === undefined ? 'for a pod that has no actor' : `in ${progress.state}`;
+}
+
+/** The shortest grace period (lifecycle 4). */
+const LEAST_GRACE_SECONDS = 1;
+
+/** What a pod's actor has been told about the pod's end, by its events alone. The judge compares the chart's context with this. */
+export class EndOrders {
+  /** The shortest grace period that was asked for. */
+  graceSeconds = Infinity;
+  evicted = false;
+  /** The status of the last kill that gave one (lifecycle 5). */
+  status: PodStatusOverride | undefined;
+  /** The pod was created again while it was ending. */
+  again = false;
+
+  take(event: PodEvent): void {
+    if ('pod' in event) this.#shorten(event.pod?.metadata.deletionGracePeriodSeconds);
+    if (event.type !== 'SyncPodKill') return;
+    const { podTerminationGracePeriodSecondsOverride, evict = false, podStatus } = event.options ?? {};
+    this.#shorten(podTerminationGracePeriodSecondsOverride);
+    this.evicted ||= evict;
+    this.status = podStatus ?? this.status;
+  }
+
+  #shorten(seconds = Infinity): void {
+    this.graceSeconds = Math.min(this.graceSeconds, Math.max(seconds, LEAST_GRACE_SECONDS));
+  }
 }

@@ -10,7 +10,7 @@ import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
-import { isRead, secondInstance } from '../judges/runtime-truth.ts';
+import { isRead, secondInstance } from '../judges/pod-states.ts';
 import type { Tally } from '../tally.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CreatedPods } from './created-pods.ts';

@@ -1,7 +1,10 @@
 /** The annotations and labels by which plugins and their rules tell pods apart. */
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { Node, Pod, Taint } from '../../types/kubernetes.ts';
+import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import { pick, SKIPPED_ANNOTATION, SKIPPED_LABEL } from './plugins-plan.ts';
+import type { PluginWorld } from './simulated-plugin.ts';
 
 type Marks = Pick<Pod['metadata'], 'annotations' | 'labels'>;
 
@@ -31,4 +34,49 @@ export function podMarks(uid: string, random: KeyedRandom): Marks {
     },
     ...(is('kept', SKIPPED) && { labels: { [SKIPPED_LABEL]: 'yes' } }),
   };
+}
+
+const GUARDED = 0.3;
+
+const SPENT = 0.7;
+
+const MINUTE_MS = 60_000;
+
+/** Whether a disruption budget keeps the pod from being evicted now. It changes from minute to minute. */
+export function isGuarded(uid: string, now: number, random: KeyedRandom): boolean {
+  const minute = String(Math.floor(now / MINUTE_MS));
+  return random(`budget/${uid}`) < GUARDED && random(`budget/${uid}/${minute}`) < SPENT;
+}
+
+const EVERY_MS = 20_000;
+
+const TAINTS: readonly (readonly Taint[])[] = [
+  [],
+  [{ key: 'example.com/mine', effect: 'NoSchedule', value: 'yes' }],
+  [{ key: 'katalyst.kubewharf.io.example/other', effect: 'NoExecute' }],
+];
+
+/** Somebody who sets other taints of the node now and then, and takes all of those away that stand there. */
+export class TaintedBySomebody {
+  /** What changes now is changed by them. */
+  isAtWork = false;
+
+  constructor(api: SimulatedApiServer, world: PluginWorld, clock: Clock) {
+    const target = { resource: 'nodes', name: api.nodeName } as const;
+    let times = 0;
+    const next = () => {
+      if (!world.misbehaves()) return;
+      const key = `taints/${String(++times)}`;
+      clock.setTimeout(next, 1 + Math.floor(EVERY_MS * world.random(key)));
+      if (api.store.get('nodes', target) === undefined) return;
+      const node = api.store.get('nodes', target) as Node;
+      const kept = (node.spec?.taints ?? []).filter(({ key: of }) => !of.includes('example'));
+      const all = world.random(`${key}/all`) < 0.2 ? [] : kept;
+      const taints = [...all, ...pick(TAINTS, world.random(`${key}/which`))];
+      this.isAtWork = true;
+      api.operations.patch(target, { spec: { taints } });
+      this.isAtWork = false;
+    };
+    next();
+  }
 }

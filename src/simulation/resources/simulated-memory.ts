@@ -2,7 +2,7 @@
 import type { MemorySignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
 import { drawn, drawnGrowth, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
-import { type RunningTruth, runningUse, total } from './running-use.ts';
+import { type RunningTruth, runningUse, total } from './node-use.ts';
 
 const MI = 2 ** 20;
 /** What the node uses itself. */

@@ -1,7 +1,7 @@
 /** How many processes the pods of a simulated node have. */
 import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
 import { drawnGrowth, type Growth, type KeyedRandom } from './growth.ts';
-import { type RunningTruth, runningUse, total } from './running-use.ts';
+import { type RunningTruth, runningUse, total } from './node-use.ts';
 
 const SYSTEM_PROCESSES = 100;
 const MAX_AT_START = 40;

@@ -4,8 +4,7 @@ import type { EvictionSignal } from '../../policies/eviction/signals.ts';
 import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
 import type { SimulatedDisk } from '../node/simulated-disk.ts';
 import { drawn, drawnGrowth, grown, type KeyedRandom } from './growth.ts';
-import { type DiskUse, type StorageUse, sumOf } from './node-use.ts';
-import type { RunningTruth } from './running-use.ts';
+import { type DiskUse, type RunningTruth, type StorageUse, sumOf } from './node-use.ts';
 
 const MI = 2 ** 20;
 /** What counts for a pod or volume without a request or limit. */

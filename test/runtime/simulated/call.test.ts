@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { landsUnawaited } from '../../../src/runtime/simulated/call-plan.ts';
-import { answerTo } from '../../../src/runtime/simulated/chance.ts';
-import { CONTAINERD_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import { landsUnawaited } from '../../../src/runtime/simulated/call-faults.ts';
+import { answerTo, CONTAINERD_LATENCIES } from '../../../src/runtime/simulated/chance.ts';
 import { chosen, createPod, outcomeOf, sandboxConfig, simulatedBed, startPod } from './simulated-bed.ts';
 
 const LANDS = chosen(landsUnawaited);

@@ -1,5 +1,4 @@
-import type { Random } from '../../../src/runtime/simulated/chance.ts';
-import { NO_LATENCIES } from '../../../src/runtime/simulated/latencies.ts';
+import { NO_LATENCIES, type Random } from '../../../src/runtime/simulated/chance.ts';
 import type { SimulatedConnection } from '../../../src/runtime/simulated/simulated-connection.ts';
 import {
   SimulatedRuntime,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { landsUnawaited } from '../../../src/runtime/simulated/call-plan.ts';
+import { landsUnawaited } from '../../../src/runtime/simulated/call-faults.ts';
 import { chosen, createPod, outcomeOf, simulatedBed, startPod } from './simulated-bed.ts';
 
 const LANDS = chosen(landsUnawaited);

@@ -1,11 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { landsUnawaited } from '../../../src/runtime/simulated/call-plan.ts';
+import { landsUnawaited } from '../../../src/runtime/simulated/call-faults.ts';
 import { parseProgram, type Program } from '../../../src/runtime/simulated/simulated-program.ts';
-import {
-  CONTAINERD_LATENCIES,
-  type Latencies,
-  NO_LATENCIES,
-} from '../../../src/runtime/simulated/latencies.ts';
+import { CONTAINERD_LATENCIES, type Latencies, NO_LATENCIES } from '../../../src/runtime/simulated/chance.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';

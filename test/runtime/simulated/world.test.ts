@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { SimulatedPod } from '../../../src/runtime/simulated/world.ts';
 import { simulatedBed, startPod } from './simulated-bed.ts';
 
 const bed = simulatedBed();
@@ -41,4 +42,38 @@ describe('the pods of a simulated node', () => {
     expect(second.id).not.toBe(first.id);
     expect(second.sandboxId).not.toBe(first.sandboxId);
   });
+});
+
+const { runtime: imageRuntime } = simulatedBed();
+
+describe('a simulated image', () => {
+  test('is present from its pull to its removal', async () => {
+    expect(await imageRuntime.imageStatus('app:1')).toBeUndefined();
+    await imageRuntime.pullImage('app:1');
+    expect(await imageRuntime.imageStatus('app:1')).toMatchObject({ id: 'app:1' });
+    expect(await imageRuntime.listImages()).toHaveLength(1);
+    await imageRuntime.removeImage('app:1');
+    expect(await imageRuntime.listImages()).toEqual([]);
+  });
+
+  test('that is called missing cannot be pulled', async () => {
+    await expect(imageRuntime.pullImage('app:missing')).rejects.toMatchObject({ kind: 'NotFound' });
+  });
+});
+
+test('the calls, events and sandboxes of a pod are counted, each on its own', () => {
+  const pod = new SimulatedPod('pod');
+  const numbers = [pod.next('StartContainer'), pod.next('StartContainer'), pod.next('Event')];
+  expect(numbers).toEqual([1, 2, 1]);
+  expect(new SimulatedPod('other').next('StartContainer')).toBe(1);
+});
+
+test('a pod is empty without sandboxes and calls', () => {
+  const pod = new SimulatedPod('pod');
+  expect(pod.isEmpty()).toBe(true);
+  pod.calls.add({} as never);
+  expect(pod.isEmpty()).toBe(false);
+  pod.calls.clear();
+  pod.sandboxes.push({} as never);
+  expect(pod.isEmpty()).toBe(false);
 });

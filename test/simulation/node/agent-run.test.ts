@@ -1,6 +1,6 @@
 /** Violations that the judges see only in a whole agent are reported, and name the pod. */
 import { describe, expect, test } from '@jest/globals';
-import { planCall } from '../../../src/runtime/simulated/call-plan.ts';
+import { planCall } from '../../../src/runtime/simulated/call-faults.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { CHANCE, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';

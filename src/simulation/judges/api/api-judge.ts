@@ -1,12 +1,15 @@
 /** Judges what an agent does at the simulated API server, at the moment at which the server carries it out. */
 import { apiPath } from '../../../cluster/service/api-resources.ts';
-import { isMirrorPod } from '../../../policies/pod/pod-kinds.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+  isMirrorPod,
+} from '../../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { StoredChange } from '../../api/api-store.ts';
 import type { ApiWitness, RequestUnderWay } from '../../api/api-witness.ts';
+import { isTerminal } from '../../api/served-pod-rules.ts';
 import type { Violation } from '../../history.ts';
-import { LeaseJudge } from './lease-judge.ts';
-import { MirrorPodJudge, type MirrorPodJudgeOptions } from './mirror-pod-judge.ts';
 import { PodObjectJudge, type PodObjectTruth } from './pod-object-judge.ts';
 
 export interface ApiJudgeOptions extends Omit<MirrorPodJudgeOptions, 'violated'> {
@@ -161,3 +164,109 @@ export class ApiJudge implements ApiWitness {
 }
 
 const nameOf = (target: RequestUnderWay['target']): string => ('name' in target ? target.name : '');
+
+/** The lease of the node is renewed in time, whatever its pods do, as long as the API server answers. */
+
+/** After this time the node counts as lost. */
+const LEASE_DURATION_MS = 40_000;
+
+export interface LeaseJudgeOptions {
+  readonly now: () => number;
+  readonly violated: (what: string) => void;
+}
+
+export class LeaseJudge {
+  readonly #options: LeaseJudgeOptions;
+  /** Since then it must be renewed in time: the last renewal, or the last reason for a delay. */
+  #since: number | undefined;
+
+  constructor(options: LeaseJudgeOptions) {
+    this.#options = options;
+  }
+
+  renewed(): void {
+    const overdueMs = this.overdueMs;
+    if (overdueMs > 0) this.#options.violated(`the lease is renewed ${String(overdueMs / 1000)} s too late`);
+    this.#since = this.#options.now();
+  }
+
+  /** A request for the lease failed, or could not be sent. */
+  delayed(): void {
+    if (this.#since !== undefined) this.#since = this.#options.now();
+  }
+
+  /** There is no agent that would renew it. */
+  abandoned(): void {
+    this.#since = undefined;
+  }
+
+  /** How much too late the next renewal is by now. */
+  get overdueMs(): number {
+    const since = this.#since ?? Infinity;
+    return Math.max(0, this.#options.now() - since - LEASE_DURATION_MS);
+  }
+}
+
+// Mirror pods are made of static pods, and are not deleted as long as they are right.
+
+interface MirrorPodJudgeOptions {
+  /** The name of the static pod of that UID, if there ever was one. */
+  readonly staticNameOf: (uid: string) => string | undefined;
+  /** The UID of the static pod that is wanted under that name now. */
+  readonly wantedUID: (name: string) => string | undefined;
+  /** Whether the agent is still ending the pod of that UID. */
+  readonly isEnding: (uid: string) => boolean;
+  /** Whether the manifest of that UID was removed and came back: then the static pod lives again, and gets another mirror pod. */
+  readonly wasWantedAgain: (uid: string) => boolean;
+  /** Whether a person has deleted the pod of that UID on the node. */
+  readonly wasDeletedByHand: (uid: string) => boolean;
+  readonly violated: (subject: { readonly uid: string }, what: string) => void;
+}
+
+export class MirrorPodJudge {
+  readonly #options: MirrorPodJudgeOptions;
+
+  constructor(options: MirrorPodJudgeOptions) {
+    this.#options = options;
+  }
+
+  made({ metadata }: Pod): void {
+    const { name } = metadata;
+    const hash = hashOf(metadata);
+    const mirrored = metadata.annotations?.[CONFIG_MIRROR_ANNOTATION];
+    if (mirrored !== hash) this.#violated(hash, `the mirror pod ${name} is one of ${String(mirrored)}`);
+    if (this.#options.staticNameOf(hash) !== name)
+      this.#violated(hash, `the mirror pod ${name} is made of no static pod of that name`);
+  }
+
+  /**
+   * One that has ended may be replaced: the same manifest may be wanted again. `isAgreed`: the request is of a time when the static
+   * pod was wanted again, and this mirror pod was of its earlier life.
+   */
+  removed(mirrorPod: Pod, { isAgreed = false } = {}): void {
+    const { metadata } = mirrorPod;
+    const { name, deletionTimestamp } = metadata;
+    const hash = hashOf(metadata);
+    if (deletionTimestamp !== undefined || isTerminal(mirrorPod)) return;
+    const { wantedUID, wasWantedAgain, wasDeletedByHand, isEnding } = this.#options;
+    const wanted = wantedUID(name);
+    const isDeleted = wasDeletedByHand(hash);
+    if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
+      this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
+    if ((wanted === undefined || isDeleted) && isEnding(hash) && !isAgreed)
+      this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
+  }
+
+  /** Whether the mirror pod may go although its static pod is wanted. */
+  mayBeReplaced({ metadata }: Pod): boolean {
+    const { wantedUID, wasWantedAgain } = this.#options;
+    const hash = hashOf(metadata);
+    return wantedUID(metadata.name) === hash && wasWantedAgain(hash);
+  }
+
+  #violated(uid: string, what: string): void {
+    this.#options.violated({ uid }, what);
+  }
+}
+
+const hashOf = ({ annotations = {} }: Pod['metadata']): string => annotations[CONFIG_HASH_ANNOTATION] ?? '';

@@ -3,7 +3,7 @@ import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../policies/pod/pod-k
 import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { isTerminal } from '../../api/served-pod-rules.ts';
-import { isStart, type RuntimeTruth } from '../runtime-truth.ts';
+import { isStart, type RuntimeTruth } from '../pod-states.ts';
 
 export interface PodObjectTruth {
   readonly runtime: () => RuntimeTruth;

@@ -1,5 +1,6 @@
 /** Checks at the end, when nothing fails any more, that the volumes of pods have what the API server has. */
 import type { Container, Pod } from '../../../types/kubernetes.ts';
+import { referenceKey, referencesOf } from '../../api/pod-references.ts';
 import type { SimulatedDisk } from '../../node/simulated-disk.ts';
 import type { ObjectVersions } from './object-versions.ts';
 import { type ContentNeed, contentsBy, isMetBy, needsOfVariables, needsOfVolume } from './pod-needs.ts';
@@ -52,4 +53,18 @@ function isUpToDate(
   const { object } = need;
   const allowed = [versions.current(object), ...versions.all(object).filter(({ immutable }) => immutable)];
   return allowed.some(({ values }) => isMetBy(contentsBy(need, values), files, need));
+}
+
+// Which ConfigMaps and Secrets a node watches: those that its pods refer to, each once.
+
+const CONTENT = /^(?:configmaps|secrets)\//;
+
+/** The first watch that should not be, if any. `pods`: those on the node. */
+export function needlessWatch(watched: readonly string[], pods: readonly Pod[]): string | undefined {
+  const contents = watched.filter((subject) => CONTENT.test(subject));
+  const twice = contents.find((subject, index) => contents.indexOf(subject) !== index);
+  if (twice !== undefined) return `${twice} is watched twice`;
+  const referred = new Set(pods.flatMap((pod) => referencesOf(pod).map(referenceKey)));
+  const needless = contents.find((subject) => !referred.has(subject));
+  return needless === undefined ? undefined : `${needless} is watched, and no pod refers to it`;
 }

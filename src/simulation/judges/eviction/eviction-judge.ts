@@ -11,16 +11,14 @@ import { isCriticalPod } from '../../../policies/pod/pod-kinds.ts';
 import { podQOS } from '../../../policies/pod/qos.ts';
 import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { goesBefore } from './eviction-order.ts';
+import { exceededLimits, goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';
 import { isEndingOrEnded, isNeverEvicted, type PodRecord, type PodRecords } from '../pod-records.ts';
 import { isBeforeStart, isTerminated } from '../pod-states.ts';
 import { ReclaimJudge } from './reclaim-judge.ts';
 import { type EvictionRules, isHard } from '../../resources/eviction-rules.ts';
-import type { NodeUse, StorageUse } from '../../resources/node-use.ts';
-import type { RunningTruth } from '../../resources/running-use.ts';
+import type { NodeUse, RunningTruth, StorageUse } from '../../resources/node-use.ts';
 import { isOfMemory, isShort, Shortages } from './shortages.ts';
-import { exceededLimits } from './storage-limits.ts';
 
 /** The truth about a node that evicts. */
 export interface EvictionTruth {

@@ -1,11 +1,12 @@
 /** Which of two pods has to be evicted first, by the figures that the agent received. */
+import { countedAmount } from '../../../policies/admission/held-resources.ts';
 import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
-import { countedAmount } from '../../../policies/admission/held-resources.ts';
+import { parseQuantity } from '../../../policies/formats/quantity.ts';
 import { podRequest } from '../../../policies/pod/resources.ts';
-import type { Pod } from '../../../types/kubernetes.ts';
-import { type DiskUse, type NodeUse, type StorageUse, sumOf } from '../../resources/node-use.ts';
-import { priorityOf, type PodRecord } from '../pod-records.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import { type DiskUse, type NodeUse, NOTHING, type StorageUse, sumOf } from '../../resources/node-use.ts';
+import { type PodRecord, priorityOf } from '../pod-records.ts';
 
 /** What a pod is evicted for. */
 export interface Cause {
@@ -56,4 +57,39 @@ function onDisk({ containers, volumes }: StorageUse, { signal, layout }: Cause):
 
 function requestOf(pod: Pod, resource: string): number {
   return countedAmount(resource, podRequest(pod, resource));
+}
+
+// Which limits of local storage a pod exceeds, by the figures that the agent received.
+
+/** By the names under which evictions are counted. */
+export function exceededLimits(
+  { spec }: Pod,
+  use: StorageUse,
+  { dedicatedImageFs }: FileSystemLayout,
+): readonly string[] {
+  const limits = new Map(spec.containers.map((container) => [container.name, limitOf(container)]));
+  const known = [...limits.values()].filter((limit) => limit !== undefined);
+  const together = known.reduce((sum, limit) => sum + limit, 0);
+  const isVolumeOver = (spec.volumes ?? []).some(({ name, emptyDir }) => {
+    const limit = emptyDir?.sizeLimit;
+    return limit != null && (use.volumes.get(name) ?? NOTHING).bytes > inBytes(limit);
+  });
+  const isContainerOver = use.containers.some(({ name, layer, logs }) => {
+    const used = logs.bytes + (dedicatedImageFs ? 0 : layer.bytes);
+    return used > (limits.get(name) ?? Infinity);
+  });
+  return [
+    ...(isVolumeOver ? ['emptydirfs.limit'] : []),
+    ...(known.length > 0 && use.whole.bytes > together ? ['ephemeralpodfs.limit'] : []),
+    ...(isContainerOver ? ['ephemeralcontainerfs.limit'] : []),
+  ];
+}
+
+function limitOf({ resources }: Container): number | undefined {
+  const limit = resources?.limits?.['ephemeral-storage'];
+  return limit === undefined ? undefined : inBytes(limit);
+}
+
+function inBytes(text: string): number {
+  return countedAmount('ephemeral-storage', parseQuantity(text));
 }

@@ -2,7 +2,7 @@
 import type { FileSystemLayout, NodeReclaim } from '../../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../runtime/simulated/witness.ts';
-import type { RunningTruth } from '../../resources/running-use.ts';
+import type { RunningTruth } from '../../resources/node-use.ts';
 import type { PodRecords } from '../pod-records.ts';
 import { isTerminated } from '../pod-states.ts';
 

@@ -1,10 +1,11 @@
 /** The judge at a simulated server: every request of a node is judged when it is carried out. */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
-import type { ApiWitness } from '../../../../src/simulation/api/api-witness.ts';
 import { NO_API_FAULTS } from '../../../../src/simulation/api/api-faults.ts';
-import { ApiJudge } from '../../../../src/simulation/judges/api/api-judge.ts';
+import type { ApiWitness } from '../../../../src/simulation/api/api-witness.ts';
+import { ApiJudge, LeaseJudge, MirrorPodJudge } from '../../../../src/simulation/judges/api/api-judge.ts';
 import type { Lease, Pod } from '../../../../src/types/kubernetes.ts';
+import { testPod } from '../../../support/pods.ts';
 import { ApiBed, apiPod, NODE, nodeObject, podAt, pods, refusalOf, statusOf } from '../../api/api-bed.ts';
 
 function judged() {
@@ -181,4 +182,114 @@ test.each([
   wanted.uid = undefined;
   await bed.settle(deletion);
   expect(reported).toEqual(violations);
+});
+
+function bed() {
+  const time = { now: 1_000_000 };
+  const reported: string[] = [];
+  const judge = new LeaseJudge({ now: () => time.now, violated: (what) => reported.push(what) });
+  const after = (seconds: number) => {
+    time.now += seconds * 1000;
+    return judge;
+  };
+  return { judge, reported, after };
+}
+
+test('a lease is renewed within 40 s', () => {
+  const { judge, reported, after } = bed();
+  judge.renewed();
+  after(40).renewed();
+  expect(reported).toEqual([]);
+  after(45).renewed();
+  expect(reported).toEqual(['the lease is renewed 5 s too late']);
+});
+
+test('a failed request gives it the same time again', () => {
+  const { judge, reported, after } = bed();
+  judge.renewed();
+  after(39).delayed();
+  after(40).renewed();
+  expect(reported).toEqual([]);
+});
+
+test('before the first renewal of an agent, nothing is due', () => {
+  const { judge, reported, after } = bed();
+  after(100).delayed();
+  expect(after(100).overdueMs).toBe(0);
+  judge.renewed();
+  expect(after(50).overdueMs).toBe(10_000);
+  judge.abandoned();
+  after(100).renewed();
+  expect(reported).toEqual([]);
+});
+
+function mirrorPodBed({ wanted, isEnding = false }: { wanted?: string; isEnding?: boolean } = {}) {
+  const reported: string[] = [];
+  const judge = new MirrorPodJudge({
+    staticNameOf: (uid) => (uid === 'static-1' || uid === 'static-2' ? 'web' : undefined),
+    wantedUID: () => wanted,
+    isEnding: () => isEnding,
+    wasWantedAgain: () => false,
+    wasDeletedByHand: () => false,
+    violated: ({ uid }, what) => reported.push(`${uid}: ${what}`),
+  });
+  return { judge, reported };
+}
+
+const mirror = (hash: string, { mirrored = hash, name = 'web', deleted = false } = {}) =>
+  testPod({
+    name,
+    uid: 'mirror-1',
+    deleted,
+    annotations: { [CONFIG_MIRROR_ANNOTATION]: mirrored, [CONFIG_HASH_ANNOTATION]: hash },
+  });
+
+describe('a mirror pod is made', () => {
+  test('of a static pod of its name', () => {
+    const { judge, reported } = mirrorPodBed();
+    judge.made(mirror('static-1'));
+    expect(reported).toEqual([]);
+  });
+
+  test.each([
+    [
+      'another name',
+      mirror('static-1', { name: 'other' }),
+      'static-1: the mirror pod other is made of no static pod of that name',
+    ],
+    ['no static pod', mirror('unknown'), 'unknown: the mirror pod web is made of no static pod of that name'],
+    [
+      'two hashes',
+      mirror('static-1', { mirrored: 'static-2' }),
+      'static-1: the mirror pod web is one of static-2',
+    ],
+  ])('not with %s', (_, pod, what) => {
+    const { judge, reported } = mirrorPodBed();
+    judge.made(pod);
+    expect(reported).toEqual([what]);
+  });
+});
+
+describe('a mirror pod is deleted', () => {
+  test('not as long as it is right', () => {
+    const { judge, reported } = mirrorPodBed({ wanted: 'static-1' });
+    judge.removed(mirror('static-1'));
+    expect(reported).toEqual(['static-1: the mirror pod web is deleted, and it is right']);
+  });
+
+  test('not before its static pod has ended', () => {
+    const { judge, reported } = mirrorPodBed({ isEnding: true });
+    judge.removed(mirror('static-1'));
+    expect(reported).toEqual(['static-1: the mirror pod web is deleted before its static pod has ended']);
+  });
+
+  test.each([
+    ['a user has deleted it', { wanted: 'static-1' }, mirror('static-1', { deleted: true })],
+    ['another static pod is wanted', { wanted: 'static-2', isEnding: true }, mirror('static-1')],
+    ['its static pod has ended', {}, mirror('static-1')],
+  ])('when %s', (_, facts, pod) => {
+    const { judge, reported } = mirrorPodBed(facts);
+    judge.removed(pod);
+    expect(reported).toEqual([]);
+  });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { lackedObject, outdatedVolume } from '../../../../src/simulation/judges/contents/content-check.ts';
+import {
+  lackedObject,
+  needlessWatch,
+  outdatedVolume,
+} from '../../../../src/simulation/judges/contents/content-check.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { apiPod } from '../../api/api-bed.ts';
 import { ContentsBed, UID, withVariables, withVolume } from './contents-bed.ts';
 
 const podOf = ({ spec }: ContentsBed, labels: Record<string, string> = {}): Pod => ({
@@ -78,4 +83,20 @@ describe('files follow', () => {
     expect(outdatedVolume(bed, podOf(bed, { version: '1' }))).toBeUndefined();
     expect(outdatedVolume(bed, podOf(bed, { version: '2' }))).toBe('its volume contents has not its labels');
   });
+});
+
+const POD = apiPod('web', { imagePullSecrets: [{ name: 'key' }] });
+
+const OWN = 'secrets/default/key';
+
+test.each([
+  ['what a pod refers to', [OWN, 'services//', 'pods//'], undefined],
+  [
+    'what no pod refers to',
+    [OWN, 'configmaps/default/a'],
+    'configmaps/default/a is watched, and no pod refers to it',
+  ],
+  ['the same twice', [OWN, OWN], `${OWN} is watched twice`],
+])('a node watches %s', (_, watched, what) => {
+  expect(needlessWatch(watched, [POD])).toBe(what);
 });

@@ -1,6 +1,6 @@
 /** Who goes for a limit of his own: each mistake of the agent is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import { exceededLimits } from '../../../../src/simulation/judges/eviction/storage-limits.ts';
+import { exceededLimits } from '../../../../src/simulation/judges/eviction/eviction-order.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
 import type { JudgedPod } from '../lifecycle-judge-bed.ts';

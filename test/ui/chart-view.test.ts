@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pageCharts } from '../../scripts/picture/page-charts.ts';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 import { machines } from '../../src/machines/index.ts';
-import { lightOf, linesOf } from '../../src/ui/chart-states.ts';
+import { lightOf, linesOf } from '../../src/ui/chart-view.ts';
 import type { AnyStateNode } from 'xstate';
 
 const charts = await pageCharts(machines);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { hashOf, placeOf, placeWith } from '../../src/ui/page-place.ts';
+import { hashOf, placeOf, placeWith } from '../../src/ui/page-times.ts';
 import { ALL_PODS, choiceOf, queryOf } from '../../src/ui/pod-list.ts';
 
 test('an address says a place, and a place its address', () => {

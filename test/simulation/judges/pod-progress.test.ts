@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { EndOrders } from '../../../src/simulation/judges/end-orders.ts';
+import { EndOrders } from '../../../src/simulation/judges/pod-progress.ts';
 import { testPod } from '../../support/pods.ts';
 import { killed } from './lifecycle-judge-bed.ts';
 
