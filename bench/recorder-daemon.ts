@@ -41,7 +41,7 @@ const MAIN_THREAD = 'MainThread';
 const PROFILER_THREAD = 'v8:Prof';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PARTS = {
-  recorder: /\/src\/(?:server|policies)\/record\/|\/src\/actors\/(?:transitions|system-tap)\.ts$/u,
+  recorder: /\/src\/(?:server|policies)\/record\/|\/src\/actors\/transitions\.ts$/u,
   page: /\/src\/server\/ui\/|\/src\/actors\/page\/|\/src\/daemon\/(?:daemon|serve)-page\.ts$/u,
 };
 

@@ -2,14 +2,39 @@
 import {
   type Actor,
   type ActorOptions,
+  type AnyActorLogic,
+  type AnyActorRef,
   type AnyStateMachine,
-  createActor,
+  createActor as createXStateActor,
   fromPromise,
   type InputFrom,
   type PromiseActorLogic,
 } from 'xstate';
 import { errorMessage } from '../types/errors.ts';
 import type { ActorContext } from './actor-context.ts';
+
+const RUNNING = new WeakMap<AnyActorRef['system'], Set<AnyActorRef>>();
+const NONE: ReadonlySet<AnyActorRef> = new Set();
+
+/**
+ * All actors of the agent are made by it but those of pods, which the registry has: XState keeps no list that can be read. An actor is among
+ * `runningActors` from its start to its end.
+ */
+export const createActor = ((logic: AnyActorLogic, options: ActorOptions<AnyActorLogic> = {}) => {
+  const actor: AnyActorRef = createXStateActor(logic, options);
+  const running = RUNNING.get(actor.system) ?? new Set();
+  RUNNING.set(actor.system, running);
+  const end = () => void running.delete(actor);
+  // The first actor of a system stays as long as the system does. If nothing listens to it, XState reports its failure.
+  if (options.parent === undefined) running.add(actor);
+  else actor.subscribe({ next: () => void running.add(actor), error: end, complete: end });
+  return actor;
+}) as unknown as typeof createXStateActor;
+
+/** Of the system of that actor. */
+export function runningActors({ system }: AnyActorRef): ReadonlySet<AnyActorRef> {
+  return RUNNING.get(system) ?? NONE;
+}
 
 export interface AgentActorOptions<Machine extends AnyStateMachine> {
   readonly id: string;

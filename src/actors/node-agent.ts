@@ -1,4 +1,5 @@
 /** The agent of one node: its actors, and what they work with. */
+import type { AnyActorRef } from 'xstate';
 import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import type { NodeHealth } from '../policies/node/ready-problems.ts';
 import { OWN_GRACE_PERIODS } from '../policies/termination/shutdown-periods.ts';
@@ -15,12 +16,11 @@ import { NodePods } from './node/node-pods.ts';
 import { NodeShutdown } from './node/node-shutdown.ts';
 import { NodeState } from './node/node-state.ts';
 import { RuntimeWatch } from './node/runtime-watch.ts';
-import { KnownActors } from './page/known-actors.ts';
 import type { NodePlugins } from './plugins/plugin-parts.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
 import type { Supervisor } from './supervisor.ts';
-import { nodeTransitions, type NodeTransitions } from './node/node-transitions.ts';
+import { nodeTransitions, type NodeTransitions } from './transitions.ts';
 
 /** How long an agent that ends with its pods waits for an API server that does not answer. */
 const FLUSH_LIMIT_MS = 5_000;
@@ -32,7 +32,8 @@ export class NodeAgent {
   readonly supervisor: Supervisor;
   /** Of all actors of the node. */
   readonly transitions: NodeTransitions;
-  readonly actors: KnownActors;
+  /** The first actors of their systems: a few run before the supervisor does. */
+  readonly roots: readonly AnyActorRef[];
   /** Undefined where a shutdown of the node does not wait for pods, outside a cluster. */
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
@@ -78,7 +79,6 @@ export class NodeAgent {
       this.plugins?.podEnded(uid, end);
       if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
-    this.actors = new KnownActors(this.supervisor.actor);
     this.#streams = new LoopStreams({
       pleg: this.pleg,
       configuration,
@@ -91,9 +91,8 @@ export class NodeAgent {
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
-    const earlier = this.cluster?.earlierActors ?? [];
-    this.transitions = nodeTransitions([this.supervisor.actor, ...earlier], clock);
-    for (const actor of earlier) this.actors.add(actor);
+    this.roots = [this.supervisor.actor, ...(this.cluster?.earlierActors ?? [])];
+    this.transitions = nodeTransitions(this.roots, clock);
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */

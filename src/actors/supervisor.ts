@@ -1,5 +1,5 @@
 /** The supervisor actor: the loop over the registry of pod actors, with what handles its events. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import type { supervisorMachine, SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { KillPodOptions } from '../policies/termination/pod-termination.ts';
 import type { PodNode } from '../runtime/node/pod-node.ts';
@@ -12,6 +12,7 @@ import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { TurnoverMeasurements } from '../types/measurements.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
+import { createActor } from './agent-actor.ts';
 import { ExitWithPods } from './loop/exit-with-pods.ts';
 import { type LoopHandlers, provideLoopMachine } from './loop/loop-machine.ts';
 import { PodCleanups } from './loop/pod-cleanups.ts';

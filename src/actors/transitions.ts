@@ -10,31 +10,29 @@ import type {
   AnyStateNode,
   AnyTransitionDefinition,
   InspectionEvent,
+  StateValue,
+  Subscription,
 } from 'xstate';
 import type { Clock } from '../types/clock.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind, TransitionListener } from '../types/transition.ts';
-import { tapEvents, type TappedEvent } from './system-tap.ts';
-
-type StateValue = string | { readonly [state: string]: StateValue | undefined };
 
 /** What is read of the snapshot of a machine. */
 interface SeenSnapshot extends ActorSnapshot {
   readonly value: StateValue;
   readonly machine: AnyStateMachine;
-  readonly _nodes: readonly AnyStateNode[];
 }
 
 /** The kind of the transitions with this event between these states. */
 interface KnownKind {
   readonly eventType: string;
-  readonly from: readonly AnyStateNode[];
-  readonly to: readonly AnyStateNode[];
+  readonly from: StateValue;
+  readonly to: StateValue;
   /** Undefined where nothing changes and no action runs. */
   readonly kind: TransitionKind | undefined;
 }
 
 type Actor = InspectionEvent['actorRef'];
-type Microstep = TappedEvent & { readonly type: '@xstate.microstep' };
+type Microstep = InspectionEvent & { readonly type: '@xstate.microstep' };
 
 const OF_XSTATE = 'xstate.';
 /** XState puts the id of the child into the type of such an event, for example into that of its end. */
@@ -48,7 +46,7 @@ export class TransitionFeed {
   /** The actors in the middle of an event, each one by an action of that before it. Their `getSnapshot` is still of before the event. */
   readonly #atWork: { readonly actor: Actor; snapshot: SeenSnapshot }[] = [];
   readonly #kinds = new WeakMap<object, KnownKind[]>();
-  #end: (() => void) | undefined;
+  #inspection: Subscription | undefined;
 
   constructor(root: AnyActorRef, clock: Clock) {
     this.#root = root;
@@ -58,17 +56,17 @@ export class TransitionFeed {
   /** Hears of each transition from now on. Returns the function that ends this. A listener must not throw. */
   subscribe(listener: TransitionListener): () => void {
     this.#listeners.add(listener);
-    this.#end ??= tapEvents(this.#root.system, this.#hear);
+    this.#inspection ??= this.#root.system.inspect(this.#hear);
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
-      this.#end?.();
-      this.#end = undefined;
+      this.#inspection?.unsubscribe();
+      this.#inspection = undefined;
       this.#atWork.length = 0;
     };
   }
 
-  readonly #hear = (event: TappedEvent): void => {
+  readonly #hear = (event: InspectionEvent): void => {
     if (event.type === '@xstate.microstep') {
       if (event._transitions.length > 0) this.#step(event);
     } else if (event.type === '@xstate.snapshot') {
@@ -125,7 +123,7 @@ export class TransitionFeed {
     const [only] = transitions;
     // Transitions of several regions at once are rare.
     if (only === undefined || transitions.length > 1) return kindOf(transitions, eventType, before, after);
-    const [from, to] = [before._nodes, after._nodes];
+    const [from, to] = [before.value, after.value];
     let known = this.#kinds.get(only);
     if (known === undefined) this.#kinds.set(only, (known = []));
     for (const one of known) {
@@ -158,10 +156,14 @@ function initialSnapshot({ machine, context }: SeenSnapshot): SeenSnapshot {
   return machine.resolveState({ value: {}, context });
 }
 
-function isSame(some: readonly unknown[], others: readonly unknown[]): boolean {
-  if (some === others) return true;
-  if (some.length !== others.length) return false;
-  for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false;
+/** Of states of the same machine: a state has the same regions in both. */
+function isSame(one: StateValue, other: StateValue): boolean {
+  if (one === other) return true;
+  if (typeof one === 'string' || typeof other === 'string') return false;
+  for (const state in one) {
+    const [inner, otherInner] = [one[state], other[state]];
+    if (inner === undefined || otherInner === undefined || !isSame(inner, otherInner)) return false;
+  }
   return true;
 }
 
@@ -175,6 +177,22 @@ export function stateName(value: StateValue): string {
     name = name === '' ? path : `${name},${path}`;
   }
   return name;
+}
+
+/** The machine itself and all of its states that are active. */
+export function activeNodes({ machine, value }: Pick<SeenSnapshot, 'machine' | 'value'>): AnyStateNode[] {
+  return withActive(machine.root as AnyStateNode, value);
+}
+
+function withActive(node: AnyStateNode, value: StateValue): AnyStateNode[] {
+  const inner = typeof value === 'string' ? { [value]: {} } : value;
+  return Object.values(node.states as Readonly<Record<string, AnyStateNode>>).reduce(
+    (active, state) => {
+      const further = inner[state.key];
+      return further === undefined ? active : [...active, ...withActive(state, further)];
+    },
+    [node],
+  );
 }
 
 function kindOf(
@@ -208,8 +226,12 @@ function actionsOf(
   if (!transition.target?.length) return own;
   const domain = domainOf(transition);
   const isInside = (node: AnyStateNode) => domain === undefined || isWithin(node.parent, domain);
-  const left = before._nodes.filter(isInside).sort((a, b) => b.order - a.order);
-  const entered = after._nodes.filter(isInside).sort((a, b) => a.order - b.order);
+  const left = activeNodes(before)
+    .filter(isInside)
+    .sort((a, b) => b.order - a.order);
+  const entered = activeNodes(after)
+    .filter(isInside)
+    .sort((a, b) => a.order - b.order);
   return [
     ...left.flatMap((node) => namesOf(node.exit)),
     ...own,
@@ -242,4 +264,19 @@ function namesOf(implementations: readonly unknown[]): string[] {
     const type = typeof one === 'object' && one !== null && 'type' in one ? one.type : undefined;
     return typeof type === 'string' ? [type] : [];
   });
+}
+
+export type NodeTransitions = Pick<TransitionFeed, 'subscribe'>;
+
+/** Of all actors of the node: a few run before the supervisor does, and are of other systems. `roots`: the first actors of their systems. */
+export function nodeTransitions(roots: readonly AnyActorRef[], clock: Clock): NodeTransitions {
+  const feeds = roots.map((root) => new TransitionFeed(root, clock));
+  return {
+    subscribe: (listener) => {
+      const ends = feeds.map((feed) => feed.subscribe(listener));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  };
 }

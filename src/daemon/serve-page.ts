@@ -21,15 +21,14 @@ export interface PageParts {
 const HISTORY_MAX = 500;
 
 export function pageSource({ agent, events, clock, recordedIn }: PageParts): PageSource {
-  const { actors, statusManager } = agent;
   const watch = new PageWatch({
     feed: agent.transitions,
-    statusManager,
+    statusManager: agent.statusManager,
     watchEvents: (listener) => events.watch(listener),
   });
   return {
     clock,
-    facts: new PageFacts({ agent, clock, events: () => events.list(), actors, version: ownVersion() }),
+    facts: new PageFacts({ agent, clock, events: () => events.list(), version: ownVersion() }),
     ...(recordedIn !== undefined && { history: historyOf(recordedIn) }),
     watch: (listener) => watch.add(listener),
   };

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { createActor, createMachine, raise, sendTo, setup, type AnyActorRef } from 'xstate';
-import { TransitionFeed } from '../../src/actors/transitions.ts';
+import { type AnyActorRef, createActor, createMachine, raise, sendTo, setup } from 'xstate';
+import { nodeTransitions, TransitionFeed } from '../../src/actors/transitions.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { Transition } from '../../src/types/transition.ts';
+import { countInspections } from '../support/count-inspections.ts';
 import { LEAVE_TO_START, podChart } from '../support/pod-chart.ts';
 import { testPod } from '../support/pods.ts';
 
@@ -222,21 +223,41 @@ describe('the transitions of all actors', () => {
     const actor = createActor(MACHINE).start();
     const feed = new TransitionFeed(actor, CLOCK);
     const inspected: string[] = [];
-    const untouched = { ...actor.system };
+    const inspections = countInspections(actor);
     const [first, second] = ['first', 'second'].map((name) =>
       feed.subscribe(({ event }) => inspected.push(`${name} ${event}`)),
     );
-    expect({ ...actor.system }).not.toEqual(untouched);
+    expect(inspections()).toBe(1);
     actor.send({ type: 'GO' });
     first?.();
     actor.send({ type: 'AGAIN' });
     second?.();
-    expect({ ...actor.system }).toEqual(untouched);
+    expect(inspections()).toBe(0);
     actor.send({ type: 'BACK' });
     const third = feed.subscribe(({ event, from }) => inspected.push(`${event} from ${from}`));
     actor.send({ type: 'GO' });
     third();
     expect(inspected).toEqual(['first GO', 'second GO', 'second AGAIN', 'GO from Away']);
-    expect({ ...actor.system }).toEqual(untouched);
+    expect(inspections()).toBe(0);
   });
+});
+
+const machine = createMachine({
+  id: 'lamp',
+  initial: 'Off',
+  states: { Off: { on: { PRESS: 'On' } }, On: { on: { PRESS: 'Off' } } },
+});
+
+test('transitions of several systems are told, each once, until that is ended', () => {
+  const [first, other] = [createActor(machine, { id: 'first' }), createActor(machine, { id: 'other' })];
+  const child = createActor(machine, { id: 'child', parent: first });
+  for (const actor of [first, child, other]) actor.start();
+  const heard: string[] = [];
+  const transitions = nodeTransitions([first, other], systemClock);
+  const end = transitions.subscribe(({ to }, actor) => void heard.push(`${actor} ${to}`));
+  for (const actor of [first, child, other]) actor.send({ type: 'PRESS' });
+  expect(heard).toEqual(['first On', 'child On', 'other On']);
+  end();
+  other.send({ type: 'PRESS' });
+  expect(heard).toHaveLength(3);
 });

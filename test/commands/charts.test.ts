@@ -6,6 +6,7 @@ import { extractMachinesFromFile } from '@xstate/machine-extractor';
 import { assign, createActor, createMachine, fromCallback, raise, setup, stateIn } from 'xstate';
 import type { AnyEventObject, AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
+import { activeNodes } from '../../src/actors/transitions.ts';
 import { charts } from '../../src/commands/charts.ts';
 import { toMermaid } from '../../src/commands/charts/mermaid.ts';
 import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
@@ -236,8 +237,9 @@ describe('xstate', () => {
     });
     const reached = new Set(
       paths.flatMap(({ state }) => {
-        const { _nodes } = state as unknown as { readonly _nodes: readonly AnyStateNode[] };
-        return _nodes.filter(isLeaf).map(({ id }) => id);
+        return activeNodes(state as never)
+          .filter(isLeaf)
+          .map(({ id }) => id);
       }),
     );
     const states = nodesOf(machine.root as AnyStateNode).filter((node) => isLeaf(node) && !isPassing(node));

@@ -6,6 +6,7 @@ import type {
   AnyTransitionDefinition,
   InspectionEvent,
 } from 'xstate';
+import { activeNodes } from '../../src/actors/transitions.ts';
 
 interface Counted {
   readonly name: string;
@@ -52,10 +53,11 @@ export class Coverage {
     for (const key of taken) increase(this.#transitions.get(key));
     for (const transition of step._transitions) increase(this.#guards.get(guardOf(transition) ?? ''));
     if (before === undefined || taken.size > 0)
-      for (const node of snapshot._nodes) increase(this.#states.get(node.id));
-    const former = before?._nodes ?? initialLeaves(this.#machine.root as AnyStateNode);
+      for (const node of activeNodes(snapshot)) increase(this.#states.get(node.id));
+    const former =
+      before === undefined ? initialLeaves(this.#machine.root as AnyStateNode) : activeNodes(before);
     this.#countRefusals(former, taken, (node) => candidates(node, step.event.type));
-    this.#countRefusals(snapshot._nodes, taken, (node) => node.always ?? []);
+    this.#countRefusals(activeNodes(snapshot), taken, (node) => node.always ?? []);
   };
 
   replayed(path: readonly unknown[]): void {

@@ -1,5 +1,5 @@
 /** The actor of the connection to the API server: it hears of every request, logs what changes, and tells how the connection is. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
 import {
   type ConnectionContext,
@@ -10,6 +10,7 @@ import { shortDuration } from '../../policies/formats/duration.ts';
 import { clockProblem } from '../../policies/node/lease-renewal.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 
 export interface ApiConnectionOptions {
   /** Where the address of the server and the credentials come from. */

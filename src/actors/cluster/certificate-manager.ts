@@ -1,6 +1,6 @@
 /** The actor of one certificate of the node, and its effects: requests at the API server, the store, timers. */
 import { type Observable, Subject } from 'rxjs';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import { type CertificatePair, newPrivateKey } from '../../cluster/credentials/certificate-pair.ts';
 import {
   issuedCertificate,
@@ -34,6 +34,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { CertificateMeasurements } from '../../types/measurements.ts';
+import { createActor } from '../agent-actor.ts';
 
 /** A server, and the end of the connections to it. */
 export interface ConnectedServer {

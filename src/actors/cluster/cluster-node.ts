@@ -1,5 +1,5 @@
 /** The actor of the Node object, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
 import type { Ownership } from '../../policies/node/machine-identity.ts';
@@ -11,6 +11,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import { NodeObject, type NodeObjectOptions } from './node-object.ts';
 
 export interface ClusterNodeOptions extends Omit<NodeObjectOptions, 'onBuilt'> {

@@ -1,6 +1,6 @@
 /** The actor that writes pod statuses to the API server, and its effects. No pod waits for it. */
 import type { Subscription } from 'rxjs';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor, waitFor } from 'xstate';
+import { type ActorOptions, type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -28,6 +28,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import type { StatusManager, StatusNews } from '../pods/status-manager.ts';
 import { HeldBack } from './held-back.ts';
 

@@ -1,5 +1,5 @@
 /** The eviction actor of a node, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import {
   type EvictionContext,
   type EvictionEvent,
@@ -33,6 +33,7 @@ import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorde
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import type { Summary } from '../../types/stats.ts';
+import { createActor } from '../agent-actor.ts';
 import { EndLimits, endPatienceMs, recordExceededGracePeriod } from '../start/end-limits.ts';
 import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
 import { EvictionWatch } from './eviction-watch.ts';

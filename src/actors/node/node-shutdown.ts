@@ -1,5 +1,5 @@
 /** The actor of the shutdown chart: it ends the pods of this node, the least important first, when the machine shuts down. */
-import { type ActorRefFrom, createActor } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import { shutdownMachine, type ShutdownEvent } from '../../machines/shutdown-machine.ts';
 import {
   groupByPriority,
@@ -12,6 +12,7 @@ import type { Pod, PodPhase } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
 import type { ShutdownPeriod } from '../../types/node-settings.ts';
 import type { ActorContext } from '../actor-context.ts';
+import { createActor } from '../agent-actor.ts';
 
 export interface NodeShutdownOptions {
   /** By rising priority. */

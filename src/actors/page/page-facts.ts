@@ -1,15 +1,23 @@
 /** What the page shows of the node and its pods, made when it is asked for. */
+import type { AnyActorRef, AnyStateMachine, StateValue } from 'xstate';
 import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { ActorView, NodeView, PodRow, PodView, RoomView } from '../../types/page-views.ts';
+import { runningActors } from '../agent-actor.ts';
+import type { NodeAgent } from '../node-agent.ts';
 import type { PodEntry } from '../pods/pod-registry.ts';
-import { stateName } from '../transitions.ts';
+import { activeNodes, stateName } from '../transitions.ts';
 import { whyOfEntry, whyOfNode, whyOfPod, type WhySources } from '../why-facts.ts';
-import { actorView, type KnownActors } from './known-actors.ts';
+
+interface SeenSnapshot {
+  readonly status: string;
+  readonly machine?: AnyStateMachine;
+  readonly value?: StateValue;
+}
 
 export interface PageFactsSources extends WhySources {
-  readonly actors: KnownActors;
+  readonly agent: WhySources['agent'] & Pick<NodeAgent, 'roots'>;
   readonly version: string;
 }
 
@@ -126,11 +134,25 @@ export class PageFacts {
 
   /** Of pods only the one that is asked for, by the name of its actor. */
   actors(chart: string): readonly ActorView[] {
-    return this.#sources.actors.of(chart);
+    const actors = new Set(this.#sources.agent.roots.flatMap((root) => [...runningActors(root)]));
+    return [...actors]
+      .filter((actor) => (actor.getSnapshot() as SeenSnapshot).status === 'active')
+      .flatMap(actorView)
+      .filter((view) => view.chart === chart);
   }
 
   actorOfPod(namespace: string, name: string): readonly ActorView[] {
     const entry = this.#entry(namespace, name);
     return entry === undefined ? [] : actorView(entry.actor);
   }
+}
+
+/** Empty for an actor that is no machine. */
+function actorView(actor: AnyActorRef): readonly ActorView[] {
+  const { machine, value } = actor.getSnapshot() as SeenSnapshot;
+  if (machine === undefined || value === undefined) return [];
+  const innermost = activeNodes({ machine, value }).filter(
+    ({ type }) => type === 'atomic' || type === 'final',
+  );
+  return [{ chart: machine.id, actor: actor.id, states: innermost.map(({ path }) => path.join('.')) }];
 }

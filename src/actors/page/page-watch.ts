@@ -4,7 +4,7 @@ import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { Transition, TransitionKind } from '../../types/transition.ts';
 import { uidOfActor } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
-import type { NodeTransitions } from '../node/node-transitions.ts';
+import type { NodeTransitions } from '../transitions.ts';
 
 export interface PageListener {
   /** Of the pod of that UID something may have changed, or it has gone. */

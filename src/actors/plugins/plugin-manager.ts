@@ -1,5 +1,5 @@
 /** The actor that asks eviction plugins, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import {
   type EvictionPluginsContext,
   type EvictionPluginsEvent,
@@ -20,6 +20,7 @@ import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { PluginMeasurements } from '../../types/measurements.ts';
+import { createActor } from '../agent-actor.ts';
 import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import type { PodEnd } from '../pods/pod-ends.ts';
 import { PluginNews } from './plugin-news.ts';

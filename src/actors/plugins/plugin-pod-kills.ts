@@ -1,5 +1,5 @@
 /** The actors that end pods for plugins, one for each pod, and their effects. After a restart of the agent nothing of them is known. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import {
   type PodKillContext,
@@ -24,6 +24,7 @@ import type { EvictionPluginSettings, PodKillerName } from '../../types/node-set
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import { EndLimits, recordExceededGracePeriod } from '../start/end-limits.ts';
 import { askServer, type KillApi } from './kill-requests.ts';

@@ -1,6 +1,6 @@
 /** The effects of a plugin's actor: its registration, its connection, and what is logged of it. */
 import { basename } from 'node:path';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
 import {
   EVICTION_PLUGIN_TYPE,
@@ -18,6 +18,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import type { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginState } from './plugin-parts.ts';
 

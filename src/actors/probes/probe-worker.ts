@@ -1,5 +1,5 @@
 /** The effects of a probe actor: its timer, its runs, and what it sends to the supervisor. */
-import { type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { type ProbeContext, type ProbeEvent, probeMachine } from '../../machines/probe-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import {
@@ -21,6 +21,7 @@ import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { ProbedContainer, ProbeMeasurements } from '../../types/measurements.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
 import { podFields } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import { sightingOf } from './probe-sighting.ts';
 
 /** A probe has another result than before. */

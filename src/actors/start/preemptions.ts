@@ -1,5 +1,5 @@
 /** The preemption actors, one for each pod for which room is being made, and their effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, createActor } from 'xstate';
+import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
 import {
   type PreemptionContext,
   type PreemptionEvent,
@@ -29,6 +29,7 @@ import type { EventRecorder, PodReference } from '../../types/event-recorder.ts'
 import type { Pod } from '../../types/kubernetes.ts';
 import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
+import { createActor } from '../agent-actor.ts';
 import { EndLimits, recordExceededGracePeriod } from './end-limits.ts';
 
 export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
