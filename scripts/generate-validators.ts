@@ -55,7 +55,7 @@ function generate(name: string, schema: object, source: string): void {
   writeFileSync(new URL(`${name}.d.ts`, GENERATED), notice + DECLARATIONS);
 }
 
-const DECLARATIONS = `import type { Schema, SchemaError } from '../types/schema-error.ts';
+const DECLARATIONS = `import type { Schema, SchemaError } from '../types/errors.ts';
 
 /** The schema, with its definitions. */
 export declare const schema: Schema;

@@ -4,7 +4,7 @@ import { Plugins } from '../../src/actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../src/actors/plugins/plugin-manager.ts';
 import type { PodKills } from '../../src/actors/plugins/plugin-parts.ts';
 import type { PodEntry, PodRegistry } from '../../src/actors/pods/pod-registry.ts';
-import { RemoteEvictionPlugin } from '../../src/plugins/eviction/remote-eviction-plugin.ts';
+import { RemoteEvictionPlugin } from '../../src/plugins/remote-eviction-plugin.ts';
 import { registrationClient } from '../../src/plugins/protocol/registration-client.ts';
 import { systemClock } from '../../src/system/system-clock.ts';
 import type { EvictionPluginSettings } from '../../src/types/node-settings.ts';

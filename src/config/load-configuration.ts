@@ -2,10 +2,12 @@
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument, visit } from 'yaml';
 import { validate } from '../generated/configuration-validator.js';
+import { didYouMean } from '../policies/formats/did-you-mean.ts';
+import { parseDuration } from '../policies/formats/duration.ts';
+import { asInt64 } from '../policies/formats/go-text.ts';
 import { NotPlainError, readProvidedFile } from '../system/files/foreign-file.ts';
 import { errorMessage, type SchemaError, StateletError } from '../types/errors.ts';
-import { didYouMean } from '../policies/formats/did-you-mean.ts';
-import { asInt64 } from '../policies/formats/go-text.ts';
+import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from './configuration-defaults.ts';
 import {
   API_VERSION,
   FORMATS,
@@ -15,8 +17,7 @@ import {
   type Schema,
   SUPPORTED_FIELDS,
 } from './kubelet-configuration.ts';
-import { isFieldDefault } from './kubelet/field-defaults.ts';
-import { refusedValues } from './refused-values.ts';
+import { memberOf } from './setting.ts';
 
 export interface LoadedConfiguration {
   readonly file: string;
@@ -207,4 +208,49 @@ function withPath(whole: object, [name = '', ...rest]: readonly string[], folder
   const value = (whole as Record<string, unknown>)[name];
   if (rest.length > 0) return isObject(value) ? { ...whole, [name]: withPath(value, rest, folder) } : whole;
   return typeof value === 'string' && value !== '' ? { ...whole, [name]: resolve(folder, value) } : whole;
+}
+
+/** `path` has dots where the field is in an object. */
+export function isFieldDefault(path: string, value: unknown): boolean {
+  const byDefault = memberOf(CONFIGURATION_DEFAULTS, path);
+  const isUnset = ZERO_MEANS_NOT_GIVEN.has(path) && (value === 0 || value === false);
+  return isUnset || isSame(value, byDefault);
+}
+
+/** As with the kubelet, an empty text and a duration of 0 are not given, and an object may have members of the default alone. */
+function isSame(value: unknown, byDefault: unknown): boolean {
+  if (typeof value === 'string') {
+    const ms = parseDuration(value);
+    return (
+      value === '' || value === byDefault || ms === 0 || (ms !== undefined && ms === durationOf(byDefault))
+    );
+  }
+  if (Array.isArray(value)) return JSON.stringify(value) === JSON.stringify(byDefault ?? []);
+  if (typeof value === 'object' && value !== null) {
+    const others = (byDefault ?? {}) as Record<string, unknown>;
+    return Object.entries(value).every(([name, member]) => isSame(member, others[name]));
+  }
+  if (value === 0) return byDefault === undefined || byDefault === 0 || durationOf(byDefault) !== undefined;
+  return value === (byDefault ?? false);
+}
+
+function durationOf(value: unknown): number | undefined {
+  return typeof value === 'string' ? parseDuration(value) : undefined;
+}
+
+/** Values of KubeletConfiguration that ask for a part of the kubelet which is not here: pods would not get what these values promise. */
+const ONLY: Readonly<Record<string, readonly [value: string | boolean, what: string]>> = {
+  cpuManagerPolicy: ['none', 'CPU manager'],
+  memoryManagerPolicy: ['None', 'memory manager'],
+  topologyManagerPolicy: ['none', 'topology manager'],
+  runOnce: [false, 'daemon that ends when its pods run, but the command "statelet run-once"'],
+};
+
+/** One sentence for each field, to come after the name of the file. An empty text stands for the default. */
+export function refusedValues(document: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(ONLY).flatMap(([field, [value, what]]) => {
+    const given = document[field];
+    if (given === undefined || given === '' || given === value) return [];
+    return [`${field}: must be ${JSON.stringify(value)}: there is no ${what} (got ${JSON.stringify(given)})`];
+  });
 }

@@ -5,8 +5,12 @@ import type { NodeSettings, VerificationPolicy } from '../types/node-settings.ts
 import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-pull.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
 import { sysctlPatternProblem } from '../policies/security/sysctls.ts';
-import { checkReservedSettings, RESERVED_SETTINGS } from './kubelet/reserved-settings.ts';
-import { checkMemorySettings, MEMORY_SETTINGS } from './memory-settings.ts';
+import {
+  checkMemorySettings,
+  checkReservedSettings,
+  MEMORY_SETTINGS,
+  RESERVED_SETTINGS,
+} from './kubelet/reserved-settings.ts';
 import {
   atLeast,
   between,

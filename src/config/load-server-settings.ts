@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { cipherSuitesProblem, curvesProblem, minVersionProblem } from '../policies/server/tls-names.ts';
 import { StateletError } from '../types/errors.ts';
-import type { ServerSettings } from '../types/node-settings.ts';
+import { type ClusterSettings, NODE_PORT, type ServerSettings } from '../types/node-settings.ts';
 import {
   between,
   duration,
@@ -230,4 +230,20 @@ export function resolveServerSettings(
 
 function absolute(path: string): string {
   return path === '' ? '' : resolve(path);
+}
+
+interface PortSettings {
+  readonly server: ServerSettings;
+  readonly cluster: Pick<ClusterSettings, 'kubeconfig'>;
+}
+
+/** The port of HTTPS. Without a cluster it is opened only where it is asked for, since several daemons can run on one machine. */
+export function securePort({ server, cluster }: PortSettings): number | undefined {
+  return server.port ?? (cluster.kubeconfig === '' ? undefined : NODE_PORT);
+}
+
+/** Whether the node's server has a port of its own, beside the socket. */
+export function opensPorts(config: PortSettings): boolean {
+  const { enableServer, readOnlyPort } = config.server;
+  return enableServer && (securePort(config) !== undefined || readOnlyPort !== 0);
 }

@@ -1,7 +1,7 @@
 /** All that a daemon serves: at the socket of its root folder, at the ports of its node, and its page. */
 import type { NodeAgent } from '../actors/node-agent.ts';
 import { servedPods } from '../actors/pods/served-pods.ts';
-import { opensPorts } from '../config/node-ports.ts';
+import { opensPorts } from '../config/load-server-settings.ts';
 import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
 import { Endpoints } from '../server/endpoints.ts';
 import type { Route } from '../server/routes/route.ts';

@@ -8,7 +8,7 @@ import { PluginPodKills } from '../actors/plugins/plugin-pod-kills.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
 import { BUILT_IN_NAMES, builtInPlugins } from '../plugins/built-in/built-in-plugins.ts';
-import { RemoteEvictionPlugin } from '../plugins/eviction/remote-eviction-plugin.ts';
+import { RemoteEvictionPlugin } from '../plugins/remote-eviction-plugin.ts';
 import { registrationClient } from '../plugins/protocol/registration-client.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
 import type { PluginMeasurements } from '../types/measurements.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeSelfSigned, selfSignedFiles } from '../cluster/credentials/certificate-store.ts';
 import { reviewAccess, reviewToken } from '../cluster/service/reviews.ts';
 import type { StateletConfig } from '../config/config.ts';
-import { securePort } from '../config/node-ports.ts';
+import { securePort } from '../config/load-server-settings.ts';
 import type { Cluster } from './join-cluster.ts';
 import { NodeServer, type NodeServerOptions, type Reviews } from '../server/node/node-server.ts';
 import { pairOfFiles } from '../server/node/tls-material.ts';

@@ -5,7 +5,7 @@ import type { ShutdownRecord } from '../actors/node/node-shutdown.ts';
 import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import type { StateLog } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
-import { opensPorts } from '../config/node-ports.ts';
+import { opensPorts } from '../config/load-server-settings.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';

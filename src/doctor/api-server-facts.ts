@@ -10,7 +10,7 @@ import {
   parseKubeconfig,
 } from '../cluster/credentials/kubeconfig-entry.ts';
 import type { StateletConfig } from '../config/config.ts';
-import { securePort } from '../config/node-ports.ts';
+import { securePort } from '../config/load-server-settings.ts';
 import type {
   ApiServerFacts,
   CertificateFacts,

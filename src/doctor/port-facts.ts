@@ -1,5 +1,5 @@
 import type { StateletConfig } from '../config/config.ts';
-import { securePort } from '../config/node-ports.ts';
+import { securePort } from '../config/load-server-settings.ts';
 import type { RunningAgent } from '../policies/doctor/agent-findings.ts';
 import {
   isInTheWay,

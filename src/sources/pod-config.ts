@@ -1,14 +1,24 @@
 /** Merges the sources into the CONFIG channel: turns each new list of a source into additions, updates and removals of pods. */
-import { concatMap, defer, merge, type Observable } from 'rxjs';
+import {
+  concatMap,
+  defer,
+  from,
+  map,
+  merge,
+  type MonoTypeOperatorFunction,
+  type Observable,
+  of,
+  timer,
+} from 'rxjs';
 import { rfc3339Nano } from '../policies/formats/time.ts';
-import { podText } from '../policies/pod/pod-kinds.ts';
 import {
   duplicateMessage,
-  podUpdates,
   type KnownPods,
   type PodSource,
   type PodUpdate,
+  podUpdates,
 } from '../policies/pod-actions/wanted-pods.ts';
+import { podText } from '../policies/pod/pod-kinds.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { problemText, type SourceProblem, type SourceUpdate } from './source.ts';
@@ -107,4 +117,31 @@ function uniqueByUid(pods: readonly Pod[]): readonly Pod[] {
 
 function sameUidMessage(pod: Pod): string {
   return `pod ${podText(pod)} has the UID of another pod: it is left out`;
+}
+
+/** The pods of a batch. To start this many takes some 10 ms. */
+export const PODS_A_BATCH = 25;
+
+/** Passes a long list of pods on in batches, one in each turn of the event loop. A list of one batch is passed on at once. */
+export function inBatches(): MonoTypeOperatorFunction<PodConfigEvent> {
+  return concatMap((event) =>
+    from(batchesOf(event)).pipe(
+      concatMap((batch, index) => (index === 0 ? of(batch) : timer(0).pipe(map(() => batch)))),
+    ),
+  );
+}
+
+function batchesOf(event: PodConfigEvent): readonly PodConfigEvent[] {
+  if ('type' in event || event.pods.length <= PODS_A_BATCH) return [event];
+  // The supervisor starts the oldest pods of each list first.
+  const pods = event.pods.toSorted((a, b) => age(a).localeCompare(age(b)));
+  const count = Math.ceil(pods.length / PODS_A_BATCH);
+  return Array.from({ length: count }, (_, index) => ({
+    ...event,
+    pods: pods.slice(index * PODS_A_BATCH, (index + 1) * PODS_A_BATCH),
+  }));
+}
+
+function age({ metadata }: Pod): string {
+  return metadata.creationTimestamp ?? '';
 }

@@ -9,8 +9,7 @@ import {
 } from '../policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../types/kubernetes.ts';
 import type { ManifestPod } from './manifests/read-manifest.ts';
-import { withPriority } from './defaults/priority-defaults.ts';
-import { withDefaults } from './defaults/pod-defaults.ts';
+import { withDefaults, withPriority } from './defaults/pod-defaults.ts';
 import type { ManifestOrigin, ManifestProblem } from './source.ts';
 
 export interface ManifestPods {

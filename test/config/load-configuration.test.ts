@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadConfiguration } from '../../src/config/load-configuration.ts';
+import { CONFIGURATION_DEFAULTS } from '../../src/config/configuration-defaults.ts';
+import { isFieldDefault, loadConfiguration, refusedValues } from '../../src/config/load-configuration.ts';
 
 const HEAD = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 let folder: string;
@@ -245,4 +246,63 @@ describe('whole numbers', () => {
     );
     expect(configuration).toMatchObject({ registryBurst: 2147483647 });
   });
+});
+
+test.each(Object.entries(CONFIGURATION_DEFAULTS))('%s has its default: %j', (name, value) => {
+  expect(isFieldDefault(name, value)).toBe(true);
+});
+
+describe('a value', () => {
+  test.each<[string, string, unknown]>([
+    ['an empty text', 'hairpinMode', ''],
+    ['a duration of zero', 'volumeStatsAggPeriod', '0s'],
+    ['the same duration, written in another way', 'volumeStatsAggPeriod', '60s'],
+    ['nanoseconds of zero', 'logging.flushFrequency', 0],
+    ['an object without members', 'logging.options', {}],
+    ['an object with members of the default', 'logging.options', { json: { infoBufferSize: '0' } }],
+    ['a list without items, where there is no default', 'logging.vmodule', []],
+    ['false, where there is no default', 'protectKernelDefaults', false],
+    ['0, where it counts as not given', 'maxOpenFiles', 0],
+  ])('is a default: %s', (_, path, value) => {
+    expect(isFieldDefault(path, value)).toBe(true);
+  });
+
+  test.each<[string, string, unknown]>([
+    ['false for true', 'failSwapOn', false],
+    ['0 for another number', 'oomScoreAdj', 0],
+    ['another text', 'hairpinMode', 'none'],
+    ['another duration', 'volumeStatsAggPeriod', '-1s'],
+    ['a member', 'logging.options', { json: { infoBufferSize: '1Mi' } }],
+    ['a list with other items', 'enforceNodeAllocatable', ['none']],
+    ['a text, where there is no default', 'podCIDR', '10.0.0.0/24'],
+    ['true, where there is no default', 'protectKernelDefaults', true],
+  ])('is none: %s', (_, path, value) => {
+    expect(isFieldDefault(path, value)).toBe(false);
+  });
+});
+
+test('managers of resources that are not there are refused, each by its field', () => {
+  const asking = {
+    cpuManagerPolicy: 'static',
+    memoryManagerPolicy: 'Static',
+    topologyManagerPolicy: 'best-effort',
+  };
+  expect(refusedValues(asking)).toEqual([
+    'cpuManagerPolicy: must be "none": there is no CPU manager (got "static")',
+    'memoryManagerPolicy: must be "None": there is no memory manager (got "Static")',
+    'topologyManagerPolicy: must be "none": there is no topology manager (got "best-effort")',
+  ]);
+});
+
+test('the defaults are accepted, given or not', () => {
+  const defaults = { cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', topologyManagerPolicy: '' };
+  expect(refusedValues(defaults)).toEqual([]);
+  expect(refusedValues({})).toEqual([]);
+});
+
+test('the mode that ends when pods run is refused, as by the kubelet, with the command that is meant', () => {
+  expect(refusedValues({ runOnce: true })).toEqual([
+    'runOnce: must be false: there is no daemon that ends when its pods run, but the command "statelet run-once" (got true)',
+  ]);
+  expect(refusedValues({ runOnce: false })).toEqual([]);
 });

@@ -2,8 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { resolveConfig, type RunFlags, thisHost } from '../../src/config/config.ts';
 import { loadConfiguration } from '../../src/config/load-configuration.ts';
-import { ALL_SERVER_SETTINGS, resolveServerSettings } from '../../src/config/load-server-settings.ts';
+import {
+  ALL_SERVER_SETTINGS,
+  opensPorts,
+  resolveServerSettings,
+  securePort,
+} from '../../src/config/load-server-settings.ts';
 import { parseSetting } from '../../src/config/setting.ts';
 
 const resolve = (flags: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
@@ -118,4 +124,21 @@ describe('a value that is not valid is refused by flag or field', () => {
       expect.objectContaining({ message: expect.stringMatching(message) }),
     );
   });
+});
+
+const configOf = (flags: RunFlags, file: object = {}) => resolveConfig(flags, file, thisHost());
+
+test('without a cluster no port is opened unless one is asked for', () => {
+  const config = configOf({});
+  expect([securePort(config), opensPorts(config)]).toEqual([undefined, false]);
+  const asked = configOf({}, { port: 10_999 });
+  expect([securePort(asked), opensPorts(asked)]).toEqual([10_999, true]);
+  const readOnly = configOf({}, { readOnlyPort: 10_255 });
+  expect([securePort(readOnly), opensPorts(readOnly)]).toEqual([undefined, true]);
+});
+
+test("a node of a cluster opens the kubelet's port, unless the server is off", () => {
+  const config = configOf({ kubeconfig: '/none' });
+  expect([securePort(config), opensPorts(config)]).toEqual([10_250, true]);
+  expect(opensPorts(configOf({ kubeconfig: '/none' }, { enableServer: false }))).toBe(false);
 });

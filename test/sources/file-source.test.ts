@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { fileSource } from '../../src/sources/file-source.ts';
-import { readManifestContent } from '../../src/sources/manifests/manifest-content.ts';
+import { readManifestContent } from '../../src/sources/manifests/manifest-files.ts';
 import { problemText, type SourceUpdate } from '../../src/sources/source.ts';
 import { testAsRoot } from '../support/as-root.ts';
 import { FileSourceBed, holds, names, NEVER_MS } from './file-source-bed.ts';

@@ -1,6 +1,6 @@
 /** What becomes of a pod of the API server that does not hold, up to its status. */
 import { expect, test } from '@jest/globals';
-import { apiPod } from '../../src/sources/api-pod.ts';
+import { apiPod } from '../../src/sources/api-source.ts';
 import { SimulatedAgent } from '../support/simulated-agent.ts';
 
 const broken = apiPod({

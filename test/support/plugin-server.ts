@@ -18,8 +18,12 @@ import type {
   GetTopEvictionPodsResponse,
   ThresholdMetResponse,
 } from '../../src/plugins/protocol/eviction-plugin-messages.ts';
-import type { PluginInfo, RegistrationStatus } from '../../src/plugins/protocol/registration-messages.ts';
-import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
+import {
+  EVICTION_PLUGIN_SERVICE,
+  type PluginInfo,
+  REGISTRATION_SERVICE,
+  type RegistrationStatus,
+} from '../../src/plugins/protocol/service-methods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 /** `signal` is aborted when the caller gives up. */

@@ -7,7 +7,6 @@ import { patientCalls } from '../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { type LoadedConfiguration, loadPatch } from '../load-configuration.ts';
-import { mergePatch } from './json-merge-patch.ts';
 
 export interface DropIns {
   /** What holds after each file, in the order in which they were read. */
@@ -69,4 +68,25 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
     const words = READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error);
     throw new StateletError('InvalidArgument', `${folder}: ${words}`);
   }
+}
+
+/**
+ * JSON Merge Patch (RFC 7386): members of objects are merged, null removes one, and anything else, a list too, takes the place of what
+ * was there.
+ */
+export function mergePatch(target: object, patch: object): object {
+  const merged = new Map<string, unknown>(Object.entries(target));
+  for (const [name, value] of Object.entries(patch) as [string, unknown][]) {
+    if (value === null || value === undefined) merged.delete(name);
+    else merged.set(name, isObject(value) ? mergePatch(objectOf(merged.get(name)), value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function objectOf(value: unknown): object {
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

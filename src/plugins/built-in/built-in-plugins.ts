@@ -4,14 +4,27 @@ import {
   DEFAULT_BUILT_IN_SETTINGS,
 } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
-import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
-import type { EvictionPluginSettings } from '../../types/node-settings.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type {
+  EvictionPlugin,
+  GetEvictPodsAnswer,
+  NamedPod,
+  PluginQuestion,
+  ThresholdMetAnswer,
+  TopEvictionPodsAnswer,
+  TopEvictionPodsQuestion,
+} from '../../types/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';
-import { Excuses } from './excuses.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
-import type { PluginTools } from './plugin-tools.ts';
-import { type BuiltInStats, QuestionFigures } from './question-figures.ts';
-import { QuietPlugin } from './quiet-plugin.ts';
+import {
+  type BuiltInStats,
+  Excuses,
+  NO_PODS,
+  NOT_MET,
+  type PluginTools,
+  QuestionFigures,
+} from './plugin-tools.ts';
 import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
 import { RssOverusePlugin } from './rss-overuse-plugin.ts';
 import { SystemMemoryPlugin } from './system-memory-plugin.ts';
@@ -53,4 +66,37 @@ export function builtInPlugins({
   return [ReclaimedResourcesPlugin, NumaMemoryPlugin, SystemMemoryPlugin, RssOverusePlugin]
     .map((Plugin) => new QuietPlugin(new Plugin(tools), excuses))
     .filter(({ name }) => isNamedIn(innerPlugins, name));
+}
+
+/** Answers that nothing is to be done where figures cannot be read: no pod is ended then. A question whose signal aborted rejects. */
+class QuietPlugin implements EvictionPlugin {
+  readonly name: string;
+  readonly #plugin: EvictionPlugin;
+  readonly #excuses: Excuses;
+
+  constructor(plugin: EvictionPlugin, excuses: Excuses) {
+    this.name = plugin.name;
+    this.#plugin = plugin;
+    this.#excuses = excuses;
+  }
+
+  thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
+    return this.#plugin.thresholdMet(question).catch(this.#instead(question, NOT_MET));
+  }
+
+  getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
+    return this.#plugin.getTopEvictionPods(question).catch(this.#instead(question, NO_PODS));
+  }
+
+  getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
+    return this.#plugin.getEvictPods(question).catch(this.#instead(question, { evictPods: [] }));
+  }
+
+  #instead<T>({ signal }: PluginQuestion, answer: T): (error: unknown) => T {
+    return (error) => {
+      if (signal.aborted) throw error;
+      this.#excuses.give(this.name, `its figures cannot be read: ${errorMessage(error)}`);
+      return answer;
+    };
+  }
 }

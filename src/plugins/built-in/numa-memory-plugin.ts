@@ -18,8 +18,7 @@ import type {
   TopEvictionPodsQuestion,
 } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
-import type { PluginTools } from './plugin-tools.ts';
+import { NO_PODS, NOT_MET, type PluginTools, topPods } from './plugin-tools.ts';
 
 /** Whether a NUMA node is short of memory although the others may have enough. */
 export class NumaMemoryPlugin implements EvictionPlugin {

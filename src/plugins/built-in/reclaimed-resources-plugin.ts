@@ -15,8 +15,7 @@ import type {
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
 } from '../../types/eviction-plugin.ts';
-import type { PluginTools } from './plugin-tools.ts';
-import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
+import { NO_PODS, NOT_MET, type PluginTools, topPods } from './plugin-tools.ts';
 
 /** Whether pods of `reclaimed_cores` request far more than the node can give them. */
 export class ReclaimedResourcesPlugin implements EvictionPlugin {

@@ -8,8 +8,7 @@ import type {
   TopEvictionPodsAnswer,
 } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { named, NO_PODS, NOT_MET } from './plain-answers.ts';
-import type { PluginTools } from './plugin-tools.ts';
+import { named, NO_PODS, NOT_MET, type PluginTools } from './plugin-tools.ts';
 
 /** Whether a pod holds far more resident memory than it requests. */
 export class RssOverusePlugin implements EvictionPlugin {

@@ -19,9 +19,7 @@ import type {
   TopEvictionPodsQuestion,
 } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { NO_PODS, NOT_MET, topPods } from './plain-answers.ts';
-import type { PluginTools } from './plugin-tools.ts';
-import type { StatsByUid } from './question-figures.ts';
+import { NO_PODS, NOT_MET, type PluginTools, type StatsByUid, topPods } from './plugin-tools.ts';
 
 const CONDITION: PluginCondition = {
   name: 'MemoryPressure',

@@ -1,6 +1,10 @@
 import { GrpcClient } from '../../system/grpc/grpc-client.ts';
-import type { PluginInfo, RegistrationStatus } from './registration-messages.ts';
-import { GET_INFO, NOTIFY_REGISTRATION_STATUS } from './service-methods.ts';
+import {
+  GET_INFO,
+  NOTIFY_REGISTRATION_STATUS,
+  type PluginInfo,
+  type RegistrationStatus,
+} from './service-methods.ts';
 
 export interface RegistrationClient {
   getInfo(signal: AbortSignal): Promise<PluginInfo>;

@@ -1,7 +1,7 @@
 /** The methods of both services, as a client calls them and as a server of gRPC offers them. */
 import type { MethodDefinition } from '@grpc/grpc-js';
 import type { Method } from '../../system/grpc/method.ts';
-import type { MessageType } from '../../system/protobuf.ts';
+import { bool, field, list, message, type MessageType, string } from '../../system/protobuf.ts';
 import {
   activePodsRequest,
   empty,
@@ -10,7 +10,34 @@ import {
   namedResponses,
   wholeResponses,
 } from './eviction-plugin-messages.ts';
-import { pluginInfo, registrationStatus } from './registration-messages.ts';
+
+/** Of the kubelet's plugin registration, `pluginregistration` v1. */
+export interface PluginInfo {
+  /** The kind of plugin: `EvictionPlugin`. */
+  readonly type: string;
+  readonly name: string;
+  /** The path of the socket that serves it. Empty: the socket that was asked. */
+  readonly endpoint: string;
+  readonly supportedVersions: readonly string[];
+}
+
+export interface RegistrationStatus {
+  readonly registered: boolean;
+  /** Why not. */
+  readonly error: string;
+}
+
+export const pluginInfo = message<PluginInfo>({
+  type: field(1, string),
+  name: field(2, string),
+  endpoint: field(3, string),
+  supportedVersions: list(4, string),
+});
+
+export const registrationStatus = message<RegistrationStatus>({
+  registered: field(1, bool),
+  error: field(2, string),
+});
 
 export {
   EVICTION_PLUGIN_TYPE,

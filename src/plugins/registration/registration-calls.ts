@@ -10,7 +10,7 @@ import { unlessAborted } from '../../system/promises/unless-aborted.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { RegistrationClient } from '../protocol/registration-client.ts';
-import type { PluginInfo } from '../protocol/registration-messages.ts';
+import type { PluginInfo } from '../protocol/service-methods.ts';
 
 interface CallOptions {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 /** The folder of a simulated node in which sockets of plugins come and go. It outlives the agents. */
 import type { SocketSource } from '../../actors/plugins/plugin-directory.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
-import type { PluginInfo } from '../../plugins/protocol/registration-messages.ts';
+import type { PluginInfo } from '../../plugins/protocol/service-methods.ts';
 import type { SocketListener } from '../../plugins/registration/plugin-sockets.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';

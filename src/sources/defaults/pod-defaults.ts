@@ -2,7 +2,6 @@
  * The defaults that the API server sets on a pod. Manifests come without them. A value of the manifest stays; only quantities
  * are brought into their canonical form.
  */
-import type { Container, Json, PodSpec } from '../../types/kubernetes.ts';
 import type {
   V1ContainerPort,
   V1EnvVar,
@@ -11,7 +10,8 @@ import type {
   V1Probe,
 } from '@kubernetes/client-node';
 import { defaultImagePullPolicy } from '../../policies/images/image-reference.ts';
-import { withContainerResources, withPodResources, canonicalAmounts } from './resource-defaults.ts';
+import type { Container, Json, PodSpec } from '../../types/kubernetes.ts';
+import { canonicalAmounts, withContainerResources, withPodResources } from './resource-defaults.ts';
 import { withFieldRefDefaults, withResourceFieldRefDefaults, withVolumeDefaults } from './volume-defaults.ts';
 
 type Probe = Json<V1Probe>;
@@ -121,4 +121,32 @@ function withProbeDefaults(probe: Probe): Probe {
 
 function withHttpDefaults(action: Json<V1HTTPGetAction>): Json<V1HTTPGetAction> {
   return over({ path: '/', scheme: 'HTTP' }, action);
+}
+
+const KNOWN_PRIORITIES: Readonly<Record<string, number>> = {
+  'system-node-critical': 2_000_001_000,
+  'system-cluster-critical': 2_000_000_000,
+};
+
+const KNOWN_CLASSES = Object.keys(KNOWN_PRIORITIES).join(' and ');
+
+/** The API server takes the priority from the PriorityClass; here only the two classes of every cluster are known. */
+export function withPriority(spec: PodSpec): PodSpec {
+  const { priorityClassName = '', priority = KNOWN_PRIORITIES[priorityClassName] ?? 0 } = spec;
+  return { preemptionPolicy: 'PreemptLowerPriority', ...spec, priority };
+}
+
+/** What is wrong with the priority of a spec, which need not fit the schema. */
+export function priorityProblem({
+  priorityClassName,
+  priority,
+}: Readonly<Record<string, unknown>>): { readonly field: string; readonly message: string } | undefined {
+  if (typeof priorityClassName !== 'string' || priorityClassName === '') return undefined;
+  const known = KNOWN_PRIORITIES[priorityClassName];
+  if (known === undefined && priority === undefined) {
+    const message = `"${priorityClassName}" is not known without an API server (known are ${KNOWN_CLASSES}): add its number as spec.priority`;
+    return { field: 'priorityClassName', message };
+  }
+  if (known === undefined || priority === undefined || priority === known) return undefined;
+  return { field: 'priority', message: `must be that of ${priorityClassName}, ${known}, or be left out` };
 }

@@ -1,17 +1,17 @@
 /** Reads a file or a folder of manifests; files that have not changed since the last reading are not read again. */
 import { createHash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { NotPlainError, readForeignFile } from '../../system/files/foreign-file.ts';
 import type { PatientCalls } from '../../system/files/patient-calls.ts';
 import { isAbsence } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { fileVersion } from './file-version.ts';
+import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
-import { notAFile, readManifestContent, tooLarge, UnreadManifestError } from './manifest-content.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
 import { readManifestPods } from './manifest-pods.ts';
-import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
 
 interface ManifestFile {
   /** Of the content that was read last; undefined when the file could not be read. */
@@ -212,4 +212,49 @@ async function lastGoodPods(
 ): Promise<readonly Pod[]> {
   const content = await lastGood?.read(file);
   return content ? (await readManifestPods(content, originOf(file, source, nodeName), signal)).pods : [];
+}
+
+/**
+ * Two writes within one tick of the file system's clock leave the same times. The tick is some milliseconds on most file
+ * systems and 2 s on FAT; the clock of a network file system may be a little slow.
+ */
+const SETTLED_AFTER_MS = 5_000n;
+
+/**
+ * A text that differs between all versions of the file, and from all versions of a file that replaces it. Undefined when the
+ * last change is so close to `statAt` (Unix milliseconds), or so far in the future, that a later change might not show.
+ */
+export function fileVersion(stats: BigIntStats, statAt: number): string | undefined {
+  const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = stats;
+  const changedAt = mtimeMs > ctimeMs ? mtimeMs : ctimeMs;
+  if (BigInt(Math.floor(statAt)) - changedAt < SETTLED_AFTER_MS) return undefined;
+  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+/** Why the content is not read, as the end of a sentence about the file. */
+class UnreadManifestError extends Error {
+  /** Whether a reader would wait at it. */
+  readonly blocks: boolean;
+
+  constructor(message: string, { blocks }: { readonly blocks: boolean }) {
+    super(message);
+    this.blocks = blocks;
+  }
+}
+
+const notAFile = () => new UnreadManifestError('is neither a file nor a folder', { blocks: true });
+
+const tooLarge = () => new UnreadManifestError('is larger than 10 MiB', { blocks: false });
+
+/**
+ * Whatever stands at the path can neither block the reader nor be without end. Links are followed, as in a mounted ConfigMap. Throws an
+ * UnreadManifestError, or the system's error.
+ */
+export async function readManifestContent(path: string): Promise<Buffer> {
+  try {
+    return (await readForeignFile(path, { bytesMax: MANIFEST_BYTES_MAX })).content;
+  } catch (error) {
+    if (!(error instanceof StateletError)) throw error;
+    throw new UnreadManifestError(error.message, { blocks: error instanceof NotPlainError });
+  }
 }

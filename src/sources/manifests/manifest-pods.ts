@@ -1,8 +1,7 @@
 /** Reads the pods of a manifest. A large or an unusual one is read by a worker thread, so that it does not block the event loop. */
-import { isReadInline } from './inline-manifests.ts';
-import { parseManifest, type Manifest } from './read-manifest.ts';
 import { manifestPod, type ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
+import { type Manifest, parseManifest } from './read-manifest.ts';
 
 /** Rejects only when `signal` aborts, which ends the thread. */
 export async function readManifestPods(
@@ -17,4 +16,35 @@ export async function readManifestPods(
 
 function manifestPods({ pods, problems }: Manifest, origin: ManifestOrigin): ManifestPods {
   return { pods: pods.map((pod) => manifestPod(pod, origin)), problems };
+}
+
+/** Which manifests are read in the event loop: small ones whose signs are as many as those of an ordinary manifest. */
+
+/** A manifest up to this size is read in less time than a thread takes to start. */
+export const INLINE_BYTES_MAX = 8 * 1024;
+
+/** The signs that cost the parser much, and how many of each kind an ordinary manifest of 8 KiB has at most. */
+const SIGNS: readonly (readonly [signs: string, most: number])[] = [
+  // Lines, and with them documents, comments, items and keys.
+  ['\n\r', 700],
+  // Tags, anchors, aliases, directives.
+  ['!&*%', 100],
+  ['[]{},', 1_200],
+  ['"\'', 2_000],
+  [':?', 1_500],
+];
+
+const KIND_OF_BYTE = SIGNS.reduce((kinds, [signs], kind) => {
+  for (const sign of signs) kinds[sign.charCodeAt(0)] = kind + 1;
+  return kinds;
+}, new Uint8Array(256));
+
+export function isReadInline(content: Uint8Array): boolean {
+  if (content.length > INLINE_BYTES_MAX) return false;
+  const counts = new Array<number>(SIGNS.length + 1).fill(0);
+  for (const byte of content) {
+    const kind = KIND_OF_BYTE[byte] ?? 0;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return SIGNS.every(([, most], kind) => (counts[kind + 1] ?? 0) <= most);
 }

@@ -1,14 +1,14 @@
 /** Validates the pod of a manifest: schema, rules and references. */
+import { validate } from '../../generated/pod-validator.js';
 import { volumeProblems } from '../../policies/volumes/volume-rules.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { validate } from '../../generated/pod-validator.js';
-import { apiReferenceProblems } from './api-references.ts';
-import { withDefaults } from '../defaults/pod-defaults.ts';
+import { priorityProblem, withDefaults } from '../defaults/pod-defaults.ts';
+import type { ManifestProblem, ManifestSource } from '../source.ts';
+import { apiReferenceProblems } from './api-pod-rules.ts';
+import { child, isTree, problemAt } from './place.ts';
 import { ruleProblems } from './pod-rules.ts';
 import { resourceProblems } from './resource-rules.ts';
 import { schemaProblems } from './schema-problems.ts';
-import { localPodProblems } from './local-pod-rules.ts';
-import type { ManifestProblem, ManifestSource } from '../source.ts';
 
 /** Further errors get no details: to search a suggestion for each of a thousand unknown fields takes longer than to read them. */
 const ERRORS_DESCRIBED_MAX = 50;
@@ -39,4 +39,17 @@ function volumeRuleProblems({ spec }: Pod): ManifestProblem[] {
 
 function resourceRuleProblems({ spec }: Pod): readonly ManifestProblem[] {
   return resourceProblems(withDefaults(spec));
+}
+
+/** The rules for ordinary pods of manifests, which run without an API server. Tolerates a pod that breaks the schema. */
+function localPodProblems(pod: unknown): ManifestProblem[] {
+  return [...apiReferenceProblems(pod, 'pods without an API server'), ...priorityProblems(pod)];
+}
+
+function priorityProblems(pod: unknown): ManifestProblem[] {
+  if (!isTree(pod)) return [];
+  return child({ path: '', value: pod }, 'spec').flatMap((spec) => {
+    const problem = priorityProblem(spec.value);
+    return problem === undefined ? [] : [problemAt(spec, problem.field, problem.message)];
+  });
 }

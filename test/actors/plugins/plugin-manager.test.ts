@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { getEvictPodsAnswer } from '../../../src/plugins/eviction/named-answers.ts';
+import { getEvictPodsAnswer } from '../../../src/plugins/remote-eviction-plugin.ts';
 import { namedResponses, wholeResponses } from '../../../src/plugins/protocol/eviction-plugin-messages.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';

@@ -4,7 +4,7 @@ import {
   DEFAULT_BUILT_IN_SETTINGS,
 } from '../../../src/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { builtInPlugins } from '../../../src/plugins/built-in/built-in-plugins.ts';
-import type { BuiltInStats } from '../../../src/plugins/built-in/question-figures.ts';
+import type { BuiltInStats } from '../../../src/plugins/built-in/plugin-tools.ts';
 import type { Clock } from '../../../src/types/clock.ts';
 import type { EvictionPlugin, NamedPod } from '../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

@@ -9,7 +9,7 @@ import {
   namedResponses,
   wholeResponses,
 } from '../../../src/plugins/protocol/eviction-plugin-messages.ts';
-import { pluginInfo, registrationStatus } from '../../../src/plugins/protocol/registration-messages.ts';
+import { pluginInfo, registrationStatus } from '../../../src/plugins/protocol/service-methods.ts';
 import type { MessageType } from '../../../src/system/protobuf.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 

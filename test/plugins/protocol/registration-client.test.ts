@@ -3,7 +3,7 @@ import {
   type RegistrationClient,
   registrationClient,
 } from '../../../src/plugins/protocol/registration-client.ts';
-import type { RegistrationStatus } from '../../../src/plugins/protocol/registration-messages.ts';
+import type { RegistrationStatus } from '../../../src/plugins/protocol/service-methods.ts';
 import { type PluginAnswers, PluginServer } from '../../support/plugin-server.ts';
 
 const { signal } = new AbortController();

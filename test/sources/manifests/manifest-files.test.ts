@@ -1,12 +1,14 @@
+import type { BigIntStats } from 'node:fs';
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { LastGoodManifests } from '../../../src/sources/manifests/last-good-manifests.ts';
 import {
+  fileVersion,
   NOTHING_READ,
-  readManifests,
   type Reading,
   type ReadingOptions,
+  readManifests,
 } from '../../../src/sources/manifests/manifest-files.ts';
 import { PatientCalls } from '../../../src/system/files/patient-calls.ts';
 import { systemClock } from '../../../src/system/system-clock.ts';
@@ -135,4 +137,43 @@ describe('the second reading of a folder', () => {
     await read(second, { lastGood });
     expect(contentsRead).toEqual([]);
   });
+});
+
+const WRITTEN_MS = 1_000_000;
+
+/** Metadata of a file that was written at `WRITTEN_MS`. */
+function stats(more: Partial<Record<'dev' | 'ino' | 'size' | 'mtimeMs' | 'ctimeMs', bigint>> = {}) {
+  const times = { mtimeMs: BigInt(WRITTEN_MS), ctimeMs: BigInt(WRITTEN_MS) };
+  const { mtimeMs, ctimeMs, ...others } = { dev: 1n, ino: 2n, size: 3n, ...times, ...more };
+  const nanoseconds = { mtimeNs: mtimeMs * 1_000_000n, ctimeNs: ctimeMs * 1_000_000n };
+  return { ...others, mtimeMs, ctimeMs, ...nanoseconds } as BigIntStats;
+}
+
+const STATTED_LATER_MS = WRITTEN_MS + 5_000;
+
+test('the version of a file stays as long as its metadata does', () => {
+  expect(fileVersion(stats(), STATTED_LATER_MS)).toBeDefined();
+  expect(fileVersion(stats(), STATTED_LATER_MS + 60_000.5)).toBe(fileVersion(stats(), STATTED_LATER_MS));
+});
+
+test.each([
+  ['is on another device', { dev: 9n }],
+  ['is another file', { ino: 9n }],
+  ['has another size', { size: 9n }],
+  ['was written at another time', { mtimeMs: 9n }],
+  ['was changed at another time, though its modification time was set back', { ctimeMs: 999_999n }],
+])('it differs when the file %s', (_what, more) => {
+  expect(fileVersion(stats(more), STATTED_LATER_MS)).not.toBe(fileVersion(stats(), STATTED_LATER_MS));
+});
+
+test.each([
+  ['less than 5 s before', STATTED_LATER_MS - 1],
+  ['after', WRITTEN_MS - 60_000],
+])('there is none when the last change came %s the file was examined', (_when, statAt) => {
+  expect(fileVersion(stats(), statAt)).toBeUndefined();
+});
+
+test('the later of both times counts', () => {
+  expect(fileVersion(stats({ mtimeMs: 1n }), STATTED_LATER_MS - 1)).toBeUndefined();
+  expect(fileVersion(stats({ ctimeMs: 1n }), STATTED_LATER_MS - 1)).toBeUndefined();
 });
