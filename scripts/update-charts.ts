@@ -1,4 +1,4 @@
-/** Draws the charts of ARCHITECTURE.md and the picture in README.md from the machines. `--check` only says whether they are stale. */
+/** Draws the charts of docs/charts.md and the picture in README.md from the machines. `--check` only says whether they are stale. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
@@ -7,7 +7,7 @@ import { machines } from '../src/machines/index.ts';
 import { podMachine } from '../src/machines/pod-machine.ts';
 import { pictureOf } from './picture/picture.ts';
 
-const FILE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url));
+const FILE = fileURLToPath(new URL('../docs/charts.md', import.meta.url));
 const PICTURE = fileURLToPath(new URL('../docs/pod.svg', import.meta.url));
 const BLOCK = /(<!-- chart:([\w-]+) -->\n).*?(<!-- \/chart:\2 -->)/gsu;
 
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const missing = missingCharts(before, machines);
   if (missing.length > 0) {
     console.error(
-      `ARCHITECTURE.md has no place for: ${missing.join(', ')}. Add <!-- chart:NAME --> and <!-- /chart:NAME -->.`,
+      `docs/charts.md has no place for: ${missing.join(', ')}. Add <!-- chart:NAME --> and <!-- /chart:NAME -->.`,
     );
     process.exitCode = 1;
     return;

@@ -1,6 +1,6 @@
 /**
  * A machine as the graph that is laid out: a node for each state, with its inner states inside, and an edge for all ways between two
- * states. To stay readable it tells neither guards nor actions: ARCHITECTURE.md has both.
+ * states. To stay readable it tells neither guards nor actions: docs/charts.md has both.
  */
 import type { ElkExtendedEdge, ElkLabel, ElkNode, LayoutOptions } from 'elkjs/lib/elk.bundled.js';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { setup } from 'xstate';
-import { missingCharts, podPicture, withCharts } from '../scripts/update-charts.ts';
-import { machines } from '../src/machines/index.ts';
+import { missingCharts, podPicture, withCharts } from '../../scripts/update-charts.ts';
+import { machines } from '../../src/machines/index.ts';
 
-describe('ARCHITECTURE.md', () => {
+describe('docs/charts.md', () => {
   test('shows every machine as it is; if not: npm run update:charts', async () => {
-    const markdown = await readFile(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8');
+    const markdown = await readFile(new URL('../../docs/charts.md', import.meta.url), 'utf8');
     expect(missingCharts(markdown, machines)).toEqual([]);
     expect(markdown).toBe(withCharts(markdown, machines));
   });
 });
 
 test('docs/pod.svg shows the machine of a pod as it is; if not: npm run update:charts', async () => {
-  const svg = await readFile(new URL('../docs/pod.svg', import.meta.url), 'utf8');
+  const svg = await readFile(new URL('../../docs/pod.svg', import.meta.url), 'utf8');
   expect(svg).toBe(await podPicture());
 });
 
