@@ -12,7 +12,7 @@ import { pageSource } from '../src/daemon/serve-page.ts';
 import { FlightRecorder, recordFolder } from '../src/server/record/flight-recorder.ts';
 import { RecentEvents } from '../src/server/recent-events.ts';
 import { pageRoutes, startPageServer } from '../src/server/ui/page-server.ts';
-import { systemClock } from '../src/system/system-clock.ts';
+import { systemClock } from '../src/system/timer.ts';
 import { median } from './support/measures.ts';
 import { readPage } from './support/page-reader.ts';
 import { pause, SteadyLives } from './support/steady-lives.ts';

@@ -9,7 +9,7 @@ import { openShutdownWatch } from './daemon/open-shutdown-watch.ts';
 import { closeOwnParts, openOwnParts, type OwnParts, type OwnPartsDeps } from './daemon/own-parts.ts';
 import { leavePodsRunning } from './open-node.ts';
 import type { ShutdownWatch } from './runtime/shutdown/shutdown-watch.ts';
-import { systemClock } from './system/system-clock.ts';
+import { systemClock } from './system/timer.ts';
 import type { LivePods } from './types/served-pod.ts';
 
 export interface DaemonDeps extends OwnPartsDeps {

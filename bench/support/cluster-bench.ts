@@ -8,7 +8,7 @@ import type { ApiClients } from '../../src/cluster/service/api-server.ts';
 import { watchNode } from '../../src/cluster/watches/watched-object.ts';
 import { reflect } from '../../src/cluster/watches/reflect.ts';
 import type { Node, Pod } from '../../src/types/kubernetes.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { NODE_NAME } from '../../scripts/compare/agent.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';

@@ -7,7 +7,7 @@ import { map } from 'rxjs';
 import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import { servedPods } from '../../src/actors/pods/served-pods.ts';
 import { startApiServer } from '../../src/server/http-server.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import { channelEvent, inBatches, podConfig } from '../../src/sources/pod-config.ts';
 import { fileSource } from '../../src/sources/file-source.ts';
 import { LastGoodManifests } from '../../src/sources/manifests/last-good-manifests.ts';

@@ -6,7 +6,7 @@ import type { PodKills } from '../../src/actors/plugins/plugin-parts.ts';
 import type { PodEntry, PodRegistry } from '../../src/actors/pods/pod-registry.ts';
 import { RemoteEvictionPlugin } from '../../src/plugins/remote-eviction-plugin.ts';
 import { registrationClient } from '../../src/plugins/protocol/registration-client.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { EvictionPluginSettings } from '../../src/types/node-settings.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';

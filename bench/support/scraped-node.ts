@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { removeCgroups } from '../../src/runtime/cgroups/cgroup-removal.ts';
 import { CgroupTree } from '../../src/runtime/cgroups/cgroup-tree.ts';
 import { openStatsProvider, type StatsProvider } from '../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 

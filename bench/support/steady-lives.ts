@@ -2,7 +2,7 @@
 import { Subject } from 'rxjs';
 import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testNode } from '../../test/support/admission.ts';
 import { instantAgent } from './instant-agent.ts';

@@ -1,7 +1,7 @@
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
-import { endProcess } from '../../src/system/end-process.ts';
+import { endProcess } from '../../src/system/run-command.ts';
 import './bundled-monitor.ts';
 
 /** Where `jest-circus` keeps what belongs to one file. */

@@ -4,7 +4,7 @@ import type { EvictionExplanation } from '../policies/eviction/explanation.ts';
 import type { NodeHealth } from '../policies/node/ready-problems.ts';
 import { OWN_GRACE_PERIODS } from '../policies/termination/shutdown-periods.ts';
 import type { Pleg } from '../runtime/pleg/pleg.ts';
-import { sleep } from '../system/sleep.ts';
+import { sleep } from '../system/timer.ts';
 import type { PodPhase } from '../types/kubernetes.ts';
 import type { NodeFacts } from '../types/node-facts.ts';
 import type { ActorContext } from './actor-context.ts';

@@ -1,14 +1,12 @@
 /** `statelet run`: starts the daemon, and stops it on a signal. */
-import { createLogger, isForPeople, levelOf } from '../server/open-logger.ts';
-import type { Logger } from '../server/open-logger.ts';
+import { createLogger, isForPeople, levelOf, type Logger } from '../server/open-logger.ts';
 import type { RunningInspector } from '../server/inspector.ts';
 import { EMBEDDED, type RunFlags, type StateletConfig } from '../config/config.ts';
 import { type Daemon, type DaemonDeps, startDaemon } from '../daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
-import { endProcess } from '../system/end-process.ts';
-import { type ServiceManager, takeServiceManager } from '../system/service-manager.ts';
+import { endProcess, type ServiceManager, takeServiceManager } from '../system/run-command.ts';
 import { isTerminal, onOutputClosed } from '../system/terminal.ts';
 import { errorMessage } from '../types/errors.ts';
 import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';

@@ -11,7 +11,7 @@ import { podSources } from '../pod-sources.ts';
 import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { channelEvent, inBatches, podConfig, type PodSources } from '../sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { EventRecorder } from '../types/event-recorder.ts';
 import type { Logger } from '../types/logger.ts';
 import type { DaemonStats } from './daemon-stats.ts';

@@ -5,7 +5,7 @@ import type { RecentEvents } from '../server/recent-events.ts';
 import type { Route } from '../server/routes/route.ts';
 import type { PageServer } from '../server/ui/page-server.ts';
 import type { PageSource } from '../server/ui/overview-stream.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 
 type PageConfig = Pick<StateletConfig, 'ui' | 'rootDir' | 'flightRecorderBytes'>;

@@ -5,7 +5,7 @@ import { opensPorts } from '../config/load-server-settings.ts';
 import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
 import { Endpoints } from '../server/endpoints.ts';
 import type { Route } from '../server/routes/route.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 import { NODE_PORT } from '../types/node-settings.ts';
 import type { DaemonStats } from './daemon-stats.ts';

@@ -4,7 +4,7 @@ import { runtimeLayout } from '../runtime/process/layout.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 import type { VolumeMeasurements } from '../types/measurements.ts';
 import type { RuntimePodStatus } from '../types/runtime-pod.ts';

@@ -23,7 +23,7 @@ import { StatusFacts } from '../runtime/node/status-facts.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import { apiSource } from '../sources/api-source.ts';
 import type { SourceUpdate } from '../sources/source.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Node } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { Measurements } from '../types/measurements.ts';

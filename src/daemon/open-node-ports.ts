@@ -8,7 +8,7 @@ import type { Cluster } from './join-cluster.ts';
 import { NodeServer, type NodeServerOptions, type Reviews } from '../server/node/node-server.ts';
 import { pairOfFiles } from '../server/node/tls-material.ts';
 import type { Route } from '../server/routes/route.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 import type { RequestMeasurements } from '../types/measurements.ts';
 

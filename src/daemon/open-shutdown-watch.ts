@@ -2,7 +2,7 @@ import type { NodeAgent } from '../actors/node-agent.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { shutdownPeriods, shutdownSeconds } from '../policies/termination/shutdown-periods.ts';
 import type { ShutdownWatch } from '../runtime/shutdown/shutdown-watch.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 
 /** Not started yet. Undefined where a shutdown of the machine does not wait for pods: the code for it is not loaded then. */

@@ -18,7 +18,7 @@ import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { RecentEvents } from '../server/recent-events.ts';
 import type { FlightRecorder } from '../server/record/flight-recorder.ts';
 import { openFlightRecorder } from '../server/record/open-flight-recorder.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import type { Measurements } from '../types/measurements.ts';

@@ -27,7 +27,7 @@ import { statsRoutes } from '../server/routes/stats-routes.ts';
 import { streamingRoutes } from '../server/streaming/streaming-routes.ts';
 import { statusPageRoutes } from '../server/routes/status-page-routes.ts';
 import { verbosityRoutes } from '../server/routes/verbosity-route.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 
 export interface ServedNode {

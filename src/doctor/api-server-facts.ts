@@ -18,7 +18,7 @@ import type {
 } from '../policies/doctor/certificate-findings.ts';
 import type { Reading } from '../policies/doctor/finding.ts';
 import { clockDifferenceMs } from '../policies/node/lease-renewal.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import { errorMessage } from '../types/errors.ts';
 import { reading, textOf } from './reading.ts';
 

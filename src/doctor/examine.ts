@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { diagnosis } from '../policies/doctor/diagnosis.ts';
 import type { Finding } from '../policies/doctor/finding.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import { apiServerFacts, certificateReport } from './api-server-facts.ts';
 import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';
 import { portFacts } from './port-facts.ts';

@@ -11,7 +11,7 @@ import {
 import type { LimitFacts } from '../policies/doctor/limit-findings.ts';
 import type { Holder } from '../policies/doctor/port-findings.ts';
 import { lookAtRootLock } from '../runtime/node/root-lock.ts';
-import { promiseOf } from '../system/promises/promise-of.ts';
+import { promiseOf } from '../system/promises.ts';
 import { kernelText, mapped, reading } from './reading.ts';
 
 /** Command lines can be as long as their process wants. */

@@ -13,7 +13,7 @@ import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
 import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
-import { systemClock } from '../system/system-clock.ts';
+import { systemClock } from '../system/timer.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import type { Pod } from '../types/kubernetes.ts';

@@ -1,8 +1,7 @@
 /** Where a daemon serves: at an address for clients on the network, and at a socket for the owner of its root folder. */
 import { hostname } from 'node:os';
 import { errorMessage } from '../types/errors.ts';
-import { systemClock } from '../system/system-clock.ts';
-import { Timer } from '../system/timer.ts';
+import { systemClock, Timer } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 import { addressFile, removeAddress, writeAddress } from './address-file.ts';
 import { controlSocket } from './control-socket.ts';

@@ -1,4 +1,5 @@
 import { type Clock, MAX_TIMER_MS, type TimerHandle } from '../types/clock.ts';
+import { StateletError } from '../types/errors.ts';
 
 /** A timer that can be armed again and disarmed: at most one call is pending. */
 export class Timer {
@@ -29,3 +30,24 @@ export class Timer {
     this.#handle = undefined;
   }
 }
+
+/** Resolves after `delayMs`, which is at most `MAX_TIMER_MS`; rejects as soon as `signal` aborts. Leaves no timer behind. */
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const timer = clock.setTimeout(() => resolve(undefined), Math.min(delayMs, MAX_TIMER_MS));
+  const abort = () => reject(new StateletError('Canceled', 'the wait was aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clock.clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (callback, delayMs) => setTimeout(callback, delayMs),
+  clearTimeout: (handle) => clearTimeout(handle),
+};

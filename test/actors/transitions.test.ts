@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type AnyActorRef, createActor, createMachine, raise, sendTo, setup } from 'xstate';
 import { nodeTransitions, TransitionFeed } from '../../src/actors/transitions.ts';
 import type { PodEvent } from '../../src/machines/pod-machine.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { Transition } from '../../src/types/transition.ts';
 import { countInspections } from '../support/count-inspections.ts';
 import { LEAVE_TO_START, podChart } from '../support/pod-chart.ts';

@@ -6,7 +6,7 @@ import { watchNode } from '../../src/cluster/watches/watched-object.ts';
 import { runtimeClassesOf } from '../../src/policies/cri/sandbox-config.ts';
 import { apiSource } from '../../src/sources/api-source.ts';
 import { podConfig, type PodConfigEvent } from '../../src/sources/pod-config.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import { FixedCredentials } from '../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../support/control-plane.ts';

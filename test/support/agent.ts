@@ -8,7 +8,7 @@ import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
 import { servedPods } from '../../src/actors/pods/served-pods.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
 import { openProcessNode } from '../../src/runtime/process/process-node.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { NodeParts } from '../../src/runtime/node/pod-node.ts';
 import type { EventRecorder, NodeEventRecorder } from '../../src/types/event-recorder.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';

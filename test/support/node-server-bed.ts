@@ -12,7 +12,7 @@ import type { RequestAttributes } from '../../src/policies/server/request-attrib
 import { NodeServer, type NodeServerOptions, type Reviews } from '../../src/server/node/node-server.ts';
 import { pairOfFiles } from '../../src/server/node/tls-material.ts';
 import type { Route } from '../../src/server/routes/route.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import { TestAuthority } from './certificate-authority.ts';
 import { warnings } from './warnings.ts';
 

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { pageRoutes, type PageServer, startPageServer } from '../../src/server/ui/page-server.ts';
 import type { PageChanges, PageSource } from '../../src/server/ui/overview-stream.ts';
-import { systemClock } from '../../src/system/system-clock.ts';
+import { systemClock } from '../../src/system/timer.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { CoreEvent } from '../../src/types/kubernetes.ts';
 import type { PodRow, PodView } from '../../src/types/page-views.ts';

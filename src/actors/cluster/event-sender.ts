@@ -10,8 +10,7 @@ import {
   nodeEventObject,
   podEventObject,
 } from '../../policies/cluster/event-object.ts';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type {

@@ -14,7 +14,7 @@ import type { MemoryThreshold } from '../../runtime/stats/memory-watch.ts';
 import type { DiskLayout } from '../../runtime/stats/disks/node-disks.ts';
 import type { PressureCrossing, PressureThreshold } from '../../runtime/stats/pressure-watch.ts';
 import type { SummaryOptions } from '../../runtime/stats/stats-provider.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import type { Summary } from '../../types/stats.ts';
 
 export interface EvictionStats {

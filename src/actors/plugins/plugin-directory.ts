@@ -14,7 +14,7 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
-import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 import type { Logger } from '../../types/logger.ts';

@@ -7,7 +7,7 @@ import {
   type NodePods,
 } from '../../policies/eviction-plugins/answer-checks.ts';
 import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
-import { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ActivePods, ThresholdMetAnswer, TopEvictionPodsAnswer } from '../../types/eviction-plugin.ts';

@@ -11,8 +11,11 @@ import {
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import type { PluginHandlers, ServedPlugin } from '../../plugins/registration/plugin-handler.ts';
-import { askForInfo, tellStatus } from '../../plugins/registration/registration-calls.ts';
-import type { StaggeredQueue } from '../../plugins/registration/staggered-queue.ts';
+import {
+  askForInfo,
+  type StaggeredQueue,
+  tellStatus,
+} from '../../plugins/registration/registration-calls.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';

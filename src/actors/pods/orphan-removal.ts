@@ -1,5 +1,5 @@
 import type { PodNode } from '../../runtime/node/pod-node.ts';
-import { eachOf } from '../../system/promises/each-of.ts';
+import { eachOf } from '../../system/promises.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Subscription } from 'rxjs';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
 import { dial, serverUrl } from './dial.ts';

@@ -1,7 +1,6 @@
 /** Requests and their answers, with time limits, and with the waits that the server asks for. */
 import { clockDifferenceMs } from '../../policies/node/lease-renewal.ts';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ApiMeasurements } from '../../types/measurements.ts';

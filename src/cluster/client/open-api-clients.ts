@@ -1,5 +1,5 @@
 /** Clients of a real API server. */
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ApiMeasurements } from '../../types/measurements.ts';
 import type { ApiClients, ConnectionObserver, Credentials } from '../service/api-server.ts';

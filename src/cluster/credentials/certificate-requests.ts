@@ -5,7 +5,7 @@ import {
   type SigningDecision,
   signingDecision,
 } from '../../policies/cluster/certificates.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { CertificateSigningRequest } from '../../types/kubernetes.ts';

@@ -2,7 +2,7 @@
  * The entry of the process that makes certificates and requests for them; `own-process.ts` starts it. Measured: a worker thread with
  * the libraries for that leaves 40 MB resident when it has ended, a process nothing, and it takes no longer.
  */
-import { endProcess } from '../../system/end-process.ts';
+import { endProcess } from '../../system/run-command.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import { selfSignedCertificate, signingRequest } from './made-certificates.ts';
 import type { CredentialsAnswer, CredentialsTask } from './own-process.ts';

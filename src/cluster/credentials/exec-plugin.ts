@@ -1,7 +1,7 @@
 /** Runs a program that prints credentials (client.authentication.k8s.io). */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { type Fields, fieldsOf, flagOf, textOf, textsOf } from './kubeconfig-fields.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../types/kubernetes.ts';
 import { hasReason } from '../service/api-error.ts';

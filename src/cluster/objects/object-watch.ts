@@ -1,6 +1,5 @@
 import type { Subscription } from 'rxjs';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';

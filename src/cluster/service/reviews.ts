@@ -1,5 +1,5 @@
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind } from '../../types/errors.ts';
 import type { ServerUser } from '../../types/node-settings.ts';

@@ -1,7 +1,6 @@
 /** Follows a set of objects of the API server: lists them, then watches what changes, for as long as somebody is subscribed. */
 import { defer, NEVER, Observable, Subscription } from 'rxjs';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ApiError, isExpired } from '../service/api-error.ts';

@@ -1,6 +1,6 @@
 /** The commands for the pods of a running daemon, by the names and flags that kubectl has for them. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { endAfterOutput } from '../../system/end-process.ts';
+import { endAfterOutput } from '../../system/run-command.ts';
 import { print, printError } from '../../system/terminal.ts';
 import { endpoint, rootDirFlag } from '../run-flags.ts';
 import { COMPLETE, type Shell, SHELLS } from './shells.ts';

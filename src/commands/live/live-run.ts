@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { levelOf, type Logger, textLogger } from '../../server/open-logger.ts';
 import { prettyStream } from '../../server/pretty.ts';
-import { beforeEnd } from '../../system/end-process.ts';
+import { beforeEnd } from '../../system/run-command.ts';
 import { bareStreams } from '../../system/terminal.ts';
 import type { LivePod, LivePods } from '../../types/served-pod.ts';
 import { liveFrame } from './live-frame.ts';

@@ -1,13 +1,15 @@
 /** The sockets of plugins: a folder is watched for them, and also read at intervals. */
-import { basename, dirname, resolve } from 'node:path';
-import { makeFolder } from '../../system/make-folder.ts';
-import { patientCalls } from '../../system/files/patient-calls.ts';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { patientCalls, type PatientCalls } from '../../system/files/patient-calls.ts';
 import { type KernelWatch, kernelWatch } from '../../system/kernel-watch.ts';
+import { makeFolder } from '../../system/make-folder.ts';
+import { isAbsence } from '../../system/system-errors.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import { type FoundSockets, readSockets } from './read-sockets.ts';
 
 export interface SocketListener {
   /** A socket is there that was not there before, or that was removed and made again. */
@@ -185,4 +187,59 @@ export class PluginSockets {
     this.#problems.clear();
     for (const [path, problem] of now) this.#problems.set(path, problem);
   }
+}
+
+interface FoundSockets {
+  /** By path: which file it is. A socket that was removed and made again is another one. */
+  readonly sockets: ReadonlyMap<string, string>;
+  /** Paths that could not be read, with the reason. What was in them before counts as still there. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+/**
+ * Names that begin with a dot are left out, and so is whatever is neither a socket nor a folder. A link to a socket counts, a link to
+ * a folder does not. `onFolder` is called with each folder before it is read. `calls`: a link may lead to a file system that does not
+ * answer.
+ */
+export async function readSockets(
+  folder: string,
+  onFolder: (path: string) => void,
+  calls: Pick<PatientCalls, 'call'> = patientCalls,
+): Promise<FoundSockets> {
+  const sockets = new Map<string, string>();
+  const problems = new Map<string, string>();
+  const attempt = async (path: string, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!isAbsence(error)) problems.set(path, errorMessage(error));
+    }
+  };
+  const readSocket = async (path: string, isLink: boolean) => {
+    const file = isLink
+      ? await calls.call(path, () => stat(path, { bigint: true }))
+      : await lstat(path, { bigint: true });
+    // The number of a file that was removed is used again at once.
+    if (file.isSocket()) sockets.set(path, [file.dev, file.ino, file.mtimeNs].join());
+  };
+  const readFolder = async (path: string): Promise<void> => {
+    // Of a folder that does not answer, the watch would not return either.
+    await calls.call(path, () => lstat(path));
+    onFolder(path);
+    const all = await calls.call(path, () => readdir(path, { withFileTypes: true }));
+    const entries = all.filter(({ name }) => !name.startsWith('.'));
+    await Promise.all(
+      entries.map(async (entry) => {
+        const inner = join(path, entry.name);
+        if (entry.isDirectory()) await attempt(inner, () => readFolder(inner));
+        else if (mayBeSocket(entry)) await attempt(inner, () => readSocket(inner, entry.isSymbolicLink()));
+      }),
+    );
+  };
+  await attempt(folder, () => readFolder(folder));
+  return { sockets, problems };
+}
+
+function mayBeSocket(entry: Dirent): boolean {
+  return entry.isSocket() || entry.isSymbolicLink();
 }

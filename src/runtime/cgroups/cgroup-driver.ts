@@ -1,6 +1,6 @@
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { CgroupValue } from '../../policies/cgroups/cgroup-values.ts';
-import { promiseOf } from '../../system/promises/promise-of.ts';
+import { promiseOf } from '../../system/promises.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { removeCgroups } from './cgroup-removal.ts';
 import type { CgroupTree } from './cgroup-tree.ts';

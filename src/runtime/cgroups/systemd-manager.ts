@@ -2,11 +2,10 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UnitProperty } from '../../policies/cgroups/systemd-properties.ts';
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock, Timer } from '../../system/timer.ts';
 import { DBusConnection, DBusError } from '../../system/dbus/dbus-connection.ts';
 import type { DBusMessage } from '../../system/dbus/dbus-message.ts';
 import type { DBusValue, DBusVariant } from '../../system/dbus/dbus-types.ts';
-import { Timer } from '../../system/timer.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 
 /** The sockets at which systemd takes calls, the best first. */

@@ -12,7 +12,7 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
-import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
+import { OneAtATime } from '../../system/promises.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageGCOptions extends ImageGCPolicy {

@@ -1,7 +1,7 @@
 /** Credential provider plugins. Loaded only where a configuration names some. */
 import type { CredentialProvider } from '../../policies/images/credential-provider-config.ts';
 import type { RegistryCredentials } from '../../policies/images/image-credentials.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { CredentialPlugin, type PluginSurroundings } from './credential-plugin.ts';
 import type { CredentialProviders } from './pod-credentials.ts';

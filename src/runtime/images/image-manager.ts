@@ -25,7 +25,7 @@ import { ImagePuller, type ImagePullerOptions, type PulledImage } from './image-
 import type { ImageRecords } from './image-records.ts';
 import { PodCredentials, type PodCredentialsOptions } from './pod-credentials.ts';
 import { PresentImages } from './present-images.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 
 /** How long the status shows why a pull failed, before it shows the back-off. */
 const FAILURE_SHOWN_MS = 1_000;

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/pod-actions/back-off.ts';
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { ImageMeasurements } from '../../types/measurements.ts';

@@ -7,7 +7,7 @@ import {
   readPullSecret,
   type RegistryCredentials,
 } from '../../policies/images/image-credentials.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod, Secret } from '../../types/kubernetes.ts';

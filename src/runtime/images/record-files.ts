@@ -3,7 +3,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../system/make-folder.ts';
 import { goJSON } from '../../policies/formats/go-text.ts';
-import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
+import { OneAtATime } from '../../system/promises.ts';
 import { fileOfDraft, replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
 

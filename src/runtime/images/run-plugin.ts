@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 
 /** An answer holds some credentials. What is longer is none. */
 const ANSWER_BYTES_MAX = 1024 * 1024;

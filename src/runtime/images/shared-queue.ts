@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 
 export interface QueueRequest {
   /** Requests with the same key share one job until it begins. */

@@ -1,7 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 
 /** A file that is written all the time is looked at no more often than that. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
-import { promiseOf } from '../../system/promises/promise-of.ts';
+import { promiseOf } from '../../system/promises.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
 import { composeNode, podOfUID } from './compose-node.ts';

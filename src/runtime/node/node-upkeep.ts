@@ -7,7 +7,7 @@ import { ContainerGC, type ContainerGCOptions } from '../garbage/container-gc.ts
 import { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { NodeView } from './pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 
 export type UpkeepSettings = Pick<
   NodeSettings,

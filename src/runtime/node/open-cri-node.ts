@@ -45,7 +45,7 @@ import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { ContainerMemory } from '../pods/container-memory.ts';
 import { StartTimes } from '../pods/start-times.ts';
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
 import { ClaimedVolumes } from '../volumes/claimed-volumes.ts';
 import { objectContents } from '../volumes/kinds/volume-contents.ts';

@@ -1,6 +1,6 @@
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { promiseOf } from '../../system/promises/promise-of.ts';
+import { promiseOf } from '../../system/promises.ts';
 import { orPrepareError, type PodSubsystem } from './pod-node.ts';
 
 /** There are no dynamic resources: a pod that claims some waits, as without them it must not run. */

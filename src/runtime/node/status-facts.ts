@@ -10,8 +10,7 @@ import { type NodeHealth, readyProblems } from '../../policies/node/ready-proble
 import { nodeIPProblem } from '../../policies/node/reported-addresses.ts';
 import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { isUnspecified, parseIPAddress } from '../../policies/formats/ip-address.ts';
-import { sleep } from '../../system/sleep.ts';
-import { Timer } from '../../system/timer.ts';
+import { sleep, Timer } from '../../system/timer.ts';
 import type { AdmissionSettings } from '../../types/node-settings.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Image, RuntimeHandler, VersionResponse } from '../../types/cri.ts';

@@ -5,7 +5,7 @@ import type { RuntimeHealth } from '../../policies/node/ready-problems.ts';
 import { Timer } from '../../system/timer.ts';
 import { withDeadline } from '../probes/deadline.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 
 /** How long to wait before asking a runtime again that is not ready: doubling (the kubelet's sync loop). */
 const BACK_OFF_MIN_MS = 100;

@@ -15,7 +15,7 @@ import { withDeadline } from '../probes/deadline.ts';
 import { httpGet, isHTTPResponseError } from '../probes/http-get.ts';
 import { tcpConnect } from '../probes/tcp-connect.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 
 export interface HookTarget {
   readonly runtime: RuntimeService;

@@ -1,4 +1,4 @@
-import { promiseOf } from '../../system/promises/promise-of.ts';
+import { promiseOf } from '../../system/promises.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { PodSubsystem } from '../node/pod-node.ts';
 

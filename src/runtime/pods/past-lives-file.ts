@@ -1,6 +1,6 @@
 /** The file `past-lives.json` in the root folder: how often containers of removed pods have run. */
 import { join } from 'node:path';
-import { OneAtATime } from '../../system/promises/one-at-a-time.ts';
+import { OneAtATime } from '../../system/promises.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import type { Logger } from '../../types/logger.ts';
 import { readRootRecord } from '../node/root-record.ts';

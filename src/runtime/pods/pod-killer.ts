@@ -12,10 +12,10 @@ import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { allOrFirstFailure } from '../../system/promises/all-or-first-failure.ts';
+import { allOrFirstFailure } from '../../system/promises.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import { named } from '../../policies/formats/lookups.ts';
 
 export interface PodKillerOptions {

@@ -5,7 +5,7 @@ import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { PodSandboxConfig } from '../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { allOrFirstFailure } from '../../system/promises/all-or-first-failure.ts';
+import { allOrFirstFailure } from '../../system/promises.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
 import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';

@@ -5,10 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Address, hostPort, userAgent } from '../../policies/probes/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { OUTPUT_BYTES_MAX } from '../../system/bounded-output.ts';
+import { OUTPUT_BYTES_MAX } from '../../system/run-command.ts';
 import { GrpcConnection } from '../../system/grpc/grpc-connection.ts';
 import { field, int, message, string } from '../../system/protobuf.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 
 const CHECK = '/grpc.health.v1.Health/Check';
 const healthCheckRequest = message<{ service: string }>({ service: field(1, string) });

@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { isIP } from 'node:net';
 import { hostPort, type HTTPRequest, requestURL } from '../../policies/probes/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import { dialFailure, isDialFailure, type SystemError } from './connection-errors.ts';
 
 /** Includes the first request. */

@@ -1,7 +1,6 @@
 /** Runs a probe's handler once, and records an event if it fails. */
 import { shortDuration } from '../../policies/formats/duration.ts';
-import type { ProbeKind, ProbeOutcome, ProbeTarget } from '../../policies/probes/probe.ts';
-import { probeOf } from '../../policies/probes/probe.ts';
+import { type ProbeKind, probeOf, type ProbeOutcome, type ProbeTarget } from '../../policies/probes/probe.ts';
 import {
   execCommand,
   hostOrPodIP,
@@ -13,7 +12,7 @@ import type { Clock } from '../../types/clock.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import { runtimeMessage } from '../service/runtime-message.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { withDeadline } from './deadline.ts';

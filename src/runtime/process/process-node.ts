@@ -25,9 +25,9 @@ import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../
 import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { promiseOf } from '../../system/promises/promise-of.ts';
+import { promiseOf } from '../../system/promises.ts';
 import { ifThere } from '../../system/system-errors.ts';
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 import { ContainerMemory } from '../pods/container-memory.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { podPaths } from '../volumes/pod-paths.ts';

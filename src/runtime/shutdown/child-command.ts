@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 
 /** A command that runs until it is closed. */
 export class ChildCommand {

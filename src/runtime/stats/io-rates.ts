@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../types/clock.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, processesBelow } from './group-processes.ts';
 import { ioStatBytes, processIOBytes } from './kernel-text.ts';

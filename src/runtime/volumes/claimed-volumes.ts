@@ -18,7 +18,7 @@ import type { Volume } from '../../policies/volumes/volume-source.ts';
 import { readForeignFile } from '../../system/files/foreign-file.ts';
 import { replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../types/kubernetes.ts';

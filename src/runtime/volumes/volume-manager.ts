@@ -11,7 +11,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
 import type { VolumeMeasurements } from '../../types/measurements.ts';
 import { ifThere } from '../../system/system-errors.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,

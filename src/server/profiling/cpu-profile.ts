@@ -1,7 +1,7 @@
 /** Where this process spends its CPU time, as V8 samples it. */
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CallFrame, SampledProfile } from './pprof-format.ts';
 

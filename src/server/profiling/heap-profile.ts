@@ -1,6 +1,6 @@
 /** What this process has allocated and still holds, as V8 samples it: function names and sizes, no contents. */
 import { Session } from 'node:inspector/promises';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CallFrame, SampledProfile, StackSample } from './pprof-format.ts';
 

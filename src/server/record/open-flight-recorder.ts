@@ -1,4 +1,4 @@
-import { systemClock } from '../../system/system-clock.ts';
+import { systemClock } from '../../system/timer.ts';
 import type { Logger } from '../../types/logger.ts';
 import { ownVersion } from '../../version.ts';
 import type { FlightRecorder } from './flight-recorder.ts';

@@ -8,8 +8,8 @@ import {
 } from '../../policies/server/container-log-request.ts';
 import { isRefusal, logViewOptions, type PodLogOptions } from '../../policies/server/log-options.ts';
 import { readContainerLog } from '../../runtime/logs/read-container-log.ts';
-import { systemClock } from '../../system/system-clock.ts';
-import { unlessAborted } from '../../system/promises/unless-aborted.ts';
+import { systemClock } from '../../system/timer.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ServedPod } from '../../types/served-pod.ts';

@@ -1,6 +1,6 @@
 /** `/debug/flags/v`: changes how much is logged, until the agent ends. */
 import type { IncomingMessage } from 'node:http';
-import { BoundedOutput } from '../../system/bounded-output.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import { verbosityOf } from '../../policies/server/health-report.ts';
 import { errorMessage } from '../../types/errors.ts';
 import { answer, NO_SNIFF } from './answers.ts';

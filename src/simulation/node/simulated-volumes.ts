@@ -8,7 +8,7 @@ import {
   sourceFiles,
   type VolumeContentsByKind,
 } from '../../runtime/volumes/kinds/volume-contents.ts';
-import { sleep } from '../../system/sleep.ts';
+import { sleep } from '../../system/timer.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';

@@ -16,8 +16,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { systemClock } from '../system-clock.ts';
-import { Timer } from '../timer.ts';
+import { systemClock, Timer } from '../timer.ts';
 import { type DBusCall, type DBusMessage, decodeMessage, encodeCall, messageLength } from './dbus-message.ts';
 import type { DBusValue } from './dbus-types.ts';
 

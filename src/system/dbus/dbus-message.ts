@@ -1,6 +1,4 @@
-import { DBusReader } from './dbus-reader.ts';
-import type { DBusValue, DBusVariant } from './dbus-types.ts';
-import { DBusWriter } from './dbus-writer.ts';
+import { DBusReader, type DBusValue, type DBusVariant, DBusWriter } from './dbus-types.ts';
 
 export interface DBusCall {
   readonly destination: string;

@@ -5,7 +5,7 @@
 import { closeSync, type Dirent, fstat, type Stats } from 'node:fs';
 import { opendir, readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { eachOf } from '../promises/each-of.ts';
+import { eachOf } from '../promises.ts';
 import { errnoCode } from '../system-errors.ts';
 import { openFolder, type Opened, placeIn, placeOf } from './open-place.ts';
 

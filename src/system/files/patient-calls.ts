@@ -1,7 +1,7 @@
 /** Calls of the file system that may never return, as on a network file system whose server is away. */
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
-import { systemClock } from '../system-clock.ts';
+import { systemClock } from '../timer.ts';
 
 /** Each call that hangs holds one of the four threads that Node has for all files. */
 const CALLS_MAX = 2;

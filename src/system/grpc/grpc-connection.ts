@@ -7,7 +7,7 @@ import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectSocket, type NetConnectOpts, type Socket } from 'node:net';
 import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { unlessAborted } from '../promises/unless-aborted.ts';
+import { unlessAborted } from '../promises.ts';
 import { kindOfCode } from './grpc-codes.ts';
 
 export interface GrpcConnectionOptions {

@@ -8,7 +8,7 @@ import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts'
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
 import { manifestPod } from '../../../src/sources/pod-of-manifest.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { CoreEvent, Node, Pod } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';

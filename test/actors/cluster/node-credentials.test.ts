@@ -18,7 +18,7 @@ import { type NodeCredentials, openNodeCredentials } from '../../../src/actors/c
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients, ConnectionObserver, Credentials } from '../../../src/cluster/service/api-server.ts';
 import { SERVING_PURPOSE } from '../../../src/policies/cluster/certificates.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { CertificateSigningRequest } from '../../../src/types/kubernetes.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';
 import { type ControlPlane, describeOnControlPlane } from '../../support/control-plane.ts';

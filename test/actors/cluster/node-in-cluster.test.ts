@@ -4,7 +4,7 @@ import { ClusterNode } from '../../../src/actors/cluster/cluster-node.ts';
 import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Lease, Node } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';

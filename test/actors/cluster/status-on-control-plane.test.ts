@@ -8,7 +8,7 @@ import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import { needsReconcile } from '../../../src/policies/cluster/status-write.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';

@@ -7,7 +7,7 @@ import { PageWatch } from '../../../src/actors/page/page-watch.ts';
 import type { StatusNews } from '../../../src/actors/pods/status-manager.ts';
 import { TransitionFeed } from '../../../src/actors/transitions.ts';
 import { countInspections } from '../../support/count-inspections.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 
 const probe = setup({}).createMachine({
   id: 'probe',

@@ -10,7 +10,7 @@ import { RemoteEvictionPlugin } from '../../../src/plugins/remote-eviction-plugi
 import type { PluginHandler, PluginHandlers } from '../../../src/plugins/registration/plugin-handler.ts';
 import { registrationClient } from '../../../src/plugins/protocol/registration-client.ts';
 import type { PluginInfo, RegistrationStatus } from '../../../src/plugins/protocol/service-methods.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { errorMessage } from '../../../src/types/errors.ts';
 import type { EvictionPlugin } from '../../../src/types/eviction-plugin.ts';
 import { RSS_INFO } from '../../support/fake-registration.ts';

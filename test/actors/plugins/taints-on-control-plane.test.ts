@@ -7,7 +7,7 @@ import { KubeconfigCredentials } from '../../../src/cluster/credentials/kubeconf
 import type { ApiClients } from '../../../src/cluster/service/api-server.ts';
 import { watchNode } from '../../../src/cluster/watches/watched-object.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { PluginCondition } from '../../../src/types/eviction-plugin.ts';
 import type { Node, Taint } from '../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';

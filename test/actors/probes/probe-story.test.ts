@@ -7,7 +7,7 @@ import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import { computePodActions } from '../../../src/policies/pod-actions/pod-actions.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
 import { rfc3339 } from '../../../src/policies/formats/time.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { podBed, type PodBed, podOf, shell } from '../../runtime/pods/pod-bed.ts';
 import { waitFor } from '../../support/wait-for.ts';

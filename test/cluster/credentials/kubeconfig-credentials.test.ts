@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeconfigCredentials } from '../../../src/cluster/credentials/kubeconfig-credentials.ts';
 import type { LoadedKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
-import { promiseOf } from '../../../src/system/promises/promise-of.ts';
+import { promiseOf } from '../../../src/system/promises.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 
 let folder: string;

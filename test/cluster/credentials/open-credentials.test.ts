@@ -6,7 +6,7 @@ import {
   type OpenedCredentials,
   openCredentials,
 } from '../../../src/cluster/credentials/open-credentials.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { type KeyPair, TestAuthority } from '../../support/certificate-authority.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
 

@@ -7,7 +7,7 @@ import { findCgroupMounts } from '../../../src/policies/cgroups/cgroup-mounts.ts
 import { DEFAULT_BUILT_IN_SETTINGS } from '../../../src/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { removeCgroups } from '../../../src/runtime/cgroups/cgroup-removal.ts';
 import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { type ContainerStats } from '../../../src/types/cri.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';

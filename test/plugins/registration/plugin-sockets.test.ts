@@ -1,11 +1,13 @@
+import { symlinkSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { PluginSockets } from '../../../src/plugins/registration/plugin-sockets.ts';
+import { PluginSockets, readSockets } from '../../../src/plugins/registration/plugin-sockets.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { PatientCalls } from '../../../src/system/files/patient-calls.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Clock } from '../../../src/types/clock.ts';
 import { isWatched } from '../../support/held-open.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
@@ -13,7 +15,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 let root: string;
 let folder: string;
-let sockets: PluginSockets;
+let sockets: PluginSockets | undefined;
 let servers: Server[];
 let told: string[];
 let lines: readonly LogLine[];
@@ -26,7 +28,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await sockets.stop();
+  await sockets?.stop();
+  sockets = undefined;
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   await rm(root, { recursive: true, force: true });
 });
@@ -273,12 +276,12 @@ describe('the end', () => {
     const watched = () => [root, folder].map(isWatched);
     const clock = new VirtualClock();
     watch(clock);
-    await sockets.stop();
+    await sockets?.stop();
     watch(clock);
     await waitFor(() => clock.armed === 1, { what: 'the first reading' });
     expect(watched()).toEqual([true, true]);
     await listen(join(folder, 'a'));
-    await sockets.stop();
+    await sockets?.stop();
     expect(clock.armed).toBe(0);
     expect(watched()).toEqual([false, false]);
     expect(told).toEqual([]);
@@ -305,4 +308,42 @@ test('of many sockets a few are told in each turn of the event loop, in their or
   turns[1]?.();
   await waitFor(() => told.includes('-00'), { what: 'the socket that is gone' });
   expect(told).toEqual([...names.map((name) => `+${name}`), '-00']);
+});
+
+/** Calls of the file system for these names never return. Their deadline passes at once. */
+function hangingAt(...names: readonly string[]) {
+  const clock = new VirtualClock();
+  const calls = new PatientCalls(clock, 1000);
+  const paths = names.map((name) => (name === '' ? folder : join(folder, name)));
+  const hang = <T>() => {
+    setImmediate(() => void clock.advance(1000));
+    return new Promise<T>(() => undefined);
+  };
+  return {
+    call: <T>(path: string, work: () => Promise<T>) =>
+      calls.call(path, () => (paths.includes(path) ? hang<T>() : work())),
+  };
+}
+
+describe('reading', () => {
+  beforeEach(() => mkdir(folder));
+
+  test('links to a file system that does not answer are problems, and the sockets beside them are found', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(folder, 'good.sock'), resolve));
+    const names = ['a.sock', 'b.sock', 'c.sock', 'd.sock', 'e.sock'];
+    for (const name of names) symlinkSync('good.sock', join(folder, name));
+    const { sockets, problems } = await readSockets(folder, () => undefined, hangingAt(...names));
+    expect([...sockets.keys()]).toEqual([join(folder, 'good.sock')]);
+    expect([...problems.keys()].sort()).toEqual(names.map((name) => join(folder, name)));
+    expect([...problems.values()]).toContain('its file system does not answer');
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('a folder that does not answer is not watched: the watch would not return either', async () => {
+    const watched: string[] = [];
+    const { problems } = await readSockets(folder, (path) => watched.push(path), hangingAt(''));
+    expect(problems.get(folder)).toBe('its file system does not answer');
+    expect(watched).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { CONTAINER_GC_POLICY } from '../../../src/policies/garbage/dead-containers.ts';
 import { ContainerGC, type ContainerGCOptions } from '../../../src/runtime/garbage/container-gc.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { whenExited } from '../../support/runtime-configs.ts';

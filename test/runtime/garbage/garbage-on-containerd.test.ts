@@ -8,7 +8,7 @@ import { ContainerGC } from '../../../src/runtime/garbage/container-gc.ts';
 import { fileSystemStats } from '../../../src/runtime/stats/disks/file-systems.ts';
 import { ImageGC } from '../../../src/runtime/garbage/image-gc.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { type ContainerdBed, startContainerd } from '../../support/containerd/containerd.ts';
 import { busyboxImage } from '../../support/containerd/images.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../support/containerd/suite.ts';

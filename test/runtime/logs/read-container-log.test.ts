@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogViewOptions } from '../../../src/policies/logs/log-view.ts';
 import { type LogReading, readContainerLog } from '../../../src/runtime/logs/read-container-log.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { isWatched, openFiles } from '../../support/held-open.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PodKiller } from '../../../src/runtime/pods/pod-killer.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Clock } from '../../../src/types/clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';

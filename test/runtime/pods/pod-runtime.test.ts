@@ -9,7 +9,7 @@ import { PodRuntime, type PodRuntimeOptions } from '../../../src/runtime/pods/po
 import { processNode } from '../../../src/runtime/process/process-node.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import { StartGate } from '../../../src/runtime/pods/start-gate.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 
 const NOTHING: PodActions = {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
-import { unlessAborted } from '../../../src/system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../../src/system/promises.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { httpRequest } from '../../../src/policies/probes/probe-request.ts';
-import type { HTTPGetAction } from '../../../src/policies/probes/probe-request.ts';
+import { type HTTPGetAction, httpRequest } from '../../../src/policies/probes/probe-request.ts';
 import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
 import { httpGet, isHTTPResponseError } from '../../../src/runtime/probes/http-get.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { closedPort, closeServers, httpServer, httpsServer, tcpServer } from './servers.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { shutdownSignal } from '../../../src/runtime/shutdown/logind.ts';
 import { ShutdownWatch } from '../../../src/runtime/shutdown/shutdown-watch.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { testAsRoot } from '../../support/as-root.ts';
 import { Logind } from '../../support/logind.ts';
 import { silentLogger } from '../../support/silent-logger.ts';

@@ -4,7 +4,7 @@ import { parseProgram, type Program } from '../../../src/runtime/simulated/simul
 import { CONTAINERD_LATENCIES, type Latencies, NO_LATENCIES } from '../../../src/runtime/simulated/chance.ts';
 import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
 import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { CONTRACT_COMMANDS, runtimeContract, type RuntimeBed } from '../runtime-contract.ts';
 import { chosen, createPod, outcomeOf, simulatedBed, startPod } from './simulated-bed.ts';
 

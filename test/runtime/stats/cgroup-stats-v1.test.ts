@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
 
 const ONLY = { onlyCPUAndMemory: true };

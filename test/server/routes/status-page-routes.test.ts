@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { configurationRoutes } from '../../../src/server/routes/configuration-route.ts';
 import { statusPageRoutes } from '../../../src/server/routes/status-page-routes.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { ownVersion } from '../../../src/version.ts';
 import { serveForTest, type ServedRoutes } from '../../support/served-routes.ts';
 

@@ -11,7 +11,7 @@ import {
   readManifests,
 } from '../../../src/sources/manifests/manifest-files.ts';
 import { PatientCalls } from '../../../src/system/files/patient-calls.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import { manifest, put, temporaryFolder } from '../support.ts';
 
 /** Longer than the time for which a file counts as just written. */

@@ -4,7 +4,7 @@ import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
 import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
 import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
-import { systemClock } from '../../../src/system/system-clock.ts';
+import { systemClock } from '../../../src/system/timer.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { testNode } from '../admission.ts';
 import { startAgent, type TestAgent } from '../agent.ts';

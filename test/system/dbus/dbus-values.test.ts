@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DBusReader } from '../../../src/system/dbus/dbus-reader.ts';
-import { type DBusValue, typesIn } from '../../../src/system/dbus/dbus-types.ts';
-import { DBusWriter } from '../../../src/system/dbus/dbus-writer.ts';
+import { DBusReader, type DBusValue, DBusWriter, typesIn } from '../../../src/system/dbus/dbus-types.ts';
 import { decodeMessage, encodeCall, messageLength } from '../../../src/system/dbus/dbus-message.ts';
 
 const written = (signature: string, values: readonly DBusValue[]) => {

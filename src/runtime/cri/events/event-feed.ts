@@ -1,7 +1,7 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import type { Clock } from '../../../types/clock.ts';
 import type { PlegMeasurements } from '../../../types/measurements.ts';
-import { sleep } from '../../../system/sleep.ts';
+import { sleep } from '../../../system/timer.ts';
 import { callError } from '../calls/call-errors.ts';
 import type { Channel } from '../calls/channel.ts';
 import { criEvents, EVENT_SOURCES, type EventSource } from './event-sources.ts';

@@ -7,7 +7,7 @@ import type {
   PodSandboxMetadata,
 } from '../../../types/cri.ts';
 import type { RuntimeService } from '../../service/runtime-service.ts';
-import { systemClock } from '../../../system/system-clock.ts';
+import { systemClock } from '../../../system/timer.ts';
 import type { CallContext } from '../calls/call-context.ts';
 import type { Channel } from '../calls/channel.ts';
 import { type EventMeasurements, feedEvents } from './event-feed.ts';

@@ -15,7 +15,7 @@ import type {
   Mount,
   PodSandboxConfig,
 } from '../../../types/cri.ts';
-import { OUTPUT_BYTES_MAX } from '../../../system/bounded-output.ts';
+import { OUTPUT_BYTES_MAX } from '../../../system/run-command.ts';
 import { filesystemUsage, imageSpec } from './image-messages.ts';
 import {
   bool,

@@ -2,10 +2,9 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { BoundedOutput } from '../../../system/bounded-output.ts';
+import { BoundedOutput } from '../../../system/run-command.ts';
 import { onceStill } from '../../service/stillness.ts';
-import { exitCodeOf, hasEnded, launch } from './launch.ts';
-import type { ProcessSpec } from './launch.ts';
+import { exitCodeOf, hasEnded, launch, type ProcessSpec } from './launch.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { Sweeper } from './sweeper.ts';
 

@@ -1,12 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { systemClock } from '../../../system/system-clock.ts';
-import { Timer } from '../../../system/timer.ts';
+import { systemClock, Timer } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 import type { TerminalProcess } from '../streams/pseudo-terminal.ts';
 import { hasEnded } from './launch.ts';
-import { isRunning, readStat } from './proc.ts';
-import type { ProcessIdentity } from './proc.ts';
+import { isRunning, type ProcessIdentity, readStat } from './proc.ts';
 
 /** A name, or a number: real-time signals have no name in Node. */
 export type Signal = NodeJS.Signals | number;

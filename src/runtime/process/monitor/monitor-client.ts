@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Observable, Subject } from 'rxjs';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import { withDeadline } from '../../probes/deadline.ts';
-import { systemClock } from '../../../system/system-clock.ts';
+import { systemClock } from '../../../system/timer.ts';
 import type { ContainerEvent, ContainerEventType, ContainerStateName } from '../../../types/cri.ts';
 import { canceled, Connection, HELLO_TIMEOUT_MS } from './connection.ts';
 import type { RuntimeLayout } from '../layout.ts';

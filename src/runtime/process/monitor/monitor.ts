@@ -13,7 +13,7 @@
  */
 import { closeSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endProcess } from '../../../system/end-process.ts';
+import { endProcess } from '../../../system/run-command.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { Engine } from '../containers/engine.ts';
 import { engineHandlers } from './handlers.ts';

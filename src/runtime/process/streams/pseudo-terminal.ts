@@ -6,8 +6,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { BoundedOutput } from '../../../system/bounded-output.ts';
-import { runCommand } from '../../../system/run-command.ts';
+import { BoundedOutput, runCommand } from '../../../system/run-command.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { TerminalSize } from '../../service/streaming-runtime.ts';
 import { checkProgram, launch, type ProcessSpec, StartError } from '../containers/launch.ts';

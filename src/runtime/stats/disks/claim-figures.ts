@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
-import { unlessAborted } from '../../../system/promises/unless-aborted.ts';
+import { unlessAborted } from '../../../system/promises.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { type Logger, podFields } from '../../../types/logger.ts';

@@ -2,7 +2,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podLogsFolder } from '../../../policies/cri/cri-labels.ts';
-import { eachOf } from '../../../system/promises/each-of.ts';
+import { eachOf } from '../../../system/promises.ts';
 import { inFolder, placeOf } from '../../../system/files/open-place.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { type DiskUsed, NOTHING_USED, sumOf } from './disk-walk.ts';

@@ -16,7 +16,7 @@ import { basename, dirname } from 'node:path';
 import { rfc3339 } from '../../../policies/formats/time.ts';
 import { namesOf, topLevelNames, type VolumeFile } from '../../../policies/volumes/projected-files.ts';
 import { readOnlyFileMode, readOnlyFolderMode } from '../../../policies/volumes/volume-ownership.ts';
-import { eachOf } from '../../../system/promises/each-of.ts';
+import { eachOf } from '../../../system/promises.ts';
 import { readForeignFile } from '../../../system/files/foreign-file.ts';
 import { walkFolder } from '../../../system/files/folder-walk.ts';
 import {

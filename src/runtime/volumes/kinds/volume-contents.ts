@@ -24,8 +24,7 @@ import {
   type Volume,
   type VolumeProjection,
 } from '../../../policies/volumes/volume-source.ts';
-import { eachOf } from '../../../system/promises/each-of.ts';
-import { unlessAborted } from '../../../system/promises/unless-aborted.ts';
+import { eachOf, unlessAborted } from '../../../system/promises.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { Pod, TrustBundleSelection } from '../../../types/kubernetes.ts';

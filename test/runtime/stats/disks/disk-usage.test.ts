@@ -1,7 +1,7 @@
 import { rmSync, statfsSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DiskUsage } from '../../../../src/runtime/stats/disks/disk-usage.ts';
-import { systemClock } from '../../../../src/system/system-clock.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from '../stats-bed.ts';
