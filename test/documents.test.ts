@@ -9,7 +9,11 @@ import { CHECKS } from '../src/policies/doctor/finding.ts';
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = readdirSync(repository)
-  .concat(readdirSync(join(repository, 'docs')).map((name) => join('docs', name)))
+  .concat(
+    readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join('docs', name),
+    ),
+  )
   .concat('examples/systemd/README.md')
   .filter((name) => name.endsWith('.md'));
 

@@ -137,16 +137,17 @@ export function benchManager(
       statuses.set(metadata.uid, clusterStatus(index, changes));
   };
   change(count);
-  const parts = { clock: systemClock, logger: silentLogger, parent: idleParent(inspect) };
-  const directory = new Plugins({
-    ...parts,
+  const context = {
+    ...{ clock: systemClock, random: Math.random, logger: silentLogger, parent: idleParent(inspect) },
+    recorder: { event: () => undefined, nodeEvent: () => undefined },
+  };
+  const directory = new Plugins(context, {
     registryDir: settings.registryDir,
     builtIn: [],
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
   });
-  const manager = new PluginManager({
-    ...parts,
+  const manager = new PluginManager(context, {
     directory,
     kills: NO_KILLS,
     settings: { ...PLUGIN_SETTINGS, ...settings },
@@ -154,7 +155,6 @@ export function benchManager(
     statusOf: (uid) => statuses.get(uid),
     ownUIDOf: (uid) => uid,
     nodeName: NODE,
-    recorder: { event: () => undefined },
   });
   const shown = () =>
     pods.map((pod) => {

@@ -198,7 +198,7 @@ export class Supervisor {
     const { clock, recorder, turnover, logger, inspect } = this.#options;
     const room = new RoomArbiter({
       registry: this.registry,
-      rejectionOf: (pod) => node.rejection(pod),
+      admit: (pod, signal) => node.admit(pod, signal),
       nodeFacts,
       ...(freshNodeFacts && { freshNodeFacts }),
       preemptionLowerPriorityFirst,

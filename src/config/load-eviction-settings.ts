@@ -2,7 +2,7 @@
 import {
   DEFAULT_EVICTION_HARD,
   gracePeriods,
-  hardThresholds,
+  thresholdValues,
   minimumReclaims,
   parseThresholds,
   type Threshold,
@@ -33,7 +33,7 @@ const readBy = (read: (value: Texts) => unknown, what: string) => (value: Texts)
   const problem = problemOf(() => read(value));
   return problem && `${what} by signal; ${problem}`;
 };
-const thresholds = readBy(hardThresholds, 'quantities or percentages');
+const thresholds = readBy(thresholdValues, 'quantities or percentages');
 const bySignal = (separator: string, example: string) =>
   texts(separator, `SIGNAL${separator}VALUE with commas between, such as ${example}`);
 

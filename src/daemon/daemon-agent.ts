@@ -24,7 +24,7 @@ export interface DaemonAgentOptions {
 }
 
 export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAgent {
-  const { context, config, parts, facts, cluster, counted, endedPods, askPlugins, shutdownRecord } = own;
+  const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true }),
     ...(cluster && { api: cluster.pods }),
@@ -48,7 +48,6 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
           nodeFacts: () => agent.nodeFacts(),
           stats: () => stats.provider(),
           cluster,
-          measurements: counted,
         })),
     eviction: {
       configuration: evictionConfiguration(config),

@@ -20,17 +20,18 @@ export interface Admissions {
 export interface AdmissionView {
   readonly facts: NodeFacts;
   /** Why this node cannot run the pod at all; undefined when it can. */
-  readonly rejectionOf: (pod: Pod) => Rejection | undefined;
+  readonly admit: (pod: Pod) => Rejection | undefined | Promise<Rejection | undefined>;
   /** A container of the pod runs already: the pod keeps its resources, and is admitted before the pods that do not run. */
   readonly runs: (pod: Pod) => boolean;
 }
 
-export function admitInTurn(pods: readonly Pod[], view: AdmissionView): Admissions {
+export async function admitInTurn(pods: readonly Pod[], view: AdmissionView): Promise<Admissions> {
   const admitted: Pod[] = [];
   const rejected: RejectedPod[] = [];
   const inTurn = [...pods.filter(view.runs), ...pods.filter((pod) => !view.runs(pod))];
   for (const pod of inTurn) {
-    const rejection = nameConflict(pod, admitted) ?? view.rejectionOf(pod) ?? unfitness(pod, admitted, view);
+    const rejection =
+      nameConflict(pod, admitted) ?? (await view.admit(pod)) ?? unfitness(pod, admitted, view);
     if (rejection) rejected.push({ pod, rejection });
     else admitted.push(pod);
   }

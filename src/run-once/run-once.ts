@@ -1,5 +1,5 @@
 /** Runs the pods of the sources once: reads, admits and starts them, reports an outcome for each, and leaves them running. */
-import { defer, from } from 'rxjs';
+import { defer, mergeAll } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import { eventLog } from '../server/event-log.ts';
@@ -103,7 +103,7 @@ class Run {
       endedPods: nodeParts.endedPods,
       // No SOURCE_SEEN is sent, so pods that are unknown to the sources are not removed.
       sources: Object.keys(podSources(config)),
-      configuration: defer(() => from(this.#admit().map(addition))),
+      configuration: defer(async () => (await this.#admit()).map(addition)).pipe(mergeAll()),
     });
   }
 
@@ -139,15 +139,15 @@ class Run {
   }
 
   /** Called when the runtime has listed its pods. */
-  #admit(): readonly Pod[] {
+  async #admit(): Promise<readonly Pod[]> {
     const { parts, recorder } = this.#nodeParts;
     const { pleg, statusManager, supervisor } = this.#agent;
     const { ended = [], wanted = [] } = Object.groupBy(this.#pods, (pod) =>
       supervisor.ended.of(pod) === undefined ? 'wanted' : 'ended',
     );
-    const { admitted, rejected } = admitInTurn(wanted, {
+    const { admitted, rejected } = await admitInTurn(wanted, {
       facts: this.#agent.nodeFacts(),
-      rejectionOf: (pod) => parts.node.rejection(pod),
+      admit: (pod) => parts.node.admit(pod, new AbortController().signal),
       runs: ({ metadata }) => pleg.runtimeHolds(metadata.uid) === 'running',
     });
     for (const { pod, rejection } of rejected) {

@@ -74,6 +74,9 @@ export interface LinuxContainerResources {
   /** Memory and swap together, as in cgroup v1. */
   readonly memorySwapLimitInBytes?: number;
   readonly oomScoreAdj: number;
+  /** CPUs and memory nodes: `0-3,7`. */
+  readonly cpusetCpus?: string;
+  readonly cpusetMems?: string;
   readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
   /** Keys of cgroup v2, such as `memory.high`. */
   readonly unified?: Readonly<Record<string, string>>;
@@ -205,6 +208,8 @@ export interface ContainerConfig {
   readonly envs: readonly KeyValue[];
   readonly mounts?: readonly Mount[];
   readonly devices?: readonly Device[];
+  /** Devices of the Container Device Interface. `name`: `vendor.com/gpu=gpu-1`. */
+  readonly cdiDevices?: readonly { readonly name: string }[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Relative to the sandbox's `logDirectory`: `<container>/<attempt>.log`. */

@@ -2,15 +2,17 @@
 import type { RegisteredPlugin } from '../../src/plugins/registration/plugin-handler.ts';
 import {
   Plugins,
-  type PluginsOptions,
+  type PluginsParts,
   type ConnectedPlugin,
 } from '../../src/actors/plugins/plugin-directory.ts';
+import type { ActorContext } from '../../src/actors/actor-context.ts';
 import type { HostedPlugin } from '../../src/actors/plugins/plugin-parts.ts';
 import type { SocketListener } from '../../src/plugins/registration/plugin-sockets.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { EvictionPlugin } from '../../src/types/eviction-plugin.ts';
 import { FakeRegistration, RSS_INFO } from './fake-registration.ts';
 import { type LogLine, recordingLogger } from './recording-logger.ts';
+import { testContext } from './test-context.ts';
 
 /** A plugin that chooses no pods. */
 export function idlePlugin(name: string): EvictionPlugin {
@@ -42,23 +44,24 @@ export class PluginBed {
   readonly #registrations = new Map<string, FakeRegistration>();
   #listener: SocketListener | undefined;
 
-  constructor(options: Partial<PluginsOptions> = {}) {
+  constructor(parts: Partial<PluginsParts> = {}, context: Partial<ActorContext> = {}) {
     const { logger, lines } = recordingLogger();
     this.lines = lines;
-    this.plugins = new Plugins({
-      registryDir: '/nonexistent',
-      builtIn: [],
-      connect: (registered) => this.#connect(registered),
-      openRegistration: (path) => this.at(path).open(),
-      clock: this.clock,
-      logger,
-      onChange: () => (this.changes += 1),
-      watchSockets: (listener) => {
-        this.#listener = listener;
-        return { start: () => undefined, stop: () => Promise.resolve() };
+    this.plugins = new Plugins(
+      { ...testContext({ clock: this.clock, logger }), ...context },
+      {
+        registryDir: '/nonexistent',
+        builtIn: [],
+        connect: (registered) => this.#connect(registered),
+        openRegistration: (path) => this.at(path).open(),
+        onChange: () => (this.changes += 1),
+        watchSockets: (listener) => {
+          this.#listener = listener;
+          return { start: () => undefined, stop: () => Promise.resolve() };
+        },
+        ...parts,
       },
-      ...options,
-    });
+    );
     this.plugins.start();
   }
 

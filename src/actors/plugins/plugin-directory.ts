@@ -1,8 +1,8 @@
 /**
  * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
  */
-import type { ActorOptions, AnyActorRef } from 'xstate';
-import type { pluginMachine } from '../../machines/plugin-machine.ts';
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
+import type { AnyActorRef } from 'xstate';
 import {
   EVICTION_PLUGIN_TYPE,
   evictionOfferProblem,
@@ -14,13 +14,11 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
-import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
-import type { Logger } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
-import { PluginWorker, type PluginWorkerDeps, providePluginMachine } from './plugin-worker.ts';
+import { PluginWorker, type PluginWorkerParts, providePluginMachine } from './plugin-worker.ts';
 
 /** How long, and how many of them, plugins that are gone are still shown. */
 const GONE_KEPT_MS = 10 * 60_000;
@@ -38,7 +36,7 @@ export interface SocketSource {
   stop(): Promise<void>;
 }
 
-export interface PluginsOptions {
+export interface PluginsParts {
   /** The folder in which sockets of plugins appear. */
   readonly registryDir: string;
   /** No other plugin can take the name of one of these. */
@@ -50,10 +48,6 @@ export interface PluginsOptions {
   /** Of plugins of other types. */
   readonly handlers?: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** A plugin has come, is gone, or has another state. */
   readonly onChange?: () => void;
   /** Default: the folder is watched. */
@@ -61,8 +55,9 @@ export interface PluginsOptions {
 }
 
 export class Plugins implements PluginDirectory {
-  readonly #options: PluginsOptions;
-  readonly #deps: PluginWorkerDeps;
+  readonly #context: ActorContext;
+  readonly #parts: PluginsParts;
+  readonly #workerParts: PluginWorkerParts;
   readonly #log: PluginLog;
   readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
   readonly #builtIn: PluginWorker[] = [];
@@ -75,31 +70,27 @@ export class Plugins implements PluginDirectory {
   readonly #sockets: SocketSource;
   #isStopped = false;
 
-  constructor(options: PluginsOptions) {
-    this.#options = options;
-    const { registryDir, openRegistration, clock, logger } = options;
-    const { parent, inspect, onChange } = options;
-    this.#deps = {
+  constructor(context: ActorContext, parts: PluginsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { registryDir, openRegistration, handlers = [], onChange, watchSockets } = parts;
+    const { clock, logger } = context;
+    this.#workerParts = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
-      handlers: new Map([...(options.handlers ?? []), [EVICTION_PLUGIN_TYPE, evictionHandler(options)]]),
+      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(parts)]]),
       openRegistration,
-      clock,
-      logger,
-      log: (this.#log = new PluginLog(logger, clock)),
+      log: (this.#log = new PluginLog(context)),
       queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
       onServing: (worker) => this.#serving(worker),
       onGone: (worker) => this.#released(worker),
-      ...(onChange && { onChange }),
+      onChange,
     };
     const listener: SocketListener = {
       onFound: (path) => this.#found(path),
       onGone: (path) => this.#socketGone(path),
     };
     this.#sockets =
-      options.watchSockets?.(listener) ??
-      new PluginSockets({ folder: registryDir, clock, logger, ...listener });
+      watchSockets?.(listener) ?? new PluginSockets({ folder: registryDir, clock, logger, ...listener });
   }
 
   plugins(): readonly HostedPlugin[] {
@@ -110,7 +101,7 @@ export class Plugins implements PluginDirectory {
   }
 
   all(): readonly HostedPlugin[] {
-    const oldest = this.#options.clock.now() - GONE_KEPT_MS;
+    const oldest = this.#context.clock.now() - GONE_KEPT_MS;
     this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
     const here = [...this.#builtIn, ...this.#bySocket.values()].filter(
       (worker) => worker.state() !== 'Gone' && !worker.isOfOtherType,
@@ -123,7 +114,7 @@ export class Plugins implements PluginDirectory {
   }
 
   start(): void {
-    for (const plugin of this.#options.builtIn) this.#builtIn.push(this.#begin(plugin));
+    for (const plugin of this.#parts.builtIn) this.#builtIn.push(this.#begin(plugin));
     this.#sockets.start();
   }
 
@@ -136,7 +127,7 @@ export class Plugins implements PluginDirectory {
   }
 
   #begin(source: EvictionPlugin | string): PluginWorker {
-    const worker = new PluginWorker(source, this.#deps);
+    const worker = new PluginWorker(this.#context, source, this.#workerParts);
     this.#workerOf.set(worker.actor, worker);
     worker.start();
     return worker;
@@ -178,7 +169,7 @@ export class Plugins implements PluginDirectory {
   }
 }
 
-function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsOptions): PluginHandler {
+function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsParts): PluginHandler {
   const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
   return {
     problemOf: (offer) => evictionOfferProblem(offer, builtInNames),

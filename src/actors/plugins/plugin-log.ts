@@ -1,6 +1,6 @@
 /** What is logged of plugins: many at once, or one that comes and goes, do not fill the log. */
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import type { Logger } from '../../types/logger.ts';
 
 type Level = Exclude<keyof Logger, 'trace'>;
@@ -13,8 +13,7 @@ const SUMMARY_MS = 2_000;
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
 export class PluginLog {
-  readonly #logger: Logger;
-  readonly #clock: Clock;
+  readonly #context: AgentContext;
   readonly #timer: Timer;
   #began = -Infinity;
   #lines = 0;
@@ -22,21 +21,21 @@ export class PluginLog {
   /** The highest level of a line that was left out. */
   #level: Level = 'debug';
 
-  constructor(logger: Logger, clock: Clock) {
-    this.#logger = logger;
-    this.#clock = clock;
-    this.#timer = new Timer(clock);
+  constructor(context: AgentContext) {
+    this.#context = context;
+    this.#timer = new Timer(context.clock);
   }
 
   tell(level: Level, fields: object, line: string): void {
-    const now = this.#clock.now();
+    const { clock, logger } = this.#context;
+    const now = clock.now();
     if (now - this.#began >= WINDOW_MS) [this.#began, this.#lines] = [now, 0];
     this.#lines += 1;
     if (this.#lines <= LINES_MAX) {
-      this.#logger[level](fields, line);
+      logger[level](fields, line);
       return;
     }
-    this.#logger.trace(fields, line);
+    logger.trace(fields, line);
     if (LEVELS.indexOf(level) > LEVELS.indexOf(this.#level) || this.#left === 0) this.#level = level;
     this.#left += 1;
     if (this.#left === 1)
@@ -49,7 +48,7 @@ export class PluginLog {
 
   #sum(): void {
     const text = `Eviction plugins: ${this.#left} more lines about them are left out; statelet explain-eviction shows how each of them is, and -v 6 every line`;
-    this.#logger[this.#level]({}, text);
+    this.#context.logger[this.#level]({}, text);
     this.#left = 0;
   }
 }

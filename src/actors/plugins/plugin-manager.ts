@@ -1,5 +1,5 @@
 /** The actor that asks eviction plugins, and its effects. */
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import {
   type EvictionPluginsContext,
   type EvictionPluginsEvent,
@@ -12,14 +12,11 @@ import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins
 import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
 import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { ActivePods, PluginCondition } from '../../types/eviction-plugin.ts';
 import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { PluginMeasurements } from '../../types/measurements.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import type { PodEnd } from '../pods/pod-ends.ts';
@@ -30,10 +27,11 @@ import type {
   PluginDirectory,
   PluginSocketView,
   PodKills,
+  StandingConditions,
 } from './plugin-parts.ts';
 import { PluginQuestions } from './plugin-questions.ts';
 
-export interface PluginManagerOptions {
+export interface PluginManagerParts {
   readonly directory: PluginDirectory;
   readonly kills: PodKills;
   readonly settings: EvictionPluginSettings;
@@ -43,24 +41,21 @@ export interface PluginManagerOptions {
   /** The UID under which this node knows a pod: for that of a mirror pod the one of its static pod. */
   readonly ownUIDOf: (uid: string) => string;
   readonly nodeName: string;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof evictionPluginsMachine>['inspect'];
-  readonly measurements?: PluginMeasurements;
-  /** The conditions of plugins are known from now on. */
-  readonly onFirstPass?: () => void;
+  /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
+  readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  readonly onStopped?: () => void;
 }
 
 const NO_PODS: ActivePods = { pods: [] };
 
 export class PluginManager implements NodePlugins {
-  readonly #options: PluginManagerOptions;
+  readonly #context: ActorContext;
+  readonly #parts: PluginManagerParts;
   readonly #actor: ActorRefFrom<typeof evictionPluginsMachine>;
   readonly #questions: PluginQuestions;
   readonly #news: PluginNews;
   readonly #period: Timer;
+  readonly #taints: { start(): void; stop(): void } | undefined;
   /** Those that are asked in the pass that is under way, by name. */
   #asked: ReadonlyMap<string, HostedPlugin> = new Map();
   /** The pods of that pass. */
@@ -68,41 +63,42 @@ export class PluginManager implements NodePlugins {
   #hasObserved = false;
   #isStopped = false;
 
-  constructor(options: PluginManagerOptions) {
-    const { settings, clock, nodeName, measurements, parent, inspect } = options;
-    this.#options = options;
+  constructor(context: ActorContext, parts: PluginManagerParts) {
+    const { settings, nodeName, taintsOf } = parts;
+    const { clock, logger, parent, inspect } = context;
+    this.#context = context;
+    this.#parts = parts;
     this.#period = new Timer(clock);
-    this.#news = new PluginNews(options);
-    this.#questions = new PluginQuestions({
-      timeoutMs: settings.timeoutMs,
-      clock,
-      node: { nodeName, find: (uid) => this.#find(uid) },
-      ...(measurements && { measurements }),
-    });
+    this.#news = new PluginNews(context);
+    const node = { nodeName, find: (uid: string) => this.#find(uid) };
+    this.#questions = new PluginQuestions(context, node, settings.timeoutMs);
+    this.#taints = taintsOf?.(this);
     this.#actor = createActor(this.#machine(), {
       id: 'evictionPlugins',
       input: { settings },
       parent,
-      ...(inspect && { inspect }),
+      inspect,
     });
     this.#actor.subscribe({
       error: (error: unknown) =>
-        options.logger.error({}, `Eviction plugins: no plugin is asked any more: ${errorMessage(error)}`),
+        logger.error({}, `Eviction plugins: no plugin is asked any more: ${errorMessage(error)}`),
     });
   }
 
   start(): void {
-    this.#options.directory.start();
+    this.#parts.directory.start();
     this.#actor.start();
   }
 
   /** Pods that are being ended go on ending. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#taints?.stop();
     this.#period.disarm();
     this.#questions.stop();
-    this.#options.kills.stop();
-    await this.#options.directory.stop();
+    this.#parts.kills.stop();
+    await this.#parts.directory.stop();
+    this.#parts.onStopped?.();
   }
 
   conditions(): readonly PluginCondition[] {
@@ -110,15 +106,15 @@ export class PluginManager implements NodePlugins {
   }
 
   podEnded(uid: string, how: PodEnd): void {
-    this.#options.kills.podEnded(uid, how);
+    this.#parts.kills.podEnded(uid, how);
   }
 
   sockets(): readonly PluginSocketView[] {
-    return this.#options.directory.sockets();
+    return this.#parts.directory.sockets();
   }
 
   view(): PluginsExplanation {
-    const { directory, kills, clock } = this.#options;
+    const { directory, kills } = this.#parts;
     const { context, value } = this.#actor.getSnapshot();
     const plugins = directory.all().map(({ plugin: { name }, origin, state, since, problem }) => ({
       name,
@@ -132,7 +128,7 @@ export class PluginManager implements NodePlugins {
       plugins,
       state: typeof value === 'string' ? value : Object.keys(value).join(),
       kills: kills.views(),
-      nowMs: clock.now(),
+      nowMs: this.#context.clock.now(),
     });
   }
 
@@ -141,7 +137,7 @@ export class PluginManager implements NodePlugins {
   }
 
   #machine(): typeof evictionPluginsMachine {
-    const { settings } = this.#options;
+    const { settings } = this.#parts;
     return evictionPluginsMachine.provide({
       actions: {
         armPeriod: () => this.#period.arm(settings.syncPeriodMs, () => this.#begin()),
@@ -160,26 +156,25 @@ export class PluginManager implements NodePlugins {
   }
 
   #begin(): void {
-    const { directory, clock } = this.#options;
+    const { directory } = this.#parts;
     this.#asked = new Map(directory.plugins().map((hosted) => [hosted.plugin.name, hosted]));
     this.#activePods = this.#pods();
     this.#measurePods();
-    this.#send({ type: 'PASS_DUE', plugins: [...this.#asked.keys()], nowMs: clock.now() });
+    this.#send({ type: 'PASS_DUE', plugins: [...this.#asked.keys()], nowMs: this.#context.clock.now() });
   }
 
   #askPlugins({ awaited }: EvictionPluginsContext): void {
     for (const hosted of this.#hosted(awaited)) {
       void this.#questions.ask(hosted, this.#activePods).then((answers) => {
-        this.#send({ type: 'PLUGIN_ANSWERED', answers, nowMs: this.#options.clock.now() });
+        this.#send({ type: 'PLUGIN_ANSWERED', answers, nowMs: this.#context.clock.now() });
       });
     }
   }
 
   #observed(context: EvictionPluginsContext): void {
-    const { onFirstPass } = this.#options;
     this.#news.observed(context);
     // While an action runs, the actor's snapshot is the one before.
-    if (!this.#hasObserved && onFirstPass) queueMicrotask(onFirstPass);
+    if (!this.#hasObserved) queueMicrotask(() => this.#taints?.start());
     this.#hasObserved = true;
   }
 
@@ -202,7 +197,7 @@ export class PluginManager implements NodePlugins {
   }
 
   #choice({ answers, settings }: EvictionPluginsContext) {
-    const { kills } = this.#options;
+    const { kills } = this.#parts;
     return choosePods({
       answers,
       settings,
@@ -213,7 +208,8 @@ export class PluginManager implements NodePlugins {
 
   /** A part that fails to end a pod ends neither the others nor this actor. */
   #endPods({ decided }: EvictionPluginsContext): void {
-    const { kills, logger, measurements } = this.#options;
+    const { kills } = this.#parts;
+    const { logger, measurements } = this.#context;
     if (decided === undefined) return;
     const { underWay, ending } = decided.choice;
     measurements?.pluginVictims(
@@ -233,19 +229,19 @@ export class PluginManager implements NodePlugins {
   // Pods
 
   #measurePods(): void {
-    const { measurements, registry } = this.#options;
+    const { measurements } = this.#context;
     if (measurements === undefined) return;
-    const known = [...registry.entries()].map(({ actor }) => this.#known(actor.getSnapshot()));
+    const known = [...this.#parts.registry.entries()].map(({ actor }) => this.#known(actor.getSnapshot()));
     const active = known.filter((pod) => pod !== undefined && !pod.isEnding).length;
     measurements.pluginPods(active, this.#activePods.pods.length);
   }
 
   /** Those that have neither ended nor begun to end. The same object as before where nothing has changed. */
   #pods(): ActivePods {
-    const pods = [...this.#options.registry.entries()].flatMap(({ actor }) => {
+    const pods = [...this.#parts.registry.entries()].flatMap(({ actor }) => {
       const known = this.#known(actor.getSnapshot());
       if (known === undefined || known.isEnding || known.isSkipped) return [];
-      return shownToPlugins(known.pod, this.#options.statusOf(known.pod.metadata.uid));
+      return shownToPlugins(known.pod, this.#parts.statusOf(known.pod.metadata.uid));
     });
     const { pods: before } = this.#activePods;
     const isAsBefore = pods.length === before.length && pods.every((pod, index) => pod === before[index]);
@@ -253,7 +249,7 @@ export class PluginManager implements NodePlugins {
   }
 
   #find(uid: string): KnownPod | undefined {
-    const { registry, ownUIDOf } = this.#options;
+    const { registry, ownUIDOf } = this.#parts;
     const entry = registry.get(ownUIDOf(uid));
     return entry && this.#known(entry.actor.getSnapshot());
   }
@@ -263,6 +259,6 @@ export class PluginManager implements NodePlugins {
     if (pod === undefined) return undefined;
     const isEnding =
       snapshot.hasTag('terminationRequested') || !snapshot.hasTag('couldHaveRunningContainers');
-    return { pod, isEnding, isSkipped: isSkipped(pod, this.#options.settings) };
+    return { pod, isEnding, isSkipped: isSkipped(pod, this.#parts.settings) };
   }
 }

@@ -15,18 +15,11 @@ import {
   shownReason,
   thresholdText,
 } from '../../policies/eviction-plugins/pod-kill.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
-import type { PluginMeasurements } from '../../types/measurements.ts';
-
-export interface PluginNewsOptions {
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-  readonly measurements?: PluginMeasurements;
-}
+import type { AgentContext } from '../../types/agent-context.ts';
+import { podFields } from '../../types/logger.ts';
 
 export class PluginNews {
-  readonly #options: PluginNewsOptions;
+  readonly #context: AgentContext;
   #observations: PluginObservations = NOTHING_OBSERVED;
   /** The plugins with confirmed thresholds. */
   #confirmed: ReadonlySet<string> = new Set();
@@ -34,12 +27,12 @@ export class PluginNews {
   readonly #notices = new Lasting();
   readonly #trials = new Lasting();
 
-  constructor(options: PluginNewsOptions) {
-    this.#options = options;
+  constructor(context: AgentContext) {
+    this.#context = context;
   }
 
   observed({ observations, nowMs }: EvictionPluginsContext): void {
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
     for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
     const confirmed = hardThresholds(observations, nowMs);
@@ -56,13 +49,13 @@ export class PluginNews {
     this.#tellRefused(answers);
     const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
     for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
-      this.#options.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
+      this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
     const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
     for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);
   }
 
   #tellRefused(answers: readonly PluginAnswers[]): void {
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
     const named = ({ plugin, sentence }: (typeof all)[number]) =>
       `${plugin} ${sentence.replace(/^and \d+ more$/u, 'and more')}`;
@@ -76,7 +69,7 @@ export class PluginNews {
   }
 
   #tellTrial({ pod, plugin, reason }: RuledPod): void {
-    const { logger, measurements } = this.#options;
+    const { logger, measurements } = this.#context;
     measurements?.pluginVictim(plugin, true);
     logger.info(
       { ...podFields(pod.metadata), plugin },

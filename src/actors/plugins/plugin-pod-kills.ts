@@ -1,5 +1,5 @@
 /** The actors that end pods for plugins, one for each pod, and their effects. After a restart of the agent nothing of them is known. */
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import {
   type PodKillContext,
@@ -18,12 +18,11 @@ import {
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
+import { podFields } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import { EndLimits, recordExceededGracePeriod } from '../start/end-limits.ts';
@@ -33,21 +32,17 @@ import type { PodKills, PodKillView } from './plugin-parts.ts';
 /** After its end on the node, what is left of the pod is removed, and the server told, before its object goes. */
 const OBJECT_PATIENCE_SECONDS = 30;
 
-export interface PluginPodKillsOptions {
+export interface PluginPodKillsParts {
   readonly registry: Pick<PodRegistry, 'get' | 'kill' | 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
   /** Without it, all pods end through this node. */
   readonly api?: KillApi;
   readonly killers: EvictionPluginSettings['killers'];
   /** A pod has been told to end for that plugin, once for each kill. */
   readonly onKilled?: (plugin: string, killer: PodKillerName) => void;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof podKillMachine>['inspect'];
 }
+
+/** Its actors are children of the supervisor. */
+type Context = ActorContext & Required<Pick<ActorContext, 'parent'>>;
 
 /** One pod that is being killed. */
 interface Kill {
@@ -64,16 +59,18 @@ interface Kill {
 }
 
 export class PluginPodKills implements PodKills {
-  readonly #options: PluginPodKillsOptions;
+  readonly #context: Context;
+  readonly #parts: PluginPodKillsParts;
   /** By UID. */
   readonly #kills = new Map<string, Kill>();
   readonly #limits: EndLimits;
   #machine: typeof podKillMachine | undefined;
   #isStopped = false;
 
-  constructor(options: PluginPodKillsOptions) {
-    this.#options = options;
-    this.#limits = new EndLimits(options.clock);
+  constructor(context: Context, parts: PluginPodKillsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#limits = new EndLimits(context.clock);
   }
 
   kill(pods: readonly RuledPod[]): void {
@@ -116,7 +113,8 @@ export class PluginPodKills implements PodKills {
   }
 
   #begin({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
-    const { api, killers, clock, parent, inspect } = this.#options;
+    const { api, killers } = this.#parts;
+    const { clock, parent, inspect } = this.#context;
     const { uid, name, namespace } = pod.metadata;
     const input: PodKillInput = {
       pod: { uid, name, namespace },
@@ -127,7 +125,7 @@ export class PluginPodKills implements PodKills {
       id: `pod-kill ${fullName(input.pod)} ${uid}`,
       input,
       parent,
-      ...(inspect && { inspect }),
+      inspect,
     });
     const kill: Kill = {
       pod,
@@ -184,13 +182,13 @@ export class PluginPodKills implements PodKills {
 
   #forget(kill: Kill): void {
     this.#kills.delete(kill.pod.metadata.uid);
-    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: kill.actor });
+    this.#context.parent.send({ type: 'ACTOR_FORGOTTEN', actor: kill.actor });
   }
 
   // Requests
 
   #request(kill: Kill, { awaits, gracePeriodSeconds }: PodKillContext): void {
-    const { registry, api } = this.#options;
+    const { registry, api } = this.#parts;
     const { pod, killer } = kill;
     const { uid } = pod.metadata;
     if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) {
@@ -216,26 +214,26 @@ export class PluginPodKills implements PodKills {
     if (signal.aborted) return;
     const { uid } = kill.pod.metadata;
     const isFirst = kill.actor.getSnapshot().context.awaits === undefined;
-    const isEnding = isFirst && this.#options.registry.isPodTerminationRequested(uid);
+    const isEnding = isFirst && this.#parts.registry.isPodTerminationRequested(uid);
     this.#send(uid, isEnding && answer.type === 'REFUSED' ? this.#ending(kill) : answer);
   }
 
   /** Where its object is being deleted, the kill goes on until it is gone. */
   #ending({ pod, killer }: Kill): PodKillEvent {
-    const known = this.#options.registry.get(pod.metadata.uid)?.actor.getSnapshot().context.pod;
+    const known = this.#parts.registry.get(pod.metadata.uid)?.actor.getSnapshot().context.pod;
     const isDeleted = known?.metadata.deletionTimestamp != null;
     return { type: 'ENDING', awaits: isDeleted && killer !== 'SyncPodKill' ? 'Object' : 'Node' };
   }
 
   #armRetry({ pod, retry }: Kill, { refusal, failures }: PodKillContext): void {
     if (refusal === undefined) return;
-    const delayMs = killRetryMs(refusal, failures, this.#options.random());
+    const delayMs = killRetryMs(refusal, failures, this.#context.random());
     retry.arm(delayMs, () => this.#send(pod.metadata.uid, { type: 'RETRY_DUE' }));
   }
 
   /** Another part may have told the pod to end within another time. */
   #armLimit({ pod: { uid }, gracePeriodSeconds, awaits }: PodKillContext): void {
-    const inForce = this.#options.registry.get(uid)?.actor.getSnapshot().context.gracePeriodSeconds;
+    const inForce = this.#parts.registry.get(uid)?.actor.getSnapshot().context.gracePeriodSeconds;
     const seconds = (inForce ?? gracePeriodSeconds) + (awaits === 'Object' ? OBJECT_PATIENCE_SECONDS : 0);
     this.#limits.set(uid, seconds, (problem) => this.#send(uid, { type: 'OVERDUE', problem }));
   }
@@ -243,15 +241,15 @@ export class PluginPodKills implements PodKills {
   // Events and logs
 
   #reportTaken({ pod, plugin, reason, killer }: Kill): void {
-    const { recorder, logger, onKilled } = this.#options;
-    onKilled?.(plugin, killer);
+    const { recorder, logger } = this.#context;
+    this.#parts.onKilled?.(plugin, killer);
     recorder.event(pod.metadata, 'Warning', EVICTED, killMessage(plugin, reason));
     logger.info({ ...podFields(pod.metadata), plugin, killer }, `The pod is ended for a plugin: ${reason}`);
   }
 
   #reportEnding({ pod, plugin }: Kill): void {
     const line = 'A plugin chose the pod, and it is ending already';
-    this.#options.logger.info({ ...podFields(pod.metadata), plugin }, line);
+    this.#context.logger.info({ ...podFields(pod.metadata), plugin }, line);
   }
 
   /** Each new problem is a line, not each try. `context`: before the refusal. */
@@ -260,20 +258,20 @@ export class PluginPodKills implements PodKills {
     const { problem } = event.refusal;
     const line = `The pod could not be ended for a plugin, which is tried again: ${problem}`;
     const fields = { ...podFields(pod.metadata), plugin, killer };
-    this.#options.logger[isSameProblem(problem, refusal?.problem) ? 'debug' : 'warn'](fields, line);
+    this.#context.logger[isSameProblem(problem, refusal?.problem) ? 'debug' : 'warn'](fields, line);
   }
 
   #reportOverdue({ pod, plugin }: Kill, { hasTerminated, overdue = '' }: PodKillContext): void {
-    const { recorder, logger, registry } = this.#options;
+    const { recorder, logger } = this.#context;
     const { metadata } = pod;
-    const isHere = registry.isPodTerminationRequested(metadata.uid) && !hasTerminated;
+    const isHere = this.#parts.registry.isPodTerminationRequested(metadata.uid) && !hasTerminated;
     if (isHere) recordExceededGracePeriod(recorder, metadata);
     const where = hasTerminated ? 'has ended on this node, but its object is still there' : 'is still there';
     logger.warn({ ...podFields(metadata), plugin }, `The pod that a plugin chose ${where}: ${overdue}`);
   }
 
   #reportEnded({ pod, plugin }: Kill): void {
-    this.#options.logger.debug(
+    this.#context.logger.debug(
       { ...podFields(pod.metadata), plugin },
       'The pod that a plugin chose has ended',
     );
@@ -285,7 +283,7 @@ export class PluginPodKills implements PodKills {
     this.#limits.lift(metadata.uid);
     this.#kills.delete(metadata.uid);
     const line = `The actor that ends the pod for a plugin failed: ${errorMessage(error)}`;
-    this.#options.logger.error({ ...podFields(metadata), err: error }, line);
+    this.#context.logger.error({ ...podFields(metadata), err: error }, line);
   }
 }
 

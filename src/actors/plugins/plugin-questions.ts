@@ -1,4 +1,5 @@
 /** Asks a plugin, with a deadline, and holds what it answers against what this node knows. */
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import {
   type Checked,
   checkedEvictPods,
@@ -7,11 +8,10 @@ import {
   type NodePods,
 } from '../../policies/eviction-plugins/answer-checks.ts';
 import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
-import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ActivePods, ThresholdMetAnswer, TopEvictionPodsAnswer } from '../../types/eviction-plugin.ts';
-import type { PluginCall, PluginMeasurements } from '../../types/measurements.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
+import type { PluginCall } from '../../types/measurements.ts';
 import type { HostedPlugin } from './plugin-parts.ts';
 
 /** For each threshold, one pod at a time. */
@@ -19,33 +19,30 @@ const TOP_N = 1;
 /** So many plugins are asked at once, on connections that are open. */
 const AT_ONCE = 32;
 
-export interface PluginQuestionsOptions {
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly node: NodePods;
-  readonly measurements?: PluginMeasurements;
-}
-
 /** An answer, or why there is none. */
 interface Outcome<Answer> extends Checked<Answer> {
   readonly problem?: string;
 }
 
 export class PluginQuestions {
-  readonly #options: PluginQuestionsOptions;
+  readonly #context: AgentContext;
+  readonly #node: NodePods;
+  readonly #timeoutMs: number;
   /** Of the questions under way. */
   readonly #limits = new Set<AbortController>();
   readonly #queue: StaggeredQueue;
 
-  constructor(options: PluginQuestionsOptions) {
-    this.#options = options;
-    this.#queue = new StaggeredQueue(options.clock, AT_ONCE);
+  constructor(context: AgentContext, node: NodePods, timeoutMs: number) {
+    this.#context = context;
+    this.#node = node;
+    this.#timeoutMs = timeoutMs;
+    this.#queue = new StaggeredQueue(context.clock, AT_ONCE);
   }
 
   /** Both questions at once, with one deadline. Never rejects. */
   async ask(hosted: HostedPlugin, activePods: ActivePods): Promise<PluginAnswers> {
     const { plugin } = hosted;
-    const { node } = this.#options;
+    const node = this.#node;
     const [evictPods, threshold] = await this.#within((signal) =>
       Promise.all([
         this.#outcome(hosted, 'GetEvictPods', signal, async () =>
@@ -59,8 +56,8 @@ export class PluginQuestions {
     this.#tell(hosted, [evictPods, threshold]);
     return {
       plugin: plugin.name,
-      ...(evictPods.answer && { evictPods: evictPods.answer }),
-      ...(threshold.answer && { threshold: threshold.answer }),
+      evictPods: evictPods.answer,
+      threshold: threshold.answer,
       refused: [...evictPods.refused, ...threshold.refused],
     };
   }
@@ -81,7 +78,7 @@ export class PluginQuestions {
     };
     const outcome = await this.#within((signal) =>
       this.#outcome(hosted, 'GetTopEvictionPods', signal, async () =>
-        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), TOP_N, this.#options.node),
+        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), TOP_N, this.#node),
       ),
     );
     this.#tell(hosted, [outcome]);
@@ -110,7 +107,8 @@ export class PluginQuestions {
   }
 
   async #limited<T>(ask: (signal: AbortSignal) => Promise<T>, limit: AbortController): Promise<T> {
-    const { clock, timeoutMs } = this.#options;
+    const { clock } = this.#context;
+    const timeoutMs = this.#timeoutMs;
     const problem = `has not answered within ${timeoutMs / 1000} s`;
     const timer = clock.setTimeout(
       () => limit.abort(new StateletError('DeadlineExceeded', problem)),
@@ -129,7 +127,7 @@ export class PluginQuestions {
     signal: AbortSignal,
     ask: () => Promise<Checked<Answer>>,
   ): Promise<Outcome<Answer>> {
-    const { measurements } = this.#options;
+    const { measurements } = this.#context;
     try {
       signal.throwIfAborted();
       const checked = await Promise.race([ask(), aborted(signal)]);

@@ -1,6 +1,6 @@
 /** The effects of a plugin's actor: its registration, its connection, and what is logged of it. */
 import { basename } from 'node:path';
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { type PluginContext, type PluginEvent, pluginMachine } from '../../machines/plugin-machine.ts';
 import {
   EVICTION_PLUGIN_TYPE,
@@ -17,10 +17,9 @@ import {
   tellStatus,
 } from '../../plugins/registration/registration-calls.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
-import type { Logger } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginState } from './plugin-parts.ts';
@@ -29,17 +28,13 @@ const BUILT_IN = 'built-in';
 
 const TOLD_AGAIN_MS = 10 * 60_000;
 
-export interface PluginWorkerDeps {
+export interface PluginWorkerParts {
   readonly machine: typeof pluginMachine;
   readonly handlers: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Of all plugins together. */
   readonly log: PluginLog;
   readonly queue: StaggeredQueue;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof pluginMachine>['inspect'];
   /** From now on it has its name, and no other plugin. */
   readonly onServing: (worker: PluginWorker) => void;
   readonly onGone: (worker: PluginWorker) => void;
@@ -50,7 +45,8 @@ export interface PluginWorkerDeps {
 /** One plugin. It holds a connection from when it is taken until it is gone. */
 export class PluginWorker implements HostedPlugin {
   readonly origin: string;
-  readonly #deps: PluginWorkerDeps;
+  readonly #context: ActorContext;
+  readonly #parts: PluginWorkerParts;
   readonly #actor: ActorRefFrom<typeof pluginMachine>;
   readonly #builtIn: EvictionPlugin | undefined;
   readonly #timer: Timer;
@@ -58,29 +54,30 @@ export class PluginWorker implements HostedPlugin {
   #served: ServedPlugin | undefined;
   #client: RegistrationClient | undefined;
   #call: AbortController | undefined;
-  /** As it was told last. */
+  /** As `onChange` was called last. */
   #state: PluginState | undefined;
   /** The latest call. Never rejects. */
   #underWay: Promise<void> | undefined;
   #wasAsked = false;
   /** The latest problem that was a warning. */
-  #told: { readonly problem: string; readonly at: number } | undefined;
+  #latestWarning: { readonly problem: string; readonly at: number } | undefined;
   /** Whether the present failure was a warning. */
-  #isTold = false;
+  #isWarned = false;
   #isStopped = false;
 
   /** `source`: a plugin of this process, or the path of the socket of another one. */
-  constructor(source: EvictionPlugin | string, deps: PluginWorkerDeps) {
-    const { machine, clock, parent, inspect } = deps;
-    this.#deps = deps;
+  constructor(context: ActorContext, source: EvictionPlugin | string, parts: PluginWorkerParts) {
+    const { clock, parent, inspect } = context;
+    this.#context = context;
+    this.#parts = parts;
     this.#builtIn = typeof source === 'string' ? undefined : source;
     this.origin = typeof source === 'string' ? source : BUILT_IN;
     this.#timer = new Timer(clock);
-    this.#actor = createActor(machine, {
+    this.#actor = createActor(parts.machine, {
       id: `plugin ${typeof source === 'string' ? source : source.name}`,
       input: { origin: this.origin, now: clock.now() },
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
+      parent,
+      inspect,
     });
     const error = (reason: unknown) => this.#failed(reason);
     this.#actor.subscribe({ next: () => this.#tellChange(), error });
@@ -134,29 +131,29 @@ export class PluginWorker implements HostedPlugin {
 
   readonly problem = (): string | undefined => this.#actor.getSnapshot().context.problem;
 
-  readonly answered = (): void => this.#send({ type: 'ANSWERED', now: this.#deps.clock.now() });
+  readonly answered = (): void => this.#send({ type: 'ANSWERED', now: this.#context.clock.now() });
 
   readonly failed = (problem: string): void =>
-    this.#send({ type: 'FAILED', problem, now: this.#deps.clock.now() });
+    this.#send({ type: 'FAILED', problem, now: this.#context.clock.now() });
 
   start(): void {
     this.#actor.start();
   }
 
   socketGone(): void {
-    this.#send({ type: 'SOCKET_GONE', now: this.#deps.clock.now() });
+    this.#send({ type: 'SOCKET_GONE', now: this.#context.clock.now() });
   }
 
   /** `by`: where the other plugin of its name was registered. */
   replaced(by: string): void {
-    this.#send({ type: 'REPLACED', by, now: this.#deps.clock.now() });
+    this.#send({ type: 'REPLACED', by, now: this.#context.clock.now() });
   }
 
   /** Resolves when nothing is connected or armed any more. Only a parent can stop its actor: with one, this actor hears no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#letGo();
-    if (this.#deps.parent === undefined) this.#actor.stop();
+    if (this.#context.parent === undefined) this.#actor.stop();
     await this.#underWay;
   }
 
@@ -168,7 +165,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   tell(refusal: string | undefined): void {
-    if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#deps.clock.now() });
+    if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#context.clock.now() });
     else this.#underWay = this.#notify(refusal);
   }
 
@@ -189,12 +186,12 @@ export class PluginWorker implements HostedPlugin {
 
   serve(): void {
     this.#wasAsked = true;
-    this.#deps.onServing(this);
+    this.#parts.onServing(this);
   }
 
   release(): void {
     this.#letGo();
-    this.#deps.onGone(this);
+    this.#parts.onGone(this);
   }
 
   reportProblem({ problem: former }: PluginContext, event: PluginEvent): void {
@@ -205,7 +202,7 @@ export class PluginWorker implements HostedPlugin {
 
   reportServing({ since }: PluginContext): void {
     if (this.#builtIn !== undefined) return;
-    const waitedMs = this.#deps.clock.now() - since;
+    const waitedMs = this.#context.clock.now() - since;
     this.#log('info', `is registered${waitedMs > 0 ? ` after ${shortDuration(waitedMs)}` : ''}`);
   }
 
@@ -218,15 +215,16 @@ export class PluginWorker implements HostedPlugin {
   reportFailing(event: PluginEvent): void {
     if (event.type !== 'FAILED') return;
     const { problem, now } = event;
-    this.#isTold = problem !== this.#told?.problem || now - this.#told.at >= TOLD_AGAIN_MS;
-    if (this.#isTold) this.#told = { problem, at: now };
-    this.#log(this.#isTold ? 'warn' : 'debug', `fails, and is asked again in each pass: ${problem}`, now);
+    this.#isWarned =
+      problem !== this.#latestWarning?.problem || now - this.#latestWarning.at >= TOLD_AGAIN_MS;
+    if (this.#isWarned) this.#latestWarning = { problem, at: now };
+    this.#log(this.#isWarned ? 'warn' : 'debug', `fails, and is asked again in each pass: ${problem}`, now);
   }
 
   reportRecovery({ since, problem, failures }: PluginContext): void {
-    const lasted = shortDuration(Math.max(0, this.#deps.clock.now() - since));
+    const lasted = shortDuration(Math.max(0, this.#context.clock.now() - since));
     const times = failures === 1 ? '1 failure' : `${failures} failures`;
-    const level = this.#isTold ? 'info' : 'debug';
+    const level = this.#isWarned ? 'info' : 'debug';
     this.#log(level, `answers again after ${lasted} and ${times}, the last: ${problem ?? ''}`);
   }
 
@@ -238,7 +236,8 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #register(): Promise<void> {
-    const { openRegistration, clock, handlers, queue } = this.#deps;
+    const { openRegistration, handlers, queue } = this.#parts;
+    const { clock } = this.#context;
     const { signal } = (this.#call = new AbortController());
     let event: PluginEvent;
     try {
@@ -258,7 +257,7 @@ export class PluginWorker implements HostedPlugin {
     const { name } = verdict;
     if (verdict.kind === 'refused') return { type: 'REFUSED', name, problem: verdict.problem };
     try {
-      this.#served = this.#deps.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
+      this.#served = this.#parts.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
       this.#type = type;
       return { type: 'ACCEPTED', name };
     } catch (error) {
@@ -271,7 +270,7 @@ export class PluginWorker implements HostedPlugin {
   }
 
   async #notify(refusal: string | undefined): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#context;
     const [client, signal] = [this.#client, this.#call?.signal];
     if (client === undefined || signal === undefined) return;
     let problem: string | undefined;
@@ -289,7 +288,7 @@ export class PluginWorker implements HostedPlugin {
     const state = this.state();
     if (this.#isStopped || state === this.#state) return;
     this.#state = state;
-    this.#deps.onChange?.();
+    this.#parts.onChange?.();
   }
 
   #letGo(): void {
@@ -312,12 +311,12 @@ export class PluginWorker implements HostedPlugin {
     };
     const kind = this.isOfOtherType ? this.#type : 'eviction plugin';
     const who = name === undefined ? `The ${kind} at ${this.origin}` : `The ${kind} ${name}`;
-    this.#deps.log.tell(level, fields, `${who} ${what}`);
+    this.#parts.log.tell(level, fields, `${who} ${what}`);
   }
 
   #failed(error: unknown): void {
     const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
-    this.#deps.logger.error({ socket: this.origin, err: error }, message);
+    this.#context.logger.error({ socket: this.origin, err: error }, message);
     this.release();
     this.#tellChange();
   }

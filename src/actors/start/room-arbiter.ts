@@ -12,7 +12,7 @@ import {
 } from '../../policies/admission/rejection.ts';
 import { admitPodBeside, type ComingRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
-import type { PodNode } from '../../runtime/node/pod-node.ts';
+import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
@@ -32,11 +32,14 @@ export type RoomAnswer = Extract<
 interface RoomRequest {
   readonly pod: Pod;
   readonly answer: (event: RoomAnswer) => void;
+  /** Aborted when its answer does not matter any more. */
+  readonly asked: AbortController;
 }
 
 export interface RoomArbiterOptions {
   readonly registry: PodRegistry;
-  readonly rejectionOf: PodNode['rejection'];
+  /** Asked of each pod before its room is judged. */
+  readonly admit: PodNode['admit'];
   readonly nodeFacts: () => NodeFacts;
   /** With the node as the API server has it now; only in a cluster. */
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
@@ -100,45 +103,78 @@ export class RoomArbiter {
 
   /**
    * Answers with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there may be room,
-   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless the node's labels may have changed meanwhile.
+   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless a part of the node takes its time to admit the pod, or the
+   * node's labels may have changed meanwhile.
    */
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    const isRunning = this.#unchecked.delete(uid);
-    const request = { pod, answer };
+    const isRunning = this.#unchecked.has(uid);
+    const request = { pod, answer, asked: new AbortController() };
     if (this.#ledger.has(uid) && !isRunning) {
       answer({ type: 'ADMITTED' });
       return;
     }
-    this.#requests.set(uid, request);
+    this.#remember(request);
     const shortage = this.#shortages.get(uid);
     if (this.#preemptions.has(uid) && shortage !== undefined) {
       answer({ type: 'SHORT', ...shortage });
       return;
     }
+    const rejection = this.#admittedByParts(request);
+    if (rejection instanceof Promise)
+      void rejection.then((known) => this.#isLatest(request) && this.#judge(request, isRunning, known));
+    else this.#judge(request, isRunning, rejection);
+  }
+
+  /** Never throws or rejects: a pod for which admission fails must not hold up other pods. */
+  #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
+    const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
+    try {
+      const rejection = this.#options.admit(pod, asked.signal);
+      return rejection instanceof Promise ? rejection.catch(failed) : rejection;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** `rejection`: by a part of the node. */
+  #judge(request: RoomRequest, isRunning: boolean, rejection: Rejection | undefined): void {
     const { nodeFacts, freshNodeFacts } = this.#options;
-    const admission = this.#decide(pod, isRunning, nodeFacts);
+    const admission: Admission = rejection
+      ? { kind: 'rejected', ...rejection }
+      : this.#decide(request.pod, isRunning, nodeFacts);
     const isOutdated = admission.kind === 'rejected' && admission.reason === 'NodeAffinity';
-    if (isOutdated && freshNodeFacts) void this.#requestAgain(request, isRunning, freshNodeFacts);
+    if (isOutdated && freshNodeFacts) void this.#judgeAgain(request, isRunning, freshNodeFacts);
     else this.#answer(request, admission);
   }
 
+  /** An earlier request of the pod is not answered any more. */
+  #remember(request: RoomRequest): void {
+    const { uid } = request.pod.metadata;
+    this.#requests.get(uid)?.asked.abort();
+    this.#requests.set(uid, request);
+  }
+
+  #isLatest(request: RoomRequest): boolean {
+    return this.#requests.get(request.pod.metadata.uid) === request;
+  }
+
   #answer(request: RoomRequest, admission: Admission): void {
+    this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
     else this.#reject(request, rejectionOf(admission));
   }
 
   /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
-  async #requestAgain(
+  async #judgeAgain(
     request: RoomRequest,
     isRunning: boolean,
     freshNodeFacts: () => Promise<NodeFacts>,
   ): Promise<void> {
-    const { uid } = request.pod.metadata;
     // Without an answer of the API server, the node as it is known decides.
     const facts = await freshNodeFacts().catch(() => this.#options.nodeFacts());
-    if (this.#requests.get(uid) === request)
+    if (this.#isLatest(request))
       this.#answer(
         request,
         this.#decide(request.pod, isRunning, () => facts),
@@ -148,7 +184,7 @@ export class RoomArbiter {
   /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
   makeRoom(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    this.#requests.set(uid, { pod, answer });
+    this.#remember({ pod, answer, asked: new AbortController() });
     if (this.#preemptions.has(uid)) this.#preemptions.tellAgain(uid);
     else this.#preemptions.begin(pod.metadata);
   }
@@ -159,6 +195,7 @@ export class RoomArbiter {
    */
   ended(uid: string): readonly string[] {
     this.#unchecked.delete(uid);
+    this.#requests.get(uid)?.asked.abort();
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
     const hasFreed = this.#ledger.remove(uid);
@@ -179,6 +216,7 @@ export class RoomArbiter {
   }
 
   stop(): void {
+    for (const { asked } of this.#requests.values()) asked.abort();
     this.#preemptions.stop();
   }
 
@@ -203,7 +241,7 @@ export class RoomArbiter {
   #decide(pod: Pod, isRunning: boolean, nodeFacts: () => NodeFacts): Admission {
     try {
       const node = nodeFacts();
-      const rejection = this.#options.rejectionOf(pod) ?? (isRunning && admitRunningPod(node, pod));
+      const rejection = isRunning ? admitRunningPod(node, pod) : undefined;
       if (rejection) return { kind: 'rejected', ...rejection };
       return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
     } catch (error) {

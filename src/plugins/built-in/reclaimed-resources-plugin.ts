@@ -3,7 +3,7 @@ import {
   type Amounts,
   reclaimableResources,
   reclaimedThreshold,
-  reclaimedToBeTold,
+  reclaimedToNotify,
   reclaimedVictims,
 } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
 import type {
@@ -49,7 +49,7 @@ export class ReclaimedResourcesPlugin implements EvictionPlugin {
     const pods =
       topN > 0
         ? reclaimedVictims(activePods.pods, evictionScope, topN)
-        : reclaimedToBeTold(
+        : reclaimedToNotify(
             activePods.pods,
             evictionScope,
             await this.#canGive(question),

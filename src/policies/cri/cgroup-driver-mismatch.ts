@@ -1,4 +1,4 @@
-/** What to say where the runtime and the agent make cgroups in different ways. */
+/** The cgroup driver of the container runtime, and what to say where the agent has another one. */
 import type { RuntimeCondition } from '../../types/cri.ts';
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
 
@@ -10,7 +10,7 @@ export function wrongDriver(runtimes: CgroupDriverName, agents: CgroupDriverName
   return notReady(mismatch(runtimes, agents));
 }
 
-/** The runtime tells its driver, and this machine cannot do that. */
+/** The runtime reports a driver that this machine does not support. */
 export function impossibleDriver(problem: string): RuntimeCondition {
   return notReady(problem);
 }
@@ -19,7 +19,7 @@ function notReady(message: string): RuntimeCondition {
   return { type: 'RuntimeReady', status: false, reason: 'CgroupDriverMismatch', message };
 }
 
-/** What runtimes that do not tell their driver say of the first pod, and what their driver is then. */
+/** Errors about the first pod, from runtimes that do not report their cgroup driver, each with the driver that it comes from. */
 const ANSWERS: readonly (readonly [RegExp, CgroupDriverName])[] = [
   [/expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups/, 'systemd'],
   [/did not receive slice as parent/, 'systemd'],

@@ -1,5 +1,5 @@
 /** The configuration by which a runtime creates a container. */
-import type { ContainerConfig, Device, KeyValue } from '../../types/cri.ts';
+import type { ContainerConfig, Device, KeyValue, LinuxContainerResources, Mount } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
@@ -31,7 +31,6 @@ export interface ContainerConfigFacts {
   readonly imageRef?: string;
   /** The user of the image; undefined where it is not known. */
   readonly imageUser?: ImageUser;
-  readonly devices?: readonly Device[];
   /** Without it the container is a plain process: the configuration has only what applies to processes. */
   readonly node?: ContainerFacts;
   /** The id of the container whose processes an ephemeral container sees. */
@@ -40,7 +39,7 @@ export interface ContainerConfigFacts {
 
 /** The configuration without mounts. Throws a StateletError of kind InvalidArgument: a CreateContainerConfigError. */
 export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
-  const { pod, container, attempt, resolved, imageRef, devices, node } = facts;
+  const { pod, container, attempt, resolved, imageRef, node } = facts;
   const { stopSignal } = container.lifecycle ?? {};
   const image = container.image ?? '';
   return {
@@ -50,7 +49,6 @@ export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
     args: resolved.args,
     envs: resolved.envs,
     workingDir: container.workingDir,
-    ...(devices && { devices }),
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, attempt),
     logPath: `${container.name}/${String(attempt)}.log`,
@@ -59,6 +57,31 @@ export function containerConfig(facts: ContainerConfigFacts): ContainerConfig {
     tty: container.tty ?? false,
     ...(stopSignal && !node && { stopSignal }),
     linux: containerLinux(facts),
+  };
+}
+
+/** What a part of the node adds to the configuration of a container. */
+export interface ContainerAdditions {
+  readonly envs?: readonly KeyValue[];
+  readonly mounts?: readonly Mount[];
+  readonly devices?: readonly Device[];
+  readonly cdiDevices?: ContainerConfig['cdiDevices'];
+  /** The CPUs and the memory that are the container's own. */
+  readonly resources?: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
+}
+
+/** As with the kubelet, variables of the spec come later, and so count where both have one. */
+export function withAdditions(config: ContainerConfig, added: ContainerAdditions): ContainerConfig {
+  const { envs = [], mounts, devices, cdiDevices, resources } = added;
+  const { linux } = config;
+  return {
+    ...config,
+    envs: [...envs, ...config.envs],
+    ...(mounts && { mounts: [...(config.mounts ?? []), ...mounts] }),
+    ...(devices && { devices: [...(config.devices ?? []), ...devices] }),
+    ...(cdiDevices && { cdiDevices: [...(config.cdiDevices ?? []), ...cdiDevices] }),
+    ...(resources &&
+      linux?.resources && { linux: { ...linux, resources: { ...linux.resources, ...resources } } }),
   };
 }
 

@@ -15,10 +15,10 @@ export interface EnvObjects {
 }
 
 /** The names of the objects that the container's variables refer to. */
-export function envObjectNames({ env = [], envFrom = [] }: Container | EphemeralContainer): {
-  readonly configMaps: ReadonlySet<string>;
-  readonly secrets: ReadonlySet<string>;
-} {
+export function envObjectNames({
+  env = [],
+  envFrom = [],
+}: Container | EphemeralContainer): ReferencedObjects {
   const values = env.flatMap(({ value, valueFrom }) => (valueFrom && !value ? [valueFrom] : []));
   const configMaps = [
     ...envFrom.map(({ configMapRef }) => configMapRef),
@@ -111,9 +111,7 @@ function valueOf(values: Values, { key, optional }: KeyRef, where: string): stri
   throw new StateletError('NotFound', `couldn't find key ${key} in ${where}`);
 }
 
-// The ConfigMaps and Secrets that a pod refers to.
-
-/** All are in the pod's namespace. */
+/** The names of the ConfigMaps and Secrets that a pod or a container refers to. All are in the pod's namespace. */
 export interface ReferencedObjects {
   readonly configMaps: ReadonlySet<string>;
   readonly secrets: ReadonlySet<string>;

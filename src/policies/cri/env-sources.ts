@@ -1,4 +1,4 @@
-/** Files of environment variables in the kubelet's format: `NAME='value'` on each line. */
+/** Where variables of containers come from besides objects: files in the kubelet's format (`NAME='value'` on each line), and services. */
 import type { KnownServices } from '../../types/api-objects.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod, Service } from '../../types/kubernetes.ts';

@@ -1,4 +1,7 @@
-/** What Linux takes of a program's command, arguments and variables, so that no more is made, copied and sent to a runtime. */
+/**
+ * The limits of Linux on a program's command, arguments and variables, so that no more is made, copied and sent to a runtime; and `$(VAR)` in
+ * them, replaced within these limits.
+ */
 import { StateletError } from '../../types/errors.ts';
 
 /** Linux' MAX_ARG_STRLEN, with the NUL at the end; of a variable with its name. */
@@ -41,7 +44,7 @@ export class ExecSize {
     return this.#count(() => what, text, 0);
   }
 
-  /** There may be hundreds of thousands: `what` is put into words for the one that is too many. */
+  /** `what` is a function, because its text is made only for an error: there may be hundreds of thousands of words. */
   #count(what: () => string, text: string | undefined, bytesBefore: number): string {
     if (text === undefined) throw this.#tooLong(what());
     const bytes = bytesBefore + byteLength(text) + 1;

@@ -1,3 +1,4 @@
+/** What the runtime says of a pod, in the kubelet's terms. */
 import type { ContainerStateName, ContainerStatus, PodSandboxStatus } from '../../types/cri.ts';
 import type {
   RuntimeContainerState,
@@ -120,8 +121,8 @@ const RANKS: Readonly<Record<RuntimeContainerState, number>> = {
 };
 
 /**
- * The order in which dead containers and sandboxes are collected: what the status names as the last must be what is kept. Times alone
- * would differ from it where the clock of the machine was set back.
+ * By attempt, then by time: the order of garbage collection, so that the instance that a status names as the last one is kept. Times alone
+ * would be wrong where the clock of the machine was set back.
  */
 function newestFirst(
   a: { createdAt: number; attempt?: number; restartCount?: number },

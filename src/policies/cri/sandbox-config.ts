@@ -1,4 +1,4 @@
-/** The configuration by which a runtime creates a pod's sandbox. */
+/** The configuration by which a runtime creates a pod's sandbox, and the runtime's handler for the pod's RuntimeClass. */
 import type { PodSandboxConfig, UserNamespace } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';

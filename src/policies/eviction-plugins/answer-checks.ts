@@ -1,4 +1,4 @@
-/** What plugins answer is not believed: pods are found by UID among those of this node, and what makes no sense is refused. */
+/** Checks of what plugins answer: the pods that they name are looked up by UID among those of this node, and invalid values are refused. */
 import type {
   EvictPod,
   GetEvictPodsAnswer,
@@ -12,7 +12,7 @@ import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { CONDITION_EFFECTS, conditionTaintKey } from './taints-of-conditions.ts';
 
-/** A pod of this node, as answers are held against it. */
+/** A pod of this node, with what decides whether plugins may name it. */
 export interface KnownPod {
   readonly pod: Pod;
   readonly isEnding: boolean;
@@ -68,7 +68,7 @@ export function checkedThreshold(
     refusals.add(`its threshold: ${problem}`);
     return refusals.nothing();
   }
-  // Pods that never go may be among those that it would choose from: nothing is done to these.
+  // Candidates may include pods that are never evicted: nothing is done to candidates.
   const candidates = candidatePods.flatMap((named) => refusals.found(named, known(named, node)) ?? []);
   return refusals.checked({
     metType,
@@ -105,7 +105,7 @@ export function checkedTopPods(
 type Found = Pod | string;
 
 class Refusals {
-  /** Each once, however often it is the same. */
+  /** Each sentence once. */
   readonly #refused = new Set<string>();
 
   add(sentence: string): void {
@@ -120,7 +120,7 @@ class Refusals {
     return undefined;
   }
 
-  /** One that is not met says nothing. */
+  /** Undefined for a condition that is not met, and for one that is refused. */
   accepted(condition: PluginCondition | undefined): PluginCondition | undefined {
     if (condition?.met !== true) return undefined;
     const problem = conditionProblem(condition);
@@ -130,14 +130,14 @@ class Refusals {
   }
 
   checked<Answer>(answer: Answer): Checked<Answer> {
-    return { answer, refused: this.#told() };
+    return { answer, refused: this.#sentences() };
   }
 
   nothing(): Checked<never> {
-    return { answer: undefined, refused: this.#told() };
+    return { answer: undefined, refused: this.#sentences() };
   }
 
-  #told(): readonly string[] {
+  #sentences(): readonly string[] {
     const all = [...this.#refused];
     const more = all.length - REFUSALS_MAX;
     // In another order the same answer is refused with the same sentences.

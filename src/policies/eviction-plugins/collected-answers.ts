@@ -1,3 +1,4 @@
+/** What eviction plugins have answered in one round of questions, and which of the pods that they name is the least important. */
 import type {
   GetEvictPodsAnswer,
   PluginCondition,
@@ -8,7 +9,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { goFloat } from '../formats/go-text.ts';
 import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';
 
-/** A pod that is to go, or may go, and why. */
+/** A pod that a plugin wants ended (`forceEvict`) or offers as one of several candidates, and why. */
 export interface RuledPod extends Candidate {
   readonly plugin: string;
   readonly reason: string;
@@ -167,7 +168,7 @@ export function inOrderOfImportance<T extends Candidate>(candidates: readonly T[
   );
 }
 
-/** The one that is to go. Pods that may not go, or that want to be told instead, are passed over. */
+/** The one that is to end. Pods that may not be ended, or that want a notice instead, are passed over. */
 export function leastImportant<T extends Candidate>(candidates: readonly T[]): T | undefined {
   return inOrderOfImportance(candidates.filter(({ pod }) => isEvictable(pod) && !wantsNotice(pod))).at(-1);
 }
@@ -176,7 +177,7 @@ function reclaimed({ pod }: Candidate): number {
   return knownQosLevel(pod) === 'reclaimed_cores' ? 1 : 0;
 }
 
-/** The least priority that a pod can have is greater than that of one without any. */
+/** A pod without a priority counts below every pod that has one. */
 function priority({ pod }: Candidate): number {
   return pod.spec.priority ?? Number.MIN_SAFE_INTEGER;
 }

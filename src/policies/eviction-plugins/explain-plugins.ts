@@ -1,3 +1,4 @@
+/** The answers of eviction plugins and the decisions about them, as they are explained to people. */
 import type { EvictPod } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isNamedIn, type RuledPod } from './collected-answers.ts';

@@ -1,4 +1,4 @@
-/** Which plugins are registered, what the others are told, and when they are asked again. Limits and back-off are the kubelet's. */
+/** Which plugins are registered, which message the others get, and when they are asked again. Limits and back-off are the kubelet's. */
 
 /** The type of eviction plugins, as they name it. */
 export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
@@ -83,7 +83,7 @@ function shown(text: string): string {
   return printable.length > SHOWN_MAX_LENGTH ? `${printable.slice(0, SHOWN_MAX_LENGTH)}…` : printable;
 }
 
-/** What a plugin that is refused is told. */
+/** The message to a plugin that is refused. */
 export function refusalText(problem: string): string {
   return `${REFUSAL_PREFIX}${problem}`;
 }

@@ -1,4 +1,4 @@
-/** How a pod is ended for plugins: through whom, how soon, what is said of it, and when it is asked for again. */
+/** How a pod is ended for plugins: by which killer, how soon, with which texts, and when a refused request is repeated. */
 import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
 import type { PluginCondition, ThresholdMetAnswer } from '../../types/eviction-plugin.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -34,7 +34,7 @@ export function killGraceSeconds(pod: Pod, ruledSeconds: number | undefined): nu
   return effectiveGracePeriodSeconds(undefined, pod, ruledSeconds);
 }
 
-/** Of a reason, in status and event: a plugin may send a book. */
+/** Of a reason, in status and event: a plugin may send a text of any length. */
 const REASON_MAX_LENGTH = 800;
 
 /** In the status of the pod and in its event. */
@@ -48,7 +48,7 @@ export function shownReason(reason: string): string {
 
 /**
  * Why a request has not been taken. `Postponed`: it may be later (429: a disruption budget, or too many requests). `Unanswered`: there was
- * no answer, or the server could not answer, or the object changed meanwhile. `Refused`: it will be refused again unless somebody changes something.
+ * no answer, or the server could not answer, or the object changed meanwhile. `Refused`: it will be refused again until its cause is removed.
  */
 export type KillRefusalKind = 'Postponed' | 'Unanswered' | 'Refused';
 
@@ -56,7 +56,7 @@ export interface KillRefusal {
   readonly kind: KillRefusalKind;
   /** What the server said, and what would be right. */
   readonly problem: string;
-  /** How long the server asks to be left alone. */
+  /** How long the server asks to wait before the next request. */
   readonly askedMs?: number;
 }
 

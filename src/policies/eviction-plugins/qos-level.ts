@@ -1,3 +1,4 @@
+/** What a pod says to eviction plugins by its annotations and labels, and how it is shown to them. */
 import { StateletError } from '../../types/errors.ts';
 import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';

@@ -76,7 +76,7 @@ export const TAINTS_PERIOD_MS = 5_000;
 
 const FIRST_BACK_OFF_MS = 5_000;
 const BACK_OFF_MAX_MS = 60_000;
-/** Somebody must change something first. */
+/** After a refusal: it lasts until an administrator has changed something. */
 const REFUSED_MS = 300_000;
 
 /** How long nothing is written after so many failures in a row. `askedMs`: what the API server asked for. */

@@ -7,20 +7,20 @@ import type { Threshold } from './thresholds.ts';
 export const MEASUREMENT_PERIOD_MS = 10_000;
 
 /**
- * Memory comes and goes around a threshold: the watch has seen too little, and there is enough again when the node is measured. It
- * can be back a moment later, and the watch does not tell it twice. So memory is measured this many times more, at this distance.
+ * A shortage that the memory watch reports may be over when the node is measured, and come back a moment later without a second report.
+ * So after such a report memory is measured this many times more, at this interval.
  */
 export const DOUBT_MEASUREMENTS_MAX = 8;
 export const DOUBT_PERIOD_MS = 250;
 
-/** Whether the threshold is about memory that is left: the memory watch tells when it is crossed. */
+/** Whether the threshold is about memory that is left: the memory watch reports when it is crossed. */
 export function isMemoryThreshold(
   threshold: Threshold,
 ): threshold is Threshold & { readonly signal: MemorySignal } {
   return threshold.signal === 'memory.available' || threshold.signal === 'allocatableMemory.available';
 }
 
-/** Whether the figures show what the memory watch tells: a threshold of memory is met, its grace period over or not. */
+/** Whether the figures confirm a report of the memory watch: a threshold of memory is met, its grace period over or not. */
 export function showsMemoryShort({ firstObserved }: Pick<EvictionState, 'firstObserved'>): boolean {
   return firstObserved.some(({ threshold }) => isMemoryThreshold(threshold));
 }

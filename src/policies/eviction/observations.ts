@@ -183,7 +183,7 @@ export function thresholdsUpdatedStats(
 /** The signals are averages over ten seconds: after three times that, 5% of the time before is left in them. */
 const PRESSURE_SETTLES_MS = 30_000;
 
-/** Without thresholds on pressure while their averages still tell of the time before the last evicted pod ended. */
+/** Without thresholds on pressure while their averages still include the time before the last evicted pod ended. */
 export function settledThresholds(
   thresholds: readonly Threshold[],
   lastEndMs: number | undefined,

@@ -63,15 +63,14 @@ export const INITIAL_EVICTION_STATE: EvictionState = {
   observations: new Map(),
 };
 
-/** Pods that are ending already. */
-interface PodEnds {
+interface EndingPods {
   /** UIDs of pods that will have ended soon. Their end is awaited: no other pod is evicted for a shortage meanwhile. */
   readonly ending: ReadonlySet<string>;
   /** UIDs of evicted pods that did not end in time. They are passed over, and their end is not awaited any longer. */
   readonly unendable: ReadonlySet<string>;
 }
 
-export interface EvictionFacts extends PodEnds {
+export interface EvictionFacts extends EndingPods {
   readonly settings: EvictionSettings;
   /** Of the last pass. */
   readonly state: EvictionState;
@@ -163,7 +162,7 @@ function limitEviction(pod: Pod, stats: PodStats, layout: FileSystemLayout): Evi
   return [{ pod: referenceTo(pod), signal, message, annotations: {}, gracePeriodSeconds, kill, why }];
 }
 
-export interface VictimFacts extends PodEnds {
+export interface VictimFacts extends EndingPods {
   readonly settings: Pick<EvictionSettings, 'layout' | 'maxPodGracePeriodSeconds'>;
   readonly shortage: Shortage;
   readonly summary: Summary;
@@ -192,11 +191,11 @@ function rank(facts: VictimFacts, stats: ReadonlyMap<string, PodStats>): Evictio
   const parts = podFsParts(shortage.threshold.signal, settings.layout);
   const candidates = rankForEviction(pods, stats, { resource: shortage.resource, parts });
   const awaited = candidates.filter(({ uid }) => ending.has(uid) && !unendable.has(uid));
-  const mayGo = candidates.find(
+  const first = candidates.find(
     (candidate) =>
       !candidate.isCritical && !unendable.has(candidate.uid) && wouldRelieve(candidate, shortage.resource),
   );
-  return { shortage, candidates, awaited, victim: awaited.length > 0 ? undefined : mayGo };
+  return { shortage, candidates, awaited, victim: awaited.length > 0 ? undefined : first };
 }
 
 function shortageEviction(

@@ -33,7 +33,7 @@ const SOURCES: Readonly<Record<PressureSignal, PressureSource>> = {
 /** All of them. */
 export const PRESSURE_SIGNALS = Object.keys(SOURCES) as readonly PressureSignal[];
 
-/** In hundredths of a percent, as the kernel tells them. */
+/** In hundredths of a percent, the kernel's precision. */
 const ALL_TIME = 100_00n;
 const NANOS = 10n ** 7n;
 

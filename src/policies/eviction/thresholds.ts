@@ -51,14 +51,9 @@ export function parseThresholds(settings: ThresholdSettings): readonly Threshold
   const thresholds = [
     ...Array.from(hard, ([signal, value]) => ({ signal, value, gracePeriodMs: 0 })),
     ...Array.from(soft, ([signal, value]) => ({ signal, value, gracePeriodMs: periodOf(signal, periods) })),
-  ].map((threshold) => withMinReclaim(threshold, minReclaims.get(threshold.signal)));
+  ].map((threshold) => ({ ...threshold, minReclaim: minReclaims.get(threshold.signal) }));
   const enforced = settings.enforceNodeAllocatable.includes(ENFORCED_ON_PODS);
   return enforced ? [...thresholds, ...allocatableThresholds(thresholds)] : thresholds;
-}
-
-/** Values by signal; 0% and 100% set no threshold. */
-export function hardThresholds(evictionHard: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
-  return thresholdValues(evictionHard);
 }
 
 export function isHardThreshold({ gracePeriodMs }: Threshold): boolean {
@@ -70,10 +65,6 @@ export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Qu
   if ('quantity' in value) return value.quantity;
   const whole = Math.trunc(Number(quantityValue(capacity)) * value.percentage);
   return { nanos: BigInt(whole) * 10n ** 9n, format: 'BinarySI' };
-}
-
-function withMinReclaim(threshold: Threshold, minReclaim: ThresholdValue | undefined): Threshold {
-  return minReclaim === undefined ? threshold : { ...threshold, minReclaim };
 }
 
 function periodOf(signal: ResourceSignal, periods: ReadonlyMap<ResourceSignal, number>): number {
@@ -89,7 +80,8 @@ function allocatableThresholds(thresholds: readonly Threshold[]): readonly Thres
     .map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' }));
 }
 
-function thresholdValues(texts: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
+/** Values by signal; 0% and 100% set no threshold. */
+export function thresholdValues(texts: Texts): ReadonlyMap<ResourceSignal, ThresholdValue> {
   const values = new Map<ResourceSignal, ThresholdValue>();
   for (const [name, text] of Object.entries(texts)) {
     const signal = signalNamed(name);
@@ -151,19 +143,11 @@ function invalid(message: string): StateletError {
   return new StateletError('InvalidArgument', message);
 }
 
-// How long thresholds have to be met before pods are evicted.
-
-/** Milliseconds by signal. Throws a StateletError of kind InvalidArgument. */
-export function gracePeriods(texts: Readonly<Record<string, string>>): ReadonlyMap<ResourceSignal, number> {
-  return new Map(
-    Object.entries(texts).map(([signal, text]) => {
-      if (!isResourceSignal(signal)) throw invalid(`unsupported eviction signal ${signal}`);
-      return [signal, gracePeriodMs(signal, text)];
-    }),
-  );
+/** How long thresholds have to be met before pods are evicted, in milliseconds by signal. */
+export function gracePeriods(texts: Texts): ReadonlyMap<ResourceSignal, number> {
+  return new Map(Object.entries(texts).map(([name, text]) => [signalNamed(name), gracePeriodMs(name, text)]));
 }
 
-/** Throws a StateletError of kind InvalidArgument. */
 export function gracePeriodMs(signal: string, text: string): number {
   const periodMs = parseDuration(text);
   if (periodMs === undefined)

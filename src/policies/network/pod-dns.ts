@@ -1,4 +1,7 @@
-/** A pod's resolver configuration: by its DNS policy, with its own dnsConfig added, cut to the limits of resolvers. */
+/**
+ * A pod's resolver configuration: by its DNS policy, with its own dnsConfig added, cut to the limits of resolvers. And what is read for it: the
+ * node's `resolv.conf`, and the rules for `dnsConfig`.
+ */
 import type { DNSConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';

@@ -1,4 +1,4 @@
-/** The host name and domain of a pod. */
+/** The host name and domain of a pod, and its `/etc/hosts`. */
 import { StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 

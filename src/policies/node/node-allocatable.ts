@@ -1,7 +1,7 @@
 /** The allocatable resources of a node: its capacity, less the reservations and what eviction keeps free. */
 import { StateletError } from '../../types/errors.ts';
 import type { ReservedSettings } from '../../types/node-settings.ts';
-import { hardThresholds, thresholdQuantity } from '../eviction/thresholds.ts';
+import { thresholdValues, thresholdQuantity } from '../eviction/thresholds.ts';
 import {
   addQuantity,
   parseQuantity,
@@ -98,7 +98,7 @@ function keptByEviction(
   evictionHard: Readonly<Record<string, string>>,
 ): ResourceQuantities {
   const kept = new Map<string, Quantity>();
-  for (const [signal, value] of hardThresholds(evictionHard)) {
+  for (const [signal, value] of thresholdValues(evictionHard)) {
     const resource = KEPT_BY_EVICTION.get(signal);
     if (resource) kept.set(resource, thresholdQuantity(value, amountIn(capacity, resource)));
   }

@@ -1,4 +1,4 @@
-/** The files of the downward API. */
+/** The files of the downward API, and the files of a volume with several sources. As with the kubelet, all failures are reported together. */
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ResourceList } from '../pod/resources.ts';
@@ -11,7 +11,7 @@ type Item = NonNullable<NonNullable<VolumeProjection['downwardAPI']>['items']>[n
 /** Values of fields by their paths, while the pod is as it is: many items may show all labels. */
 export type FieldValues = Map<string, string>;
 
-/** Throws a StateletError of kind InvalidArgument that tells all items whose field or resource does not exist. */
+/** Throws a StateletError of kind InvalidArgument that names all items whose field or resource does not exist. */
 export function downwardAPIFiles(
   pod: Pod,
   items: readonly Item[],
@@ -65,8 +65,6 @@ function itemContent(
   return resourceFieldValue(pod, owner, resourceFieldRef, allocatable);
 }
 
-// The files of several sources. As with the kubelet, all that fails is told.
-
 export interface CollectedFiles {
   readonly files: readonly VolumeFile[];
   /** Why other files are missing. */
@@ -96,7 +94,7 @@ export function collectFiles(
   };
 }
 
-/** All files. Throws where one is missing: the problem, or one error with the messages of all, each told once. */
+/** All files. Throws where one is missing: the problem, or one error with the messages of all, each once. */
 export function wholeFiles({ files, problems }: CollectedFiles): readonly VolumeFile[] {
   const single = problems.flatMap((problem) =>
     problem instanceof SeveralProblems ? problem.problems : [problem],

@@ -1,4 +1,4 @@
-/** How an emptyDir is set up: as a folder on the disk, or as a filesystem in memory. */
+/** How the kinds of volumes that need no object are set up: an emptyDir on the disk or in memory, a hostPath by its type. */
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import {
@@ -103,23 +103,7 @@ function parsed(text: string | undefined): Quantity {
   return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
-export interface VolumeSizeLimit {
-  readonly volume: string;
-  readonly limitBytes: bigint;
-  /** In memory the kernel enforces the limit. On the disk a pod that exceeds it has to be evicted. */
-  readonly inMemory: boolean;
-}
-
-/** The emptyDir volumes of the pod that have a limit. Throws what `parseQuantity` throws. */
-export function volumeSizeLimits({ spec }: Pod): readonly VolumeSizeLimit[] {
-  return (spec.volumes ?? []).flatMap(({ name, emptyDir }) => {
-    const limitBytes = quantityValue(parsed(emptyDir?.sizeLimit));
-    if (limitBytes <= 0n) return [];
-    return [{ volume: name, limitBytes, inMemory: (emptyDir?.medium ?? '') !== '' }];
-  });
-}
-
-/** What a hostPath volume may be, by its type. */
+// What a hostPath volume may be, by its type.
 
 /** What a path leads to when symbolic links are followed. */
 export type FileKind = 'directory' | 'file' | 'socket' | 'character device' | 'block device' | 'other';

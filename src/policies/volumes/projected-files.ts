@@ -46,7 +46,7 @@ function invalidPath(path: string): string | undefined {
 
 interface PathProblem {
   readonly text: string;
-  /** Whether the message tells the path. The kubelet does not tell one that is too long. */
+  /** The message leaves the path out, as the kubelet does where the path is too long. */
   readonly isLong?: boolean;
 }
 
@@ -107,7 +107,7 @@ export function topLevelNames(payload: ReadonlyMap<string, VolumeFile>): Readonl
   return new Set(Array.from(payload.keys(), (path) => path.split('/')[0] ?? ''));
 }
 
-/** More than the objects of an ordinary volume have, and as much as can be compared and written without holding others up. */
+/** More than the objects of an ordinary volume have, and as much as can be compared and written without blocking the agent for long. */
 const FILES_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Counts the files of a volume, of which many may come from one large object. */
@@ -123,8 +123,8 @@ export class FilesSize {
     return this.#bytes > FILES_BYTES_MAX;
   }
 
-  /** The files. Throws a StateletError of kind InvalidArgument where the volume has too much with them. */
-  counted(files: readonly VolumeFile[]): readonly VolumeFile[] {
+  /** Returns the files. Throws a StateletError of kind InvalidArgument where the volume has too much with them. */
+  withinLimit(files: readonly VolumeFile[]): readonly VolumeFile[] {
     for (const { content } of files) this.#bytes += content.length;
     if (!this.isExceeded) return files;
     throw new StateletError(

@@ -1,6 +1,6 @@
 /**
- * Modes of the files and folders in a volume, which depend on the pod's fsGroup. Mode and group are set when a file is
- * created, so no volume has to be traversed later. As in the API, `fsGroupChangePolicy` has no effect on these volumes.
+ * Modes and groups of the files and folders in a volume, which depend on the pod's fsGroup. In the agent's own volumes they are set when a
+ * file is created, so no volume has to be traversed later. As in the API, `fsGroupChangePolicy` has no effect on these volumes.
  */
 import type { Pod } from '../../types/kubernetes.ts';
 

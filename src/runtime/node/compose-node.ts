@@ -1,5 +1,16 @@
 import type { PodReference } from '../../types/event-recorder.ts';
-import type { PodDetails, PodNode, PodSearch, PodSubsystem } from './pod-node.ts';
+import { withAdditions } from '../../policies/cri/container-config.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type {
+  ContainerRequest,
+  PodAdmission,
+  PodDetails,
+  PodNode,
+  PodSearch,
+  PodSubsystem,
+  SandboxAdditions,
+} from './pod-node.ts';
 
 /**
  * The node that these subsystems make up. The order of the list is the order in which a pod is prepared; what is set up later may
@@ -7,7 +18,9 @@ import type { PodDetails, PodNode, PodSearch, PodSubsystem } from './pod-node.ts
  * step: what comes after it is left as it is until the step is tried again.
  *
  * ```
+ *   admit      first ──► last      (the first rejection counts)
  *   prepare    first ──► last
+ *   sandbox, container   first ──► last
  *   release    first ◄── last
  *   remove     first ◄── last      (`release` where a subsystem has no `remove`)
  * ```
@@ -16,7 +29,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
   const reversed = subsystems.toReversed();
   return {
     unsupportedFields: (pod) => subsystems.flatMap((subsystem) => subsystem.unsupportedFields?.(pod) ?? []),
-    rejection: (pod) => firstAnswer(subsystems, (subsystem) => subsystem.rejection?.(pod)),
+    admit: (pod, signal) => admission(subsystems, pod, signal),
     prepare: (pod, signal) => inTurn(subsystems, (subsystem) => subsystem.prepare?.(pod, signal)),
     created: (...created) => subsystems.forEach((subsystem) => subsystem.created?.(...created)),
     removing: (pod, container) => inTurn(reversed, (subsystem) => subsystem.removing?.(pod, container)),
@@ -40,15 +53,40 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
   };
 }
 
-function firstAnswer<T>(
-  subsystems: readonly PodSubsystem[],
-  ask: (subsystem: PodSubsystem) => T | undefined,
-): T | undefined {
-  for (const subsystem of subsystems) {
-    const answer = ask(subsystem);
+/** The first rejection: subsystems after it are not asked. */
+function admission(subsystems: readonly PodSubsystem[], pod: Pod, signal: AbortSignal): PodAdmission {
+  for (const [index, subsystem] of subsystems.entries()) {
+    const answer = subsystem.admit?.(pod, signal);
+    if (answer instanceof Promise)
+      return answer.then((rejection) => rejection ?? admission(subsystems.slice(index + 1), pod, signal));
     if (answer !== undefined) return answer;
   }
   return undefined;
+}
+
+/** What the subsystems together add to sandboxes and containers. */
+export interface NodeAdditions {
+  sandbox(pod: Pod): Promise<SandboxAdditions>;
+  /** The configuration with what they add, in the order of the list. */
+  container(request: ContainerRequest, config: ContainerConfig): Promise<ContainerConfig>;
+}
+
+export function additionsOf(subsystems: readonly PodSubsystem[]): NodeAdditions {
+  return {
+    sandbox: async (pod) => {
+      const all: SandboxAdditions[] = [];
+      for (const subsystem of subsystems) all.push((await subsystem.sandbox?.(pod)) ?? {});
+      return Object.assign({}, ...all, {
+        groups: all.flatMap(({ groups = [] }) => groups),
+      }) as SandboxAdditions;
+    },
+    container: async (request, config) => {
+      let made = config;
+      for (const subsystem of subsystems)
+        if (subsystem.container) made = withAdditions(made, await subsystem.container(request, made));
+      return made;
+    },
+  };
 }
 
 async function inTurn(

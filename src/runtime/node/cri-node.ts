@@ -1,18 +1,29 @@
 /** What a node with a CRI runtime puts around the containers of its pods. */
+import { promiseOf } from '../../system/promises.ts';
 import { join } from 'node:path';
+import { knownRuntimeHandler } from '../../policies/cri/sandbox-config.ts';
+import { podHostname } from '../../policies/network/pod-hostname.ts';
+import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
 import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
-import { promiseOf } from '../../system/promises.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { PodDNSSource } from './pod-dns-source.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
-import { composeNode, podOfUID } from './compose-node.ts';
-import { CriPodDetails, type CriPodDetailsOptions } from './cri-pod-details.ts';
+import { additionsOf, composeNode, podOfUID } from './compose-node.ts';
+import { CriPodDetails, type CriPodDetailsOptions, downwardAddresses } from './cri-pod-details.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
 import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
 import { RESOURCE_CLAIMS } from './resource-claims.ts';
 
 export interface CriNodeOptions extends CriPodDetailsOptions {
+  /** The node's name: the host name of pods on the node's network. */
+  readonly hostname: string;
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  readonly dns: PodDNSSource;
+  readonly cgroups: PodCgroups;
   readonly allowedUnsafeSysctls: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
@@ -21,20 +32,22 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
 }
 
 export function criNode(options: CriNodeOptions): PodNode {
-  return composeNode(criSubsystems(options), new CriPodDetails(options));
+  const subsystems = criSubsystems(options);
+  return composeNode(subsystems, new CriPodDetails(options, additionsOf(subsystems)));
 }
 
 /**
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
  * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
  * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone.
+ * when all else is gone. Files for termination messages are the last that is added to a container: one whose configuration fails leaves
+ * none.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
   const { allowedUnsafeSysctls, appArmor, images } = options;
   return [
-    { name: 'sysctls', rejection: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
-    { name: 'AppArmor', rejection: (pod) => appArmorRejection(pod, appArmor) },
+    { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
+    { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
     {
       name: 'images',
       forgetImage: (image) => images.forget(image),
@@ -48,7 +61,12 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     cgroups(options),
     objectSubsystem(options.objects),
     volumes(options),
-    { name: 'DNS', remove: ({ uid }) => promiseOf(() => options.dns.forget(uid)) },
+    hostsFile(options),
+    {
+      name: 'termination messages',
+      container: async (request) => ({ mounts: await options.volumes.terminationMount(request) }),
+    },
+    dns(options),
     logLinks(options),
     logs(options),
     processes(options),
@@ -71,6 +89,7 @@ function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
   return {
     name: 'cgroups',
     prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
+    sandbox: (pod) => ({ cgroupParent: cgroups.parentOf(pod) }),
     release: (uid) => cgroups.release(uid),
     podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),
   };
@@ -81,15 +100,44 @@ function processes({ cgroups }: CriNodeOptions): PodSubsystem {
   return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
 }
 
-function volumes({ volumes }: CriNodeOptions): PodSubsystem {
+function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): PodSubsystem {
   return {
     name: 'volumes',
+    sandbox: ({ metadata }) => ({ groups: volumes.groupsOf(metadata.uid) }),
+    container: async ({ pod, container, image }, { envs }) => {
+      const problem = imageVolumesOf(pod, container).length > 0 && (await capabilities.imageVolumesProblem());
+      if (problem) throw problem;
+      const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));
+      const env = new Map(envs.map(({ key, value }) => [key, value]));
+      const supportsRecursiveReadOnly = features.recursiveReadOnlyMounts;
+      const request = { pod, container, env, images: image.volumes, supportsRecursiveReadOnly };
+      return { mounts: await volumes.containerMounts(request) };
+    },
     prepare: async (pod, signal) => {
       await volumes.mountPod(pod, signal).catch((error: unknown) => {
         throw new PrepareError('FailedMount', error, true);
       });
     },
     release: (uid) => volumes.releaseVolumes(uid),
+  };
+}
+
+function hostsFile({ volumes, hostIPs, hostname, clusterDomain }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'hosts file',
+    container: async ({ pod, container, podStatus }) => {
+      const name = pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
+      const { podIPs } = downwardAddresses(pod, podStatus, hostIPs);
+      return { mounts: await volumes.hostsMount({ pod, container, podIPs, hostname: name }) };
+    },
+  };
+}
+
+function dns({ dns }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'DNS',
+    sandbox: async (pod) => ({ dns: await dns.of(pod) }),
+    remove: ({ uid }) => promiseOf(() => dns.forget(uid)),
   };
 }
 

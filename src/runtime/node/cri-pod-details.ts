@@ -3,13 +3,11 @@ import { makeFolder } from '../../system/make-folder.ts';
 import {
   containerConfig,
   type ContainerFacts,
-  type ResolvedCommand,
   targetContainerId,
 } from '../../policies/cri/container-config.ts';
 import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../policies/cri/container-env.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { podAddresses } from '../../policies/status/pod-status.ts';
-import { podHostname } from '../../policies/network/pod-hostname.ts';
 import {
   knownRuntimeHandler,
   podSandboxConfig,
@@ -23,11 +21,10 @@ import { StateletError } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import type { KnownContainer, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
+import type { NodeAdditions } from './compose-node.ts';
 import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
-import type { PodDNSSource } from './pod-dns-source.ts';
 import { readServerFacts } from '../pods/read-server-facts.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { ContainerMemory } from '../pods/container-memory.ts';
@@ -39,19 +36,13 @@ import { EnvFilesSize } from '../../policies/cri/exec-size.ts';
 export interface CriPodDetailsOptions {
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
-  /** The node's name: the host name of pods on the node's network. */
-  readonly hostname: string;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly containers: ContainerFacts;
-  /** The domain of pods with a subdomain ends in it; may be empty. */
-  readonly clusterDomain: string;
   /** Whether SELinux is enabled: elsewhere there is nothing to label. */
   readonly selinux: boolean;
   readonly runtimeClasses: RuntimeClasses;
-  readonly dns: PodDNSSource;
   readonly startTimes: StartTimes;
   readonly containerMemory: ContainerMemory;
-  readonly cgroups: PodCgroups;
   readonly volumes: VolumeManager;
   readonly users: UserNamespaces;
   readonly capabilities: RuntimeCapabilities;
@@ -63,9 +54,11 @@ export interface CriPodDetailsOptions {
 
 export class CriPodDetails implements PodDetails {
   readonly #options: CriPodDetailsOptions;
+  readonly #additions: NodeAdditions;
 
-  constructor(options: CriPodDetailsOptions) {
+  constructor(options: CriPodDetailsOptions, additions: NodeAdditions) {
     this.#options = options;
+    this.#additions = additions;
   }
 
   startTime(uid: string, now: string): Promise<string> {
@@ -85,21 +78,14 @@ export class CriPodDetails implements PodDetails {
   }
 
   async sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest> {
-    const { podLogsDir, cgroups, containers, runtimeClasses } = this.#options;
-    const dns = await this.#options.dns.of(pod);
+    const { podLogsDir, containers: resources, runtimeClasses } = this.#options;
+    const { groups: volumeGroups, ...added } = await this.#additions.sandbox(pod);
     const handler = (isNew ? runtimeHandler : knownRuntimeHandler)(pod, runtimeClasses);
-    const cgroupParent = cgroups.parentOf(pod);
     const users = await this.#users(pod, handler);
-    const config = podSandboxConfig(pod, attempt, {
-      podLogsDir,
-      dns,
-      cgroupParent,
-      resources: containers,
-      ...(users && { users }),
-      volumeGroups: this.#options.volumes.groupsOf(pod.metadata.uid),
-    });
+    const facts = { podLogsDir, ...added, resources, users, volumeGroups };
+    const config = podSandboxConfig(pod, attempt, facts);
     await makeFolder(config.logDirectory, 0o755);
-    return { config, ...(handler !== undefined && { runtimeHandler: handler }) };
+    return { config, runtimeHandler: handler };
   }
 
   /** As with the kubelet, images that the container mounts as volumes are pulled before its own. */
@@ -115,11 +101,7 @@ export class CriPodDetails implements PodDetails {
     const problem = await this.#imageVolumesProblem(pod, container);
     for (const { name, image: source } of problem ? [] : imageVolumesOf(pod, container)) {
       const { reference, pullPolicy } = source ?? {};
-      const image = {
-        name: container.name,
-        image: reference ?? '',
-        ...(pullPolicy && { imagePullPolicy: pullPolicy }),
-      };
+      const image = { name: container.name, image: reference ?? '', imagePullPolicy: pullPolicy };
       volumes.set(name, (await images.ensureImage(pod, image, sandboxConfig, signal)).imageRef);
     }
     const own = await images.ensureImage(pod, container, sandboxConfig, signal);
@@ -136,30 +118,19 @@ export class CriPodDetails implements PodDetails {
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
     const { pod, container, attempt, podStatus } = request;
-    const { allocatable, containers, runtimeClasses, selinux } = this.#options;
-    const addresses = this.#addresses(pod, podStatus);
+    const { allocatable, containers, runtimeClasses, selinux, hostIPs } = this.#options;
+    const addresses = downwardAddresses(pod, podStatus, hostIPs);
     const envFiles = await this.#envFiles(pod, container);
     const ofServer = await readServerFacts(this.#options.objects, pod, container);
     const resolved = resolveCommand(pod, container, { ...addresses, ...ofServer, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
     const users = await this.#users(pod, knownRuntimeHandler(pod, runtimeClasses));
-    const mounts = await this.#mounts(request, resolved, addresses);
     const { imageRef, ...imageUser } = request.image;
     const volumeGroups = this.#options.volumes.groupsOf(pod.metadata.uid);
-    const node = { ...containers, ...(users && { users }), volumeGroups };
-    const config = containerConfig({
-      pod,
-      container,
-      attempt,
-      resolved,
-      imageRef,
-      imageUser,
-      node,
-      ...(targetId !== undefined && { targetId }),
-    });
-    // Last: a container whose configuration fails leaves no file.
-    const termination = await this.#options.volumes.terminationMount(request);
-    return { ...config, mounts: mountsFor([...mounts, ...termination], { users, selinux }) };
+    const node = { ...containers, users, volumeGroups };
+    const facts = { pod, container, attempt, resolved, imageRef, imageUser, node, targetId };
+    const config = await this.#additions.container(request, containerConfig(facts));
+    return { ...config, mounts: mountsFor(config.mounts ?? [], { users, selinux }) };
   }
 
   pastInstances(pod: PodReference, containerName: string): number {
@@ -167,27 +138,7 @@ export class CriPodDetails implements PodDetails {
   }
 
   podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined {
-    return this.#addresses(pod, podStatus).podIPs[0];
-  }
-
-  async #mounts(
-    { pod, container, image: { volumes: images } }: ContainerRequest,
-    { envs }: ResolvedCommand,
-    addresses: PodAddresses,
-  ): Promise<readonly Mount[]> {
-    const { volumes, capabilities, runtimeClasses } = this.#options;
-    const problem = await this.#imageVolumesProblem(pod, container);
-    if (problem) throw problem;
-    const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));
-    return volumes.containerMounts({
-      pod,
-      container,
-      addresses,
-      hostname: this.#hostname(pod),
-      env: new Map(envs.map(({ key, value }) => [key, value])),
-      supportsRecursiveReadOnly: features.recursiveReadOnlyMounts,
-      ...(images && { images }),
-    });
+    return downwardAddresses(pod, podStatus, this.#options.hostIPs).podIPs[0];
   }
 
   async #envFiles(
@@ -213,17 +164,16 @@ export class CriPodDetails implements PodDetails {
     const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
     throw new StateletError('FailedPrecondition', message);
   }
+}
 
-  #addresses(pod: Pod, podStatus: RuntimePodStatus): PodAddresses {
-    const { hostIPs } = this.#options;
-    const { podIPs = [] } = podAddresses(pod, podStatus, undefined, hostIPs);
-    return { podIPs: podIPs.map(({ ip }) => ip), hostIPs };
-  }
-
-  #hostname(pod: Pod): string {
-    const { hostname, clusterDomain } = this.#options;
-    return pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
-  }
+/** What containers are told of the addresses of their pod and its node. */
+export function downwardAddresses(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  hostIPs: readonly string[],
+): PodAddresses {
+  const { podIPs = [] } = podAddresses(pod, podStatus, undefined, hostIPs);
+  return { podIPs: podIPs.map(({ ip }) => ip), hostIPs };
 }
 
 function mountsFor(

@@ -1,3 +1,5 @@
+import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
+import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
@@ -28,6 +30,10 @@ export interface ContainerRequest {
   /** Contains the sandbox in which the container is to run. */
   readonly podStatus: RuntimePodStatus;
   readonly image: ImageInUse;
+}
+
+export interface SandboxAdditions extends Pick<SandboxFacts, 'dns' | 'cgroupParent'> {
+  readonly groups?: readonly number[];
 }
 
 /** How the kubelet's messages begin. */
@@ -67,6 +73,9 @@ export interface PodRejection {
   readonly message: string;
 }
 
+/** Undefined where the pod is admitted. A promise only where something has to be waited for: a pod that nothing holds up starts at once. */
+export type PodAdmission = PodRejection | undefined | Promise<PodRejection | undefined>;
+
 /** Which pods a search for what is on the node finds. */
 export interface PodSearch {
   /** Pods that are left out. */
@@ -83,10 +92,21 @@ export interface PodSubsystem {
   readonly name: string;
   /** Fields of the pod that have no effect here, by path. */
   unsupportedFields?(pod: Pod): readonly string[];
-  /** Why the pod can never run here, if so. */
-  rejection?(pod: Pod): PodRejection | undefined;
+  /**
+   * Whether the pod may run here, before the node decides whether it has room for it; of a pod that runs already, whether it may stay. The
+   * pod is in state Admitting meanwhile. It is asked again whenever the pod asks for room again. What it has set aside for a pod that is
+   * rejected afterwards is taken back by `release`. `signal` aborts when the answer does not matter any more.
+   */
+  admit?(pod: Pod, signal: AbortSignal): PodAdmission;
   /** Before anything of the pod is started, and on every sync. Rejects with a PrepareError. */
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */
+  sandbox?(pod: Pod): SandboxAdditions | Promise<SandboxAdditions>;
+  /**
+   * What it adds to the configuration of a container that is about to be created. `config`: with what parts before it in the list have
+   * added. Rejects where there can be no such container (CreateContainerConfigError).
+   */
+  container?(request: ContainerRequest, config: ContainerConfig): Promise<ContainerAdditions>;
   /** A container has been created: its image is there, and its log will be. */
   created?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
   /** An instance of a container is about to be removed: removes what the instance has left, such as its log. */
@@ -133,7 +153,8 @@ export interface PodDetails {
 }
 
 /** What a node puts around the containers of its pods, beside the runtime itself: the hooks of all its subsystems, and the details. */
-export interface PodNode extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk'>> {
+export interface PodNode
+  extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk' | 'sandbox' | 'container'>> {
   /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
   podsOnDisk(search: PodSearch): Promise<readonly PodReference[]>;
 }

@@ -20,7 +20,7 @@ import {
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
-import { composeNode, podOfUID } from '../node/compose-node.ts';
+import { additionsOf, composeNode, type NodeAdditions, podOfUID } from '../node/compose-node.ts';
 import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
 import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
@@ -158,7 +158,8 @@ export interface ProcessPodNodeOptions {
 /** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
 export function processNode(options: ProcessPodNodeOptions): PodNode {
   const podLogs = new PodLogs(options.podLogsDir);
-  return composeNode(processSubsystems(options, podLogs), processPodDetails(options, podLogs));
+  const subsystems = processSubsystems(options, podLogs);
+  return composeNode(subsystems, processPodDetails(options, podLogs, additionsOf(subsystems)));
 }
 
 function processSubsystems(
@@ -222,6 +223,7 @@ function processPodDetails(
     objects,
   }: ProcessPodNodeOptions,
   podLogs: PodLogs,
+  additions: NodeAdditions,
 ): PodDetails {
   const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
@@ -233,9 +235,11 @@ function processPodDetails(
       promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
-    container: async ({ pod, container, attempt, podStatus, image }) => {
+    container: async (request) => {
+      const { pod, container, attempt, podStatus, image } = request;
       const resolved = await resolveCommand(pod, container, podStatus);
-      return containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      return additions.container(request, config);
     },
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,

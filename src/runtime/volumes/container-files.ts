@@ -34,18 +34,15 @@ async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
   return buffer.subarray(0, bytesRead).equals(wanted);
 }
 
-export async function makeTerminationFolder(folder: string): Promise<void> {
-  await makeFolder(folder, PRIVATE_FOLDER_MODE);
-}
-
 /**
  * Makes an empty file that every user may write, and returns its path. The name contains the attempt: a second try takes the same
  * file, and files of old instances are removed by their names.
  */
 export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
   const file = join(folder, fileName(attempt));
-  // Nearly always the folder is there: `containerMounts` has made it.
-  const handle = (await ifThere(openEmpty(file))) ?? (await openEmptyIn(folder, file));
+  // The first instance makes the folder, and nearly always it is there for the others.
+  const found = attempt === 0 ? undefined : await ifThere(openEmpty(file));
+  const handle = found ?? (await openEmptyIn(folder, file));
   try {
     // `open` has applied the process' umask to the mode.
     await handle.chmod(TERMINATION_MODE);
@@ -61,7 +58,7 @@ function openEmpty(file: string): Promise<FileHandle> {
 }
 
 async function openEmptyIn(folder: string, file: string): Promise<FileHandle> {
-  await makeTerminationFolder(folder);
+  await makeFolder(folder, PRIVATE_FOLDER_MODE);
   return openEmpty(file);
 }
 

@@ -1,6 +1,5 @@
 /** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
 import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/pod-hostname.ts';
-import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
 import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
 import type { VolumeMount } from '../../policies/volumes/volume-source.ts';
 import type { Mount } from '../../types/cri.ts';
@@ -9,7 +8,7 @@ import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
 import { podFields, type Logger } from '../../types/logger.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
-import { makeTerminationFile, makeTerminationFolder, writeHostsFile } from './container-files.ts';
+import { makeTerminationFile, writeHostsFile } from './container-files.ts';
 import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
@@ -27,12 +26,15 @@ export interface TerminationMountRequest {
 export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
   /** The container's resolved environment. */
   readonly env: ReadonlyMap<string, string>;
-  readonly addresses: PodAddresses;
-  readonly hostname: string;
   /** The runtime's ids of images that are mounted as volumes, by the names of the volumes. */
   readonly images?: ReadonlyMap<string, string>;
   /** Whether the runtime can make a mount and all mounts below it read-only. Default: no. */
   readonly supportsRecursiveReadOnly?: boolean;
+}
+
+export interface HostsMountRequest extends Omit<TerminationMountRequest, 'attempt'> {
+  readonly podIPs: readonly string[];
+  readonly hostname: string;
 }
 
 export interface ContainerMountsOptions {
@@ -50,15 +52,12 @@ export class ContainerMounts {
     this.#options = options;
   }
 
-  /** Without that of the termination message, for which it makes the folder. The pod's volumes must have been set up. */
+  /** Its volumes, which must have been set up. */
   async of(request: ContainerMountsRequest, paths: PodPaths): Promise<readonly Mount[]> {
     const mounts: Mount[] = [];
     for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
       mounts.push(await this.#volumeMount(request, paths, mount, index));
     }
-    mounts.push(...(await this.#hostsMount(request, paths)));
-    if (messagePath(request) !== '')
-      await makeTerminationFolder(paths.terminationDir(request.container.name));
     return mounts;
   }
 
@@ -116,8 +115,9 @@ export class ContainerMounts {
     }
   }
 
-  async #hostsMount(
-    { pod, container, addresses: { podIPs }, hostname }: ContainerMountsRequest,
+  /** `/etc/hosts`, where the agent writes it. */
+  async hosts(
+    { pod, container, podIPs, hostname }: HostsMountRequest,
     { hostsFile }: PodPaths,
   ): Promise<readonly Mount[]> {
     if (!mountsEtcHosts(pod, container, podIPs)) return [];

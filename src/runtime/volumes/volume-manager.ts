@@ -16,6 +16,7 @@ import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,
   type ContainerMountsRequest,
+  type HostsMountRequest,
   type TerminationMountRequest,
 } from './container-mounts.ts';
 import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
@@ -93,11 +94,16 @@ export class VolumeManager {
   }
 
   /**
-   * The mounts of a container, without that of its termination message. `mountPod` must have resolved. Rejects with a StateletError
-   * where a mount is not possible as the container asks for it.
+   * The mounts of a container's volumes. `mountPod` must have resolved. Rejects with a StateletError where a mount is not possible as the
+   * container asks for it.
    */
   async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
     return this.#mounts.of(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** The mount of `/etc/hosts`, where the agent writes that file. */
+  async hostsMount(request: HostsMountRequest): Promise<readonly Mount[]> {
+    return this.#mounts.hosts(request, await this.#pathsOf(request.pod.metadata.uid));
   }
 
   /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */

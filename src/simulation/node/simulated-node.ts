@@ -3,7 +3,7 @@ import { containerConfig } from '../../policies/cri/container-config.ts';
 import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
 import { ImageError } from '../../runtime/images/image-error.ts';
-import { composeNode, podOfUID } from '../../runtime/node/compose-node.ts';
+import { additionsOf, composeNode, type NodeAdditions, podOfUID } from '../../runtime/node/compose-node.ts';
 import type { PodDetails, PodNode, PodSubsystem } from '../../runtime/node/pod-node.ts';
 import { objectSubsystem } from '../../runtime/pods/object-subsystem.ts';
 import { readServerFacts } from '../../runtime/pods/read-server-facts.ts';
@@ -21,10 +21,9 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
 /** What a simulated node puts around the containers of its pods: volumes that may fail, images that are pulled. */
 export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   const faults = new NodeFaultDraws(options);
-  return composeNode(
-    [podFolders(options), objectSubsystem(options.objects), simulatedVolumes(options, faults)],
-    podDetails(options, faults),
-  );
+  const volumes = simulatedVolumes(options, faults);
+  const subsystems = [podFolders(options), objectSubsystem(options.objects), volumes];
+  return composeNode(subsystems, podDetails(options, faults, additionsOf(subsystems)));
 }
 
 function podFolders({ disk, onRemove }: Pick<SimulatedNodeOptions, 'disk' | 'onRemove'>): PodSubsystem {
@@ -42,7 +41,11 @@ function podFolders({ disk, onRemove }: Pick<SimulatedNodeOptions, 'disk' | 'onR
   };
 }
 
-function podDetails(options: SimulatedNodeOptions, faults: NodeFaultDraws): PodDetails {
+function podDetails(
+  options: SimulatedNodeOptions,
+  faults: NodeFaultDraws,
+  additions: NodeAdditions,
+): PodDetails {
   const { disk, objects } = options;
   return {
     startTime: async (uid, now) => {
@@ -59,11 +62,13 @@ function podDetails(options: SimulatedNodeOptions, faults: NodeFaultDraws): PodD
     sandbox: (pod, attempt) =>
       Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) }),
     image: imagePuller(options, faults),
-    container: async ({ pod, container, attempt, image: { imageRef } }) => {
+    container: async (request) => {
+      const { pod, container, attempt, image } = request;
       const facts = { podIPs: [], hostIPs: [], allocatable: {} };
       const ofServer = await readServerFacts(objects, pod, container);
       const resolved = resolveCommand(pod, container, { ...facts, ...ofServer });
-      return containerConfig({ pod, container, attempt, resolved, imageRef });
+      const config = containerConfig({ pod, container, attempt, resolved, imageRef: image.imageRef });
+      return additions.container(request, config);
     },
     pastInstances: ({ uid }, containerName) => disk.get(uid)?.instances.get(containerName) ?? 0,
     podIP: ({ spec }, { sandboxes: [sandbox] }) => (spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip),

@@ -39,31 +39,23 @@ export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' 
 }
 
 export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): NodePlugins {
-  const { plan, world, folder, api, clock, random, witness } = options;
+  const { plan, world, folder, api, taintsApi, node, clock, random, witness } = options;
   const { nodeName } = world;
   const { settings } = plan;
-  const { registry, desired, statusManager, recorder, logger, parent, inspect } = core;
-  const own = { clock, logger, parent, ...(inspect && { inspect }) };
+  const { registry, desired, statusManager } = core;
+  const context = { ...core, clock, random };
   const plugin = (name: string, life: string) =>
     new SimulatedPlugin({ name, life, world, clock, timeoutMs: settings.timeoutMs, witness });
-  const directory = new Plugins({
-    ...own,
+  const directory = new Plugins(context, {
     registryDir: '',
     builtIn: plan.builtIn.map((name) => plugin(name, `plugins/${name}`)),
     connect: ({ name, endpoint }) => plugin(name, folder.lifeAt(endpoint)),
     openRegistration: (path) => folder.openRegistration(path, clock),
     watchSockets: (listener) => folder.watch(listener, clock),
   });
-  const kills = new PluginPodKills({
-    ...own,
-    registry,
-    api,
-    killers: settings.killers,
-    random,
-    recorder,
-  });
-  const manager = new PluginManager({
-    ...own,
+  const kills = new PluginPodKills(context, { registry, api, killers: settings.killers });
+  const { conditionTransitionPeriodMs } = settings;
+  return new PluginManager(context, {
     directory,
     kills,
     settings,
@@ -71,28 +63,13 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     statusOf: (uid) => statusManager.get(uid),
     ownUIDOf: (uid) => desired.ownUIDOf(uid),
     nodeName,
-    recorder,
-    onFirstPass: () => taints.start(),
+    taintsOf: (conditions) =>
+      new ConditionTaints(context, {
+        api: taintsApi,
+        nodeName,
+        node,
+        conditions,
+        conditionTransitionPeriodMs,
+      }),
   });
-  const taints = new ConditionTaints(
-    { ...core, clock },
-    {
-      api: options.taintsApi,
-      nodeName,
-      node: options.node,
-      conditions: manager,
-      conditionTransitionPeriodMs: settings.conditionTransitionPeriodMs,
-    },
-  );
-  return {
-    conditions: () => manager.conditions(),
-    start: () => manager.start(),
-    podEnded: (uid, how) => manager.podEnded(uid, how),
-    sockets: () => manager.sockets(),
-    view: () => manager.view(),
-    stop: () => {
-      taints.stop();
-      return manager.stop();
-    },
-  };
 }

@@ -8,6 +8,7 @@ import type { EvictionPluginSettings } from '../../../src/types/node-settings.ts
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { agentOn, simulatedPathNode } from '../../paths/path-node.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 interface BedOptions {
   readonly api?: KillApi;
@@ -47,17 +48,9 @@ export class KillsBed {
       }),
     });
     const { registry, actor, ends } = this.agent.supervisor;
-    this.kills = new PluginPodKills({
-      registry,
-      ...(api && { api }),
-      killers,
-      onKilled: (plugin, killer) => this.killed.push(`${plugin} ${killer}`),
-      clock,
-      random: () => 0,
-      recorder,
-      logger,
-      parent: actor,
-    });
+    const context = { ...testContext({ clock, recorder, logger }), parent: actor };
+    const onKilled = (plugin: string, killer: string) => this.killed.push(`${plugin} ${killer}`);
+    this.kills = new PluginPodKills(context, { registry, api, killers, onKilled });
     ends.subscribe(({ uid }, end) => this.kills.podEnded(uid, end));
   }
 

@@ -164,9 +164,9 @@ export class PluginBed {
     await this.ground.until('the pass to end', () => this.manager.view().state === 'Waiting');
   }
 
-  #made({ registry, desired, statusManager, ...core }: AgentCore, settings: Partial<EvictionPluginSettings>) {
-    return new PluginManager({
-      ...core,
+  #made(core: AgentCore, settings: Partial<EvictionPluginSettings>) {
+    const { registry, desired, statusManager } = core;
+    return new PluginManager(core, {
       registry,
       directory: this.directory,
       kills: this.kills,
@@ -174,8 +174,7 @@ export class PluginBed {
       statusOf: (uid) => statusManager.get(uid),
       ownUIDOf: (uid) => desired.ownUIDOf(uid),
       nodeName: 'node1',
-      measurements: this.measurements,
-      onFirstPass: () => (this.firstPasses += 1),
+      taintsOf: () => ({ start: () => (this.firstPasses += 1), stop: () => undefined }),
     });
   }
 

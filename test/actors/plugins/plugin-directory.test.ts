@@ -197,7 +197,7 @@ test('a plugin whose actor fails is gone, and holds nothing; others go on', asyn
   const info = () => {
     throw new Error('the log is full');
   };
-  bed = new PluginBed({ builtIn: [idlePlugin('own')], logger: { ...logger, info } });
+  bed = new PluginBed({ builtIn: [idlePlugin('own')] }, { logger: { ...logger, info } });
   bed.appear(A);
   bed.at(A).answer();
   await settled();
@@ -338,7 +338,7 @@ describe('two plugins of one name', () => {
 
 test('with a parent, whose system they belong to, nothing is left either', async () => {
   const parent = createActor(createMachine({})).start();
-  bed = new PluginBed({ parent, builtIn: [idlePlugin('own')] });
+  bed = new PluginBed({ builtIn: [idlePlugin('own')] }, { parent });
   const hosted = await bed.register(A);
   bed.disappear(A);
   await bed.register(B);

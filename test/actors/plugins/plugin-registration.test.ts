@@ -16,7 +16,7 @@ import type { EvictionPlugin } from '../../../src/types/eviction-plugin.ts';
 import { RSS_INFO } from '../../support/fake-registration.ts';
 import { idlePlugin } from '../../support/plugin-bed.ts';
 import { PluginServer } from '../../support/plugin-server.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 let folder: string;
@@ -35,14 +35,12 @@ afterEach(async () => {
 });
 
 function start(builtIn: readonly EvictionPlugin[] = [], handlers?: PluginHandlers): void {
-  plugins = new Plugins({
+  plugins = new Plugins(testContext({ clock: systemClock }), {
     registryDir: folder,
     builtIn,
     handlers,
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
-    clock: systemClock,
-    logger: silentLogger,
   });
   plugins.start();
 }

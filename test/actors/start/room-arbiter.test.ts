@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import type { PodNode, PodRejection } from '../../../src/runtime/node/pod-node.ts';
 import { openProcessNode } from '../../../src/runtime/process/process-node.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
@@ -29,6 +30,17 @@ const fromFile = (name: string, cpu: string, more?: Requesting) =>
 
 async function start(allocatable: Readonly<Record<string, string>>): Promise<void> {
   agent = await startAgent({ nodeFacts: nodeOf(allocatable) });
+  agent.ready();
+}
+
+/** On a node with a part that admits pods in that way. */
+async function startAdmitting(admit: PodNode['admit']): Promise<void> {
+  agent = await startAgent({
+    openNode: (context) => {
+      const parts = openProcessNode(context);
+      return Promise.resolve({ ...parts, node: { ...parts.node, admit } });
+    },
+  });
   agent.ready();
 }
 
@@ -114,22 +126,54 @@ describe('a pod from the API server', () => {
   });
 
   test('is rejected if its admission check throws, and other pods go on', async () => {
-    const rejection = ({ metadata }: Pod) => {
+    await startAdmitting(({ metadata }) => {
       if (metadata.name === 'odd') throw new Error('no idea');
-      return undefined;
-    };
-    agent = await startAgent({
-      openNode: (context) => {
-        const parts = openProcessNode(context);
-        return Promise.resolve({ ...parts, node: { ...parts.node, rejection } });
-      },
+      return metadata.name === 'late' ? Promise.reject(new Error('no answer')) : undefined;
     });
-    agent.ready();
-    agent.add(ordinary('odd', '1'), ordinary('well', '1'));
-    await isFinished('odd');
-    expect(statusOf('odd')).toMatchObject({ phase: 'Failed', reason: 'UnexpectedAdmissionError' });
-    expect(statusOf('odd')?.message).toContain('no idea');
+    agent.add(ordinary('odd', '1'), ordinary('late', '1'), ordinary('well', '1'));
+    for (const [name, text] of [
+      ['odd', 'no idea'],
+      ['late', 'no answer'],
+    ] as const) {
+      await isFinished(name);
+      expect(statusOf(name)).toMatchObject({ phase: 'Failed', reason: 'UnexpectedAdmissionError' });
+      expect(statusOf(name)?.message).toContain(text);
+    }
     await runs('well');
+  });
+
+  test('waits in Admitting until a part of the node has admitted it, and holds up no other pod', async () => {
+    const decision = Promise.withResolvers<PodRejection | undefined>();
+    await startAdmitting(({ metadata }) => (metadata.name === 'slow' ? decision.promise : undefined));
+    agent.add(ordinary('slow', '1'), ordinary('well', '1'));
+    await runs('well');
+    expect(agent.state(uidOf('slow'))).toBe('Starting.Admitting');
+    decision.resolve(undefined);
+    await runs('slow');
+  });
+
+  test('is rejected with the reason and the message of the part of the node that cannot have it', async () => {
+    const rejection = { reason: 'UnexpectedAdmissionError', message: 'Allocate failed due to no device' };
+    await startAdmitting(() => Promise.resolve(rejection));
+    agent.add(ordinary('web', '1'));
+    await isFinished('web');
+    expect(statusOf('web')).toMatchObject({ phase: 'Failed', reason: rejection.reason });
+    expect(statusOf('web')?.message).toContain(rejection.message);
+    expect(agent.events).toContain('web UnexpectedAdmissionError');
+  });
+
+  test('that is deleted while a part of the node decides goes, and that part is told', async () => {
+    const asked: AbortSignal[] = [];
+    await startAdmitting((_, signal) => {
+      asked.push(signal);
+      return new Promise(() => undefined);
+    });
+    const pod = ordinary('web', '1');
+    agent.add(pod);
+    await agent.until(uidOf('web'), 'Starting.Admitting');
+    agent.remove(pod);
+    await agent.until(uidOf('web'), '');
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** One path of a plugin's chart, replayed against the production actor. Each call to the plugin is held until the step that answers it. */
 import { expect } from '@jest/globals';
+import type { InspectionEvent } from 'xstate';
 import type { HostedPlugin } from '../../../src/actors/plugins/plugin-parts.ts';
 import type { pluginMachine } from '../../../src/machines/plugin-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
@@ -25,13 +26,16 @@ class PluginReplay {
   #isReplaced = false;
 
   constructor(coverage: Coverage) {
-    this.#bed = new PluginBed({
-      inspect: (event) => {
-        coverage.inspect(event);
-        const isFirst = 'id' in event.actorRef && event.actorRef.id === `plugin ${PATHS.first}`;
-        if (event.type === '@xstate.snapshot' && isFirst) this.#snapshot = event.snapshot as PluginSnapshot;
+    this.#bed = new PluginBed(
+      {},
+      {
+        inspect: (event: InspectionEvent) => {
+          coverage.inspect(event);
+          const isFirst = 'id' in event.actorRef && event.actorRef.id === `plugin ${PATHS.first}`;
+          if (event.type === '@xstate.snapshot' && isFirst) this.#snapshot = event.snapshot as PluginSnapshot;
+        },
       },
-    });
+    );
     this.#bed.appear(PATHS.first);
     this.#hosted = this.#bed.hosted(PATHS.first);
   }

@@ -13,8 +13,8 @@ import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { type ApiRequest, noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
+import { testContext } from '../../support/test-context.ts';
 import type { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
 import type { Path } from '../paths.ts';
 import {
   type Asked,
@@ -67,21 +67,17 @@ export class PodKillReplay {
       inspect: (event) => this.#inspect(event),
     });
     this.#registry = new PodRegistry({ parent: this.#parent, synced: () => true });
-    this.#kills = new PluginPodKills({
+    const context = testContext({ clock: this.#clock, parent: this.#parent });
+    this.#kills = new PluginPodKills(context, {
       registry: {
         get: (of) => this.#registry.get(of),
         kill: (of, options) => this.#killed(of, options),
         isPodTerminationRequested: (of) => this.#registry.isPodTerminationRequested(of),
         isPodKnownTerminated: (of) => this.#registry.isPodKnownTerminated(of),
       },
-      ...(asked === 'server' && { api: this.#api }),
+      api: asked === 'server' ? this.#api : undefined,
       killers: {},
       onKilled: () => (this.#events += 1),
-      clock: this.#clock,
-      random: () => 0,
-      recorder: { event: () => undefined },
-      logger: SILENT,
-      parent: this.#parent,
     });
   }
 

@@ -4,6 +4,7 @@ import {
   type ContainerConfigFacts,
   type ContainerFacts,
   targetContainerId,
+  withAdditions,
 } from '../../../src/policies/cri/container-config.ts';
 import { containerHash } from '../../../src/policies/pod-actions/restart.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../src/types/kubernetes.ts';
@@ -114,10 +115,13 @@ describe('a container', () => {
     expect(configOf().image).toEqual({ image: 'app:1', userSpecifiedImage: 'app:1' });
   });
 
-  test('has its working directory and devices', () => {
+  test('has its working directory, and the devices that a part of the node adds', () => {
     const devices = [{ containerPath: '/dev/fuse', hostPath: '/dev/fuse', permissions: 'rw' }];
     const container = { ...MAIN, workingDir: '/srv' };
-    expect(configOf({ container, devices })).toMatchObject({ workingDir: '/srv', devices });
+    expect(withAdditions(configOf({ container }), { devices })).toMatchObject({
+      workingDir: '/srv',
+      devices,
+    });
   });
 
   test('that is a plain process has its user, and nothing that only a container can have', () => {

@@ -3,27 +3,10 @@ import {
   conditionsLastObserved,
   conditionsObservedSince,
   nodeConditions,
-  nodePressure,
   nodePressureEventReason,
-  nodePressureTaint,
 } from '../../../src/policies/eviction/node-pressure.ts';
 import { PRESSURE_CONDITIONS } from '../../../src/policies/eviction/signals.ts';
 import { thresholds } from '../../support/eviction.ts';
-
-test('a condition has the words of the kubelet, whether it holds or not', () => {
-  expect(nodePressure('MemoryPressure', true)).toEqual({
-    type: 'MemoryPressure',
-    status: 'True',
-    reason: 'KubeletHasInsufficientMemory',
-    message: 'kubelet has insufficient memory available',
-  });
-  expect(nodePressure('DiskPressure', false)).toEqual({
-    type: 'DiskPressure',
-    status: 'False',
-    reason: 'KubeletHasNoDiskPressure',
-    message: 'kubelet has no disk pressure',
-  });
-});
 
 test('the event on the node has the reason of the kubelet', () => {
   const reasons = PRESSURE_CONDITIONS.map((condition) =>
@@ -34,13 +17,6 @@ test('the event on the node has the reason of the kubelet', () => {
     ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
     ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
   ]);
-});
-
-test('the taint keeps new pods away', () => {
-  expect(nodePressureTaint('PIDPressure')).toEqual({
-    key: 'node.kubernetes.io/pid-pressure',
-    effect: 'NoSchedule',
-  });
 });
 
 test('each condition is listed once, however many thresholds lead to it', () => {
@@ -65,24 +41,4 @@ test('each has its own transition period', () => {
   ]);
   expect(conditionsObservedSince(times, 300_000, 100_000)).toEqual(['MemoryPressure', 'PIDPressure']);
   expect(conditionsObservedSince(times, 300_000, 350_000)).toEqual(['PIDPressure']);
-});
-
-test('the message of a condition has the words of the kubelet', () => {
-  expect(nodePressure('MemoryPressure', true)).toEqual({
-    type: 'MemoryPressure',
-    status: 'True',
-    reason: 'KubeletHasInsufficientMemory',
-    message: 'kubelet has insufficient memory available',
-  });
-  expect(nodePressure('DiskPressure', false)).toEqual({
-    type: 'DiskPressure',
-    status: 'False',
-    reason: 'KubeletHasNoDiskPressure',
-    message: 'kubelet has no disk pressure',
-  });
-  expect(nodePressureEventReason('PIDPressure', false)).toBe('NodeHasSufficientPID');
-  expect(nodePressureTaint('PIDPressure')).toEqual({
-    key: 'node.kubernetes.io/pid-pressure',
-    effect: 'NoSchedule',
-  });
 });

@@ -3,7 +3,7 @@ import {
   DEFAULT_EVICTION_HARD,
   gracePeriodMs,
   gracePeriods,
-  hardThresholds,
+  thresholdValues,
   parseThresholds,
   thresholdQuantity,
 } from '../../../src/policies/eviction/thresholds.ts';
@@ -11,7 +11,7 @@ import { parseQuantity, quantityString } from '../../../src/policies/formats/qua
 
 describe('hard thresholds', () => {
   test('are quantities, or percentages in single precision', () => {
-    const thresholds = hardThresholds({ 'memory.available': '1.5Gi', 'nodefs.available': '10%' });
+    const thresholds = thresholdValues({ 'memory.available': '1.5Gi', 'nodefs.available': '10%' });
     expect([...thresholds]).toEqual([
       ['memory.available', { quantity: parseQuantity('1.5Gi') }],
       ['nodefs.available', { percentage: 0.10000000149011612 }],
@@ -19,11 +19,11 @@ describe('hard thresholds', () => {
   });
 
   test('are none at 0% and at 100%', () => {
-    expect(hardThresholds({ 'memory.available': '0%', 'nodefs.available': '100%' }).size).toBe(0);
+    expect(thresholdValues({ 'memory.available': '0%', 'nodefs.available': '100%' }).size).toBe(0);
   });
 
   test("have the kubelet's defaults", () => {
-    expect(hardThresholds(DEFAULT_EVICTION_HARD).size).toBe(5);
+    expect(thresholdValues(DEFAULT_EVICTION_HARD).size).toBe(5);
   });
 
   test.each([
@@ -43,7 +43,7 @@ describe('hard thresholds', () => {
       kind: 'InvalidArgument',
       message: expect.stringContaining(message),
     });
-    expect(() => hardThresholds({ [signal]: text })).toThrow(expected);
+    expect(() => thresholdValues({ [signal]: text })).toThrow(expected);
   });
 });
 
@@ -73,7 +73,7 @@ describe('all thresholds', () => {
     const minReclaim = { percentage: Math.fround(0.05) };
     expect(thresholds[1]).toMatchObject({ minReclaim });
     expect(thresholds[3]).toMatchObject({ minReclaim });
-    expect(thresholds[0]).not.toHaveProperty('minReclaim');
+    expect(thresholds[0]?.minReclaim).toBeUndefined();
   });
 
   test('memory.available also applies to allocatable memory if node allocatable is enforced for pods', () => {
@@ -137,7 +137,7 @@ test.each([
   ['10%', '264212084Ki', '27055317804'],
   ['0.5%', '1000', '4'],
 ])('%s of %s is %s', (text, capacity, amount) => {
-  const threshold = hardThresholds({ 'memory.available': text }).get('memory.available')!;
+  const threshold = thresholdValues({ 'memory.available': text }).get('memory.available')!;
   expect(quantityString(thresholdQuantity(threshold, parseQuantity(capacity)))).toBe(amount);
 });
 

@@ -1,10 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  emptyDirFilesystem,
-  type FileKind,
-  hostPathCheck,
-  volumeSizeLimits,
-} from '../../../src/policies/volumes/empty-dir.ts';
+import { emptyDirFilesystem, type FileKind, hostPathCheck } from '../../../src/policies/volumes/empty-dir.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 
 type EmptyDir = NonNullable<NonNullable<PodSpec['volumes']>[number]['emptyDir']>;
@@ -92,19 +87,6 @@ describe('an emptyDir in huge pages', () => {
 
 test('another medium is refused, and the message names it', () => {
   expect(() => optionsOf(pod([{}]), { medium: 'Tape' })).toThrow('unknown storage medium "Tape"');
-});
-
-test('the limits of volumes say which of them eviction has to enforce', () => {
-  const volumes = [
-    { name: 'none', emptyDir: {} },
-    { name: 'disk', emptyDir: { sizeLimit: '1Ki' } },
-    { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2k' } },
-    { name: 'host', hostPath: { path: '/' } },
-  ];
-  expect(volumeSizeLimits(pod([{}], { volumes }))).toEqual([
-    { volume: 'disk', limitBytes: 1024n, inMemory: false },
-    { volume: 'memory', limitBytes: 2000n, inMemory: true },
-  ]);
 });
 
 const KINDS: readonly (FileKind | undefined)[] = [

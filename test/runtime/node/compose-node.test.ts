@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { composeNode, podOfUID } from '../../../src/runtime/node/compose-node.ts';
+import { containerConfig } from '../../../src/policies/cri/container-config.ts';
+import { additionsOf, composeNode, podOfUID } from '../../../src/runtime/node/compose-node.ts';
 import {
   orPrepareError,
   type PodDetails,
+  type PodRejection,
   type PodSubsystem,
   PrepareError,
 } from '../../../src/runtime/node/pod-node.ts';
@@ -129,12 +131,85 @@ test('the first reason not to run a pod is told, and the fields that any of them
   const refusing = (reason: string): PodSubsystem => ({
     name: reason,
     unsupportedFields: () => [`spec.${reason}`],
-    rejection: () => ({ reason, message: `no ${reason}` }),
+    admit: () => ({ reason, message: `no ${reason}` }),
   });
   const node = composeNode([{ name: 'volumes' }, refusing('sysctls'), refusing('devices')], DETAILS);
-  expect(node.rejection(POD)).toEqual({ reason: 'sysctls', message: 'no sysctls' });
+  expect(node.admit(POD, NEVER)).toEqual({ reason: 'sysctls', message: 'no sysctls' });
   expect(node.unsupportedFields(POD)).toEqual(['spec.sysctls', 'spec.devices']);
-  expect(composeNode([{ name: 'volumes' }], DETAILS).rejection(POD)).toBeUndefined();
+  expect(composeNode([{ name: 'volumes' }], DETAILS).admit(POD, NEVER)).toBeUndefined();
+});
+
+test('a subsystem may take its time to admit a pod; those after it are asked when it has admitted the pod', async () => {
+  const asked: string[] = [];
+  const slow = (name: string, answer?: PodRejection): PodSubsystem => ({
+    name,
+    admit: async () => {
+      asked.push(name);
+      await Promise.resolve();
+      return answer;
+    },
+  });
+  const rejection = { reason: 'UnexpectedAdmissionError', message: 'no device is free' };
+  const node = composeNode(
+    [slow('topology'), { name: 'volumes' }, slow('devices', rejection), slow('not asked')],
+    DETAILS,
+  );
+  expect(await node.admit(POD, NEVER)).toEqual(rejection);
+  expect(asked).toEqual(['topology', 'devices']);
+});
+
+test('subsystems add to a sandbox and to the configuration of a container, in the order of the list', async () => {
+  const seen: (readonly string[])[] = [];
+  const device = { containerPath: '/dev/gpu', hostPath: '/dev/gpu1', permissions: 'rw' };
+  const mount = {
+    containerPath: '/driver',
+    hostPath: '/opt/driver',
+    readonly: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  } as const;
+  const additions = additionsOf([
+    {
+      name: 'devices',
+      sandbox: () => ({ cgroupParent: '/kubepods/pod1', groups: [1] }),
+      container: () =>
+        Promise.resolve({
+          envs: [{ key: 'GPU', value: '1' }],
+          devices: [device],
+          cdiDevices: [{ name: 'vendor.com/gpu=1' }],
+          resources: { cpusetCpus: '2-3' },
+        }),
+    },
+    { name: 'without hooks' },
+    {
+      name: 'volumes',
+      sandbox: () => Promise.resolve({ groups: [2] }),
+      container: (_, { envs }) => {
+        seen.push(envs.map(({ key }) => key));
+        return Promise.resolve({ mounts: [mount] });
+      },
+    },
+  ]);
+  const [container] = POD.spec.containers;
+  const resolved = { command: [], args: [], envs: [{ key: 'OWN', value: 'x' }] };
+  const base = containerConfig({ pod: POD, container: container!, attempt: 0, resolved });
+  const resources = { cpuPeriod: 0, cpuQuota: 0, cpuShares: 2, memoryLimitInBytes: 0, oomScoreAdj: 0 };
+  const request = {
+    pod: POD,
+    container: container!,
+    attempt: 0,
+    podStatus: runtimePodStatus({}),
+    image: { imageRef: 'app' },
+  };
+  expect(await additions.container(request, { ...base, linux: { resources } })).toEqual({
+    ...base,
+    envs: [...[{ key: 'GPU', value: '1' }], ...resolved.envs],
+    devices: [device],
+    cdiDevices: [{ name: 'vendor.com/gpu=1' }],
+    mounts: [mount],
+    linux: { resources: { ...resources, cpusetCpus: '2-3' } },
+  });
+  expect(seen).toEqual([['GPU', 'OWN']]);
+  expect(await additions.sandbox(POD)).toEqual({ cgroupParent: '/kubepods/pod1', groups: [1, 2] });
 });
 
 test('a pod is on the disk once, by its name where a subsystem knows it', async () => {

@@ -111,6 +111,8 @@ test('a sysctl that is not safe rejects a pod before AppArmor does', () => {
   const { node } = bed();
   const profile = { 'container.apparmor.security.beta.kubernetes.io/main': 'localhost/none' };
   const pod = { ...POD, metadata: { ...POD.metadata, annotations: profile } };
-  expect(node.rejection(pod)?.reason).toBe('SysctlForbidden');
-  expect(node.rejection({ ...pod, spec: { containers: POD.spec.containers } })?.reason).toBe('AppArmor');
+  const signal = new AbortController().signal;
+  expect(node.admit(pod, signal)).toMatchObject({ reason: 'SysctlForbidden' });
+  const plain = { ...pod, spec: { containers: POD.spec.containers } };
+  expect(node.admit(plain, signal)).toMatchObject({ reason: 'AppArmor' });
 });

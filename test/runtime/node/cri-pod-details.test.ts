@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { runtimeClassesOf } from '../../../src/policies/cri/sandbox-config.ts';
 import { idSpace } from '../../../src/policies/security/id-mappings.ts';
-import { CriPodDetails, type CriPodDetailsOptions } from '../../../src/runtime/node/cri-pod-details.ts';
+import { criNode, type CriNodeOptions } from '../../../src/runtime/node/cri-node.ts';
+import type { PodNode } from '../../../src/runtime/node/pod-node.ts';
 import { UserNamespaces } from '../../../src/runtime/node/user-namespace-ranges.ts';
 import { RuntimeCapabilities } from '../../../src/runtime/service/runtime-capabilities.ts';
 import { testPod } from '../../support/pods.ts';
@@ -17,17 +18,17 @@ beforeEach(async () => {
 afterEach(() => rm(podLogsDir, { recursive: true, force: true }));
 
 /** Only with what a sandbox needs. */
-function details(runtimeClasses: readonly string[], more: Partial<CriPodDetailsOptions> = {}): CriPodDetails {
-  const options: Partial<CriPodDetailsOptions> = {
+function details(runtimeClasses: readonly string[], more: Partial<CriNodeOptions> = {}): PodNode {
+  const options: Partial<CriNodeOptions> = {
     podLogsDir,
-    containers: {} as CriPodDetailsOptions['containers'],
+    containers: {} as CriNodeOptions['containers'],
     runtimeClasses: { ...runtimeClassesOf(runtimeClasses), areOfCluster: true },
     dns: { of: () => Promise.resolve(undefined) } as never,
     cgroups: { parentOf: () => undefined } as never,
     volumes: { groupsOf: () => [4321] } as never,
     ...more,
   };
-  return new CriPodDetails(options as CriPodDetailsOptions);
+  return criNode(options as CriNodeOptions);
 }
 
 const pod = { ...testPod(), spec: { ...testPod().spec, runtimeClassName: 'gvisor' } };

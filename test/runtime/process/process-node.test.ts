@@ -45,7 +45,7 @@ describe('the node of the embedded runtime', () => {
   test('rejects no pod, but names the fields that have no effect', () => {
     const container = { name: 'main', resources: { limits: { cpu: '1' } } };
     const limited = { ...pod, spec: { ...pod.spec, containers: [container], volumes: [{ name: 'data' }] } };
-    expect(node.rejection(limited)).toBeUndefined();
+    expect(node.admit(limited, new AbortController().signal)).toBeUndefined();
     expect(node.unsupportedFields(limited)).toEqual(
       expect.arrayContaining([expect.stringContaining('volumes'), expect.stringContaining('limits')]),
     );

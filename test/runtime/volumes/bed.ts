@@ -7,6 +7,7 @@ import { mountsBelow, parseMountInfo } from '../../../src/policies/formats/mount
 import { kindOfFiles } from '../../../src/policies/volumes/volume-source.ts';
 import type {
   ContainerMountsRequest,
+  HostsMountRequest,
   TerminationMountRequest,
 } from '../../../src/runtime/volumes/container-mounts.ts';
 import { VolumeManager, type VolumeManagerOptions } from '../../../src/runtime/volumes/volume-manager.ts';
@@ -107,16 +108,14 @@ export class VolumeBed {
     return this.manager.terminationMount({ pod, container, attempt: 0, ...request });
   }
 
-  async containerMounts(pod: Pod, request: Partial<ContainerMountsRequest> = {}): Promise<readonly Mount[]> {
+  /** The mounts of the volumes, and that of `/etc/hosts`. */
+  async containerMounts(
+    pod: Pod,
+    request: Partial<ContainerMountsRequest & HostsMountRequest> = {},
+  ): Promise<readonly Mount[]> {
     const [container = { name: '' }] = pod.spec.containers;
-    return this.manager.containerMounts({
-      pod,
-      container,
-      env: new Map(),
-      addresses: { podIPs: [POD_IP], hostIPs: ['10.0.0.1'] },
-      hostname: 'web',
-      ...request,
-    });
+    const all = { pod, container, env: new Map(), podIPs: [POD_IP], hostname: 'web', ...request };
+    return [...(await this.manager.containerMounts(all)), ...(await this.manager.hostsMount(all))];
   }
 }
 

@@ -78,7 +78,7 @@ describe('the hosts file', () => {
 
   test('follows a new address of the pod', async () => {
     await bed.containerMounts(POD);
-    await bed.containerMounts(POD, { addresses: { podIPs: ['10.1.0.6'], hostIPs: [] } });
+    await bed.containerMounts(POD, { podIPs: ['10.1.0.6'] });
     expect(readFileSync(file(), 'utf8')).toContain('10.1.0.6\tweb\n');
     expect(readFileSync(file(), 'utf8')).not.toContain(POD_IP);
   });
@@ -118,9 +118,11 @@ describe('the file for the termination message', () => {
     expect(readdirSync(folder()).sort()).toEqual(['00000007', '00000008', '00000009']);
   });
 
-  test('is not created before the container; only its folder is', async () => {
+  test('is not created before the other mounts of the container; its folder is only the agent’s', async () => {
     await bed.containerMounts(POD);
-    expect(readdirSync(folder())).toEqual([]);
+    expect(existsSync(folder())).toBe(false);
+    await bed.terminationMount(POD);
+    expect(readdirSync(folder())).toEqual(['00000000']);
     expect(statSync(folder()).mode & 0o777).toBe(0o750);
   });
 

@@ -13,7 +13,7 @@ type Factors = Readonly<Record<string, number>>;
 export interface ReclaimedResourcesSettings {
   /** A pod goes if requests are more than so many times what the node can give. Resources without a factor do not count. */
   readonly evictionThreshold: Factors;
-  /** From here on, pods that asked for it are told. */
+  /** From here on, pods that ask for a notice get one. */
   readonly softEvictionThreshold: Factors;
   /** What the node can give, by the name of the resource. Without it, it is found out from what other pods use. */
   readonly given: ResourceList | undefined;

@@ -98,8 +98,8 @@ export function reclaimedVictims(pods: readonly Pod[], scope: string, topN: numb
   ).slice(0, topN);
 }
 
-/** For a soft threshold: of the pods that want to be told, those that do not fit under it, and at least one. */
-export function reclaimedToBeTold(
+/** For a soft threshold: of the pods that want a notice, those that do not fit under it, and at least one. */
+export function reclaimedToNotify(
   pods: readonly Pod[],
   scope: string,
   canGive: Amounts,

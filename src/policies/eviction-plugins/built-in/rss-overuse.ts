@@ -1,4 +1,4 @@
-/** Which pods hold far more resident memory than they request: page cache of others is lost to it. */
+/** Which pods have far more resident memory than they request: it takes page cache from other pods. */
 import type { EvictPod } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { wholeQuantity } from '../../eviction/observations.ts';

@@ -114,6 +114,7 @@ const containerConfig = message<Omit<ContainerConfig, 'stopSignal'>>({
       securityContext: field(2, linuxContainerSecurityContext),
     }),
   ),
+  cdiDevices: list(17, message<{ name: string }>({ name: field(1, string) })),
 });
 
 const containerState = enumeration([

@@ -70,6 +70,8 @@ export const linuxContainerResources = message<LinuxContainerResources>({
   cpuShares: field(3, int),
   memoryLimitInBytes: field(4, int),
   oomScoreAdj: field(5, int),
+  cpusetCpus: field(6, string),
+  cpusetMems: field(7, string),
   hugepageLimits: list(
     8,
     message<{ pageSize: string; limit: number }>({ pageSize: field(1, string), limit: field(2, int) }),

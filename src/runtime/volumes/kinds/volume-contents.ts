@@ -97,7 +97,7 @@ export async function sourceFiles(
   const outcomes: PromiseSettledResult<readonly VolumeFile[]>[] = [];
   // A few at a time: many sources may name one large object, and no more of them is decoded than a volume may have.
   await eachOf([...sources.entries()], SOURCES_AT_ONCE, async ([index, source]) => {
-    const read = async () => size.counted(await filesOf(source, contents, request, signal));
+    const read = async () => size.withinLimit(await filesOf(source, contents, request, signal));
     const [outcome] = await Promise.allSettled(size.isExceeded ? [] : [read()]);
     if (outcome) outcomes[index] = outcome;
   });

@@ -7,7 +7,7 @@ import {
 import {
   reclaimableResources,
   reclaimedThreshold,
-  reclaimedToBeTold,
+  reclaimedToNotify,
   reclaimedVictims,
 } from '../../../../src/policies/eviction-plugins/built-in/reclaimed-resources.ts';
 import type { PodStats } from '../../../../src/types/stats.ts';
@@ -156,13 +156,13 @@ test('pods that want to be told are named if they do not fit under the soft thre
     batch('c', '500', '0', notify),
   ];
   const told = (total: number) =>
-    podNames(reclaimedToBeTold(pods, RECLAIMED_MILLICPU, new Map([[RECLAIMED_MILLICPU, total]]), settings));
+    podNames(reclaimedToNotify(pods, RECLAIMED_MILLICPU, new Map([[RECLAIMED_MILLICPU, total]]), settings));
   expect(told(1000)).toEqual(['a']);
   expect(told(600)).toEqual(['a', 'b']);
   expect(told(10)).toEqual(['a', 'b', 'c']);
   expect(told(9000)).toEqual(['a']);
-  expect(reclaimedToBeTold(pods, RECLAIMED_MILLICPU, new Map(), settings)).toEqual([]);
+  expect(reclaimedToNotify(pods, RECLAIMED_MILLICPU, new Map(), settings)).toEqual([]);
   const full = [batch('d', '1500', '0', notify), batch('e', '1500', '0', notify)];
   const canGive = new Map([[RECLAIMED_MILLICPU, 1000]]);
-  expect(podNames(reclaimedToBeTold(full, RECLAIMED_MILLICPU, canGive, settings))).toEqual(['e', 'd']);
+  expect(podNames(reclaimedToNotify(full, RECLAIMED_MILLICPU, canGive, settings))).toEqual(['e', 'd']);
 });
