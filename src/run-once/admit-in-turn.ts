@@ -1,7 +1,7 @@
 /** Decides which pods may run. Each is admitted beside the pods that were admitted before it. */
 import { admitPod, admitRunningPod } from '../policies/admission/admit-pod.ts';
 import { type Rejection, unexpectedAdmissionError } from '../policies/admission/rejection.ts';
-import { heldBy } from '../policies/admission/held-resources.ts';
+import { usedBy } from '../policies/admission/used-resources.ts';
 import { podFullName } from '../policies/pod/pod-kinds.ts';
 import { errorMessage } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -53,7 +53,7 @@ function nameConflict(pod: Pod, others: readonly Pod[]): Rejection | undefined {
 function unfitness(pod: Pod, others: readonly Pod[], { facts, runs }: AdmissionView): Rejection | undefined {
   try {
     if (runs(pod)) return admitRunningPod(facts, pod);
-    const admission = admitPod(facts, pod, heldBy(others));
+    const admission = admitPod(facts, pod, usedBy(others));
     if (admission.kind === 'admitted') return undefined;
     const { reason, message } = admission;
     return { reason, message };

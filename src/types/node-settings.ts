@@ -223,7 +223,7 @@ export interface EvictionConfiguration {
   readonly localStorageCapacityIsolation: boolean;
 }
 
-/** Settings of eviction plugins. The defaults are Katalyst's where it has the setting. */
+// Settings of eviction plugins. The defaults are Katalyst's where it has the setting.
 
 /** How a pod that plugins have chosen is ended. */
 export const POD_KILLERS = ['SyncPodKill', 'EvictionAPI', 'DeletionAPI'] as const;

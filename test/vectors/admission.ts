@@ -4,7 +4,7 @@ import {
   rejectionFor,
   unexpectedAdmissionError,
 } from '../../src/policies/admission/rejection.ts';
-import { heldBy } from '../../src/policies/admission/held-resources.ts';
+import { usedBy } from '../../src/policies/admission/used-resources.ts';
 import { preemptionError } from '../../src/policies/preemption/preemption-message.ts';
 import { selectVictims } from '../../src/policies/preemption/victims.ts';
 import type { Pod, Taint } from '../../src/types/kubernetes.ts';
@@ -32,7 +32,7 @@ interface Input {
 export const adapter: VectorAdapter = {
   adapt({ node, otherPods, pod }: Input) {
     const facts = factsOf(node);
-    const failures = platformRejection(facts, pod) ? [] : admissionFailures(facts, pod, heldBy(otherPods));
+    const failures = platformRejection(facts, pod) ? [] : admissionFailures(facts, pod, usedBy(otherPods));
     return {
       filterReasons: failures.map(withAmount),
       withoutPreemption: withoutPreemption(facts, pod, failures),
@@ -70,7 +70,7 @@ function withoutPreemption(facts: NodeFacts, pod: Pod, [first]: readonly Admissi
 
 function withPreemption(facts: NodeFacts, preemptor: Pod, pods: readonly Pod[]): unknown {
   const admitted = { admit: true, reason: '', message: '', killed: [] };
-  const admission = admitPod(facts, preemptor, heldBy(pods));
+  const admission = admitPod(facts, preemptor, usedBy(pods));
   if (admission.kind === 'admitted') return admitted;
   const { reason, message } = admission;
   if (admission.kind === 'rejected') return { admit: false, reason, message, killed: [] };

@@ -12,8 +12,8 @@ import {
 import { rfc3339 } from '../../policies/formats/time.ts';
 import {
   apiUIDOf,
-  isToldUnread,
-  isUntold,
+  canWriteUnread,
+  hasNoStatusYet,
   type KnownPods,
   outdatedVersions,
   podsToWrite,
@@ -239,7 +239,7 @@ export class StatusWriter {
   #untold({ uid, apiUID }: PodToWrite): Answer | undefined {
     const { pods, clock } = this.#options;
     const pod = uid === apiUID && !this.#told.has(apiUID) ? pods.get(uid) : undefined;
-    if (pod === undefined || !isUntold(pod)) return undefined;
+    if (pod === undefined || !hasNoStatusYet(pod)) return undefined;
     return { pod: withoutSpec(pod), answeredAt: clock.now() };
   }
 
@@ -273,7 +273,7 @@ export class StatusWriter {
 
   async #converse(write: PodToWrite): Promise<void> {
     const { apiUID, entry } = write;
-    const recent = isToldUnread(entry) ? (this.#recentOf(apiUID) ?? this.#untold(write)) : undefined;
+    const recent = canWriteUnread(entry) ? (this.#recentOf(apiUID) ?? this.#untold(write)) : undefined;
     // Only an answer that has come makes it recent again.
     this.#recent.delete(apiUID);
     this.#told.add(apiUID);

@@ -1,5 +1,5 @@
 import type { PodMachine, PodRegistry } from './pod-registry.ts';
-import { deletionKill, isWholeEnd } from '../../policies/termination/ended-pod.ts';
+import { deletionKill, showsNoRunningContainer } from '../../policies/termination/ended-pod.ts';
 import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/termination/pod-termination.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
@@ -73,7 +73,8 @@ export class PodDelivery {
   #restored(pod: Pod, status: PodStatus): Pod {
     const { statusManager, pleg } = this.#options;
     const ended = { ...pod, status };
-    if (isWholeEnd(status) && pleg.runtimeHolds(pod.metadata.uid) !== 'running') statusManager.restore(ended);
+    if (showsNoRunningContainer(status) && pleg.runtimeHolds(pod.metadata.uid) !== 'running')
+      statusManager.restore(ended);
     return ended;
   }
 

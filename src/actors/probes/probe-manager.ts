@@ -1,7 +1,6 @@
 import type { AnyActorRef } from 'xstate';
 import type { probeMachine } from '../../machines/probe-machine.ts';
-import type { ProbeResult } from '../../policies/pod-actions/container-actions.ts';
-import { type ProbeKind, probeTargets } from '../../policies/probes/probe.ts';
+import { type ProbeKind, type ProbeResult, probeTargets } from '../../policies/probes/probe.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { ProbeWorker, type ProbeWorkerDeps, provideProbeMachine } from './probe-worker.ts';
 

@@ -6,11 +6,11 @@ import {
   type ProbeKind,
   probeOf,
   type ProbeRecord,
+  type ProbeResult,
   type ProbeTarget,
   type Sighting,
   startedBefore,
 } from '../../policies/probes/probe.ts';
-import type { ProbeResult } from '../../policies/pod-actions/container-actions.ts';
 import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import { type ProberDeps, probeContainer } from '../../runtime/probes/prober.ts';

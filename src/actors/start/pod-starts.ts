@@ -1,5 +1,5 @@
 import type { PodContext, PodEvent } from '../../machines/pod-context.ts';
-import type { HeldResources } from '../../policies/admission/held-resources.ts';
+import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { referenceOf } from '../pods/pod-reference.ts';
@@ -35,7 +35,7 @@ export class PodStarts implements StartGates {
   }
 
   /** What the admitted pods hold. */
-  get held(): HeldResources {
+  get held(): UsedResources {
     return this.#options.room.held;
   }
 

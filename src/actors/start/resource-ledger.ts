@@ -1,4 +1,4 @@
-import { countedAmount, type HeldResources } from '../../policies/admission/held-resources.ts';
+import { resourceAmount, type UsedResources } from '../../policies/admission/used-resources.ts';
 import { hostPorts } from '../../policies/network/port-mappings.ts';
 import { podRequests } from '../../policies/pod/resources.ts';
 import type { PortMapping } from '../../types/cri.ts';
@@ -12,7 +12,7 @@ interface Share {
 }
 
 /** What the pods of this node hold, added up once per pod: an admission takes the same time however many pods there are. */
-export class ResourceLedger implements HeldResources {
+export class ResourceLedger implements UsedResources {
   /** By UID, in the order of admission. */
   readonly #shares = new Map<string, Share>();
   readonly #amounts = new Map<string, number>();
@@ -44,7 +44,7 @@ export class ResourceLedger implements HeldResources {
     const { uid } = pod.metadata;
     if (this.#shares.has(uid)) return;
     const requests = [...podRequests(pod)];
-    const amounts = requests.map(([name, quantity]) => [name, countedAmount(name, quantity)] as const);
+    const amounts = requests.map(([name, quantity]) => [name, resourceAmount(name, quantity)] as const);
     const share = { pod, amounts, ports: hostPorts(pod.spec) };
     this.#shares.set(uid, share);
     for (const [resource, amount] of amounts) this.#change(resource, amount);

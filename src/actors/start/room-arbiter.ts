@@ -3,14 +3,14 @@ import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { PodEvent } from '../../machines/pod-context.ts';
 import type { preemptionMachine } from '../../machines/preemption-machine.ts';
 import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
-import type { HeldResources } from '../../policies/admission/held-resources.ts';
+import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
-  isForWantOfRoom,
+  mayFitLater,
   type Rejection,
   UNEXPECTED_ADMISSION_ERROR,
   unexpectedAdmissionError,
 } from '../../policies/admission/rejection.ts';
-import { admitPodBeside, type ComingRoom } from '../../policies/preemption/victim-plan.ts';
+import { admitPodBeside, type FreedRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -89,7 +89,7 @@ export class RoomArbiter {
   }
 
   /** What the admitted pods hold. */
-  get held(): HeldResources {
+  get held(): UsedResources {
     return this.#ledger;
   }
 
@@ -274,7 +274,7 @@ export class RoomArbiter {
     const { reason } = rejection;
     const shortage =
       reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
-    const lack = isForWantOfRoom(reason) ? (shortage ?? rejection) : undefined;
+    const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
     answer({ type: 'REJECTED', ...rejection, ...(lack && { lack }) });
   }
 
@@ -305,7 +305,7 @@ export class RoomArbiter {
     return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
   }
 
-  #room(): ComingRoom {
+  #room(): FreedRoom {
     const { registry } = this.#options;
     const unendable = this.#preemptions.unendable();
     const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);

@@ -9,10 +9,10 @@ import { podQOS } from '../pod/qos.ts';
 import { REJECTED_BY_SHUTDOWN } from '../termination/shutdown-periods.ts';
 import {
   areHostPortsFree,
-  type HeldResources,
+  type UsedResources,
   insufficientResources,
-  NOTHING_HELD,
-} from './held-resources.ts';
+  NOTHING_USED,
+} from './used-resources.ts';
 import { matchesNodeAffinity } from './node-affinity.ts';
 import {
   type AdmissionFailure,
@@ -40,7 +40,7 @@ const DESCRIPTIONS: Readonly<Record<FailedPredicate['name'], string>> = {
 };
 
 /** `held`: what all other pods hold of the node's resources. Throws what `parseQuantity` throws. */
-export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admission {
+export function admitPod(node: NodeFacts, pod: Pod, held: UsedResources): Admission {
   const rejection =
     invalidPodRejection(pod) ?? pressureRejection(node.conditions, pod) ?? platformRejection(node, pod);
   if (rejection) return { kind: 'rejected', ...rejection };
@@ -56,7 +56,7 @@ export function admitPod(node: NodeFacts, pod: Pod, held: HeldResources): Admiss
 
 /** Why a pod that runs already must end, if so. Resources do not count: it keeps those that it has, even if the node shrank. */
 export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefined {
-  const lasting = admissionFailures(node, pod, NOTHING_HELD).find(({ kind }) => kind !== 'resource');
+  const lasting = admissionFailures(node, pod, NOTHING_USED).find(({ kind }) => kind !== 'resource');
   return invalidPodRejection(pod) ?? platformRejection(node, pod) ?? (lasting && rejectionFor(lasting));
 }
 
@@ -64,7 +64,7 @@ export function admitRunningPod(node: NodeFacts, pod: Pod): Rejection | undefine
 export function admissionFailures(
   node: NodeFacts,
   pod: Pod,
-  held: HeldResources,
+  held: UsedResources,
 ): readonly AdmissionFailure[] {
   const { nodeName } = pod.spec;
   const { name, allocatable } = node;

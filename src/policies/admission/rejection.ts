@@ -50,8 +50,8 @@ export function unexpectedAdmissionError(error: string): Rejection {
   return { reason: UNEXPECTED_ADMISSION_ERROR, message };
 }
 
-/** Whether the pod might be admitted later, when other pods have ended. */
-export function isForWantOfRoom(reason: string): boolean {
+/** Whether a pod that was rejected for this reason might be admitted later, when other pods have ended. */
+export function mayFitLater(reason: string): boolean {
   return reason.startsWith('OutOf') || reason === 'NodePorts' || reason === UNEXPECTED_ADMISSION_ERROR;
 }
 

@@ -1,4 +1,4 @@
-/** Why a wanted pod has not been started yet, in words for people. Each of these delays comes to an end. */
+/** Why a wanted pod has not been started yet, in words for people, and which of several pods with one name may start. */
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Rejection } from './rejection.ts';
 

@@ -134,7 +134,7 @@ function hugePageLimitsOf(requests: ResourceQuantities): ReadonlyMap<bigint, big
   );
 }
 
-/** Amounts of CPU in the units of the kernel's scheduler. */
+// Amounts of CPU in the units of the kernel's scheduler.
 
 const SHARES_MIN = 2;
 

@@ -81,7 +81,7 @@ function protectionOf(pod: Pod, bytes: bigint): MemoryProtection {
   return podQOS(pod) === 'Guaranteed' ? { memoryMinBytes: bytes } : { memoryLowBytes: bytes };
 }
 
-/** Undefined for a container that has what it requests, and where nothing is above its request. */
+/** Undefined where the limit is the request, and where the value would not be above the request. */
 function memoryHigh(
   request: number,
   limit: number,

@@ -1,4 +1,4 @@
-/** When a node asks for another certificate: client-go's certificate manager. */
+/** The certificates of a node: what they say, and when the node asks for another one, as client-go's certificate manager does. */
 import type { CertificateSigningRequest, NodeAddress } from '../../types/kubernetes.ts';
 import { parseIPAddress } from '../formats/ip-address.ts';
 import { rfc3339 } from '../formats/time.ts';
@@ -47,12 +47,12 @@ export function retryDelayMs(failures: number, random: number): number {
   return Math.round(FIRST_RETRY_MS * 2 ** (failures - 1) * (1 + 0.1 * random));
 }
 
-/** So long a node waits for a request to be approved and signed. Then it makes another one. */
+/** How long a node waits until its request is approved and signed. Then it makes another one. */
 export const ISSUE_TIMEOUT_MS = 15 * 60_000;
 /** The same for a node that keeps its request under one name. */
 export const NAMED_ISSUE_TIMEOUT_MS = 60 * 60_000;
 
-/** So long an agent goes on without a valid client certificate if the server refuses to give it another one. */
+/** How long an agent goes on without a valid client certificate if the server refuses to give it another one. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
 
 // What a certificate of a node must say: client-go's templates of the kubelet's certificates.

@@ -1,9 +1,8 @@
-import { RecentMap } from '../formats/lookups.ts';
-
 /**
  * How several events become one, as in clients of the API server: equal events are counted, similar events are combined, and
  * too many events about one object are dropped as spam. Times are Unix milliseconds.
  */
+import { RecentMap } from '../formats/lookups.ts';
 
 /** The settings of client-go's correlator. */
 const SIMILAR_MAX = 10;

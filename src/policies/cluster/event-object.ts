@@ -48,7 +48,7 @@ const NANOSECONDS_PER_MS = 1_000_000n;
 export class EventNames {
   #last = 0n;
 
-  /** `otherwise` makes a name where the usual one is none; it gets the nanoseconds of the usual one. */
+  /** `otherwise` makes a name where the usual one would be too long; it gets the nanoseconds of the usual one. */
   next(objectName: string, unixMs: number, otherwise: (nanoseconds: bigint) => string): string {
     const now = BigInt(Math.floor(unixMs)) * NANOSECONDS_PER_MS;
     this.#last = now > this.#last ? now : this.#last + 1n;
@@ -56,7 +56,7 @@ export class EventNames {
   }
 }
 
-// What the API server is told of an event, after correlation.
+// What is sent to the API server for an event, after correlation.
 
 /** Where events of objects without a namespace are kept. */
 const DEFAULT_NAMESPACE = 'default';
@@ -64,7 +64,7 @@ const DEFAULT_NAMESPACE = 'default';
 export interface EventReport {
   /** The same for all events that the server keeps as one. */
   readonly key: string;
-  /** The server has been told of it before: it gets the patch. If it has forgotten the event, the event is created. */
+  /** The server has the event already: it gets the patch. If the server has deleted it since, the event is created again. */
   readonly isUpdate: boolean;
   readonly event: CoreEvent & {
     readonly metadata: { readonly name: string; readonly namespace: string };
@@ -94,14 +94,14 @@ export function eventReport(facts: EventFacts, correlated: CorrelatedEvent, now:
       firstTimestamp: rfc3339(firstAt),
       lastTimestamp,
       source,
-      // A combined event stands for several, and says of none who reported it.
+      // A combined event stands for several events, so it does not name one reporter.
       ...(!combined && { reportingComponent: source.component, reportingInstance: source.host }),
     },
     patch: { count, lastTimestamp, message },
   };
 }
 
-/** A newer report about the same event in place of one that was not sent: where that would have been created, this is. */
+/** A newer report that replaces one about the same event that has not been sent. If that would have created the event, so does this. */
 export function inPlaceOf(unsent: EventReport, newer: EventReport): EventReport {
   return { ...newer, isUpdate: unsent.isUpdate && newer.isUpdate };
 }

@@ -30,8 +30,8 @@ export interface StatusMerge {
 export function mergedStatus(merge: StatusMerge): PodStatus {
   const { served, status, couldHaveRunningContainers } = merge;
   const merged = withClaimsOf(served, { ...status, conditions: mergedConditions(merge) });
-  const isHeldBack = ends(merge) && couldHaveRunningContainers;
-  return withoutReadiness(merge, isHeldBack ? withPhaseOf(served, merged) : merged);
+  const keepsPhase = ends(merge) && couldHaveRunningContainers;
+  return withoutReadiness(merge, keepsPhase ? withPhaseOf(served, merged) : merged);
 }
 
 function ends({ served, status }: StatusMerge): boolean {
@@ -39,10 +39,10 @@ function ends({ served, status }: StatusMerge): boolean {
 }
 
 /**
- * The DisruptionTarget that is told with the end of the pod, and with it alone: whoever reads how the pod ended reads why. Its time is that
- * of the write, unless the server has had it before.
+ * The condition DisruptionTarget is written together with the terminal phase and not earlier, so that the reason is there when the end is.
+ * Its time is that of the write, unless the server has had the condition before.
  */
-export function toldDisruption(merge: StatusMerge): PodCondition | undefined {
+export function writtenDisruption(merge: StatusMerge): PodCondition | undefined {
   const { served, status, couldHaveRunningContainers, now } = merge;
   if (!ends(merge) || couldHaveRunningContainers) return undefined;
   return withTransitionTimes(status, served, [DISRUPTION_TARGET], now).conditions?.find(isDisruption);
@@ -53,7 +53,7 @@ function mergedConditions(merge: StatusMerge): readonly PodCondition[] {
   const others = (served.conditions ?? []).filter((condition) => !isOwnedByKubelet(condition));
   const owned = (status.conditions ?? []).filter(isOwnedByKubelet);
   const merged = [...others, ...owned];
-  const disruption = toldDisruption(merge);
+  const disruption = writtenDisruption(merge);
   if (disruption === undefined) return merged;
   const place = merged.findIndex(isDisruption);
   if (place >= 0) return merged.with(place, disruption);

@@ -1,3 +1,4 @@
+/** Mirror pods: the API server's copies of the static pods of a node, by which a cluster sees them. */
 import { StateletError } from '../../types/errors.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import {
@@ -65,9 +66,9 @@ export interface MirrorPodFacts {
 }
 
 export interface MirrorPodPlan {
-  /** This mirror pod is not of this static pod, or has ended, or is being deleted: it goes, without a grace period. */
+  /** A mirror pod that is deleted, without a grace period: it is not of this static pod, or has ended, or is being deleted. */
   readonly delete?: Pod;
-  /** A new mirror pod is made; where one has to go, only after its deletion has succeeded. */
+  /** A new mirror pod is made; if one is deleted, only after the deletion has succeeded. */
   readonly create: boolean;
 }
 

@@ -46,7 +46,7 @@ export function withWritten(
   return { ...conditions, ...(pending && { pending }), ...(inProgress && { inProgress }) };
 }
 
-/** Another message alone is no change that anybody is told. */
+/** Another message alone does not count as a change. */
 export function withPending(
   conditions: ResizeConditions,
   { reason: asked, message, observedGeneration }: ResizeNews,

@@ -3,7 +3,7 @@ import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
-import { mergedStatus, type StatusMerge, toldDisruption } from './merged-status.ts';
+import { mergedStatus, type StatusMerge, writtenDisruption } from './merged-status.ts';
 import { equalStatuses, servedPodStatus } from './served-pod-status.ts';
 import { normalizedStatus, type VersionedStatus } from './status-versions.ts';
 
@@ -81,7 +81,7 @@ export function needsReconcile(
   return served !== undefined && !equalStatuses(normalizedStatus(served, served.status ?? {}), status);
 }
 
-/** Whether the API server may forget the pod: it is to be deleted, the server knows how it ended, and nothing is left of it here. */
+/** Whether the pod is to be deleted at the API server now: it has a deletionTimestamp and a terminal phase there, and nothing is left of it here. */
 export function canBeDeleted(pod: Pod, podIsFinished: boolean): boolean {
   const { metadata, status } = pod;
   return (
@@ -99,18 +99,18 @@ export interface StatusWrite {
   readonly uid: string;
   readonly entry: VersionedStatus;
   readonly pods: Pick<KnownPods, 'translateUID'>;
-  /** As the server has just answered. Then it is not asked before it is told. */
+  /** The pod as the server has just answered: then it is not read before the write. */
   readonly recent?: Pod;
   readonly couldHaveRunningContainers: () => boolean;
   /** RFC 3339 in whole seconds. */
   readonly now: () => string;
-  /** The server has this version now. `pod`: its answer. `disruption`: as it was told with the end of the pod. */
+  /** The server has this version now. `pod`: its answer. `disruption`: the condition that was written with the end of the pod. */
   readonly onWritten: (apiUID: string, pod: Pod, disruption: PodCondition | undefined) => void;
 }
 
 /**
  * The requests of one write, in order. Each is answered with the pod as the server has it, or undefined where there is none.
- * `replaced`: a pod of another UID has the name now. `deleted`: the server forgets the pod.
+ * `replaced`: a pod of another UID has the name now. `deleted`: the pod is being deleted at the server.
  */
 export type StatusConversation = Generator<
   StatusRequest,
@@ -129,22 +129,22 @@ export function* writeStatus(write: StatusWrite): StatusConversation {
   const patched = patch && (yield { verb: 'patch', patch });
   if (patch && !patched && recent) return 'absent';
   const pod = patched ?? served;
-  onWritten(apiUID, pod, toldDisruption(merge));
+  onWritten(apiUID, pod, writtenDisruption(merge));
   if (!canBeDeleted(pod, entry.podIsFinished)) return 'written';
   yield { verb: 'delete', uid: apiUID };
   return 'deleted';
 }
 
 /**
- * Whether a pod that was read a moment ago need not be read again before it is told. How a pod ends is told to the pod as it is now:
- * then it counts who else has changed it.
+ * Whether the status may be written without reading the pod again, if it was read a moment ago. The end of a pod is always merged with the
+ * newest object, because others may have changed it.
  */
-export function isToldUnread({ pod, status, podIsFinished }: VersionedStatus): boolean {
+export function canWriteUnread({ pod, status, podIsFinished }: VersionedStatus): boolean {
   return pod.metadata.deletionTimestamp == null && !podIsFinished && !isTerminalPhase(status.phase);
 }
 
-/** Whether no node has told a status of the pod yet: then nobody can have written what this node is about to write. */
-export function isUntold({ status = {} }: Pod): boolean {
+/** Whether no node has written a status of the pod yet, so that a write cannot undo one. */
+export function hasNoStatusYet({ status = {} }: Pod): boolean {
   const { phase, startTime, containerStatuses } = status;
   return phase === 'Pending' && startTime === undefined && containerStatuses === undefined;
 }

@@ -50,7 +50,7 @@ function otherThan(driver: CgroupDriverName): CgroupDriverName {
   return driver === 'systemd' ? 'cgroupfs' : 'systemd';
 }
 
-/** What containerd's CRI plugin says of its configuration in a verbose status: JSON, as in its file config.toml. */
+// What containerd's CRI plugin says of its configuration in a verbose status: JSON, as in its file config.toml.
 
 /** Other runtimes have no setting of the cgroup driver. */
 export const RUNC = 'io.containerd.runc.v2';

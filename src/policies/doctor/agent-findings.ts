@@ -54,7 +54,7 @@ function otherFinding(agent: RunningAgent, endpoint: string): readonly Finding[]
 const SHOWN_WORDS = 12;
 const EMBEDDED = 'embedded';
 
-/** Tells agents by the command lines of processes. */
+// Tells agents by the command lines of processes.
 
 export interface RunningAgent {
   readonly pid: number;

@@ -61,7 +61,7 @@ function networkOf(text: string, path: string): Network | string {
     : 'has a plugin without the name of its program (type)';
 }
 
-/** JSON of others, of which nothing is known. */
+// JSON of others, of which nothing is known.
 
 export type Members = Readonly<Record<string, unknown>>;
 

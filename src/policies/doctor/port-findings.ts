@@ -49,7 +49,7 @@ function takenPort({ what, flag, host, port }: WantedPort, holder: Holder | unde
   );
 }
 
-/** Who listens on this machine, as `/proc/net/tcp` and `tcp6` say. */
+// Who listens on this machine, as `/proc/net/tcp` and `tcp6` say.
 
 interface ListeningSocket {
   readonly port: number;

@@ -25,10 +25,8 @@ export function showsMemoryShort({ firstObserved }: Pick<EvictionState, 'firstOb
   return firstObserved.some(({ threshold }) => isMemoryThreshold(threshold));
 }
 
-/**
- * How soon the memory that is left is read again. A reading costs about 0.2 ms, mostly for waking up: eight a second are less
- * than 0.3% of a core. It is read more often only while memory is seen to be falling.
- */
+// How soon the memory that is left is read again. A reading costs about 0.2 ms, mostly for waking up: eight a second are less
+// than 0.3% of a core. It is read more often only while memory is seen to be falling.
 
 /** A process that writes to fresh pages gets about 1.6 GiB of them a second, and several times that in huge pages. */
 const FASTEST_FALL_PER_CPU = 8 * 2 ** 30;

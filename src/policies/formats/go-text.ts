@@ -59,7 +59,7 @@ function hex(value: number, width: number): string {
   return value.toString(16).padStart(width, '0');
 }
 
-/** Numbers as Go writes and reads them. */
+// Numbers as Go writes and reads them.
 
 /** From a million on, Go writes an exponent. */
 const EXPONENT_FORM_FROM = 6;
@@ -105,7 +105,7 @@ function exactly(text: string): bigint | undefined {
   return sign === '-' ? -size : size;
 }
 
-/** JSON as Go's encoding/json writes it: besides what JSON demands, it escapes what could end a script in a web page. */
+// JSON as Go's encoding/json writes it: besides what JSON demands, it escapes what could end a script in a web page.
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '<': '\\u003c',

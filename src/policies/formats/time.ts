@@ -32,7 +32,7 @@ export function unixMs(time: string): number {
   return Date.parse(seconds + zone) + Number(fraction) * 1000;
 }
 
-/** Times in RFC 3339 as Go reads and writes them. They keep nanoseconds, and the zone in which they were written. */
+// Times in RFC 3339 as Go reads and writes them. They keep nanoseconds, and the zone in which they were written.
 
 export interface GoTime {
   /** Unix time. */

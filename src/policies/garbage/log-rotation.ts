@@ -76,7 +76,7 @@ function freeName(log: string, present: ReadonlySet<string>, nowMs: number): str
   return isTaken ? freeName(log, present, nowMs + SECOND_MS) : name;
 }
 
-/** The links by which log collectors find containers' logs: `/var/log/containers/<pod>_<namespace>_<container>-<id>.log`. */
+// The links by which log collectors find containers' logs: `/var/log/containers/<pod>_<namespace>_<container>-<id>.log`.
 
 const SUFFIX = '.log';
 

@@ -109,7 +109,7 @@ export function shownStderr(stderr: string, token: string | undefined): string {
 
 const STDERR_SHOWN_MAX = 500;
 
-/** Objects that may have only known fields, each of its type. */
+// Objects that may have only known fields, each of its type.
 
 type Kind = 'string' | 'boolean' | 'any' | Fields | readonly [Kind] | { readonly '*': Kind };
 

@@ -70,7 +70,7 @@ export function pulledMessage(
   return `Successfully pulled image "${image}" in ${took}.${size}`;
 }
 
-/** The limit on image pulls: a bucket of `burst` tokens that is filled with `qps` tokens a second. Each pull takes one. */
+// The limit on image pulls: a bucket of `burst` tokens that is filled with `qps` tokens a second. Each pull takes one.
 
 export interface PullRate {
   /** 0: no limit. */

@@ -82,7 +82,7 @@ function invalid(image: string, problem: string): StateletError {
   return new StateletError('InvalidArgument', `couldn't parse image name "${image}": ${problem}`);
 }
 
-/** Patterns of host names in docker's configurations. They come from Secrets of pods, so that they are matched without a regular expression. */
+// Patterns of host names in docker's configurations. They come from Secrets of pods, so that they are matched without a regular expression.
 
 /** A name of a host has 253 characters at most. */
 const LABEL_LENGTH_MAX = 253;

@@ -84,7 +84,7 @@ function timeOf(member: unknown): LogTime | undefined {
   return moment && LogTime.at(moment);
 }
 
-/** Bytes as text with one character per byte: slices and searches of text are many times faster than those of bytes. */
+// Bytes as text with one character per byte: slices and searches of text are many times faster than those of bytes.
 
 export function bytesOfText(binary: string): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));

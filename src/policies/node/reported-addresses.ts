@@ -123,7 +123,7 @@ export function hostIPsOf(addresses: readonly NodeAddress[]): readonly string[] 
   return [first, second].filter((address) => address !== undefined).map(({ text }) => text);
 }
 
-/** The network interfaces of a machine's default routes, from the files in which Linux lists its routes. */
+// The network interfaces of a machine's default routes, from the files in which Linux lists its routes.
 
 const NO_ADDRESS_V4 = '00000000';
 

@@ -1,6 +1,6 @@
 /**
  * How long to wait before something that keeps failing is tried again: containers that end, images that cannot be
- * pulled. The caller keeps the entries: `backOffKey` is the key of a container's.
+ * pulled, syncs of a pod. The caller keeps the entries: `backOffKey` is the key of a container's.
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { canonicalJson } from '../formats/canonical-json.ts';
@@ -112,7 +112,7 @@ const BACK_OFF_PERIOD_MS = 10_000;
 
 const NETWORK_NOT_READY_PERIOD_MS = 1_000;
 
-/** A pod is synced at once when an object that its volumes wait for appears: what is left needs no haste. */
+/** Only for other problems: when an object that the volumes wait for appears, the pod is synced at once. */
 const MOUNT_BACK_OFF_MS = 500;
 
 const MOUNT_BACK_OFF_MAX_MS = 122_000;

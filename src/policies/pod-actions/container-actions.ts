@@ -1,6 +1,6 @@
 /**
- * Which init containers are started and killed. They run one after the other. A sidecar (restartPolicy Always) is kept
- * running, and the next init container starts once the sidecar has started.
+ * Which containers of a pod are started and killed. Init containers run one after the other, and after them the regular ones together. A
+ * sidecar (an init container with restartPolicy Always) is kept running, and the next init container starts once the sidecar has started.
  *
  * Runtimes forget containers that have ended. So all init containers before the last one with a status count as done, and
  * all of them count as done when a regular container has been created.
@@ -14,6 +14,7 @@ import {
   restartsOnFailure,
   shouldContainerBeRestarted,
 } from './restart.ts';
+import type { ProbeResult } from '../probes/probe.ts';
 import type { ContainerKillReason } from '../termination/pod-termination.ts';
 
 export interface InitActions {
@@ -164,9 +165,6 @@ function together(one: InitActions, other: InitActions): InitActions {
 }
 
 // What pod actions are decided from, and helpers that several parts of the decision share.
-
-/** UNKNOWN: the container is being probed, but no threshold has been reached yet. */
-export type ProbeResult = 'Success' | 'Failure' | 'UNKNOWN';
 
 export interface PodFacts {
   readonly pod: Pod;

@@ -1,4 +1,4 @@
-/** The operations of the CONFIG channel: how a source's new list of pods differs from the list before. */
+/** Which pods the sources want: how a source's new list differs from the list before, and what is started and removed because of it. */
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { isRunning } from '../cri/runtime-pod-status.ts';

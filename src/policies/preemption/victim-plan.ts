@@ -2,7 +2,7 @@
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { type Admission, admitPod } from '../admission/admit-pod.ts';
-import { heldBy } from '../admission/held-resources.ts';
+import { usedBy } from '../admission/used-resources.ts';
 import { type Rejection, unexpectedAdmissionError } from '../admission/rejection.ts';
 import { isPreemptable } from '../pod/pod-kinds.ts';
 import { preemptionError } from './preemption-message.ts';
@@ -13,7 +13,7 @@ export interface PreemptionPlanFacts {
   readonly preemptor: Pod;
   /** All other pods that hold resources of the node. Their order decides between candidates that are equal. */
   readonly holders: readonly Pod[];
-  readonly room: ComingRoom;
+  readonly room: FreedRoom;
   /** UIDs of pods that could not be ended: they keep their resources. */
   readonly unendable: ReadonlySet<string>;
   readonly lowerPriorityFirst: boolean;
@@ -32,14 +32,14 @@ export type PreemptionPlan =
 export function planPreemption(facts: PreemptionPlanFacts): PreemptionPlan {
   const plan = planBeside(facts);
   if (plan.kind === 'evict') return plan;
-  const room = lessYielding(facts.preemptor, facts.room);
+  const room = withoutPreemptable(facts.preemptor, facts.room);
   return room.promisedTo.length === facts.room.promisedTo.length ? plan : planBeside({ ...facts, room });
 }
 
 function planBeside(facts: PreemptionPlanFacts): PreemptionPlan {
   const { node, preemptor, holders, unendable, lowerPriorityFirst } = facts;
   const room = { ...facts.room, ending: without(facts.room.ending, unendable) };
-  const admission = admitPod(node, preemptor, heldBy(holdersOnceFreed(preemptor, holders, room)));
+  const admission = admitPod(node, preemptor, usedBy(holdersOnceFreed(preemptor, holders, room)));
   if (admission.kind === 'rejected') {
     const { reason, message } = admission;
     return { kind: 'reject', rejection: { reason, message } };
@@ -55,12 +55,12 @@ function planBeside(facts: PreemptionPlanFacts): PreemptionPlan {
 function awaitedFor(
   { node, preemptor, holders }: PreemptionPlanFacts,
   { victims }: PreemptionDecision,
-  { ending }: ComingRoom,
+  { ending }: FreedRoom,
 ): readonly string[] {
   const uids = victims.map(({ candidate }) => candidate.uid);
   const gone = new Set(uids);
   const others = holders.filter(({ metadata }) => !gone.has(metadata.uid));
-  const fitsWithoutThem = admitPod(node, preemptor, heldBy(others)).kind === 'admitted';
+  const fitsWithoutThem = admitPod(node, preemptor, usedBy(others)).kind === 'admitted';
   return fitsWithoutThem ? uids : [...uids, ...ending];
 }
 
@@ -71,7 +71,7 @@ function without(uids: ReadonlySet<string>, others: ReadonlySet<string>): Readon
 // Resources that preemption frees for a critical pod are reserved for it from the decision on, not only once it runs.
 
 /** The resources that are being freed. */
-export interface ComingRoom {
+export interface FreedRoom {
   /** UIDs of pods that are ending: the resources that they hold will be free. */
   readonly ending: ReadonlySet<string>;
   /** The critical pods that wait for these resources. */
@@ -79,13 +79,13 @@ export interface ComingRoom {
 }
 
 /** The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. */
-export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: ComingRoom): readonly Pod[] {
+export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: FreedRoom): readonly Pod[] {
   const waiting = room.promisedTo.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
   return [...holders.filter(({ metadata }) => !room.ending.has(metadata.uid)), ...waiting];
 }
 
-/** The same, but without the waiting pods that `pod` could preempt if they ran: `pod` need not leave them anything. */
-export function lessYielding(pod: Pod, room: ComingRoom): ComingRoom {
+/** The same, but without the waiting pods that `pod` could preempt if they ran: it may take the room that is promised to them. */
+export function withoutPreemptable(pod: Pod, room: FreedRoom): FreedRoom {
   return { ...room, promisedTo: room.promisedTo.filter((other) => !isPreemptable(pod, other)) };
 }
 
@@ -98,11 +98,11 @@ export function admitPodBeside(
   node: NodeFacts,
   pod: Pod,
   holders: readonly Pod[],
-  room: ComingRoom,
+  room: FreedRoom,
 ): Admission {
-  const now = admitPod(node, pod, heldBy(holders));
+  const now = admitPod(node, pod, usedBy(holders));
   if (now.kind !== 'admitted' || room.promisedTo.length === 0) return now;
-  const beside = (coming: ComingRoom) => admitPod(node, pod, heldBy(holdersOnceFreed(pod, holders, coming)));
+  const beside = (coming: FreedRoom) => admitPod(node, pod, usedBy(holdersOnceFreed(pod, holders, coming)));
   const admission = beside(room);
-  return admission.kind === 'admitted' ? admission : beside(lessYielding(pod, room));
+  return admission.kind === 'admitted' ? admission : beside(withoutPreemptable(pod, room));
 }

@@ -40,7 +40,7 @@ export function selectVictims(facts: PreemptionFacts): PreemptionDecision {
   const { preemptor, pods, missing } = facts;
   const candidates = preemptionCandidates(preemptor, pods, missing);
   const amounts = missing.map(({ amount }) => amount);
-  const unmet = named(missing, amountsLess(amounts, candidates));
+  const unmet = named(missing, missingAfter(amounts, candidates));
   if (unmet.length > 0) return { missing, candidates, victims: [], unmet };
   const victims = chooseByClass(candidates, amounts, facts).map((choice) => ({
     ...choice,
@@ -58,7 +58,7 @@ function chooseByClass(
   const preference = lowerPriorityFirst ? smallerRequestThenPriority : smallerRequest;
   const ofClass = (name: string) => candidates.filter(({ qosClass }) => qosClass === name);
   const choose = (among: readonly PreemptionCandidate[], ...gone: (readonly PreemptionCandidate[])[]) =>
-    chooseNearest(among, amountsLess(missing, gone.flat()), preference);
+    chooseNearest(among, missingAfter(missing, gone.flat()), preference);
   const bestEffort = ofClass('BestEffort');
   const burstable = ofClass('Burstable');
   const fromGuaranteed = choose(ofClass('Guaranteed'), bestEffort, burstable);
@@ -156,7 +156,7 @@ interface Choice {
 export type Preference = (a: PreemptionCandidate, b: PreemptionCandidate) => boolean;
 
 /** What is still missing when these pods have ended. */
-export function amountsLess(missing: Amounts, gone: readonly PreemptionCandidate[]): Amounts {
+export function missingAfter(missing: Amounts, gone: readonly PreemptionCandidate[]): Amounts {
   const left = [...missing];
   for (const { frees } of gone)
     for (let index = 0; index < left.length; index += 1)
@@ -180,7 +180,7 @@ export function chooseNearest(
   while (isAnyMissing(left) && pool.length > 0) {
     const choice = takeNearest(pool, left, isPreferred);
     choices.push(choice);
-    left = amountsLess(left, [choice.candidate]);
+    left = missingAfter(left, [choice.candidate]);
   }
   return choices;
 }

@@ -4,7 +4,6 @@
  */
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
-import type { ProbeResult } from '../pod-actions/container-actions.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
 
@@ -12,6 +11,9 @@ export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 
 /** `Error`: the probe could not be carried out. This tells nothing about the container. */
 export type ProbeOutcome = 'Success' | 'Failure' | 'Error';
+
+/** UNKNOWN: the container is being probed, but no threshold has been reached yet. */
+export type ProbeResult = 'Success' | 'Failure' | 'UNKNOWN';
 
 export type Probe = NonNullable<Container['livenessProbe']>;
 

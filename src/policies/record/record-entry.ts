@@ -39,7 +39,7 @@ export type RecordEntry =
   /** A session of a version that this reader does not know. */
   | { readonly type: 'unknown'; readonly version: number };
 
-/** What the name of an actor says about whom it serves: `web_default UID`, `web_default main readiness UID`, `eviction`. */
+// What the name of an actor says about whom it serves: `web_default UID`, `web_default main readiness UID`, `eviction`.
 
 export interface ActorOfPod {
   readonly namespace: string;
@@ -69,7 +69,7 @@ export function podOfActor(actor: string): ActorOfPod | undefined {
   return { namespace, name, uid, part: prefix || part };
 }
 
-/** Whether what an event said names a pod: by its UID, alone or at the end of an actor's name, or by namespace and name. */
+// Whether what an event said names a pod: by its UID, alone or at the end of an actor's name, or by namespace and name.
 
 interface NamedPod {
   readonly uids: Iterable<string>;

@@ -116,7 +116,7 @@ function isValid({ tailLines, limitBytes, sinceSeconds, sinceTime, stream }: Pod
   return STREAMS.includes(stream) && (stream === 'All' || tailLines === undefined);
 }
 
-/** Values of a query or a form, decoded as Go's net/url does it. */
+// Values of a query or a form, decoded as Go's net/url does it.
 
 export type FormValues = ReadonlyMap<string, readonly string[]>;
 

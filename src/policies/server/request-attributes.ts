@@ -54,7 +54,7 @@ function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }
 
-/** Finds the bearer token of a request. */
+// Finds the bearer token of a request.
 
 export interface TokenHeaders {
   readonly authorization?: string | undefined;

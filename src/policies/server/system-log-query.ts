@@ -153,7 +153,7 @@ function integer(name: string, text: string, problems: string[]): bigint | undef
   return undefined;
 }
 
-/** How Go's FileServer shows files: the list of a folder, types of content, and parts of files. */
+// How Go's FileServer shows files: the list of a folder, types of content, and parts of files.
 
 export interface ListedFile {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** One instance of a container, as the runtime reports it, in the API's terms. */
+/** The state of one container in the API's terms: from its instance in the runtime, or where there is none, from what was reported before. */
 import type { Container, ContainerState, ContainerStatus, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { rfc3339 } from '../formats/time.ts';
@@ -110,7 +110,7 @@ export function inferredCompletion(
   container: Container,
   status: ContainerStatus,
 ): ContainerStatus | undefined {
-  if (!status.state?.waiting || !hasDoneItsPart(facts, kind, container)) return undefined;
+  if (!status.state?.waiting || !mustHaveSucceeded(facts, kind, container)) return undefined;
   return {
     ...status,
     state: { terminated: { exitCode: 0, reason: 'Completed', message: INITIALIZED_ANYWAY } },
@@ -155,7 +155,7 @@ function lossOf({ pod, podRestarting }: ContainerFacts, old: ContainerStatus): P
 }
 
 /** Regular containers are only created once every init container has succeeded. */
-function hasDoneItsPart(
+function mustHaveSucceeded(
   { pod, podStatus }: ContainerFacts,
   kind: ContainerKind,
   container: Container,

@@ -12,7 +12,7 @@ import type {
 } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { named } from '../formats/lookups.ts';
-import type { ProbeResult } from '../pod-actions/container-actions.ts';
+import type { ProbeResult } from '../probes/probe.ts';
 import {
   containerStatusByName,
   isRestartableInitContainer,

@@ -1,4 +1,4 @@
-/** A pod's phase, computed from its container statuses. */
+/** How far a pod has come: its phase, computed from its container statuses, and when its start is over. */
 import type { Container, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import { named } from '../formats/lookups.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
@@ -81,7 +81,7 @@ function isStarting(container: Progress): boolean {
   return container.at !== 'stopped' && !(container.at === 'running' && container.started);
 }
 
-// Whose start is measured, and when it is over, by the definition of the kubelet's start latency.
+// Which pods' start is measured, and when it is over, by the definition of the kubelet's start latency.
 
 const STATELESS = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'projected'] as const;
 

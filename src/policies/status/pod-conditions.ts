@@ -85,9 +85,9 @@ function stamped({ pod, previous, now }: ConditionFacts, condition: PodCondition
   };
 }
 
-/** Who sets which conditions of a pod. */
+// Who sets which conditions of a pod.
 
-/** Set by whoever ends the pod: the kubelet for an eviction, others for theirs. */
+/** Set on a pod that something else ends: by the kubelet for an eviction or preemption, by controllers for their disruptions. */
 export const DISRUPTION_TARGET = 'DisruptionTarget';
 
 const KUBELET_CONDITIONS: ReadonlySet<string> = new Set([

@@ -1,7 +1,10 @@
-/** What an agent remembers of containers, because no runtime does: completed hooks, and results of probes. */
+/**
+ * What must survive a restart of the agent although no runtime records it: which postStart hooks have completed, and the results of
+ * probes. A restart of the agent changes no status.
+ */
 import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ProbeResult } from '../pod-actions/container-actions.ts';
+import type { ProbeResult } from '../probes/probe.ts';
 
 /**
  * Marks the containers that run and whose postStart hook has not completed: the agent that had started them died before. Containers
@@ -52,7 +55,7 @@ function isProbed({ startupProbe, readinessProbe }: Container): boolean {
   return startupProbe != null || readinessProbe != null;
 }
 
-// What counts for containers that ran before the agent started, until their probes speak: a restart of the agent changes no status.
+// The probe results of containers that ran before the agent started, until they are probed again.
 
 /** A container that ran for less than this when the agent started may not have been probed yet. */
 const PROBED_AFTER_MS = 10_000;

@@ -1,4 +1,4 @@
-/** Changes of one condition of a status. */
+/** Changes of a status that is there: of single conditions, by the result of a probe, by the pod's end, and by a refusal to start it. */
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { Rejection } from '../admission/rejection.ts';
 import { only, without } from '../formats/canonical-json.ts';

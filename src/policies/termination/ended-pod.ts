@@ -28,7 +28,7 @@ export function wasDeleted({ status }: EndedPod): boolean {
 const MESSAGE = 'The pod was deleted on its node. It starts again when its manifest changes.';
 
 /** Whether no container of the pod ran any more when this was its status. */
-export function isWholeEnd({
+export function showsNoRunningContainer({
   containerStatuses = [],
   initContainerStatuses = [],
   ephemeralContainerStatuses = [],
@@ -49,16 +49,15 @@ export function deletionKill({ gracePeriodSeconds }: EndedPod): KillPodOptions {
 }
 
 /**
- * What tells another version of the manifest where the UID does not. Where the UID does, there is nothing: an agent with newer
- * defaults must not take a pod for a changed one.
+ * The content by which a changed manifest is recognised if its UID stays the same. Undefined if the UID changes with the manifest: there
+ * the content of an agent with newer defaults would differ although the manifest is the same.
  */
 export function manifestContent({ metadata, spec }: Pod): string | undefined {
   if (CONTENT_UID.test(metadata.uid)) return undefined;
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => !isOwn(name));
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) => !isSetByAgent(name));
   return canonicalJson([metadata.labels, Object.fromEntries(annotations), spec]);
 }
 
-/** Set by the agent, not by the manifest. */
-function isOwn(annotation: string): boolean {
+function isSetByAgent(annotation: string): boolean {
   return annotation.startsWith('kubernetes.io/config.') || annotation === MANIFEST_HASH_ANNOTATION;
 }

@@ -1,3 +1,4 @@
+/** How a pod is ended: with how much time, in which order its containers, by which deadline, and what its last status says of it. */
 import type { Container, Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { unixMs } from '../formats/time.ts';

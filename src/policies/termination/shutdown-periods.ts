@@ -1,4 +1,4 @@
-/** How much time pods have while the node shuts down, from the settings. */
+/** How pods end while the node shuts down: the time that they have, which of them end together, and what their statuses say. */
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import type { Pod, PodPhase } from '../../types/kubernetes.ts';
 import type { ShutdownPeriod, ShutdownSettings } from '../../types/node-settings.ts';
@@ -94,7 +94,7 @@ export function groupByPriority(
   return groups;
 }
 
-// How pods end while the node shuts down, and what is said of it. The words are the kubelet's.
+// What the statuses of the pods and of the node say. The words are the kubelet's.
 
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
 

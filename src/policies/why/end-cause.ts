@@ -1,6 +1,5 @@
-import { humanDuration } from '../formats/duration.ts';
-
 /** Why a pod ended, or has to end, in the words that `statelet why` has for it. */
+import { humanDuration } from '../formats/duration.ts';
 
 /** Where a pod comes from: a manifest as a static pod, a manifest as an ordinary one, or the API server. */
 export type PodOrigin = 'static' | 'local' | 'api';

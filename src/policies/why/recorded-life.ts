@@ -150,7 +150,7 @@ function originByUID(uid: string): PodOrigin {
   return MANIFEST_UID.test(uid) ? 'static' : 'api';
 }
 
-/** Parts of what an event said, as the record has it: any of them may be missing, or cut. */
+// Parts of what an event said, as the record has it: any of them may be missing, or cut.
 
 /** Undefined where there is no such member, or the value is no object. */
 export function memberOf(value: unknown, name: string): unknown {

@@ -1,5 +1,5 @@
 /** What keeps a pod from being admitted, by the specs of all pods alone. The judges hold the agent's ledger against this. */
-import { countedAmount } from '../../policies/admission/held-resources.ts';
+import { resourceAmount } from '../../policies/admission/used-resources.ts';
 import { hostPorts } from '../../policies/network/port-mappings.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
 import { podRequest } from '../../policies/pod/resources.ts';
@@ -16,7 +16,9 @@ export function insufficientResources(pod: Pod, others: readonly Pod[], allocata
   return RESOURCES.filter((resource) => {
     const wanted = amount(pod, resource);
     const used = others.reduce((sum, other) => sum + amount(other, resource), 0);
-    return wanted > 0 && used + wanted > countedAmount(resource, parseQuantity(allocatable[resource] ?? '0'));
+    return (
+      wanted > 0 && used + wanted > resourceAmount(resource, parseQuantity(allocatable[resource] ?? '0'))
+    );
   });
 }
 
@@ -33,7 +35,7 @@ export function admissionObstacles(pod: Pod, others: readonly Pod[], allocatable
 }
 
 function amount(pod: Pod, resource: string): number {
-  return resource === 'pods' ? 1 : countedAmount(resource, podRequest(pod, resource));
+  return resource === 'pods' ? 1 : resourceAmount(resource, podRequest(pod, resource));
 }
 
 function portsOf({ spec }: Pod): number[] {

@@ -1,6 +1,6 @@
 /** The resources that a simulated node can run short of, and what its pods use of them. */
 import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import { countedAmount } from '../../policies/admission/held-resources.ts';
+import { resourceAmount } from '../../policies/admission/used-resources.ts';
 import { parseQuantity } from '../../policies/formats/quantity.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedDisk } from '../node/simulated-disk.ts';
@@ -94,7 +94,7 @@ function requested(resource: string, spec: PodSpec | undefined, containerName: s
 
 function requestOf(resource: string, container: Container | undefined): number {
   const text = container?.resources?.requests?.[resource];
-  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
+  return text === undefined ? 0 : resourceAmount(resource, parseQuantity(text));
 }
 
 function containersOf(spec: PodSpec | undefined): readonly Container[] {
@@ -109,7 +109,7 @@ function storageWants(spec: PodSpec | undefined): StorageWants {
   const volumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }): [string, number][] => {
     if (!emptyDir) return [];
     const { sizeLimit } = emptyDir;
-    return [[name, sizeLimit == null ? 0 : countedAmount('memory', parseQuantity(sizeLimit))]];
+    return [[name, sizeLimit == null ? 0 : resourceAmount('memory', parseQuantity(sizeLimit))]];
   });
   return { containers: new Map(containers), volumes: new Map(volumes) };
 }

@@ -66,8 +66,8 @@ afterEach(async () => {
 });
 
 /** A pod that is bound to this node, at the API server and here. A node has begun it: by default, that is known at the API server. */
-export function bound(name: string, more: Parameters<typeof testPod>[0] = {}, isUntold = false): Pod {
-  const begun = isUntold ? {} : { startTime: '2030-01-01T00:00:00Z' };
+export function bound(name: string, more: Parameters<typeof testPod>[0] = {}, hasNoStatusYet = false): Pod {
+  const begun = hasNoStatusYet ? {} : { startTime: '2030-01-01T00:00:00Z' };
   const pod = {
     ...testPod({ name, ...more }),
     status: { phase: 'Pending', qosClass: 'BestEffort', ...begun },

@@ -9,7 +9,7 @@ import {
   pressureRejection,
   toleratesTaint,
 } from '../../../src/policies/admission/admit-pod.ts';
-import { heldBy, NOTHING_HELD } from '../../../src/policies/admission/held-resources.ts';
+import { usedBy, NOTHING_USED } from '../../../src/policies/admission/used-resources.ts';
 import type { Toleration } from '../../../src/types/kubernetes.ts';
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { requestingPod, type RequestingPod, testNode } from '../../support/admission.ts';
@@ -23,7 +23,7 @@ const FULL = [requestingPod('full', { requests: { cpu: '4', memory: '4Gi' } })];
 const ADMITTED = { kind: 'admitted' };
 
 const admit = (fields: RequestingPod, facts: Partial<NodeFacts> = {}, others = FULL) =>
-  admitPod(testNode(facts), requestingPod('new', fields), heldBy(others));
+  admitPod(testNode(facts), requestingPod('new', fields), usedBy(others));
 
 describe('an ordinary pod', () => {
   test('that fits is admitted', () => {
@@ -33,7 +33,7 @@ describe('an ordinary pod', () => {
 
   test('that fails several checks is rejected for the first of them', () => {
     const fields = { requests: { cpu: '1', memory: '1Gi' }, nodeSelector: { zone: 'b' }, nodeName: 'node2' };
-    const failures = admissionFailures(testNode(), requestingPod('new', fields), heldBy(FULL));
+    const failures = admissionFailures(testNode(), requestingPod('new', fields), usedBy(FULL));
     expect(
       failures.map((failure) => (failure.kind === 'resource' ? failure.resource : failure.name)),
     ).toEqual(['cpu', 'memory', 'NodeAffinity', 'NodeName']);
@@ -124,7 +124,7 @@ test('a pod that the source could not use is rejected with what is wrong', () =>
 });
 
 test('it is not admitted, and where it ran before the agent started it ends', () => {
-  expect(admitPod(testNode(), broken, NOTHING_HELD)).toEqual({
+  expect(admitPod(testNode(), broken, NOTHING_USED)).toEqual({
     kind: 'rejected',
     reason: 'FailedValidation',
     message: MESSAGE,

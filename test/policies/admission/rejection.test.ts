@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   type AdmissionFailure,
-  isForWantOfRoom,
+  mayFitLater,
   missingResources,
   rejectionFor,
   unexpectedAdmissionError,
@@ -64,5 +64,5 @@ test.each([
   ['TaintToleration', false],
   ['Evicted', false],
 ])('a pod rejected with the reason %s may be admitted later, when others have ended: %s', (reason, want) => {
-  expect(isForWantOfRoom(reason)).toBe(want);
+  expect(mayFitLater(reason)).toBe(want);
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import {
   initContainerActions,
   type PodFacts,
-  type ProbeResult,
   regularContainerActions,
   statusOf,
   toKill,
   unknownState,
 } from '../../../src/policies/pod-actions/container-actions.ts';
+import type { ProbeResult } from '../../../src/policies/probes/probe.ts';
 import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { podOf } from '../../support/pod-status-facts.ts';

@@ -4,7 +4,8 @@ import {
   type PodActions,
   podSandboxChanged,
 } from '../../../src/policies/pod-actions/pod-actions.ts';
-import type { PodFacts, ProbeResult } from '../../../src/policies/pod-actions/container-actions.ts';
+import type { PodFacts } from '../../../src/policies/pod-actions/container-actions.ts';
+import type { ProbeResult } from '../../../src/policies/probes/probe.ts';
 import type { Container, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { RuntimeContainerState } from '../../../src/types/runtime-pod.ts';
 import { podOf } from '../../support/pod-status-facts.ts';

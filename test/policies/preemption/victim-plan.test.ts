@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { admitPod } from '../../../src/policies/admission/admit-pod.ts';
-import { heldBy } from '../../../src/policies/admission/held-resources.ts';
+import { usedBy } from '../../../src/policies/admission/used-resources.ts';
 import {
   admitPodBeside,
-  type ComingRoom,
+  type FreedRoom,
   holdersOnceFreed,
-  lessYielding,
+  withoutPreemptable,
   planPreemption,
   type PreemptionPlanFacts,
 } from '../../../src/policies/preemption/victim-plan.ts';
@@ -14,11 +14,11 @@ import type { Pod } from '../../../src/types/kubernetes.ts';
 import { requestingPod, testNode } from '../../support/admission.ts';
 
 const NODE = testNode();
-const QUIET: ComingRoom = { ending: new Set(), promisedTo: [] };
+const QUIET: FreedRoom = { ending: new Set(), promisedTo: [] };
 
 const pod = (name: string, cpu: string, critical = false) =>
   requestingPod(name, { critical, requests: { cpu } });
-const room = (ending: readonly string[], ...promisedTo: Pod[]): ComingRoom => ({
+const room = (ending: readonly string[], ...promisedTo: Pod[]): FreedRoom => ({
   ending: new Set(ending),
   promisedTo,
 });
@@ -139,7 +139,7 @@ class Story {
     this.#random = seededRandom(seed);
     for (let index = 0; index < 9; index += 1) {
       const pod = this.#draw(`pod-${index}`, false);
-      if (admitPod(NODE, pod, heldBy(this.#holders)).kind === 'admitted')
+      if (admitPod(NODE, pod, usedBy(this.#holders)).kind === 'admitted')
         this.#holders = [...this.#holders, pod];
     }
   }
@@ -163,7 +163,7 @@ class Story {
     return requestingPod(name, { critical, requests: { cpu: `${amount()}m`, memory: `${amount()}Mi` } });
   }
 
-  #coming(): ComingRoom {
+  #coming(): FreedRoom {
     return room([...this.#ending], ...this.#waiting.keys());
   }
 
@@ -218,7 +218,7 @@ test('ending pods will hold nothing, and waiting pods what they wait for, but no
 test('promises to pods that the pod could preempt do not count for it', () => {
   const higher = requestingPod('higher', { priority: 2_000_000_001 });
   const equal = requestingPod('equal', { priority: 2_000_000_001 });
-  const coming = lessYielding(higher, room(['a'], pod('first', '1', true), equal));
+  const coming = withoutPreemptable(higher, room(['a'], pod('first', '1', true), equal));
   expect([namesOf(coming.promisedTo), [...coming.ending]]).toEqual([['equal'], ['a']]);
 });
 

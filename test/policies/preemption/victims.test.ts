@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MissingResource } from '../../../src/policies/admission/rejection.ts';
 import {
-  amountsLess,
+  missingAfter,
   chooseNearest,
   distanceFrom,
   type PreemptionCandidate,
@@ -329,6 +329,6 @@ describe('preference among candidates of one distance', () => {
 
 test('amounts may become negative when more is freed than is missing', () => {
   expect(
-    amountsLess([10, 5], [candidate('a', 4, { frees: [4, 7] }), candidate('b', 1, { frees: [1] })]),
+    missingAfter([10, 5], [candidate('a', 4, { frees: [4, 7] }), candidate('b', 1, { frees: [1] })]),
   ).toEqual([5, -2]);
 });

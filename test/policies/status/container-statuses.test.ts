@@ -7,7 +7,7 @@ import {
   withReadiness,
 } from '../../../src/policies/status/container-statuses.ts';
 import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
-import type { ProbeResult } from '../../../src/policies/pod-actions/container-actions.ts';
+import type { ProbeResult } from '../../../src/policies/probes/probe.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { containerOf, factsOf, instance, podOf, SANDBOX } from '../../support/pod-status-facts.ts';
 import { type PartialContainer, runtimePodStatus } from '../../support/runtime-pod-status.ts';

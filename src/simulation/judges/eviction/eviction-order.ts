@@ -1,5 +1,5 @@
 /** Which of two pods has to be evicted first, by the figures that the agent received. */
-import { countedAmount } from '../../../policies/admission/held-resources.ts';
+import { resourceAmount } from '../../../policies/admission/used-resources.ts';
 import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
 import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
 import { parseQuantity } from '../../../policies/formats/quantity.ts';
@@ -56,7 +56,7 @@ function onDisk({ containers, volumes }: StorageUse, { signal, layout }: Cause):
 }
 
 function requestOf(pod: Pod, resource: string): number {
-  return countedAmount(resource, podRequest(pod, resource));
+  return resourceAmount(resource, podRequest(pod, resource));
 }
 
 // Which limits of local storage a pod exceeds, by the figures that the agent received.
@@ -91,5 +91,5 @@ function limitOf({ resources }: Container): number | undefined {
 }
 
 function inBytes(text: string): number {
-  return countedAmount('ephemeral-storage', parseQuantity(text));
+  return resourceAmount('ephemeral-storage', parseQuantity(text));
 }

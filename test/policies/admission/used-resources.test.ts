@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   areHostPortsFree,
-  countedAmount,
-  heldBy,
+  resourceAmount,
+  usedBy,
   insufficientResources,
-  NOTHING_HELD,
-} from '../../../src/policies/admission/held-resources.ts';
+  NOTHING_USED,
+} from '../../../src/policies/admission/used-resources.ts';
 import { parseQuantity } from '../../../src/policies/formats/quantity.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { type Amounts, requestingPod } from '../../support/admission.ts';
 
 describe('what pods hold of a node', () => {
-  const held = heldBy([
+  const held = usedBy([
     requestingPod('a', { requests: { cpu: '250m', memory: '1Mi', 'example.com/gpu': '2' } }),
     requestingPod('b', { requests: { cpu: '1', memory: '1Mi' }, overhead: { cpu: '50m' } }),
     requestingPod('c'),
@@ -38,7 +38,7 @@ describe('what pods hold of a node', () => {
         ],
       },
     ];
-    const ports = heldBy([requestingPod('d', { containers })]);
+    const ports = usedBy([requestingPod('d', { containers })]);
     expect(ports.portsOf(53).map(({ protocol, hostIp }) => [protocol, hostIp])).toEqual([
       ['UDP', '10.0.0.1'],
       ['TCP', ''],
@@ -47,19 +47,19 @@ describe('what pods hold of a node', () => {
   });
 
   test('are an error if a request is no quantity', () => {
-    expect(() => heldBy([requestingPod('e', { requests: { cpu: 'much' } })]).amount('cpu')).toThrow(
+    expect(() => usedBy([requestingPod('e', { requests: { cpu: 'much' } })]).amount('cpu')).toThrow(
       'quantities',
     );
   });
 });
 
 test('an empty node has nothing in use', () => {
-  expect([NOTHING_HELD.pods, NOTHING_HELD.amount('cpu'), NOTHING_HELD.portsOf(80)]).toEqual([0, 0, []]);
+  expect([NOTHING_USED.pods, NOTHING_USED.amount('cpu'), NOTHING_USED.portsOf(80)]).toEqual([0, 0, []]);
 });
 
 test('amounts are rounded up to the unit in which they are counted', () => {
-  expect(countedAmount('cpu', parseQuantity('100.5m'))).toBe(101);
-  expect(countedAmount('memory', parseQuantity('1500m'))).toBe(2);
+  expect(resourceAmount('cpu', parseQuantity('100.5m'))).toBe(101);
+  expect(resourceAmount('memory', parseQuantity('1500m'))).toBe(2);
 });
 
 const ALLOCATABLE = { cpu: '2', memory: '1Gi', 'ephemeral-storage': '1Gi', pods: '3' };
@@ -67,7 +67,7 @@ const ALLOCATABLE = { cpu: '2', memory: '1Gi', 'ephemeral-storage': '1Gi', pods:
 const short = (requests: Amounts, others: Amounts[] = [], allocatable: Amounts = ALLOCATABLE) =>
   insufficientResources(
     requestingPod('new', { requests }),
-    heldBy(others.map((amounts, index) => requestingPod(`other-${index}`, { requests: amounts }))),
+    usedBy(others.map((amounts, index) => requestingPod(`other-${index}`, { requests: amounts }))),
     allocatable,
   ).map(({ resource, requested, used, capacity }) => [resource, requested, used, capacity]);
 
@@ -126,7 +126,7 @@ test('an extended resource that the node does not list is not checked; huge page
 test('overhead and requests of the pod itself count, for the new pod and for the others', () => {
   const pod = requestingPod('new', { resources: { requests: { cpu: '1' } }, overhead: { cpu: '600m' } });
   const other = requestingPod('other', { requests: { cpu: '3' }, resources: { requests: { cpu: '500m' } } });
-  const [failure] = insufficientResources(pod, heldBy([other]), ALLOCATABLE);
+  const [failure] = insufficientResources(pod, usedBy([other]), ALLOCATABLE);
   expect(failure).toMatchObject({ requested: 1600, used: 500, capacity: 2000 });
 });
 
@@ -141,7 +141,7 @@ const withPorts = (...ports: Partial<Port>[]): Pod =>
   requestingPod('p', { containers: [container(...ports)] });
 
 const free = (wanted: Partial<Port>, used: Partial<Port>) =>
-  areHostPortsFree(withPorts(wanted), heldBy([withPorts(used)]));
+  areHostPortsFree(withPorts(wanted), usedBy([withPorts(used)]));
 
 test('a port of the node belongs to one pod only', () => {
   expect(free({ hostPort: 8080 }, { hostPort: 8080 })).toBe(false);
@@ -170,12 +170,12 @@ test('ports of sidecars count, those of init containers do not', () => {
       initContainers: [{ ...container({ hostPort: 80 }), ...(restartPolicy && { restartPolicy }) }],
     });
   const wanted = withPorts({ hostPort: 80 });
-  expect(areHostPortsFree(wanted, heldBy([initContainer('Always')]))).toBe(false);
-  expect(areHostPortsFree(wanted, heldBy([initContainer()]))).toBe(true);
+  expect(areHostPortsFree(wanted, usedBy([initContainer('Always')]))).toBe(false);
+  expect(areHostPortsFree(wanted, usedBy([initContainer()]))).toBe(true);
 });
 
 test('a pod on the network of the node holds the ports that it names', () => {
   const onNode = requestingPod('p', { hostNetwork: true, containers: [container({ hostPort: 80 })] });
-  expect(areHostPortsFree(onNode, heldBy([withPorts({ hostPort: 80 })]))).toBe(false);
-  expect(areHostPortsFree(withPorts({ hostPort: 80 }), heldBy([onNode]))).toBe(false);
+  expect(areHostPortsFree(onNode, usedBy([withPorts({ hostPort: 80 })]))).toBe(false);
+  expect(areHostPortsFree(withPorts({ hostPort: 80 }), usedBy([onNode]))).toBe(false);
 });

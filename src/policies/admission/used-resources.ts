@@ -1,4 +1,4 @@
-/** How much of a node's resources its pods hold, as far as admission needs to know. */
+/** How much of a node's resources its pods use, and whether what is left is enough for another pod. */
 import type { PortMapping } from '../../types/cri.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { milliValue, parseQuantity, type Quantity, quantityValue } from '../formats/quantity.ts';
@@ -6,7 +6,7 @@ import { hostPorts } from '../network/port-mappings.ts';
 import { podRequest, podRequests, type ResourceList } from '../pod/resources.ts';
 import type { InsufficientResource } from './rejection.ts';
 
-export interface HeldResources {
+export interface UsedResources {
   readonly pods: number;
   /** The sum of the requests. Of `cpu` in thousandths, of all others in whole units. */
   amount(resource: string): number;
@@ -14,21 +14,21 @@ export interface HeldResources {
   portsOf(hostPort: number): readonly PortMapping[];
 }
 
-export const NOTHING_HELD: HeldResources = { pods: 0, amount: () => 0, portsOf: () => [] };
+export const NOTHING_USED: UsedResources = { pods: 0, amount: () => 0, portsOf: () => [] };
 
 /** What these pods hold, summed up at each call. The methods throw what `parseQuantity` throws. */
-export function heldBy(pods: readonly Pod[]): HeldResources {
+export function usedBy(pods: readonly Pod[]): UsedResources {
   return {
     pods: pods.length,
     amount: (resource) =>
-      pods.reduce((sum, pod) => sum + countedAmount(resource, podRequest(pod, resource)), 0),
+      pods.reduce((sum, pod) => sum + resourceAmount(resource, podRequest(pod, resource)), 0),
     portsOf: (number) =>
       pods.flatMap(({ spec }) => hostPorts(spec).filter(({ hostPort }) => hostPort === number)),
   };
 }
 
 /** Thousandths of `cpu`, whole units of all other resources, rounded up. Exact up to 2^53: 9 PB. */
-export function countedAmount(resource: string, quantity: Quantity): number {
+export function resourceAmount(resource: string, quantity: Quantity): number {
   return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
 }
 
@@ -40,7 +40,7 @@ const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
 /** The resources that are short. The number of pods comes first. Throws what `parseQuantity` throws. */
 export function insufficientResources(
   pod: Pod,
-  held: HeldResources,
+  held: UsedResources,
   allocatable: ResourceList,
 ): readonly InsufficientResource[] {
   const checks: InsufficientResource[] = [
@@ -48,7 +48,7 @@ export function insufficientResources(
     ...countedResources(pod, allocatable).map((resource) => ({
       kind: 'resource' as const,
       resource,
-      requested: countedAmount(resource, podRequest(pod, resource)),
+      requested: resourceAmount(resource, podRequest(pod, resource)),
       used: held.amount(resource),
       capacity: capacity(allocatable, resource),
     })),
@@ -56,7 +56,7 @@ export function insufficientResources(
   return checks.filter((check) => check.requested > 0 && check.requested > check.capacity - check.used);
 }
 
-function podCount(held: HeldResources, allocatable: ResourceList): InsufficientResource {
+function podCount(held: UsedResources, allocatable: ResourceList): InsufficientResource {
   const used = held.pods;
   return { kind: 'resource', resource: 'pods', requested: 1, used, capacity: capacity(allocatable, 'pods') };
 }
@@ -81,14 +81,14 @@ function isOtherScalarResource(name: string): boolean {
 
 function capacity(allocatable: ResourceList, resource: string): number {
   const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
-  return text === undefined ? 0 : countedAmount(resource, parseQuantity(text));
+  return text === undefined ? 0 : resourceAmount(resource, parseQuantity(text));
 }
 
 // Whether the node's ports that a pod wants are free.
 
 const ANY_ADDRESS = '0.0.0.0';
 
-export function areHostPortsFree(pod: Pod, held: HeldResources): boolean {
+export function areHostPortsFree(pod: Pod, held: UsedResources): boolean {
   return hostPorts(pod.spec).every(
     (port) => !held.portsOf(port.hostPort).some((used) => conflict(port, used)),
   );
