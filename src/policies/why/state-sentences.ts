@@ -105,6 +105,7 @@ const LEASE: Sentences = {
   BackingOff: 'could be neither read nor created; that is tried again',
   Renewing: 'is being renewed',
   Waiting: 'waits for the time of its next renewal',
+  Stopped: 'is not renewed any more: the agent stops',
 };
 
 const NODE: Sentences = {
@@ -167,6 +168,7 @@ const TAINTS: Sentences = {
   Settled: 'the Node object has the taints of the conditions',
   Writing: 'the taints of the conditions are being written to the Node object',
   BackingOff: 'the taints of the conditions could not be written; that is tried again',
+  Stopped: 'the taints of the conditions are not written any more: the agent stops',
 };
 
 const CHARTS: Readonly<Record<string, Sentences>> = {
