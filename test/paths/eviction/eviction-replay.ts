@@ -32,9 +32,8 @@ import {
   statsOfPod,
   TRANSITION_PERIOD_MS,
 } from './eviction-environment.ts';
-import { facts, essence, isEqual, isSame } from './eviction-essence.ts';
+import { essence, EvictionRules, facts, isEqual, isSame } from './eviction-rules.ts';
 import { FIGURES, HeldFigures, type Measured, OVER_LIMIT, SAME_WITHOUT_FIGURES } from './eviction-figures.ts';
-import { EvictionRules } from './eviction-rules.ts';
 import { agentOn, type PathNode } from '../path-node.ts';
 import type { Path } from '../paths.ts';
 import { replaying } from '../replaying.ts';

@@ -1,8 +1,8 @@
 /** Rules of eviction that are checked without the machine, by the kills that pods get and by the recorded events. */
 import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import { Counts } from '../counts.ts';
-import { roleOf } from './eviction-environment.ts';
+import { Counts } from '../coverage.ts';
+import { type EvictionSnapshot, type Role, roleOf } from './eviction-environment.ts';
 
 const MAY_GO: ReadonlySet<string> = new Set(['first', 'second']);
 
@@ -91,4 +91,53 @@ export class EvictionRules {
     };
     return Object.keys(found).filter((what) => found[what]);
   }
+}
+
+export function isSame(a: EvictionEvent, b: EvictionEvent): boolean {
+  return isEqual(essence(a), essence(b));
+}
+
+export function isEqual(a: object, b: object): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+export function essence(event: EvictionEvent): object {
+  const { type } = event;
+  switch (type) {
+    case 'EVALUATED': {
+      const { conditions, observedConditions, overLimit, shortage } = event.evaluation;
+      const over = overLimit.map(({ pod }) => roleOf(pod.uid));
+      return { type, conditions, observedConditions, over, resource: shortage?.resource };
+    }
+    case 'NODE_RECLAIMED':
+      return { type, resource: event.shortage?.resource };
+    case 'RANKED':
+      return { type, victim: victimOf(event.choice) };
+    default:
+      return 'uid' in event ? { type, role: plainRole(event.uid) } : { type };
+  }
+}
+
+export function facts({ value, context }: EvictionSnapshot): object {
+  const { shortage, choice, evictions, awaited, ended, unendable, doubtsLeft } = context;
+  return {
+    value,
+    resource: shortage?.resource,
+    victim: victimOf(choice),
+    evictions: evictions.map(({ pod }) => roleOf(pod.uid)),
+    awaited: awaited.map(roleOf),
+    ended: ended.map(roleOf),
+    unendable: unendable.map(roleOf),
+    doubtsLeft,
+  };
+}
+
+/** For the machine, a pod that was ending already is a pod that is not evicted, like any other. */
+function plainRole(uid: string): Role {
+  const role = roleOf(uid);
+  return role === 'leaving' ? 'stranger' : role;
+}
+
+function victimOf(choice: EvictionSnapshot['context']['choice']): Role | undefined {
+  return choice?.eviction && roleOf(choice.eviction.pod.uid);
 }

@@ -22,17 +22,18 @@ import {
   CPUS,
   GRACE_SECONDS,
   isOutcome,
+  type Look,
   NODE_CPUS,
   type Outcome,
   PODS,
-  preemptorIn,
+  PreemptionNode,
   type PreemptionState,
+  preemptorIn,
   type SentName,
   type Situation,
   uidOf,
   victimsOf,
 } from './preemption-environment.ts';
-import { type Look, PreemptionNode } from './preemption-node.ts';
 import { PreemptionRules } from './preemption-rules.ts';
 
 type PreemptionPath = Path<typeof preemptionMachine>;
