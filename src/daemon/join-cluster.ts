@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Observable, type Subscription } from 'rxjs';
+import type { ActorContext } from '../actors/actor-context.ts';
 import { ClusterAgent } from '../actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from '../actors/cluster/cluster-parts.ts';
 import { ApiConnection } from '../actors/cluster/api-connection.ts';
@@ -23,10 +24,7 @@ import { StatusFacts } from '../runtime/node/status-facts.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import { apiSource } from '../sources/api-source.ts';
 import type { SourceUpdate } from '../sources/source.ts';
-import { systemClock } from '../system/timer.ts';
 import type { Node } from '../types/kubernetes.ts';
-import type { Logger } from '../types/logger.ts';
-import type { Measurements } from '../types/measurements.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
 
 const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
@@ -34,14 +32,6 @@ const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process
 const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
 const nothing = () => undefined;
 const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
-const TIMING = { clock: systemClock, random: Math.random };
-
-export interface ClusterDeps {
-  readonly logger: Logger;
-  readonly inspect?: AgentCore['inspect'];
-  readonly onGiveUp: () => void;
-  readonly measurements?: Measurements;
-}
 
 /** The agent that joins. It is built after this, and exists by the time it is asked. */
 interface JoiningAgent {
@@ -74,8 +64,8 @@ export class Cluster {
   /** The pods of this node. */
   readonly pods: Observable<SourceUpdate>;
   readonly connection: ApiConnection;
+  readonly #context: ActorContext;
   readonly #config: StateletConfig;
-  readonly #logger: Logger;
   readonly #credentials: NodeCredentials;
   readonly #addresses: Subscription;
   readonly #clients: ApiClients & { close(): void };
@@ -83,35 +73,27 @@ export class Cluster {
   #statusFacts: StatusFacts | undefined;
   #agent: ClusterAgent | undefined;
 
-  private constructor(
-    config: StateletConfig,
-    credentials: NodeCredentials,
-    { logger, inspect, measurements }: Omit<ClusterDeps, 'onGiveUp'>,
-  ) {
+  private constructor(context: ActorContext, config: StateletConfig, credentials: NodeCredentials) {
+    this.#context = context;
     this.#config = config;
-    this.#logger = logger;
     this.#credentials = credentials;
     const { nodeName, cluster: settings, node } = config;
-    this.connection = new ApiConnection({
-      kubeconfig: settings.kubeconfig,
-      clock: systemClock,
-      logger,
-      ...(inspect && { inspect }),
-    });
+    this.connection = new ApiConnection(context, settings.kubeconfig);
     this.connection.start();
     this.connection.onChange(({ state }) => {
       if (state === 'Connected') this.#agent?.connected();
     });
     this.#clients = openApiClients(credentials.credentials, this.connection, {
       userAgent: USER_AGENT,
-      ...(measurements && { measurements }),
+      measurements: context.measurements,
       mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
       ...(settings.eventRecordQPS > 0 && {
         eventsLimit: { perSecond: settings.eventRecordQPS, burst: settings.eventBurst },
       }),
     });
     const { main, events } = this.#clients;
-    const timing = { ...TIMING, recovered: recoveriesOf(this.connection) };
+    const { clock, random, logger } = context;
+    const timing = { clock, random, recovered: recoveriesOf(this.connection) };
     this.#node = watchNode(main, nodeName, timing);
     const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
     let objectTTLMs: number | undefined;
@@ -132,14 +114,12 @@ export class Cluster {
       objectTTLMs: () => objectTTLMs,
       nodeLabels: () => nodeLabels,
     });
-    this.sender = new EventSender({
+    this.sender = new EventSender(context, {
       api: events,
       nodeName,
       nodeUID: () => this.#agent?.nodeUID,
       podOf: (uid) => this.#agent?.pod(uid),
       uuid: randomUUID,
-      logger,
-      ...TIMING,
     });
   }
 
@@ -147,36 +127,25 @@ export class Cluster {
    * Rejects where the credentials are no good. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
    * none.
    */
-  static async open(
-    config: StateletConfig,
-    { logger, inspect, onGiveUp, measurements }: ClusterDeps,
-  ): Promise<Cluster> {
+  static async open(context: ActorContext, config: StateletConfig, onGiveUp: () => void): Promise<Cluster> {
     const { cluster: settings, rootDir, nodeName } = config;
-    const credentials = await openNodeCredentials({
+    const credentials = await openNodeCredentials(context, {
       settings,
       certDir: settings.certDir || join(rootDir, 'pki'),
       nodeName,
       connect: (others) => openApiClients(others, SILENT, { userAgent: USER_AGENT }),
       onGiveUp,
-      logger,
-      ...TIMING,
-      ...(inspect && { inspect }),
-      ...(measurements && { measurements }),
     });
     await credentials.start();
-    return new Cluster(config, credentials, {
-      logger,
-      ...(inspect && { inspect }),
-      ...(measurements && { measurements }),
-    });
+    return new Cluster(context, config, credentials);
   }
 
   /** Reads the machine. To be called before the agent is started. */
   async prepare({ runtime, facts, conditions, nodeHealth, port }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
     this.#statusFacts = await StatusFacts.open({
-      clock: systemClock,
-      logger: this.#logger,
+      clock: this.#context.clock,
+      logger: this.#context.logger,
       runtime,
       nodeIPs: node.nodeIP,
       externalCloudProvider: cluster.cloudProvider === 'external',
@@ -224,7 +193,7 @@ export class Cluster {
   join(core: AgentCore, { os, arch }: OwnNodeFacts): ClusterParts {
     const { cluster: settings, nodeName, nodeLabels, registerWithTaints } = this.#config;
     const { client, serving } = this.#credentials;
-    const agent = new ClusterAgent({
+    const agent = new ClusterAgent(core, {
       clients: this.#clients,
       settings,
       registration: {
@@ -243,7 +212,6 @@ export class Cluster {
       statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,
       earlierActors: [this.connection, client, serving].flatMap((part) => part?.actor ?? []),
-      core,
     });
     this.#agent = agent;
     return agent;
@@ -257,7 +225,7 @@ export class Cluster {
 
   /** Whether this server answers says nothing about the credentials of the node. */
   #openWith(kubeconfig: string): ApiClients & { close(): void } {
-    const credentials = new KubeconfigCredentials(kubeconfig, { clock: systemClock, logger: this.#logger });
+    const credentials = new KubeconfigCredentials(kubeconfig, this.#context);
     return openApiClients(credentials, SILENT, { userAgent: USER_AGENT });
   }
 

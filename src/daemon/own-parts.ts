@@ -68,10 +68,17 @@ export async function openOwnParts(
   const recorder = new EventFanOut(eventLog(logger, now), events);
   let cluster: Cluster | undefined;
   const counted = await countedMetrics(given);
-  const measurements = counted && { measurements: counted };
+  const context: ActorContext = {
+    clock: systemClock,
+    random: Math.random,
+    logger,
+    recorder,
+    measurements: counted,
+    inspect: deps.inspect,
+  };
   const failure = Promise.withResolvers<string>();
   const opened = await (async () => {
-    cluster = await openCluster(given, { ...deps, ...measurements }, failure.resolve);
+    cluster = await openCluster(context, given, failure.resolve);
     if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
     const pastLives = openPastLivesFile(given.rootDir, logger);
@@ -86,18 +93,10 @@ export async function openOwnParts(
   });
   const page = new DaemonPage(config, logger);
   const inspect = await withStateLog(deps);
-  const context: ActorContext = {
-    clock: systemClock,
-    random: Math.random,
-    logger,
-    recorder,
-    measurements: counted,
-    inspect,
-  };
   const flightRecorder = await openFlightRecorder(config, logger);
   return {
     ...opened,
-    context,
+    context: { ...context, inspect },
     lock,
     config,
     cluster,
@@ -118,19 +117,14 @@ export async function closeOwnParts({ cluster, parts, lock }: OwnParts): Promise
 
 /** Everything for a cluster is loaded only with a kubeconfig. */
 async function openCluster(
+  context: ActorContext,
   config: StateletConfig,
-  { logger, inspect, measurements }: OwnPartsDeps & { readonly measurements?: Measurements },
   onFailure: (problem: string) => void,
 ): Promise<Cluster | undefined> {
   if (config.cluster.kubeconfig === '') return undefined;
   const { Cluster } = await import('./join-cluster.ts');
   const onGiveUp = () => onFailure('there is no valid client certificate, and the API server gives none');
-  return Cluster.open(config, {
-    logger,
-    onGiveUp,
-    ...(inspect && { inspect }),
-    ...(measurements && { measurements }),
-  });
+  return Cluster.open(context, config, onGiveUp);
 }
 
 /** Undefined where no pod is ended for a shutdown. Tells the measurements of the last one. */

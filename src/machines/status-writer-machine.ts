@@ -4,10 +4,10 @@
  * decided by src/policies/status-sync.
  *
  * The actor keeps to this: DUE is sent when a status may have to be written; each write that `writeSome` or `writeOne` began is
- * answered by one of ANSWERED and NOT_ANSWERED; ALL_WRITTEN is sent when there is nothing to begin and nothing under way; RETRY_DUE
- * when the armed timer has run out.
+ * answered by one of ANSWERED and NOT_ANSWERED; ALL_WRITTEN is sent when there is nothing to begin and nothing under way.
  */
 import { assign, setup } from 'xstate';
+import { writeBackOffMs } from '../policies/cluster/status-write.ts';
 import { asksOf } from './ask.ts';
 
 export interface StatusWriterContext {
@@ -33,9 +33,9 @@ export type StatusWriterEvent =
       readonly now: number;
     }
   | { readonly type: 'ALL_WRITTEN' }
-  | { readonly type: 'RETRY_DUE' }
   /** Something else has had an answer of the server. */
-  | { readonly type: 'CONNECTED' };
+  | { readonly type: 'CONNECTED' }
+  | { readonly type: 'STOP' };
 
 const ANSWERING = { failures: 0, problem: undefined, askedMs: undefined, since: undefined };
 
@@ -46,6 +46,7 @@ export const statusWriterMachine = setup({
     context: {} as StatusWriterContext,
     events: {} as StatusWriterEvent,
   },
+  delays: { retry: ({ context }) => writeBackOffMs(context.failures, context.askedMs) },
   actions: {
     recordAnswer: assign(ANSWERING),
     recordFailure: assign(({ context, event }) =>
@@ -62,8 +63,6 @@ export const statusWriterMachine = setup({
     // Asked of the actor.
     writeSome: ask(),
     writeOne: ask(),
-    armRetry: ask(),
-    disarmRetry: ask(),
     reportFailure: ask(),
     reportAnswer: ask(),
   },
@@ -72,6 +71,7 @@ export const statusWriterMachine = setup({
   description: 'Writes the statuses of pods to the API server',
   context: ANSWERING,
   initial: 'Idle',
+  on: { STOP: { target: '.Stopped' } },
   states: {
     Idle: {
       description: 'The API server has every status',
@@ -89,12 +89,10 @@ export const statusWriterMachine = setup({
     },
     Waiting: {
       description: 'The API server does not answer: nothing is begun for a while',
-      entry: ['armRetry'],
-      exit: ['disarmRetry'],
+      after: { retry: { target: 'Trying' } },
       on: {
         NOT_ANSWERED: { description: 'Another write that was under way' },
         ANSWERED: { actions: ['reportAnswer', 'recordAnswer'], target: 'Writing' },
-        RETRY_DUE: { target: 'Trying' },
         CONNECTED: { target: 'Trying' },
       },
     },
@@ -107,5 +105,6 @@ export const statusWriterMachine = setup({
         ALL_WRITTEN: { actions: ['recordAnswer'], target: 'Idle' },
       },
     },
+    Stopped: { type: 'final' },
   },
 });

@@ -9,6 +9,7 @@ import { type FactsInput, machineFacts, REGISTRATION } from './machine-facts.ts'
 import { NodeApi } from './node-api.ts';
 import { RecordedMeasurements } from './recorded-measurements.ts';
 import { recordingLogger } from './recording-logger.ts';
+import { testContext } from './test-context.ts';
 
 export const MINUTE_MS = 60_000;
 const started: ClusterNode[] = [];
@@ -33,7 +34,22 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
   /** What had been told before each event. */
   const toldAtEvents: string[][] = [];
   const facts: { -readonly [Key in keyof FactsInput]: FactsInput[Key] } = { nowMs: 0 };
-  const node = new ClusterNode({
+  const context = testContext({
+    clock,
+    random: () => random,
+    logger,
+    measurements,
+    recorder: {
+      event: () => undefined,
+      nodeEvent: (type, reason) => {
+        events.push(`${type} ${reason}`);
+        toldAtEvents.push([...told]);
+      },
+    },
+    // As in an agent, where the supervisor is the parent.
+    parent: createActor(createMachine({})).start(),
+  });
+  const node = new ClusterNode(context, {
     api,
     settings: {
       registerNode,
@@ -46,18 +62,6 @@ export function setUp({ registerNode = true, registration = {}, random = 0 }: Op
     isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => told.push(`registered ${uid}`),
     onLost: () => told.push('lost'),
-    measurements: measurements.nodeLife,
-    clock,
-    random: () => random,
-    recorder: {
-      nodeEvent: (type, reason) => {
-        events.push(`${type} ${reason}`);
-        toldAtEvents.push([...told]);
-      },
-    },
-    logger,
-    // As in an agent, where the supervisor is the parent.
-    parent: createActor(createMachine({})).start(),
   });
   started.push(node);
   return { clock, api, node, facts, events, told, measurements, toldAtEvents, lines };

@@ -1,5 +1,5 @@
 /** The actor of the connection to the API server: it hears of every request, logs what changes, and tells how the connection is. */
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
 import {
   type ConnectionContext,
@@ -8,18 +8,8 @@ import {
 } from '../../machines/connection-machine.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import { clockProblem } from '../../policies/node/lease-renewal.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { Logger } from '../../types/logger.ts';
-import { createActor } from '../agent-actor.ts';
-
-export interface ApiConnectionOptions {
-  /** Where the address of the server and the credentials come from. */
-  readonly kubeconfig: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof connectionMachine>['inspect'];
-}
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor } from '../agent-actor.ts';
 
 export interface ApiConnectionState {
   readonly state: 'Connected' | 'Waiting' | 'Unauthorized';
@@ -30,19 +20,18 @@ export interface ApiConnectionState {
 }
 
 export class ApiConnection implements ConnectionObserver {
-  readonly #options: ApiConnectionOptions;
+  readonly #context: ActorContext;
   readonly #actor: ActorRefFrom<typeof connectionMachine>;
   #isStopped = false;
   #clockDiffers = false;
 
-  constructor(options: ApiConnectionOptions) {
-    this.#options = options;
-    const { clock, parent, inspect } = options;
-    this.#actor = createActor(this.#machine(), {
+  /** `kubeconfig`: where the address of the server and the credentials come from. */
+  constructor(context: ActorContext, kubeconfig: string) {
+    this.#context = context;
+    this.#actor = agentActor(context, this.#machine(kubeconfig), {
       id: 'connection',
-      input: { now: clock.now() },
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
+      title: 'the connection to the API server',
+      input: { now: this.#now },
     });
   }
 
@@ -62,7 +51,7 @@ export class ApiConnection implements ConnectionObserver {
   /** Only a parent can stop its actor: without one it stops here. */
   stop(): void {
     this.#isStopped = true;
-    if (this.#options.parent === undefined) this.#actor.stop();
+    if (this.#context.parent === undefined) this.#actor.stop();
   }
 
   /** Calls on each change of the state, until the function that it returns is called. */
@@ -94,13 +83,13 @@ export class ApiConnection implements ConnectionObserver {
     const problem = clockProblem(differenceMs);
     if ((problem !== undefined) === this.#clockDiffers || this.#isStopped) return;
     this.#clockDiffers = problem !== undefined;
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     if (problem !== undefined) logger.warn({}, `API server: ${problem}`);
     else logger.info({}, 'API server: its clock and that of this machine agree again');
   }
 
   get #now(): number {
-    return this.#options.clock.now();
+    return this.#context.clock.now();
   }
 
   /** Requests may still end after the agent has stopped. */
@@ -108,8 +97,8 @@ export class ApiConnection implements ConnectionObserver {
     if (!this.#isStopped) this.#actor.send(event);
   }
 
-  #machine(): typeof connectionMachine {
-    const { kubeconfig, logger } = this.#options;
+  #machine(kubeconfig: string): typeof connectionMachine {
+    const { logger } = this.#context;
     return connectionMachine.provide({
       actions: {
         reportConnected: ({ context, event }) => logger.info({}, connectedText(context, event)),

@@ -1,6 +1,6 @@
 /** The actor of one certificate of the node, and its effects: requests at the API server, the store, timers. */
 import { type Observable, Subject } from 'rxjs';
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { type CertificatePair, newPrivateKey } from '../../cluster/credentials/certificate-pair.ts';
 import {
   issuedCertificate,
@@ -30,11 +30,9 @@ import {
 } from '../../policies/cluster/certificates.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor } from '../agent-actor.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { CertificateMeasurements } from '../../types/measurements.ts';
-import { createActor } from '../agent-actor.ts';
 
 /** A server, and the end of the connections to it. */
 export interface ConnectedServer {
@@ -42,7 +40,7 @@ export interface ConnectedServer {
   close(): void;
 }
 
-export interface CertificateManagerOptions {
+export interface CertificateManagerParts {
   /** For logs. */
   readonly kind: 'client' | 'serving';
   readonly purpose: CertificatePurpose;
@@ -58,13 +56,6 @@ export interface CertificateManagerOptions {
   readonly sign?: (input: SigningRequestInput) => Promise<string>;
   /** Called before others hear of a new certificate. */
   readonly onIssued?: (pair: CertificatePair) => Promise<void>;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly measurements?: CertificateMeasurements;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof certificateMachine>['inspect'];
 }
 
 export interface CertificateStart {
@@ -82,7 +73,8 @@ export class CertificateManager {
   /** There is a new certificate. */
   readonly changes: Observable<undefined>;
   readonly #changes = new Subject<undefined>();
-  readonly #options: CertificateManagerOptions;
+  readonly #context: ActorContext;
+  readonly #parts: CertificateManagerParts;
   readonly #actor: ActorRefFrom<typeof certificateMachine>;
   readonly #renewalTimer: Timer;
   readonly #validityTimer: Timer;
@@ -95,20 +87,21 @@ export class CertificateManager {
   #connection: ConnectedServer | undefined;
   #isStopped = false;
 
-  constructor(options: CertificateManagerOptions) {
-    this.#options = options;
-    const { clock, rotates, onGiveUp, parent, inspect, kind } = options;
+  constructor(context: ActorContext, parts: CertificateManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { rotates, onGiveUp, kind } = parts;
+    const { clock } = context;
     [this.#renewalTimer, this.#validityTimer, this.#issueTimer] = [
       new Timer(clock),
       new Timer(clock),
       new Timer(clock),
     ];
     this.changes = this.#changes.asObservable();
-    this.#actor = createActor(this.#provide(), {
+    this.#actor = agentActor(context, this.#provide(), {
       id: `${kind} certificate`,
+      title: `the ${kind} certificate`,
       input: { rotates, isVital: onGiveUp !== undefined },
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
     });
   }
 
@@ -117,7 +110,7 @@ export class CertificateManager {
   }
 
   start({ template, pair, mustRenew }: CertificateStart): void {
-    const { clock, random } = this.#options;
+    const { clock, random } = this.#context;
     this.#pair = pair;
     this.#actor.start();
     this.#send({
@@ -135,18 +128,18 @@ export class CertificateManager {
     this.#waiting?.abort();
     this.#disconnect();
     for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
-    if (this.#options.parent === undefined) this.#actor.stop();
+    if (this.#context.parent === undefined) this.#actor.stop();
   }
 
   /** What the certificate is to say has changed. */
   setTemplate(template: CertificateTemplate | undefined): void {
-    this.#send({ type: 'TEMPLATE', template, at: this.#options.clock.now() });
+    this.#send({ type: 'TEMPLATE', template, at: this.#context.clock.now() });
   }
 
   /** Undefined while there is none that is valid. */
   current(): CertificatePair | undefined {
     const pair = this.#pair;
-    return pair === undefined || isExpired(pair.facts, this.#options.clock.now()) ? undefined : pair;
+    return pair === undefined || isExpired(pair.facts, this.#context.clock.now()) ? undefined : pair;
   }
 
   get context(): CertificateContext {
@@ -176,7 +169,8 @@ export class CertificateManager {
   }
 
   #provide(): typeof certificateMachine {
-    const { logger, kind, onGiveUp, measurements } = this.#options;
+    const { logger, measurements } = this.#context;
+    const { kind, onGiveUp } = this.#parts;
     return certificateMachine.provide({
       actions: {
         sendRequest: ({ context }) => void this.#request(context),
@@ -216,7 +210,7 @@ export class CertificateManager {
   }
 
   #now(): number {
-    return this.#options.clock.now();
+    return this.#context.clock.now();
   }
 
   #arm(timer: Timer, dueAt: number, type: 'RENEWAL_TIMER' | 'VALIDITY_TIMER'): void {
@@ -226,7 +220,7 @@ export class CertificateManager {
   }
 
   async #request({ template }: CertificateContext): Promise<void> {
-    const { keptKey, purpose, connect, logger, kind, sign = signingRequestApart } = this.#options;
+    const { keptKey, purpose, connect, kind, sign = signingRequestApart } = this.#parts;
     try {
       if (template === undefined) throw new Error('there is nothing to ask for');
       this.#key = (await keptKey?.get()) ?? newPrivateKey();
@@ -238,9 +232,9 @@ export class CertificateManager {
       this.#submitted = await submitRequest(this.#connection.main, {
         request,
         purpose,
-        ...(name !== undefined && { name }),
+        name,
       });
-      logger.info(
+      this.#context.logger.info(
         { kind, request: this.#submitted.name },
         'A certificate signing request waits to be approved and signed',
       );
@@ -251,7 +245,8 @@ export class CertificateManager {
   }
 
   async #awaitCertificate(): Promise<void> {
-    const { clock, store, keptKey, onIssued, random, kind, measurements } = this.#options;
+    const { store, keptKey, onIssued, kind } = this.#parts;
+    const { clock, random, measurements } = this.#context;
     const submitted = this.#submitted;
     const key = this.#key;
     const server = this.#connection?.main;
@@ -291,7 +286,7 @@ export class CertificateManager {
       problem,
       isRefused,
       at: this.#now(),
-      random: this.#options.random(),
+      random: this.#context.random(),
     });
   }
 }

@@ -16,9 +16,9 @@ import type { AgentCore, ClusterParts } from './cluster-parts.ts';
 import { MirrorPods } from './mirror-pods.ts';
 import { NodeLease } from './node-lease.ts';
 import { StatusWriter } from './status-writer.ts';
-import { ToldStatuses } from './told-statuses.ts';
+import { StatusLatency } from './status-latency.ts';
 
-export interface ClusterAgentOptions {
+export interface ClusterAgentParts {
   readonly clients: ApiClients;
   readonly settings: ClusterSettings;
   readonly registration: RegistrationSettings;
@@ -30,37 +30,38 @@ export interface ClusterAgentOptions {
   readonly node: Observable<WatchedObject<Node>>;
   /** Of the connection to the API server and of the certificates. They run before the agent does. */
   readonly earlierActors?: readonly AnyActorRef[];
-  readonly core: AgentCore;
 }
 
 export class ClusterAgent implements ClusterParts {
-  readonly #options: ClusterAgentOptions;
+  readonly #core: AgentCore;
+  readonly #parts: ClusterAgentParts;
   readonly #node: ClusterNode;
   readonly #lease: NodeLease;
   readonly #mirrorPods: MirrorPods;
   readonly #statuses: StatusWriter;
-  readonly #told: ToldStatuses | undefined;
+  readonly #latency: StatusLatency | undefined;
   readonly #subscriptions = new Subscription();
   #uid: string | undefined;
 
-  constructor(options: ClusterAgentOptions) {
-    this.#options = options;
+  constructor(core: AgentCore, parts: ClusterAgentParts) {
+    this.#core = core;
+    this.#parts = parts;
     this.#lease = this.#buildLease();
     this.#node = this.#buildNode();
     this.#mirrorPods = this.#buildMirrorPods();
-    const { desired, ends, measurements, statusManager, clock } = options.core;
-    this.#told = measurements && new ToldStatuses(measurements, statusManager, clock);
+    const { desired, ends, measurements, statusManager, clock } = core;
+    this.#latency = measurements && new StatusLatency(measurements, statusManager, clock);
     this.#statuses = this.#buildStatusWriter();
     ends.subscribe(({ uid }, end) => {
       if (end !== 'Forgotten') return;
       desired.outlive(uid);
-      this.#told?.forget(uid);
+      this.#latency?.forget(uid);
     });
   }
 
   /** Of the connection to the API server and of the certificates. */
   get earlierActors(): readonly AnyActorRef[] {
-    return this.#options.earlierActors ?? [];
+    return this.#parts.earlierActors ?? [];
   }
 
   /** Of the node's object, for events about the node; undefined until it is registered. */
@@ -70,21 +71,23 @@ export class ClusterAgent implements ClusterParts {
 
   /** That this node runs, also when no source wants it any more. */
   pod(uid: string): Pod | undefined {
-    return this.#options.core.registry.get(uid)?.actor.getSnapshot().context.pod;
+    return this.#core.registry.get(uid)?.actor.getSnapshot().context.pod;
   }
 
   /** The other machine that the Node object is of, in words; undefined if it is of this one. */
   otherMachine(node: Node): string | undefined {
-    const { machine } = this.#options.statusFacts().resources;
+    const { machine } = this.#parts.statusFacts().resources;
     return machine && otherMachine(node, machine, this.#node.ownership);
   }
 
   start(): void {
-    const { node, core } = this.#options;
-    core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
+    const { node } = this.#parts;
+    this.#core.recorder.nodeEvent('Normal', 'Starting', 'Starting kubelet.');
     this.#lease.start();
     this.#node.start();
-    this.#subscriptions.add(core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPodOf(uid)));
+    this.#subscriptions.add(
+      this.#core.statusManager.news.subscribe(({ uid }) => this.#checkMirrorPodOf(uid)),
+    );
     this.#statuses.start();
     this.#subscriptions.add(
       node.subscribe(({ isKnown, object }) => {
@@ -105,7 +108,7 @@ export class ClusterAgent implements ClusterParts {
 
   async stop(): Promise<void> {
     this.#subscriptions.unsubscribe();
-    this.#told?.stop();
+    this.#latency?.stop();
     this.#lease.stop();
     this.#node.stop();
     await Promise.all([this.#statuses.stop(), this.#mirrorPods.stop()]);
@@ -121,7 +124,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   async freshNode(): Promise<Node> {
-    const { clients, registration } = this.#options;
+    const { clients, registration } = this.#parts;
     const target = { resource: 'nodes', name: registration.nodeName } as const;
     return clients.main.get<Node>(target, { timeoutMs: FRESH_NODE_LIMIT_MS });
   }
@@ -131,7 +134,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   cleanUp(): void {
-    const { registry } = this.#options.core;
+    const { registry } = this.#core;
     const terminating = new Set<string>();
     for (const { fullName, actor } of registry.entries())
       if (!actor.getSnapshot().hasTag('finished')) terminating.add(fullName);
@@ -139,7 +142,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   mirrorPodSeen(): void {
-    const { desired } = this.#options.core;
+    const { desired } = this.#core;
     for (const mirrorPod of desired.mirrorPods()) {
       this.#checkMirrorPod(mirrorPod);
       const pod = desired.staticPodOf(mirrorPod);
@@ -154,7 +157,7 @@ export class ClusterAgent implements ClusterParts {
   }
 
   #checkMirrorPodOf(uid: string): void {
-    const { desired } = this.#options.core;
+    const { desired } = this.#core;
     const pod = desired.get(uid);
     // Only a static pod can be unwanted and still have a status.
     const mirrorPods = pod === undefined ? desired.mirrorPods() : [desired.ownMirrorPodOf(pod)];
@@ -167,7 +170,7 @@ export class ClusterAgent implements ClusterParts {
    * the API server knows it.
    */
   #checkMirrorPod(mirrorPod: Pod): void {
-    const { desired, statusManager } = this.#options.core;
+    const { desired, statusManager } = this.#core;
     const { phase, reason, message } = mirrorPod.status ?? {};
     const uid = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? '';
     const status = statusManager.get(uid);
@@ -184,9 +187,9 @@ export class ClusterAgent implements ClusterParts {
   }
 
   #buildLease(): NodeLease {
-    const { clients, settings, registration, core } = this.#options;
+    const { clients, settings, registration } = this.#parts;
     const { nodeLeaseDurationSeconds, nodeStatusUpdateFrequencyMs } = settings;
-    return new NodeLease(core, {
+    return new NodeLease(this.#core, {
       api: clients.heartbeats,
       nodeName: registration.nodeName,
       leaseDurationSeconds: nodeLeaseDurationSeconds,
@@ -195,15 +198,15 @@ export class ClusterAgent implements ClusterParts {
   }
 
   async #facts(): Promise<NodeStatusFacts> {
-    const { statusFacts, statusFactsKnown } = this.#options;
+    const { statusFacts, statusFactsKnown } = this.#parts;
     await statusFactsKnown?.();
     return statusFacts();
   }
 
   #buildNode(): ClusterNode {
-    const { clients, settings, registration, core } = this.#options;
-    const { clock, random, recorder, logger, parent, inspect, health, onAllocatable, measurements } = core;
-    return new ClusterNode({
+    const { clients, settings, registration } = this.#parts;
+    const { clock, health, onAllocatable } = this.#core;
+    return new ClusterNode(this.#core, {
       api: clients.heartbeats,
       settings,
       registration,
@@ -216,21 +219,13 @@ export class ClusterAgent implements ClusterParts {
       },
       onLost: () => this.#lease.nodeLost(),
       onAllocatable,
-      ...(measurements && { measurements: measurements.nodeLife }),
-      clock,
-      random,
-      recorder,
-      logger,
-      parent,
-      ...(inspect && { inspect }),
     });
   }
 
   #buildStatusWriter(): StatusWriter {
-    const { clients, core } = this.#options;
-    const { registry, desired, statusManager, clock, logger, parent, inspect } = core;
-    return new StatusWriter({
-      api: clients.main,
+    const { registry, desired, statusManager } = this.#core;
+    return new StatusWriter(this.#core, {
+      api: this.#parts.clients.main,
       statusManager,
       pods: {
         get: (uid) => desired.get(uid),
@@ -238,28 +233,20 @@ export class ClusterAgent implements ClusterParts {
         mirrorPodOf: (pod) => desired.ownMirrorPodOf(pod),
       },
       couldHaveRunningContainers: (uid) => registry.couldHaveRunningContainers(uid),
-      ...(this.#told && {
-        onWritten: (uid, entry) => this.#told?.written(uid, entry),
-      }),
+      onWritten: (uid, entry) => this.#latency?.written(uid, entry),
       isOwnNode: () => !this.#isOfOtherMachine,
-      clock,
-      logger,
-      parent,
-      ...(inspect && { inspect }),
     });
   }
 
   #buildMirrorPods(): MirrorPods {
-    const { clients, registration, core } = this.#options;
-    const { desired, deleted, clock, logger } = core;
-    return new MirrorPods({
+    const { clients, registration } = this.#parts;
+    const { desired, deleted } = this.#core;
+    return new MirrorPods(this.#core, {
       api: clients.main,
       desired,
       deleted,
       nodeName: registration.nodeName,
       node: () => this.ownNode(),
-      clock,
-      logger,
     });
   }
 

@@ -1,5 +1,5 @@
 /** The actor of the Node object, and its effects. */
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
 import { isSameProblem } from '../../cluster/service/api-error.ts';
 import { type NodeContext, type NodeEvent, nodeMachine } from '../../machines/node-machine.ts';
 import type { Ownership } from '../../policies/node/machine-identity.ts';
@@ -8,24 +8,19 @@ import { lookDelayMs, QUICK_LOOK_PERIOD_MS } from '../../policies/node/status-re
 import { Timer } from '../../system/timer.ts';
 import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Node } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
-import { createActor } from '../agent-actor.ts';
-import { NodeObject, type NodeObjectOptions } from './node-object.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor } from '../agent-actor.ts';
+import { NodeObject, type NodeObjectParts } from './node-object.ts';
 
-export interface ClusterNodeOptions extends Omit<NodeObjectOptions, 'onBuilt'> {
-  readonly settings: NodeObjectOptions['settings'] & Pick<ClusterSettings, 'registerNode'>;
+export interface ClusterNodeParts extends Omit<NodeObjectParts, 'onBuilt'> {
+  readonly settings: NodeObjectParts['settings'] & Pick<ClusterSettings, 'registerNode'>;
   /** Whether the node could be Ready now. Asked ten times a second while an agent that has just started waits for it. */
   readonly isReady: () => boolean;
   /** The Node object with this UID exists and is of this machine. Called again when it has another UID. */
   readonly onRegistered: (uid: string) => void;
   /** The Node object is gone, or of another machine. */
   readonly onLost: () => void;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Logger;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof nodeMachine>['inspect'];
 }
 
 export interface ClusterNodeState {
@@ -38,7 +33,8 @@ export interface ClusterNodeState {
 }
 
 export class ClusterNode {
-  readonly #options: ClusterNodeOptions;
+  readonly #context: ActorContext;
+  readonly #parts: ClusterNodeParts;
   readonly #actor: ActorRefFrom<typeof nodeMachine>;
   /** Of registration and looks. */
   readonly #timer: Timer;
@@ -50,23 +46,27 @@ export class ClusterNode {
   /** Only a parent can stop its actor: after a stop, this one hears no more. */
   #isStopped = false;
 
-  constructor(options: ClusterNodeOptions) {
-    this.#options = options;
-    const { settings, clock, parent, inspect } = options;
+  constructor(context: ActorContext, parts: ClusterNodeParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { settings } = parts;
+    const { clock } = context;
     this.#timer = new Timer(clock);
     this.#quickTimer = new Timer(clock);
-    this.#object = new NodeObject({ ...options, onBuilt: (problems) => this.#reportProblems(problems) });
-    this.#actor = createActor(this.#machine(), {
+    this.#object = new NodeObject(context, {
+      ...parts,
+      onBuilt: (problems) => this.#reportProblems(problems),
+    });
+    this.#actor = agentActor(context, this.#machine(), {
       id: 'node',
+      title: 'the Node object',
       input: {
         registersItself: settings.registerNode,
         leaseDurationSeconds: settings.nodeLeaseDurationSeconds,
         now: clock.now(),
       },
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
     });
-    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+    this.#actor.subscribe({ error: () => this.#disarm() });
   }
 
   get actor(): AnyActorRef {
@@ -95,7 +95,7 @@ export class ClusterNode {
 
   start(): void {
     this.#actor.start();
-    this.#send({ type: 'START', now: this.#options.clock.now() });
+    this.#send({ type: 'START', now: this.#context.clock.now() });
   }
 
   /** What the watch of the own Node object shows. Undefined: there is no such object. */
@@ -118,11 +118,12 @@ export class ClusterNode {
     this.#isStopped = true;
     this.#disarm();
     this.#object.stop();
-    if (this.#options.parent === undefined) this.#actor.stop();
+    if (this.#context.parent === undefined) this.#actor.stop();
   }
 
   #machine(): typeof nodeMachine {
-    const { settings, random, clock, isReady, measurements } = this.#options;
+    const { settings, isReady } = this.#parts;
+    const { random, clock, measurements } = this.#context;
     const object = this.#object;
     const due = () => this.#send({ type: 'DUE', now: clock.now() });
     const quickLook = () => this.#send({ type: 'QUICK_LOOK', isReady: isReady(), now: clock.now() });
@@ -133,7 +134,7 @@ export class ClusterNode {
         armQuickLook: () => this.#quickTimer.arm(QUICK_LOOK_PERIOD_MS, quickLook),
         disarmTimers: () => this.#disarm(),
         register: ({ context }) => {
-          measurements?.registrationBegan(clock.now());
+          measurements?.nodeLife.registrationBegan(clock.now());
           void this.#ask('REGISTRATION_FAILED', () => object.register(context));
         },
         lookForNode: ({ context }) => void this.#ask('LOOK_FAILED', () => object.find(context)),
@@ -158,11 +159,11 @@ export class ClusterNode {
       // Those of a registration wait until the UID of the Node object is known, which they refer to.
       if (event.type === 'REPORTED') {
         this.#recordNews();
-        if (event.isReady) this.#options.measurements?.nodeReady(event.now);
+        if (event.isReady) this.#context.measurements?.nodeLife.nodeReady(event.now);
       }
       this.#send(event);
     } catch (error) {
-      this.#send({ type: failure, problem: errorMessage(error), now: this.#options.clock.now() });
+      this.#send({ type: failure, problem: errorMessage(error), now: this.#context.clock.now() });
     }
   }
 
@@ -172,21 +173,21 @@ export class ClusterNode {
 
   #tellRegistered({ uid = '' }: NodeContext): void {
     if (uid === this.#registeredUid) return;
-    const { logger, registration, onRegistered } = this.#options;
+    const { registration, onRegistered } = this.#parts;
     const how = this.#registeredUid === undefined ? 'is registered' : 'was made anew by another client';
     this.#registeredUid = uid;
-    logger.info({ uid }, `The Node object ${registration.nodeName} ${how}`);
+    this.#context.logger.info({ uid }, `The Node object ${registration.nodeName} ${how}`);
     onRegistered(uid);
     this.#recordNews();
   }
 
   #tellLost(): void {
     this.#registeredUid = undefined;
-    this.#options.onLost();
+    this.#parts.onLost();
   }
 
   #recordNews(): void {
-    const { recorder } = this.#options;
+    const { recorder } = this.#context;
     for (const { type, reason, message } of this.#object.takeNews())
       recorder.nodeEvent(type, reason, message);
   }
@@ -195,24 +196,28 @@ export class ClusterNode {
     const text = problems.join('; ');
     if (text === this.#problems) return;
     this.#problems = text;
-    if (text !== '') this.#options.logger.warn({}, `A part of the node's status stays as it was: ${text}`);
+    if (text !== '') this.#context.logger.warn({}, `A part of the node's status stays as it was: ${text}`);
   }
 
   /** Each new problem is a line, not each try. `context`: before the failure. */
   #reportFailure({ problem }: NodeContext, event: NodeEvent): void {
     if (!('problem' in event)) return;
     const isNew = !isSameProblem(event.problem, problem);
-    this.#options.logger[isNew ? 'warn' : 'debug']({}, `${FAILED[event.type]}: ${event.problem}`);
+    this.#context.logger[isNew ? 'warn' : 'debug']({}, `${FAILED[event.type]}: ${event.problem}`);
   }
 
   #reportMissing(): void {
-    const { logger, registration } = this.#options;
+    const { registration } = this.#parts;
     const name = registration.nodeName;
-    logger.warn({}, `The Node object ${name} was deleted. Restart the agent to register the node again`);
+    this.#context.logger.warn(
+      {},
+      `The Node object ${name} was deleted. Restart the agent to register the node again`,
+    );
   }
 
   #reportOther({ other = '' }: NodeContext): void {
-    const { logger, recorder, registration } = this.#options;
+    const { logger, recorder } = this.#context;
+    const { registration } = this.#parts;
     const message = `The Node object ${registration.nodeName} is of another machine: ${other}`;
     const advice = 'It is not changed while that machine renews its lease. Give this node another name';
     logger.error({}, `${message}. ${advice}`);
@@ -220,20 +225,14 @@ export class ClusterNode {
   }
 
   #reportTakeOver({ other = '' }: NodeContext): void {
-    const { logger, registration } = this.#options;
+    const { registration } = this.#parts;
     const stopped = `the machine of the Node object ${registration.nodeName} does not renew its lease any more`;
-    logger.warn({}, `This node takes over: ${stopped} (${other})`);
+    this.#context.logger.warn({}, `This node takes over: ${stopped} (${other})`);
   }
 
   #disarm(): void {
     this.#timer.disarm();
     this.#quickTimer.disarm();
-  }
-
-  #failed(error: unknown): void {
-    this.#disarm();
-    const message = `The actor of the Node object failed, and does not run any more: ${errorMessage(error)}`;
-    this.#options.logger.error({ err: error }, message);
   }
 }
 

@@ -11,7 +11,7 @@ import {
   podEventObject,
 } from '../../policies/cluster/event-object.ts';
 import { sleep, Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type {
   ContainerReference,
@@ -20,7 +20,6 @@ import type {
   PodReference,
 } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
 
 /** As in client-go. */
 const QUEUED_MAX = 1_000;
@@ -32,22 +31,21 @@ const ANSWER_MAX_MS = 30_000;
 const LAST_EVENTS_MAX_MS = 2_000;
 const COMPONENT = 'kubelet';
 
-export interface EventSenderOptions {
+export interface EventSenderParts {
   readonly api: ApiServer;
   readonly nodeName: string;
   /** Undefined until the node is registered. */
   readonly nodeUID: () => string | undefined;
   /** By UID. */
   readonly podOf: (uid: string) => Pod | undefined;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
   readonly uuid: () => string;
-  readonly logger: Logger;
 }
 
+type Context = Pick<AgentContext, 'clock' | 'random' | 'logger'>;
+
 export class EventSender implements EventRecorder, NodeEventRecorder {
-  readonly #options: EventSenderOptions;
+  readonly #context: Context;
+  readonly #parts: EventSenderParts;
   readonly #correlator = new EventCorrelator();
   /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
   readonly #queue = new Map<string, EventReport>();
@@ -59,8 +57,9 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   #sending: Promise<void> | undefined;
   #isRefused = false;
 
-  constructor(options: EventSenderOptions) {
-    this.#options = options;
+  constructor(context: Context, parts: EventSenderParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   event(
@@ -71,19 +70,19 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     about?: ContainerReference,
   ): void {
     if (isLogOnly(reason)) return;
-    const object = podEventObject(pod, about?.container, this.#options.podOf(pod.uid));
+    const object = podEventObject(pod, about?.container, this.#parts.podOf(pod.uid));
     this.#record({ object, type, reason, message });
   }
 
   nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
-    const { nodeName, nodeUID } = this.#options;
+    const { nodeName, nodeUID } = this.#parts;
     this.#record({ object: nodeEventObject(nodeName, nodeUID()), type, reason, message });
   }
 
   /** Takes no more events, and sends those that wait, if the server answers. Resolves when no request is in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    const limit = new Timer(this.#options.clock);
+    const limit = new Timer(this.#context.clock);
     limit.arm(LAST_EVENTS_MAX_MS, () => this.#abort.abort());
     await this.#sending;
     limit.disarm();
@@ -91,9 +90,9 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
 
   #record(event: Omit<EventFacts, 'source'>): void {
     if (this.#stopping.signal.aborted) return;
-    const { nodeName, clock, uuid } = this.#options;
+    const { nodeName, uuid } = this.#parts;
     const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
-    const now = clock.now();
+    const now = this.#context.clock.now();
     const correlated = this.#correlator.correlate(facts, now, this.#names.next(event.object.name, now, uuid));
     if (!correlated.isSpam) this.#enqueue(eventReport(facts, correlated, now));
   }
@@ -102,7 +101,7 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   #enqueue(report: EventReport): void {
     const unsent = this.#queue.get(report.key);
     if (unsent === undefined && this.#queue.size >= QUEUED_MAX) {
-      this.#options.logger.debug({ reason: report.event.reason }, 'Too many events wait: one is not sent');
+      this.#context.logger.debug({ reason: report.event.reason }, 'Too many events wait: one is not sent');
       return;
     }
     this.#queue.set(report.key, unsent === undefined ? report : inPlaceOf(unsent, report));
@@ -120,7 +119,7 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   }
 
   async #send(report: EventReport): Promise<void> {
-    const { clock, random } = this.#options;
+    const { clock, random } = this.#context;
     for (let tries = 1; !this.#abort.signal.aborted; tries += 1) {
       try {
         await this.#write(report);
@@ -138,7 +137,7 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
   }
 
   async #write({ isUpdate, event, patch }: EventReport): Promise<void> {
-    const { api } = this.#options;
+    const { api } = this.#parts;
     const collection = { resource: 'events', namespace: event.metadata.namespace } as const;
     const options = { signal: this.#abort.signal, timeoutMs: ANSWER_MAX_MS };
     if (isUpdate) {
@@ -158,7 +157,7 @@ export class EventSender implements EventRecorder, NodeEventRecorder {
     if (this.#abort.signal.aborted) return true;
     const isRefused = error instanceof ApiError;
     if (!isRefused && tries < TRIES_MAX) return false;
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
     const what = isRefused ? 'The API server refused an event' : 'An event could not be sent';
     const message = `${what}: ${errorMessage(error)}`;

@@ -10,10 +10,10 @@ import {
 import { podFullName } from '../../policies/pod/pod-kinds.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
+import { podFields } from '../../types/logger.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
 
@@ -21,7 +21,7 @@ const RETRY_MS = 10_000;
 /** A server that does not answer in this time counts as away. */
 const ANSWER_MAX_MS = 30_000;
 
-export interface MirrorPodsOptions {
+export interface MirrorPodsParts {
   readonly api: ApiServer;
   readonly desired: DesiredPods;
   /** The static pods that a person has deleted on this node: they have no mirror pods once they have ended. */
@@ -29,13 +29,12 @@ export interface MirrorPodsOptions {
   readonly nodeName: string;
   /** The node's own object; undefined while it is not known. */
   readonly node: () => Node | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** At most one request is in flight for each full name. After one that had no answer, the name rests for ten seconds. */
 export class MirrorPods {
-  readonly #options: MirrorPodsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: MirrorPodsParts;
   /** The static pod that was synced last, by full name. */
   readonly #synced = new Map<string, Pod>();
   /** Full names of the mirror pods that are being made or deleted. */
@@ -51,9 +50,10 @@ export class MirrorPods {
   readonly #retry: Timer;
   readonly #abort = new AbortController();
 
-  constructor(options: MirrorPodsOptions) {
-    this.#options = options;
-    this.#retry = new Timer(options.clock);
+  constructor(context: AgentContext, parts: MirrorPodsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#retry = new Timer(context.clock);
   }
 
   /** The static pod is being synced: it gets its mirror pod if that is missing or is that of another version. */
@@ -75,7 +75,7 @@ export class MirrorPods {
   /** The same for the static pod of that full name that was synced last, if it is still wanted. */
   reconcileAgain(fullName: string): void {
     const pod = this.#synced.get(fullName);
-    if (pod !== undefined && this.#options.desired.has(pod.metadata.uid)) this.reconcile(pod);
+    if (pod !== undefined && this.#parts.desired.has(pod.metadata.uid)) this.reconcile(pod);
   }
 
   /**
@@ -100,7 +100,7 @@ export class MirrorPods {
   }
 
   #orphans(): Pod[] {
-    const { desired, deleted } = this.#options;
+    const { desired, deleted } = this.#parts;
     const staticUIDOf = (mirrorPod: Pod) => desired.staticPodOf(mirrorPod)?.metadata.uid;
     return [
       // Of two static pods of one name the other one may still be wanted.
@@ -111,7 +111,7 @@ export class MirrorPods {
 
   /** Those that show as running what waits to live again. */
   #outlived(): Pod[] {
-    const { desired } = this.#options;
+    const { desired } = this.#parts;
     return [...desired.mirrorPods()].filter(
       (mirrorPod) => desired.isOutlived(mirrorPod) && !isTerminalPhase(mirrorPod.status?.phase),
     );
@@ -122,7 +122,7 @@ export class MirrorPods {
   }
 
   #plan(pod: Pod): MirrorPodPlan {
-    const { desired, deleted, node } = this.#options;
+    const { desired, deleted, node } = this.#parts;
     if (deleted.has(pod.metadata.uid)) return { create: false };
     const mirrorPod = desired.mirrorPodOf(pod);
     const isOutlived = mirrorPod !== undefined && desired.isOutlived(mirrorPod);
@@ -130,7 +130,7 @@ export class MirrorPods {
   }
 
   #forgetTheGone(): void {
-    const { desired } = this.#options;
+    const { desired } = this.#parts;
     for (const [name, { metadata }] of this.#synced)
       if (!desired.has(metadata.uid)) this.#synced.delete(name);
     const mirrorUIDs = new Set(Array.from(desired.mirrorPods(), ({ metadata: { uid } }) => uid));
@@ -167,7 +167,8 @@ export class MirrorPods {
 
   /** Whether its name is free now. */
   async #delete(mirrorPod: Pod): Promise<boolean> {
-    const { api, logger } = this.#options;
+    const { api } = this.#parts;
+    const { logger } = this.#context;
     const { uid } = mirrorPod.metadata;
     const { name, namespace, ...options } = mirrorPodDeletion(podFullName(mirrorPod), uid);
     try {
@@ -184,7 +185,8 @@ export class MirrorPods {
 
   /** Whether its name was free. */
   async #create(pod: Pod): Promise<boolean> {
-    const { api, nodeName, node, logger } = this.#options;
+    const { api, nodeName, node } = this.#parts;
+    const { logger } = this.#context;
     const { namespace } = pod.metadata;
     try {
       await api.create({ resource: 'pods', namespace }, newMirrorPod(pod, nodeName, node()), this.#limits());
@@ -208,7 +210,8 @@ export class MirrorPods {
 
   #failed(name: string, error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    const { logger, desired } = this.#options;
+    const { logger } = this.#context;
+    const { desired } = this.#parts;
     const message = `Cannot bring the mirror pod ${name} up to date, will be tried again: ${errorMessage(error)}`;
     if (this.#problems.get(name) === message) logger.debug({}, message);
     else logger.warn({}, message);

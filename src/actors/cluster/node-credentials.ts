@@ -1,25 +1,21 @@
 /** The credentials of a node in a cluster, with the actors that keep its certificates valid. */
-import type { ActorOptions, AnyActorRef } from 'xstate';
 import { CertificateCredentials } from '../../cluster/credentials/certificate-credentials.ts';
 import { CertificateStore } from '../../cluster/credentials/certificate-store.ts';
 import { type OpenedCredentials, openCredentials } from '../../cluster/credentials/open-credentials.ts';
 import type { Credentials } from '../../cluster/service/api-server.ts';
-import type { certificateMachine } from '../../machines/certificate-machine.ts';
 import {
   CLIENT_PURPOSE,
   clientTemplate,
   SERVING_PURPOSE,
   servingTemplate,
 } from '../../policies/cluster/certificates.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { NodeAddress } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { CertificateMeasurements } from '../../types/measurements.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { CertificateManager, type ConnectedServer } from './certificate-manager.ts';
 
-export interface NodeCredentialsOptions {
+export interface NodeCredentialsParts {
   readonly settings: Pick<
     ClusterSettings,
     'kubeconfig' | 'bootstrapKubeconfig' | 'rotateCertificates' | 'serverTLSBootstrap'
@@ -31,18 +27,14 @@ export interface NodeCredentialsOptions {
   readonly connect: (credentials: Credentials) => ConnectedServer;
   /** Called when the agent has had no valid client certificate for five minutes, and the server refuses to give one. */
   readonly onGiveUp: () => void;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly measurements?: CertificateMeasurements;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof certificateMachine>['inspect'];
 }
 
 /** Rejects with what is wrong with the files; the message names file and field. Asks no server. */
-export async function openNodeCredentials(options: NodeCredentialsOptions): Promise<NodeCredentials> {
-  return new NodeCredentials(options, await openCredentials(options));
+export async function openNodeCredentials(
+  context: ActorContext,
+  parts: NodeCredentialsParts,
+): Promise<NodeCredentials> {
+  return new NodeCredentials(context, parts, await openCredentials({ ...context, ...parts }));
 }
 
 export class NodeCredentials {
@@ -52,11 +44,13 @@ export class NodeCredentials {
   readonly client: CertificateManager | undefined;
   /** Undefined unless `serverTLSBootstrap` is set. */
   readonly serving: CertificateManager | undefined;
-  readonly #options: NodeCredentialsOptions;
+  readonly #context: ActorContext;
+  readonly #parts: NodeCredentialsParts;
   readonly #opened: OpenedCredentials;
 
-  constructor(options: NodeCredentialsOptions, opened: OpenedCredentials) {
-    this.#options = options;
+  constructor(context: ActorContext, parts: NodeCredentialsParts, opened: OpenedCredentials) {
+    this.#context = context;
+    this.#parts = parts;
     this.#opened = opened;
     this.client = this.#buildClient();
     this.credentials = this.client ? new CertificateCredentials(opened.server, this.client) : opened.server;
@@ -65,7 +59,7 @@ export class NodeCredentials {
 
   async start(): Promise<void> {
     const { client } = this.#opened;
-    const { nodeName } = this.#options;
+    const { nodeName } = this.#parts;
     if (client) {
       this.client?.start({
         template: clientTemplate(nodeName),
@@ -76,7 +70,7 @@ export class NodeCredentials {
     const pair = await this.#servingStore()
       .current()
       .catch((error: unknown) => {
-        this.#options.logger.warn(
+        this.#context.logger.warn(
           { problem: errorMessage(error) },
           'The stored serving certificate is not used',
         );
@@ -87,7 +81,7 @@ export class NodeCredentials {
 
   /** A serving certificate names the addresses of the node. */
   setAddresses(addresses: readonly NodeAddress[]): void {
-    this.serving?.setTemplate(servingTemplate(this.#options.nodeName, addresses));
+    this.serving?.setTemplate(servingTemplate(this.#parts.nodeName, addresses));
   }
 
   stop(): void {
@@ -100,24 +94,24 @@ export class NodeCredentials {
     const { client } = this.#opened;
     if (client === undefined) return undefined;
     const { store, rotates, keptKey, onIssued, first } = client;
-    const { connect, onGiveUp } = this.#options;
-    return new CertificateManager({
-      ...this.#common('client'),
+    const { connect, onGiveUp } = this.#parts;
+    return new CertificateManager(this.#context, {
+      kind: 'client',
       purpose: CLIENT_PURPOSE,
       store,
       rotates,
-      ...(rotates && { onGiveUp }),
+      onGiveUp: rotates ? onGiveUp : undefined,
       connect: () => connect(this.client?.current() === undefined ? first : this.credentials),
-      ...(keptKey && { keptKey }),
+      keptKey,
       onIssued,
     });
   }
 
   #buildServing(): CertificateManager | undefined {
-    const { settings, connect } = this.#options;
+    const { settings, connect } = this.#parts;
     if (!settings.serverTLSBootstrap) return undefined;
-    return new CertificateManager({
-      ...this.#common('serving'),
+    return new CertificateManager(this.#context, {
+      kind: 'serving',
       purpose: SERVING_PURPOSE,
       store: this.#servingStore(),
       rotates: true,
@@ -125,20 +119,7 @@ export class NodeCredentials {
     });
   }
 
-  #common<Kind extends 'client' | 'serving'>(kind: Kind) {
-    const { clock, random, logger, parent, inspect, measurements } = this.#options;
-    return {
-      kind,
-      clock,
-      random,
-      logger,
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
-      ...(measurements && { measurements }),
-    };
-  }
-
   #servingStore(): CertificateStore {
-    return new CertificateStore(this.#options.certDir, 'kubelet-server');
+    return new CertificateStore(this.#parts.certDir, 'kubelet-server');
   }
 }

@@ -17,13 +17,12 @@ import {
 } from '../../policies/node/node-status.ts';
 import { mayExist, nodePatch, registrationPatch } from '../../policies/node/registration.ts';
 import { isReportDue, nodeHasChanged, NO_REPORT, sentReport } from '../../policies/node/status-report.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import type { ClusterSettings } from '../../types/node-settings.ts';
 import { errorKind } from '../../types/errors.ts';
-import type { NodeLifeMeasurements } from '../../types/measurements.ts';
 import type { Lease, Node } from '../../types/kubernetes.ts';
 
-export interface NodeObjectOptions {
+export interface NodeObjectParts {
   /** Of the heartbeats. */
   readonly api: ApiServer;
   readonly settings: Pick<
@@ -36,15 +35,12 @@ export interface NodeObjectOptions {
   readonly onBuilt: (problems: readonly string[]) => void;
   /** The server has told another amount that pods may request of the node. */
   readonly onAllocatable?: () => void;
-  readonly measurements?: NodeLifeMeasurements;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
 }
 
 export class NodeObject {
   #latest: Node | undefined;
-  readonly #options: NodeObjectOptions;
+  readonly #context: AgentContext;
+  readonly #parts: NodeObjectParts;
   readonly #target: ObjectReference;
   readonly #status: ObjectReference;
   readonly #life = new AbortController();
@@ -52,9 +48,10 @@ export class NodeObject {
   #told: ToldOfNode = NOTHING_TOLD;
   #news: NodeStatusUpdate['events'] = [];
 
-  constructor(options: NodeObjectOptions) {
-    this.#options = options;
-    this.#target = { resource: 'nodes', name: options.registration.nodeName };
+  constructor(context: AgentContext, parts: NodeObjectParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#target = { resource: 'nodes', name: parts.registration.nodeName };
     this.#status = { ...this.#target, subresource: 'status' };
   }
 
@@ -72,12 +69,13 @@ export class NodeObject {
 
   /** Creates the object, or makes the existing one fit this node. */
   async register(context: NodeContext): Promise<NodeEvent> {
-    const { api, registration, clock } = this.#options;
+    const { api, registration } = this.#parts;
+    const { clock, measurements } = this.#context;
     const initial = await this.#built(initialNode(registration));
     let existing: Node | undefined;
     try {
       const created = await api.create<Node>({ resource: 'nodes' }, initial.node, this.#requestOptions);
-      this.#options.measurements?.registered(clock.now());
+      measurements?.nodeLife.registered(clock.now());
       return this.#accepted(created, initial);
     } catch (error) {
       if (!mayExist(errorKind(error))) throw error;
@@ -99,18 +97,18 @@ export class NodeObject {
   set latest(node: Node | undefined) {
     const before = this.#latest?.status?.allocatable;
     this.#latest = node;
-    if (!equalJson(before, node?.status?.allocatable)) this.#options.onAllocatable?.();
+    if (!equalJson(before, node?.status?.allocatable)) this.#parts.onAllocatable?.();
   }
 
   #accepted(node: Node, { events }: NodeStatusUpdate): NodeEvent {
     this.latest = node;
     this.#news = events;
-    return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#options.clock.now() };
+    return { type: 'REGISTERED', uid: node.metadata.uid ?? '', now: this.#context.clock.now() };
   }
 
   /** Whether the object exists, and is of this machine. */
   async find(context: NodeContext): Promise<NodeEvent> {
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     const node = await this.#read();
     if (node === undefined) return { type: 'NODE_MISSING', now: clock.now() };
     const { node: rebuilt } = await this.#built(node);
@@ -121,14 +119,14 @@ export class NodeObject {
 
   /** Writes the status where it has changed, or is due. The first try begins with what is known, further ones ask the server. */
   async report(context: NodeContext): Promise<NodeEvent> {
-    const facts = await this.#options.facts();
+    const facts = await this.#parts.facts();
     const known = context.failures === 0 ? this.latest : undefined;
     if (known !== undefined) {
       const built = this.#build(known, facts);
       // What is known may be old: nothing is concluded from it but what to send.
       if (otherMachine(known, identityOf(built.node), context) === undefined) return this.#sent(known, built);
     }
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     const current = await this.#read();
     if (current === undefined) return { type: 'NODE_MISSING', now: clock.now() };
     const built = await this.#built(current);
@@ -138,7 +136,8 @@ export class NodeObject {
   }
 
   async #sent(before: Node, built: NodeStatusUpdate): Promise<NodeEvent> {
-    const { api, settings, clock, random } = this.#options;
+    const { api, settings } = this.#parts;
+    const { clock, random } = this.#context;
     const frequencyMs = settings.nodeStatusReportFrequencyMs;
     const hasChanged = nodeHasChanged(before, built.node);
     let node = before;
@@ -163,8 +162,8 @@ export class NodeObject {
   async lookAtOther(context: NodeContext): Promise<NodeEvent> {
     const found = await this.find(context);
     if (found.type !== 'OTHER_MACHINE') return found;
-    const { clock, registration } = this.#options;
-    const { nodeName: name } = registration;
+    const { clock } = this.#context;
+    const { nodeName: name } = this.#parts.registration;
     const lease = await this.#gotten<Lease>({ resource: 'leases', namespace: LEASE_NAMESPACE, name });
     return { type: 'OTHER_SEEN', version: lease?.metadata?.resourceVersion, now: clock.now() };
   }
@@ -176,7 +175,7 @@ export class NodeObject {
 
   async #gotten<T extends ApiObject>(target: ObjectReference): Promise<T | undefined> {
     try {
-      return await this.#options.api.get<T>(target, this.#requestOptions);
+      return await this.#parts.api.get<T>(target, this.#requestOptions);
     } catch (error) {
       if (hasReason(error, 'NotFound')) return undefined;
       throw error;
@@ -184,17 +183,17 @@ export class NodeObject {
   }
 
   async #built(node: Node): Promise<NodeStatusUpdate> {
-    return this.#build(node, await this.#options.facts());
+    return this.#build(node, await this.#parts.facts());
   }
 
   #build(node: Node, facts: NodeStatusFacts): NodeStatusUpdate {
     const built = buildNodeStatus(node, facts, this.#told);
-    this.#options.onBuilt(built.problems);
+    this.#parts.onBuilt(built.problems);
     return built;
   }
 
   get #requestOptions(): RequestOptions {
-    const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = this.#options.settings;
+    const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = this.#parts.settings;
     const timeoutMs = Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 1000);
     return { timeoutMs, signal: this.#life.signal };
   }

@@ -1,6 +1,6 @@
 /** The actor that writes pod statuses to the API server, and its effects. No pod waits for it. */
 import type { Subscription } from 'rxjs';
-import { type ActorOptions, type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
+import { type ActorRefFrom, type AnyActorRef, waitFor } from 'xstate';
 import { ApiError, hasReason } from '../../cluster/service/api-error.ts';
 import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
@@ -19,20 +19,19 @@ import {
   podsToWrite,
   type PodToWrite,
   type StatusRequest,
-  writeBackOffMs,
   writeStatus,
 } from '../../policies/cluster/status-write.ts';
 import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
-import { createActor } from '../agent-actor.ts';
+import { podFields } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor } from '../agent-actor.ts';
 import type { StatusManager, StatusNews } from '../pods/status-manager.ts';
-import { HeldBack } from './held-back.ts';
+import { DelayedVersions } from './delayed-versions.ts';
 
-export interface StatusWriterOptions {
+export interface StatusWriterParts {
   readonly api: ApiServer;
   readonly statusManager: StatusManager;
   readonly pods: KnownPods;
@@ -42,10 +41,6 @@ export interface StatusWriterOptions {
   readonly onWritten?: (uid: string, entry: VersionedStatus) => void;
   /** Whether the pods at the API server are those of this machine. While they are not, nothing is written. */
   readonly isOwnNode?: () => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly parent?: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof statusWriterMachine>['inspect'];
 }
 
 /** How often statuses are compared with what the API server has. */
@@ -71,7 +66,8 @@ interface Write {
 }
 
 export class StatusWriter {
-  readonly #options: StatusWriterOptions;
+  readonly #context: ActorContext;
+  readonly #parts: StatusWriterParts;
   readonly #actor: ActorRefFrom<typeof statusWriterMachine>;
   /** By UID at the API server, the newest version that it has. */
   readonly #written = new Map<string, number>();
@@ -86,26 +82,24 @@ export class StatusWriter {
   /** By UID, why the server refused the status, and how often. */
   readonly #refusals = new Map<string, { readonly problem: string; readonly times: number }>();
   /** By UID at the API server, pods of which a status was written, or at least sent. */
-  readonly #told = new Set<string>();
-  readonly #heldBack: HeldBack;
+  readonly #sent = new Set<string>();
+  readonly #delayed: DelayedVersions;
   readonly #compare: Timer;
-  readonly #retry: Timer;
   readonly #stop = new AbortController();
   #subscription: Subscription | undefined;
   #isLookDue = false;
 
-  constructor(options: StatusWriterOptions) {
-    this.#options = options;
-    const { clock, parent, inspect } = options;
-    this.#heldBack = new HeldBack(clock, () => this.wake());
+  constructor(context: ActorContext, parts: StatusWriterParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { clock } = context;
+    this.#delayed = new DelayedVersions(clock, () => this.wake());
     this.#compare = new Timer(clock);
-    this.#retry = new Timer(clock);
-    this.#actor = createActor(this.#machine(), {
+    this.#actor = agentActor(context, this.#machine(), {
       id: 'status-writer',
-      ...(parent && { parent }),
-      ...(inspect && { inspect }),
+      title: 'the writer of pod statuses',
     });
-    this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
+    this.#actor.subscribe({ error: () => this.#compare.disarm() });
   }
 
   get actor(): AnyActorRef {
@@ -119,7 +113,7 @@ export class StatusWriter {
 
   start(): void {
     this.#actor.start();
-    this.#subscription = this.#options.statusManager.news.subscribe((news) => this.#changed(news));
+    this.#subscription = this.#parts.statusManager.news.subscribe((news) => this.#changed(news));
     this.#armComparison();
     this.wake();
   }
@@ -129,10 +123,9 @@ export class StatusWriter {
     this.#stop.abort();
     this.#subscription?.unsubscribe();
     this.#compare.disarm();
-    this.#retry.disarm();
-    this.#heldBack.clear();
+    this.#delayed.clear();
     await Promise.all(Array.from(this.#underWay.values(), ({ done }) => done));
-    if (this.#options.parent === undefined) this.#actor.stop();
+    this.#actor.send({ type: 'STOP' });
   }
 
   /** Looks for statuses to be written: one has changed, or a static pod has a mirror pod now. */
@@ -148,14 +141,14 @@ export class StatusWriter {
 
   /** Resolves when the API server has every status, or does not answer. Before an agent ends with its pods, this tells how they ended. */
   async flush(): Promise<void> {
-    this.#heldBack.clear();
+    this.#delayed.clear();
     this.#look(false);
-    await waitFor(this.#actor, ({ value }) => value === 'Idle' || value === 'Waiting');
+    await waitFor(this.#actor, ({ value }) => value !== 'Writing' && value !== 'Trying');
   }
 
   /** The API server has answered something else. */
   connected(): void {
-    this.#send({ type: 'CONNECTED' });
+    this.#actor.send({ type: 'CONNECTED' });
   }
 
   #machine(): typeof statusWriterMachine {
@@ -163,18 +156,10 @@ export class StatusWriter {
       actions: {
         writeSome: () => this.#write(WRITES_AT_ONCE),
         writeOne: () => this.#write(1),
-        armRetry: ({ context: { failures, askedMs } }) =>
-          this.#retry.arm(writeBackOffMs(failures, askedMs), () => this.#send({ type: 'RETRY_DUE' })),
-        disarmRetry: () => this.#retry.disarm(),
         reportFailure: ({ context, event }) => this.#reportFailure(context, event),
         reportAnswer: () => this.#reportAnswer(),
       },
     });
-  }
-
-  #send(event: StatusWriterEvent): void {
-    if (this.#stop.signal.aborted || this.#actor.getSnapshot().status !== 'active') return;
-    this.#actor.send(event);
   }
 
   #armComparison(): void {
@@ -185,21 +170,21 @@ export class StatusWriter {
   }
 
   #look(all: boolean): void {
-    const { statusManager, pods, isOwnNode } = this.#options;
+    const { statusManager, pods, isOwnNode } = this.#parts;
     if (this.#stop.signal.aborted || isOwnNode?.() === false) return;
     const [entries, written] = [statusManager.entries(), this.#written];
     if (all) this.#forgetOutdated();
     for (const { uid, apiUID, entry } of podsToWrite({ entries, written, pods, all })) {
-      if (!all && this.#heldBack.has(uid, entry.version)) continue;
+      if (!all && this.#delayed.has(uid, entry.version)) continue;
       this.#due.set(uid, apiUID);
       // Others may have changed it.
       if (all) this.#recent.delete(apiUID);
     }
-    if (this.#due.size > 0) this.#send({ type: 'DUE' });
+    if (this.#due.size > 0) this.#actor.send({ type: 'DUE' });
   }
 
   #changed({ uid, canWait }: StatusNews): void {
-    const { statusManager, pods } = this.#options;
+    const { statusManager, pods } = this.#parts;
     const entry = statusManager.entry(uid);
     const version = entry?.version;
     const apiUID = (entry && apiUIDOf(uid, entry.pod, pods)) ?? uid;
@@ -210,16 +195,16 @@ export class StatusWriter {
     }
     // The server has the rest, or is being told it: a write that fails is made again, with the newest version.
     const told = [this.#written.get(apiUID), this.#underWay.get(uid)?.version];
-    if (canWait && version !== undefined && told.includes(version - 1)) this.#heldBack.add(uid, version);
+    if (canWait && version !== undefined && told.includes(version - 1)) this.#delayed.add(uid, version);
     else this.wake();
   }
 
   #forgetOutdated(): void {
-    const { statusManager, pods } = this.#options;
+    const { statusManager, pods } = this.#parts;
     const known = (uid: string) => statusManager.entry(uid) !== undefined;
     for (const uid of outdatedVersions({ written: this.#written, pods, known })) this.#forgetPod(uid);
     for (const apiUID of this.#recent.keys()) if (!this.#recentOf(apiUID)) this.#recent.delete(apiUID);
-    for (const apiUID of this.#told) if (!known(pods.translateUID(apiUID))) this.#told.delete(apiUID);
+    for (const apiUID of this.#sent) if (!known(pods.translateUID(apiUID))) this.#sent.delete(apiUID);
     for (const uid of this.#refusals.keys()) if (!known(uid)) this.#refusals.delete(uid);
   }
 
@@ -231,75 +216,76 @@ export class StatusWriter {
 
   #recentOf(apiUID: string): Answer | undefined {
     const answer = this.#recent.get(apiUID);
-    const ageMs = this.#options.clock.now() - (answer?.answeredAt ?? 0);
+    const ageMs = this.#context.clock.now() - (answer?.answeredAt ?? 0);
     return ageMs >= 0 && ageMs < RECENT_MS ? answer : undefined;
   }
 
   /** As the watch has shown it, where it has no status yet that could be lost. */
-  #untold({ uid, apiUID }: PodToWrite): Answer | undefined {
-    const { pods, clock } = this.#options;
-    const pod = uid === apiUID && !this.#told.has(apiUID) ? pods.get(uid) : undefined;
+  #asSeen({ uid, apiUID }: PodToWrite): Answer | undefined {
+    const { pods } = this.#parts;
+    const pod = uid === apiUID && !this.#sent.has(apiUID) ? pods.get(uid) : undefined;
     if (pod === undefined || !hasNoStatusYet(pod)) return undefined;
-    return { pod: withoutSpec(pod), answeredAt: clock.now() };
+    return { pod: withoutSpec(pod), answeredAt: this.#context.clock.now() };
   }
 
   #write(atOnce: number): void {
     // A later comparison finds them again.
-    if (this.#options.isOwnNode?.() === false) this.#due.clear();
+    if (this.#parts.isOwnNode?.() === false) this.#due.clear();
     for (const [uid, apiUID] of this.#due) {
       if (this.#underWay.size >= atOnce) return;
       if (this.#underWay.has(uid)) continue;
       this.#due.delete(uid);
-      const entry = this.#options.statusManager.entry(uid);
+      const entry = this.#parts.statusManager.entry(uid);
       if (entry === undefined) continue;
       this.#underWay.set(uid, { version: entry.version, done: this.#writeOf({ uid, apiUID, entry }) });
     }
-    if (this.#underWay.size === 0) this.#send({ type: 'ALL_WRITTEN' });
+    if (this.#underWay.size === 0) this.#actor.send({ type: 'ALL_WRITTEN' });
   }
 
   async #writeOf(write: PodToWrite): Promise<void> {
     const { uid } = write;
     let event: StatusWriterEvent = { type: 'ANSWERED' };
     try {
-      await this.#converse(write);
+      await this.#writeFromRecent(write);
       this.#refusals.delete(uid);
     } catch (error) {
       event = this.#notWritten(write, error);
     }
     this.#underWay.delete(uid);
     this.#outlived.delete(uid);
-    this.#send(event);
+    this.#actor.send(event);
   }
 
-  async #converse(write: PodToWrite): Promise<void> {
+  async #writeFromRecent(write: PodToWrite): Promise<void> {
     const { apiUID, entry } = write;
-    const recent = canWriteUnread(entry) ? (this.#recentOf(apiUID) ?? this.#untold(write)) : undefined;
+    const recent = canWriteUnread(entry) ? (this.#recentOf(apiUID) ?? this.#asSeen(write)) : undefined;
     // Only an answer that has come makes it recent again.
     this.#recent.delete(apiUID);
-    this.#told.add(apiUID);
+    this.#sent.add(apiUID);
     try {
-      await this.#tell(write, recent);
+      await this.#writeWith(write, recent);
     } catch (error) {
       if (recent === undefined || !isRefusal(error)) throw error;
       // Another pod may have taken the name since.
-      await this.#tell(write, undefined);
+      await this.#writeWith(write, undefined);
     }
   }
 
-  async #tell({ uid, apiUID, entry }: PodToWrite, recent: Answer | undefined): Promise<void> {
-    const { statusManager, pods, couldHaveRunningContainers, clock, logger } = this.#options;
+  async #writeWith({ uid, apiUID, entry }: PodToWrite, recent: Answer | undefined): Promise<void> {
+    const { statusManager, pods, couldHaveRunningContainers } = this.#parts;
+    const { clock, logger } = this.#context;
     const askedAt = clock.now();
     const onWritten = (served: string, pod: Pod, disruption: PodCondition | undefined) => {
       if (disruption) statusManager.disruptionTold(uid, disruption);
       this.#written.set(served, entry.version);
       this.#recent.set(served, recent?.pod === pod ? recent : { pod: withoutSpec(pod), answeredAt: askedAt });
-      this.#options.onWritten?.(uid, entry);
+      this.#parts.onWritten?.(uid, entry);
     };
     const conversation = writeStatus({
       uid,
       entry,
       pods,
-      ...(recent && { recent: recent.pod }),
+      recent: recent?.pod,
       couldHaveRunningContainers: () => couldHaveRunningContainers(uid),
       now: () => rfc3339(clock.now()),
       onWritten,
@@ -321,7 +307,7 @@ export class StatusWriter {
 
   /** Undefined where there is no such pod. Of pods that are gone, the server says that they are not of this node. */
   async #ask({ metadata: { namespace, name, uid } }: Pod, request: StatusRequest): Promise<Pod | undefined> {
-    const { api, pods } = this.#options;
+    const { api, pods } = this.#parts;
     const limits = { signal: this.#stop.signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
     const pod: ObjectReference = { resource: 'pods', namespace, name };
     try {
@@ -342,7 +328,7 @@ export class StatusWriter {
   }
 
   #notWritten({ uid, apiUID, entry }: PodToWrite, error: unknown): StatusWriterEvent {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#context;
     const problem = errorMessage(error);
     if (!isRefusal(error)) {
       this.#due.set(uid, apiUID);
@@ -363,18 +349,11 @@ export class StatusWriter {
   #reportFailure({ problem }: StatusWriterContext, event: StatusWriterEvent): void {
     if (event.type !== 'NOT_ANSWERED') return;
     const line = `Statuses of ${this.lagging} pods could not be written, and are tried again: ${event.problem}`;
-    this.#options.logger[problem === undefined ? 'warn' : 'debug']({}, line);
+    this.#context.logger[problem === undefined ? 'warn' : 'debug']({}, line);
   }
 
   #reportAnswer(): void {
-    this.#options.logger.info({}, 'Statuses of pods are written again');
-  }
-
-  #failed(error: unknown): void {
-    this.#compare.disarm();
-    this.#retry.disarm();
-    const message = `The writer of pod statuses failed, and does not run any more: ${errorMessage(error)}`;
-    this.#options.logger.error({ err: error }, message);
+    this.#context.logger.info({}, 'Statuses of pods are written again');
   }
 }
 

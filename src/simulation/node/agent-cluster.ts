@@ -71,14 +71,12 @@ export class AgentCluster {
     this.#node = watchNode(client, nodeName, timing);
     this.pods = apiSource({ api: client, nodeName, node: this.#node, ...timing });
     this.objects = new ServerObjects({ api: client, logger, ...timing, strategy, syncFrequencyMs });
-    this.sender = new EventSender({
+    this.sender = new EventSender(options, {
       api: client,
       nodeName,
       nodeUID: () => this.#agent?.nodeUID,
       podOf: (uid) => this.#agent?.pod(uid),
       uuid: () => `event-${String(++this.#events)}`,
-      logger,
-      ...timing,
     });
   }
 
@@ -96,13 +94,12 @@ export class AgentCluster {
   join(core: AgentCore): ClusterParts {
     const { client, clock, nodeFacts, conditions } = this.#options;
     const facts = () => ({ ...nodeFacts(), conditions: conditions() });
-    this.#agent = new ClusterAgent({
+    this.#agent = new ClusterAgent(core, {
       clients: client.clients,
       settings: SETTINGS,
       registration: registration(nodeFacts()),
       statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now()),
       node: this.#node,
-      core,
     });
     return this.#agent;
   }

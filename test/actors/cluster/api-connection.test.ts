@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type AnyActorRef, createActor, createMachine } from 'xstate';
 import { ApiConnection, type ApiConnectionState } from '../../../src/actors/cluster/api-connection.ts';
+import { testContext } from '../../support/test-context.ts';
 
 describe('the connection to the API server', () => {
   function open(parent?: AnyActorRef) {
@@ -16,12 +17,7 @@ describe('the connection to the API server', () => {
       error: log('error'),
     };
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new ApiConnection({
-      kubeconfig: '/kubeconfig',
-      clock,
-      logger,
-      ...(parent && { parent }),
-    });
+    const connection = new ApiConnection({ ...testContext({ logger, parent }), clock }, '/kubeconfig');
     connection.start();
     const at = (later: number) => {
       now = later;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom } from 'rxjs';
 import {
   CertificateManager,
-  type CertificateManagerOptions,
+  type CertificateManagerParts,
 } from '../../../src/actors/cluster/certificate-manager.ts';
 import { type CertificatePair, certificatePair } from '../../../src/cluster/credentials/certificate-pair.ts';
 import { CertificateStore, KeptKey } from '../../../src/cluster/credentials/certificate-store.ts';
@@ -16,8 +16,9 @@ import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';
 import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import type { Measurements } from '../../../src/types/measurements.ts';
 
 const MINUTE = 60_000;
 const template = clientTemplate('node-1');
@@ -47,8 +48,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function open(more: Partial<CertificateManagerOptions> = {}): CertificateManager {
-  return new CertificateManager({
+function open(more: Partial<CertificateManagerParts> = {}, measurements?: Measurements): CertificateManager {
+  return new CertificateManager(testContext({ clock, measurements }), {
     kind: 'client',
     purpose: CLIENT_PURPOSE,
     store,
@@ -59,9 +60,6 @@ function open(more: Partial<CertificateManagerOptions> = {}): CertificateManager
       return { main: server.api, close: () => (connections -= 1) };
     },
     sign: (input) => Promise.resolve(signingRequest(input)),
-    clock,
-    random: () => 0,
-    logger: silentLogger,
     ...more,
   });
 }
@@ -127,7 +125,7 @@ describe('the manager of a certificate', () => {
 
   test('tells of each request that brings no certificate', async () => {
     const measurements = new RecordedMeasurements();
-    manager = open({ measurements });
+    manager = open({}, measurements);
     start();
     server.deny(await submitted());
     await inState('BackingOff');
@@ -136,7 +134,7 @@ describe('the manager of a certificate', () => {
 
   test('tells how old a certificate has become that another one replaces', async () => {
     const measurements = new RecordedMeasurements();
-    manager = open({ measurements });
+    manager = open({}, measurements);
     start();
     await issued(10);
     expect(measurements.told).toEqual([]);

@@ -7,6 +7,7 @@ import type { Logger } from '../../../src/types/logger.ts';
 import { testPod } from '../../support/pods.ts';
 import { noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const POD = { name: 'web', namespace: 'default', uid: 'uid-of-web' };
 const NAME = 'web.1a46e83335d50000';
@@ -25,15 +26,12 @@ beforeEach(() => {
   pod = undefined;
   warnings = [];
   const logger: Logger = { ...silentLogger, warn: (_, message) => void warnings.push(message) };
-  events = new EventSender({
+  events = new EventSender(testContext({ clock, random: () => 0.5, logger }), {
     api,
     nodeName: 'node-1',
     nodeUID: () => nodeUID,
     podOf: () => pod,
-    clock,
-    random: () => 0.5,
     uuid: () => 'uuid',
-    logger,
   });
 });
 

@@ -12,6 +12,7 @@ import type { Logger } from '../../../src/types/logger.ts';
 import { testPod } from '../../support/pods.ts';
 import { noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const NODE: Node = { metadata: { name: 'node-1', uid: 'node-uid' } };
 const CREATE = 'create /default/pods';
@@ -34,7 +35,9 @@ beforeEach(() => {
   warnings = [];
   const logger: Logger = { ...silentLogger, warn: (_, message) => void warnings.push(message) };
   deleted = new Set();
-  mirrors = new MirrorPods({ api, desired, deleted, nodeName: 'node-1', node: () => node, clock, logger });
+  mirrors = new MirrorPods(testContext({ clock, logger }), {
+    ...{ api, desired, deleted, nodeName: 'node-1', node: () => node },
+  });
 });
 
 function staticPod(uid: string): Pod {

@@ -15,6 +15,7 @@ import { ObservedConnection } from '../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const warningsOf = (lines: readonly LogLine[]) =>
   lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
@@ -53,14 +54,12 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
   function openMirrors() {
     const { logger, lines } = recordingLogger();
     const desired = new DesiredPods();
-    const mirrors = new MirrorPods({
+    const mirrors = new MirrorPods(testContext({ clock: systemClock, logger }), {
       api: clients.main,
       desired,
       deleted: new Set(),
       nodeName: controlPlane.nodeName,
       node: () => node,
-      clock: systemClock,
-      logger,
     });
     return { mirrors, desired, lines };
   }
@@ -127,15 +126,12 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
 
   function openEvents(podOf: (uid: string) => Pod | undefined = () => undefined) {
     const { logger, lines } = recordingLogger();
-    const events = new EventSender({
+    const events = new EventSender(testContext({ clock: systemClock, logger }), {
       api: clients.events,
       nodeName: controlPlane.nodeName,
       nodeUID: () => node.metadata.uid,
       podOf,
-      clock: systemClock,
-      random: () => 0,
       uuid: randomUUID,
-      logger,
     });
     return { events, lines };
   }

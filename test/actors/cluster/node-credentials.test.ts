@@ -22,7 +22,7 @@ import { systemClock } from '../../../src/system/timer.ts';
 import type { CertificateSigningRequest } from '../../../src/types/kubernetes.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../../support/control-plane/node-bootstrap.ts';
 import { type ControlPlane, describeOnControlPlane } from '../../support/control-plane.ts';
-import { silentLogger } from '../../support/silent-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const NODE = 'node-7';
 const HOUR_MS = 3_600_000;
@@ -58,7 +58,8 @@ interface Settings {
 }
 
 async function open({ bootstrap = '', rotates = true, serving = false, aheadMs = 0 }: Settings = {}) {
-  const credentials = await openNodeCredentials({
+  const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+  const credentials = await openNodeCredentials(testContext({ clock }), {
     settings: {
       kubeconfig,
       bootstrapKubeconfig: bootstrap,
@@ -69,9 +70,6 @@ async function open({ bootstrap = '', rotates = true, serving = false, aheadMs =
     nodeName: NODE,
     connect: clientsOf,
     onGiveUp: () => undefined,
-    clock: { ...systemClock, now: () => Date.now() + aheadMs },
-    random: () => 0,
-    logger: silentLogger,
   });
   ends.push(() => credentials.stop());
   return credentials;

@@ -51,15 +51,16 @@ function agentOf(
   );
   const { logger, lines } = recordingLogger();
   const facts: Facts = { nowMs: 0 };
-  const shared = { api: clients.heartbeats, clock: systemClock, random: () => 0.5, logger };
-  const lease = new NodeLease(testContext(shared), {
-    api: clients.heartbeats,
+  const context = testContext({ clock: systemClock, random: () => 0.5, logger });
+  const api = clients.heartbeats;
+  const lease = new NodeLease(context, {
+    api,
     nodeName,
     leaseDurationSeconds: LEASE_SECONDS,
     timeoutMs: 10_000,
   });
-  const node = new ClusterNode({
-    ...shared,
+  const node = new ClusterNode(context, {
+    api,
     settings: {
       registerNode: options.registerNode ?? true,
       nodeStatusUpdateFrequencyMs: options.lookMs ?? LOOK_MS,
@@ -76,7 +77,6 @@ function agentOf(
     isReady: () => (facts.problems ?? []).length === 0,
     onRegistered: (uid) => lease.nodeKnown(uid),
     onLost: () => lease.nodeLost(),
-    recorder: { nodeEvent: () => undefined },
   });
   const agent = { node, lease, clients, facts, lines };
   running.push(agent);

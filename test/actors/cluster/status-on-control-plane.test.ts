@@ -17,6 +17,7 @@ import { factsOf, instance, SANDBOX } from '../../support/pod-status-facts.ts';
 import { type LogLine, recordingLogger } from '../../support/recording-logger.ts';
 import type { PartialPodStatus } from '../../support/runtime-pod-status.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { testContext } from '../../support/test-context.ts';
 
 /** With what a status repeats of it: resources in several spellings, mounts, gates, containers of all kinds. */
 const SPEC: Partial<PodSpec> = {
@@ -75,13 +76,11 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
     const log = recordingLogger();
     lines = log.lines;
     couldRun = true;
-    writer = new StatusWriter({
+    writer = new StatusWriter(testContext({ clock: systemClock, logger: log.logger }), {
       api: clients.main,
       statusManager: manager,
       pods: desired,
       couldHaveRunningContainers: () => couldRun,
-      clock: systemClock,
-      logger: log.logger,
     });
     writer.start();
   });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
-import { ToldStatuses } from '../../../src/actors/cluster/told-statuses.ts';
+import { StatusLatency } from '../../../src/actors/cluster/status-latency.ts';
 import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
 import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
@@ -11,6 +11,7 @@ import type { Logger } from '../../../src/types/logger.ts';
 import { PodServer } from '../../support/pod-server.ts';
 import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { testPod } from '../../support/pods.ts';
+import { testContext } from '../../support/test-context.ts';
 
 export let server: PodServer;
 export let clock: VirtualClock;
@@ -20,7 +21,7 @@ export let writer: StatusWriter;
 export let running: Set<string>;
 export let lines: string[];
 export let measurements: RecordedMeasurements;
-export let told: ToldStatuses;
+export let told: StatusLatency;
 let isOwnNode: boolean;
 
 beforeEach(() => {
@@ -45,18 +46,16 @@ beforeEach(() => {
     mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
   });
   measurements = new RecordedMeasurements();
-  told = new ToldStatuses(measurements, manager, clock);
-  writer = new StatusWriter({
+  told = new StatusLatency(measurements, manager, clock);
+  // As in an agent, where the supervisor is the parent.
+  const parent = createActor(createMachine({}), { clock }).start();
+  writer = new StatusWriter(testContext({ clock, logger, parent }), {
     api: server,
     statusManager: manager,
     pods: desired,
     couldHaveRunningContainers: (uid) => running.has(uid),
     onWritten: (uid, entry) => told.written(uid, entry),
     isOwnNode: () => isOwnNode,
-    clock,
-    logger,
-    // As in an agent, where the supervisor is the parent.
-    parent: createActor(createMachine({})).start(),
   });
   writer.start();
 });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import type { InspectionEvent } from 'xstate';
 import { CertificateManager } from '../../../src/actors/cluster/certificate-manager.ts';
 import { certificatePair } from '../../../src/cluster/credentials/certificate-pair.ts';
 import { CertificateStore } from '../../../src/cluster/credentials/certificate-store.ts';
@@ -15,7 +16,6 @@ import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
 import type { Path, Step } from '../paths.ts';
 import { replaying } from '../replaying.ts';
 import {
@@ -28,6 +28,7 @@ import {
   type Regions,
   TEMPLATES,
 } from './certificate-environment.ts';
+import { testContext } from '../../support/test-context.ts';
 
 type StartEvent = Extract<CertificateEvent, { readonly type: 'START' }>;
 
@@ -58,24 +59,21 @@ class CertificateReplay {
   #hasGivenUp = false;
 
   constructor(kind: Kind, coverage: Coverage) {
-    this.#manager = new CertificateManager({
+    const inspect = (event: InspectionEvent) => {
+      coverage.inspect(event);
+      if (event.type === '@xstate.snapshot') this.#state = event.snapshot as CertificateState;
+    };
+    this.#manager = new CertificateManager(testContext({ clock: this.#clock, inspect }), {
       kind,
       purpose: CLIENT_PURPOSE,
       store: new CertificateStore(this.#folder, 'kubelet'),
       rotates: true,
-      ...(kind === 'client' && { onGiveUp: () => (this.#hasGivenUp = true) }),
+      onGiveUp: kind === 'client' ? () => (this.#hasGivenUp = true) : undefined,
       connect: () => {
         this.#connections += 1;
         return { main: this.#server.api, close: () => (this.#connections -= 1) };
       },
       sign: (input) => Promise.resolve(signingRequest(input)),
-      clock: this.#clock,
-      random: () => 0,
-      logger: SILENT,
-      inspect: (event) => {
-        coverage.inspect(event);
-        if (event.type === '@xstate.snapshot') this.#state = event.snapshot as CertificateState;
-      },
     });
   }
 

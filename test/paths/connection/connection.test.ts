@@ -3,9 +3,9 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
 import { ApiConnection } from '../../../src/actors/cluster/api-connection.ts';
 import { connectionMachine } from '../../../src/machines/connection-machine.ts';
-import { SILENT } from '../path-node.ts';
 import { Coverage } from '../coverage.ts';
 import { type Environment, shortestPaths, story } from '../paths.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const STARTED_AT = 1000;
 const coverage = new Coverage(connectionMachine);
@@ -38,12 +38,8 @@ test('every event in every state', () => {
   for (const path of paths) {
     let now = STARTED_AT;
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-    const connection = new ApiConnection({
-      kubeconfig: '/kubeconfig',
-      clock,
-      logger: SILENT,
-      inspect: coverage.inspect,
-    });
+    const context = { ...testContext({ inspect: coverage.inspect }), clock };
+    const connection = new ApiConnection(context, '/kubeconfig');
     connection.start();
     for (const { name, before, after } of path) {
       now += 1000;

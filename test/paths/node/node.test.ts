@@ -10,7 +10,7 @@ import type { Node } from '../../../src/types/kubernetes.ts';
 import { IDENTITY, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../support/machine-facts.ts';
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';
 import { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
+import { testContext } from '../../support/test-context.ts';
 import { type Environment, type Path, shortestPaths, type Step } from '../paths.ts';
 import { replaying } from '../replaying.ts';
 
@@ -197,7 +197,11 @@ class NodeReplay {
       await this.#pass();
       if (this.#fails(request)) throw refusal('InternalError');
     };
-    this.#node = new ClusterNode({
+    const inspect = (event: InspectionEvent) => {
+      coverage.inspect(event);
+      this.#listen(event);
+    };
+    this.#node = new ClusterNode(testContext({ clock: this.#clock, inspect }), {
       api: this.#api,
       settings: {
         registerNode: registersItself,
@@ -211,14 +215,6 @@ class NodeReplay {
       isReady: () => this.#isReady,
       onRegistered: (uid) => this.#told.push(uid),
       onLost: () => this.#told.push('lost'),
-      clock: this.#clock,
-      random: () => 0,
-      recorder: { nodeEvent: () => undefined },
-      logger: SILENT,
-      inspect: (event) => {
-        coverage.inspect(event);
-        this.#listen(event);
-      },
     });
   }
 

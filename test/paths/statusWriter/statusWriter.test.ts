@@ -10,8 +10,9 @@ import { StateletError } from '../../../src/types/errors.ts';
 import { PodServer } from '../../support/pod-server.ts';
 import { testPod } from '../../support/pods.ts';
 import { Coverage } from '../coverage.ts';
-import { SILENT } from '../path-node.ts';
 import { type Environment, type Path, shortestPaths, story } from '../paths.ts';
+import { testContext } from '../../support/test-context.ts';
+import { after } from '../../support/child-events.ts';
 
 const coverage = new Coverage(statusWriterMachine);
 const BEGUN = { phase: 'Pending', startTime: '2030-01-01T00:00:00Z' };
@@ -22,15 +23,16 @@ const EVENTS = {
   answered: { type: 'ANSWERED' },
   notAnswered: { type: 'NOT_ANSWERED', problem: 'connection refused', now: 0 },
   allWritten: { type: 'ALL_WRITTEN' },
-  retry: { type: 'RETRY_DUE' },
+  retry: after('retry', 'statusWriter.Waiting'),
   connected: { type: 'CONNECTED' },
+  stop: { type: 'STOP' },
 } as const;
 
 const POSSIBLE: Readonly<Record<string, readonly (keyof typeof EVENTS)[]>> = {
-  Idle: ['due', 'connected'],
-  Writing: ['due', 'answered', 'notAnswered', 'allWritten', 'connected'],
-  Waiting: ['due', 'answered', 'notAnswered', 'retry', 'connected'],
-  Trying: ['due', 'answered', 'notAnswered', 'allWritten', 'connected'],
+  Idle: ['due', 'connected', 'stop'],
+  Writing: ['due', 'answered', 'notAnswered', 'allWritten', 'connected', 'stop'],
+  Waiting: ['due', 'answered', 'notAnswered', 'retry', 'connected', 'stop'],
+  Trying: ['due', 'answered', 'notAnswered', 'allWritten', 'connected', 'stop'],
 };
 
 type Snapshot = SnapshotFrom<typeof statusWriterMachine>;
@@ -62,14 +64,12 @@ class Replay {
       request.startsWith('get')
         ? new Promise<void>((resolve, reject) => this.#held.push({ resolve, reject }))
         : undefined;
-    this.#writer = new StatusWriter({
+    const context = testContext({ clock: this.#clock, inspect: coverage.inspect });
+    this.#writer = new StatusWriter(context, {
       api: this.#server,
       statusManager: this.#manager,
       pods: desired,
       couldHaveRunningContainers: () => false,
-      clock: this.#clock,
-      logger: SILENT,
-      inspect: coverage.inspect,
     });
     this.#writer.start();
   }
@@ -85,7 +85,10 @@ class Replay {
   }
 
   async stop(): Promise<void> {
-    await this.#writer.stop();
+    const stopping = this.#writer.stop();
+    while (this.#held.length > 0) this.#fail();
+    await stopping;
+    expect(this.#clock.armed).toBe(0);
   }
 
   async #do(name: string): Promise<void> {
@@ -93,6 +96,7 @@ class Replay {
     if (name === 'answered') this.#held.shift()?.resolve();
     if (name === 'notAnswered') this.#fail();
     if (name === 'connected') this.#writer.connected();
+    if (name === 'stop') await this.stop();
     if (name === 'retry') await this.#clock.step();
     await settled();
   }

@@ -2,21 +2,21 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 
 /** How long a small change waits for the next one. */
-const HELD_BACK_MS = 1_000;
+const DELAY_MS = 1_000;
 
-interface Held {
+interface Delayed {
   readonly version: number;
   /** Unix ms. */
   readonly until: number;
 }
 
 /** Versions of statuses that are written only if no other version follows soon. */
-export class HeldBack {
+export class DelayedVersions {
   readonly #clock: Clock;
   readonly #onDue: () => void;
   readonly #timer: Timer;
   /** By UID of the pod. All wait equally long: the first is due first. */
-  readonly #held = new Map<string, Held>();
+  readonly #delayed = new Map<string, Delayed>();
 
   constructor(clock: Clock, onDue: () => void) {
     this.#clock = clock;
@@ -25,18 +25,18 @@ export class HeldBack {
   }
 
   add(uid: string, version: number): void {
-    this.#held.delete(uid);
-    this.#held.set(uid, { version, until: this.#clock.now() + HELD_BACK_MS });
-    if (this.#held.size === 1) this.#arm(HELD_BACK_MS);
+    this.#delayed.delete(uid);
+    this.#delayed.set(uid, { version, until: this.#clock.now() + DELAY_MS });
+    if (this.#delayed.size === 1) this.#arm(DELAY_MS);
   }
 
   has(uid: string, version: number): boolean {
-    return this.#held.get(uid)?.version === version;
+    return this.#delayed.get(uid)?.version === version;
   }
 
   clear(): void {
     this.#timer.disarm();
-    this.#held.clear();
+    this.#delayed.clear();
   }
 
   #arm(delayMs: number): void {
@@ -45,12 +45,12 @@ export class HeldBack {
 
   #due(): void {
     const now = this.#clock.now();
-    for (const [uid, { until }] of this.#held) {
+    for (const [uid, { until }] of this.#delayed) {
       if (until > now) {
         this.#arm(until - now);
         break;
       }
-      this.#held.delete(uid);
+      this.#delayed.delete(uid);
     }
     this.#onDue();
   }

@@ -6,19 +6,19 @@ import type { Clock } from '../../types/clock.ts';
 import type { AgentMeasurements, Stopwatch } from '../../types/measurements.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
 
-interface Untold {
+interface Lag {
   readonly version: number;
   readonly end: Stopwatch;
 }
 
 type Measured = Pick<AgentMeasurements, 'nodeLife' | 'starts'>;
 
-export class ToldStatuses {
+export class StatusLatency {
   readonly #measurements: Measured;
   readonly #clock: Clock;
   readonly #statusManager: StatusManager;
   /** By UID, the first version that the API server does not have. */
-  readonly #untold = new Map<string, Untold>();
+  readonly #lags = new Map<string, Lag>();
   readonly #subscription: Subscription;
 
   constructor(measurements: Measured, statusManager: StatusManager, clock: Clock) {
@@ -29,7 +29,7 @@ export class ToldStatuses {
   }
 
   written(uid: string, entry: VersionedStatus): void {
-    this.#toldVersion(uid, entry.version);
+    this.#ended(uid, entry.version);
     const { pod, status } = entry;
     const { creationTimestamp } = pod.metadata;
     if (creationTimestamp === undefined || !allContainersRun(status)) return;
@@ -41,27 +41,27 @@ export class ToldStatuses {
   }
 
   forget(uid: string): void {
-    this.#untold.delete(uid);
+    this.#lags.delete(uid);
   }
 
   stop(): void {
     this.#subscription.unsubscribe();
   }
 
-  #toldVersion(uid: string, version: number): void {
-    const untold = this.#untold.get(uid);
-    if (untold === undefined || untold.version > version) return;
-    untold.end();
-    this.#untold.delete(uid);
+  #ended(uid: string, version: number): void {
+    const lag = this.#lags.get(uid);
+    if (lag === undefined || lag.version > version) return;
+    lag.end();
+    this.#lags.delete(uid);
     // It has changed again while it was written.
     if ((this.#statusManager.entry(uid)?.version ?? 0) > version) this.#changed(uid);
   }
 
   #changed(uid: string): void {
     const version = this.#statusManager.entry(uid)?.version;
-    const untold = this.#untold.get(uid);
+    const lag = this.#lags.get(uid);
     // A pod that was forgotten and has come again counts its versions anew.
-    if (version === undefined || (untold !== undefined && untold.version <= version)) return;
-    this.#untold.set(uid, { version, end: this.#measurements.nodeLife.statusChanged() });
+    if (version === undefined || (lag !== undefined && lag.version <= version)) return;
+    this.#lags.set(uid, { version, end: this.#measurements.nodeLife.statusChanged() });
   }
 }
