@@ -3,7 +3,7 @@
  * reads the same files. Needs root, for cgroups. `npm run bench:scrape -- [--pods 100] [--runs 30] [-o json]`.
  */
 import { parseArgs } from 'node:util';
-import { readNodeInfo } from '../src/runtime/node/node-info.ts';
+import { readNodeInfo } from '../src/runtime/node/machine-facts.ts';
 import { AgentMetrics } from '../src/server/metrics/agent-metrics.ts';
 import { cadvisorMetrics } from '../src/server/metrics/cadvisor-metrics.ts';
 import { metricsText } from '../src/server/metrics/metric-text.ts';

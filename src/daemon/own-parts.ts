@@ -8,9 +8,8 @@ import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/load-server-settings.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
-import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
+import { openEndedPodsFile, openPastLivesFile } from '../runtime/node/root-record.ts';
 import type { PastLivesStore } from '../runtime/pods/past-lives.ts';
-import { openPastLivesFile } from '../runtime/pods/past-lives-file.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
 import { eventLog } from '../server/event-log.ts';
@@ -134,7 +133,7 @@ async function openRecordOfShutdown(
   counted: AgentMetrics | undefined,
 ): Promise<ShutdownRecord | undefined> {
   if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
-  const { openShutdownRecord } = await import('../runtime/shutdown/shutdown-record.ts');
+  const { openShutdownRecord } = await import('../runtime/node/root-record.ts');
   const record = openShutdownRecord(rootDir, logger);
   const { startMs, endMs } = record.stored;
   if (startMs !== undefined) counted?.nodeLife.shutdownBegan(startMs);

@@ -11,7 +11,7 @@ import type { Rejection } from '../policies/admission/rejection.ts';
 import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
 import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
-import { openEndedPodsFile } from '../runtime/node/ended-pods-file.ts';
+import { openEndedPodsFile } from '../runtime/node/root-record.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
 import { systemClock } from '../system/timer.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';

@@ -9,8 +9,7 @@ import type { Clock } from '../../types/clock.ts';
 import type { Container, PodSandbox } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { RuntimeService } from '../service/runtime-service.ts';
-import { unlessNotFound } from '../service/unless-not-found.ts';
+import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 
 export interface ContainerGCOptions {
   readonly runtime: RuntimeService;

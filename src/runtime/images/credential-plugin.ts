@@ -1,5 +1,7 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { parseDuration } from '../../policies/formats/duration.ts';
 import {
   cacheKey,
   cacheKeys,
@@ -15,15 +17,16 @@ import type {
 import { fits, placeOf, type RegistryCredentials } from '../../policies/images/image-credentials.ts';
 import { parseImageReference } from '../../policies/images/image-reference.ts';
 import type { CredentialSource } from '../../policies/images/pulled-record.ts';
-import { parseDuration } from '../../policies/formats/duration.ts';
+import { unlessAborted } from '../../system/promises.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
-import { withDeadline } from '../probes/deadline.ts';
-import { runPlugin } from './run-plugin.ts';
+import type { ImageMeasurements } from '../../types/measurements.ts';
+import { withDeadline } from '../probes/tcp-connect.ts';
+import type { CredentialProviders } from './keyring.ts';
 
 /** As with the kubelet: enough for a plugin that asks its own server twice. */
 const LIMIT_MS = 60_000;
@@ -213,4 +216,91 @@ function wantedAnnotations(
 
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
+}
+
+/** An answer holds some credentials. What is longer is none. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+export interface PluginCommand {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** For its stdin. */
+  readonly input: string;
+}
+
+export interface PluginEnd {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Undefined: it ended well. */
+  readonly failure: string | undefined;
+}
+
+/**
+ * Runs a plugin to its end. When the signal aborts, the plugin is killed with all that it has started in its process group, and this
+ * rejects with the signal's reason. Rejects with the system's error where it cannot be started.
+ */
+async function runPlugin(command: PluginCommand, signal: AbortSignal): Promise<PluginEnd> {
+  signal.throwIfAborted();
+  const { path, args, env, input } = command;
+  const child = spawn(path, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const stdout = new BoundedOutput(ANSWER_BYTES_MAX);
+  const stderr = new BoundedOutput();
+  child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
+  // A plugin may end without reading its input.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const abort = Promise.withResolvers<never>();
+  const onAbort = () => {
+    kill(child);
+    abort.reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const failure = await Promise.race([endOf(child), abort.promise]);
+    const tooLong = stdout.isFull ? 'its answer is longer than 1 MiB' : undefined;
+    return { stdout: stdout.toString(), stderr: stderr.toString(), failure: failure ?? tooLong };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function endOf(child: ChildProcess): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(undefined);
+      else resolve(code === null ? `signal: ${signal}` : `exit status ${code}`);
+    });
+  });
+}
+
+function kill(child: ChildProcess): void {
+  // A process that has left the group may hold the pipes open.
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+export class CredentialPlugins implements CredentialProviders {
+  readonly #plugins: readonly CredentialPlugin[];
+
+  constructor(providers: readonly CredentialProvider[], surroundings: PluginSurroundings) {
+    this.#plugins = providers.map((provider) => new CredentialPlugin(provider, surroundings));
+  }
+
+  /** In the order of the configuration. All plugins that know the image are asked at the same time. */
+  async credentials(pod: Pod, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]> {
+    const answers = Promise.all(this.#plugins.map((plugin) => plugin.credentials(pod, image)));
+    return (await unlessAborted(answers, signal)).flat();
+  }
+
+  close(): void {
+    for (const plugin of this.#plugins) plugin.close();
+  }
 }

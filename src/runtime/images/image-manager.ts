@@ -18,12 +18,11 @@ import type { PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import type { ImageInUse } from '../node/pod-node.ts';
-import { runtimeMessage } from '../service/runtime-message.ts';
-import { ImageError } from './image-error.ts';
+import { ImageError, type ImageInUse } from '../node/pod-node.ts';
+import { runtimeMessage } from '../service/runtime-service.ts';
 import { ImagePuller, type ImagePullerOptions, type PulledImage } from './image-puller.ts';
 import type { ImageRecords } from './image-records.ts';
-import { PodCredentials, type PodCredentialsOptions } from './pod-credentials.ts';
+import { PodCredentials, type PodCredentialsOptions } from './keyring.ts';
 import { PresentImages } from './present-images.ts';
 import { unlessAborted } from '../../system/promises.ts';
 

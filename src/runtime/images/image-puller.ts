@@ -5,9 +5,8 @@ import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
-import { runtimeMessage } from '../service/runtime-message.ts';
-import type { RuntimeService } from '../service/runtime-service.ts';
-import { withDeadline } from '../probes/deadline.ts';
+import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
+import { withDeadline } from '../probes/tcp-connect.ts';
 import { imageInUse } from './present-images.ts';
 import { SharedQueue } from './shared-queue.ts';
 

@@ -1,21 +1,33 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  badSecretMessage,
+  credentialsText,
   type DockerConfig,
   type DockerConfigFormat,
   matchingCredentials,
+  missingSecretsMessage,
+  type PullCredentials,
+  pullSecretNames,
   readDockerConfig,
+  readPullSecret,
+  type RegistryCredentials,
 } from '../../policies/images/image-credentials.ts';
-import type { ImageReference } from '../../policies/images/image-reference.ts';
-import type { AuthConfig } from '../../types/cri.ts';
-import { errorMessage } from '../../types/errors.ts';
-import type { Logger } from '../../types/logger.ts';
+import { type ImageReference, parseImageReference } from '../../policies/images/image-reference.ts';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
 import { patientCalls } from '../../system/files/patient-calls.ts';
+import { unlessAborted } from '../../system/promises.ts';
 import { errnoCode } from '../../system/system-errors.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
+import type { AuthConfig } from '../../types/cri.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { EventRecorder } from '../../types/event-recorder.ts';
+import type { Pod, Secret } from '../../types/kubernetes.ts';
+import type { Logger } from '../../types/logger.ts';
 
 /** The node's credentials for registries. */
-export interface Keyring {
+interface Keyring {
   /** All credentials that match, the most specific first. Empty: the registry is asked anonymously. */
   lookup(image: ImageReference): Promise<readonly AuthConfig[]>;
 }
@@ -127,5 +139,89 @@ async function versionOf(path: string): Promise<string> {
   } catch (error) {
     const code = errnoCode(error) ?? '';
     return code === 'ENOENT' || code === 'ENOTDIR' ? '' : code;
+  }
+}
+
+/** Credentials that depend on the pod. Rejects only with the reason of the signal. */
+export interface CredentialProviders {
+  credentials(pod: Pod, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
+}
+
+export interface PodCredentialsOptions {
+  readonly keyring: Keyring;
+  /** Those of the pod's imagePullSecrets, tried before those of the node. Rejects only with the reason of the signal. */
+  readonly pullSecrets?: (pod: Pod, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
+  /** Plugins, tried after the credentials of the node. */
+  readonly plugins?: CredentialProviders;
+}
+
+/** All credentials that a pod has for an image, in the order in which they are tried. */
+export class PodCredentials {
+  readonly #options: PodCredentialsOptions;
+
+  constructor(options: PodCredentialsOptions) {
+    this.#options = options;
+  }
+
+  /** `name`: the image with its default tag. Rejects with the reason of the signal. */
+  async lookup(pod: Pod, name: string, signal: AbortSignal): Promise<readonly PullCredentials[]> {
+    const { keyring, pullSecrets, plugins } = this.#options;
+    const image = parseImageReference(name);
+    const secrets = (await pullSecrets?.(pod, signal)) ?? [];
+    const ofNode = await keyring.lookup(image);
+    const ofPlugins = await plugins?.credentials(pod, `${image.domain}/${image.path}`, signal);
+    return [
+      ...matchingCredentials(secrets, image),
+      ...ofNode.map((auth) => ({ auth })),
+      ...matchingCredentials(ofPlugins ?? [], image),
+    ];
+  }
+}
+
+/** The kubelet's reason for Secrets that it has not got. */
+const REASON = 'FailedToRetrieveImagePullSecret';
+
+/** Reads the Secrets that pods name in `imagePullSecrets`. One that is missing or malformed is told, and the pull goes on. */
+export class PullSecretReader {
+  readonly #objects: Pick<ApiObjects, 'secret'>;
+  readonly #recorder: EventRecorder;
+
+  constructor(objects: Pick<ApiObjects, 'secret'>, recorder: EventRecorder) {
+    this.#objects = objects;
+    this.#recorder = recorder;
+  }
+
+  /** The credentials of all Secrets of the pod, in the order of the spec. Rejects only with the reason of the signal. */
+  async read(pod: Pod, signal: AbortSignal): Promise<readonly RegistryCredentials[]> {
+    const names = pullSecretNames(pod.spec.imagePullSecrets);
+    if (names.length === 0) return [];
+    const secrets = await Promise.all(names.map((name) => this.#secret(pod, name, signal)));
+    const missing = names.filter((_, index) => secrets[index] === undefined);
+    if (missing.length > 0) this.#warn(pod, missingSecretsMessage(missing));
+    return secrets.flatMap((secret) => (secret ? this.#credentials(pod, secret) : []));
+  }
+
+  /** As with the kubelet, a Secret that the server does not give for now is missing for this pull. */
+  async #secret({ metadata }: Pod, name: string, signal: AbortSignal): Promise<Secret | undefined> {
+    try {
+      return await unlessAborted(this.#objects.secret(metadata.namespace, name), signal);
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
+  #credentials(pod: Pod, secret: Secret): readonly RegistryCredentials[] {
+    const { namespace = '', name = '', uid = '' } = secret.metadata ?? {};
+    const { credentials, problems } = readPullSecret(secret);
+    if (problems.length > 0) this.#warn(pod, badSecretMessage(name, problems));
+    return credentials.map((one) => {
+      const credentialHash = createHash('sha256').update(credentialsText(one)).digest('hex');
+      return { ...one, source: { secret: { uid, namespace, name, credentialHash } } };
+    });
+  }
+
+  #warn({ metadata }: Pod, message: string): void {
+    this.#recorder.event(metadata, 'Warning', REASON, message);
   }
 }

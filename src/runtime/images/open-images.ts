@@ -8,11 +8,10 @@ import type { ImageMeasurements } from '../../types/measurements.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { NodeSettings } from '../../types/node-settings.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import type { CredentialPlugins } from './credential-plugins.ts';
+import type { CredentialPlugins } from './credential-plugin.ts';
 import { ImageManager } from './image-manager.ts';
 import { ImageRecords } from './image-records.ts';
-import { createKeyring } from './keyring.ts';
-import { PullSecretReader } from './pull-secret-reader.ts';
+import { createKeyring, PullSecretReader } from './keyring.ts';
 
 export interface ImagesSetup {
   readonly rootDir: string;
@@ -69,7 +68,7 @@ async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | unde
   const { settings, objects, credentialProviders: configured, logger, measurements } = setup;
   if (configured === undefined) return undefined;
   measurements?.credentialProviders(configured.hash);
-  const { CredentialPlugins } = await import('./credential-plugins.ts');
+  const { CredentialPlugins } = await import('./credential-plugin.ts');
   return new CredentialPlugins(configured.providers, {
     binDir: settings.imageCredentialProviderBinDir,
     clock: systemClock,

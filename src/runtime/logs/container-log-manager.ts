@@ -1,11 +1,15 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { compressedLogNames, planRotation, rotatedLogs } from '../../policies/garbage/log-rotation.ts';
+import { openForeignFile } from '../../system/files/foreign-file.ts';
+import { errnoCode } from '../../system/system-errors.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { errnoCode } from '../../system/system-errors.ts';
-import { removeLogs, rotateLog } from './rotate-log.ts';
 
 /** A running container. `logPath` is absolute; empty: it has no log. */
 export interface LoggedContainer {
@@ -126,4 +130,71 @@ export class ContainerLogManager {
     const ids = new Set(containers.map(({ id }) => id));
     for (const id of this.#troubles.keys()) if (!ids.has(id)) this.#troubles.delete(id);
   }
+}
+
+export interface Rotation {
+  readonly logPath: string;
+  /** Including the log itself. */
+  readonly maxFiles: number;
+  readonly nowMs: number;
+  /** Makes the runtime open the log anew. */
+  readonly reopen: () => Promise<void>;
+  /** Aborts the compression; the log is rotated nevertheless. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Rotates a log: removes the oldest logs, renames the log, and compresses older ones. Compression comes last since it needs space:
+ * on a full disk the log is rotated, and older ones stay uncompressed. When this rejects, the log is where it was, or the runtime has
+ * opened a new one in its place.
+ */
+export async function rotateLog({ logPath, maxFiles, nowMs, reopen, signal }: Rotation): Promise<void> {
+  const dir = dirname(logPath);
+  const plan = planRotation(basename(logPath), await readdir(dir), maxFiles, nowMs);
+  for (const name of plan.remove) await rm(join(dir, name), { force: true });
+  await moveAside(logPath, join(dir, plan.rotated), reopen);
+  for (const name of plan.compress) await compressLog(join(dir, name), signal);
+}
+
+/** Removes a log and what it was rotated into. */
+export async function removeLogs(logPath: string): Promise<void> {
+  const dir = dirname(logPath);
+  const log = basename(logPath);
+  const names = await readdir(dir).catch((): string[] => []);
+  for (const name of [log, ...rotatedLogs(log, names)]) await rm(join(dir, name), { force: true });
+}
+
+async function moveAside(logPath: string, rotatedPath: string, reopen: () => Promise<void>): Promise<void> {
+  await rename(logPath, rotatedPath);
+  try {
+    await reopen();
+  } catch (error) {
+    // A runtime that did not answer in time may have opened a new log nevertheless: it must not be overwritten.
+    if (!existsSync(logPath)) await rename(rotatedPath, logPath);
+    throw error;
+  }
+}
+
+/**
+ * Replaces a rotated log by its gzip. Rejects with the system's error, or with that of `signal`; then the log is unchanged, and no
+ * other file is left. A pod that has the folder of logs as a hostPath can lead neither the reading nor the writing elsewhere by a link.
+ */
+export async function compressLog(path: string, signal: AbortSignal): Promise<void> {
+  const { temporary, final } = compressedLogNames(path);
+  const log = await openForeignFile(path, { followsLinks: false });
+  try {
+    const { mode } = await log.stat();
+    const { createGzip } = await import('node:zlib');
+    // Of an agent that was killed meanwhile.
+    await rm(temporary, { force: true });
+    const compressed = (await open(temporary, 'wx', mode)).createWriteStream();
+    await pipeline(log.createReadStream({ autoClose: false }), createGzip(), compressed, { signal });
+    await rename(temporary, final);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await log.close();
+  }
+  await rm(path, { force: true });
 }

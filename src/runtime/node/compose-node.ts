@@ -1,15 +1,18 @@
-import type { PodReference } from '../../types/event-recorder.ts';
 import { withAdditions } from '../../policies/cri/container-config.ts';
+import { promiseOf } from '../../system/promises.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type {
-  ContainerRequest,
-  PodAdmission,
-  PodDetails,
-  PodNode,
-  PodSearch,
-  PodSubsystem,
-  SandboxAdditions,
+import {
+  type ContainerRequest,
+  orPrepareError,
+  type PodAdmission,
+  type PodDetails,
+  type PodNode,
+  type PodSearch,
+  type PodSubsystem,
+  type SandboxAdditions,
 } from './pod-node.ts';
 
 /**
@@ -114,4 +117,17 @@ async function podsOnDisk(
 /** The pod of which a subsystem knows only the UID. */
 export function podOfUID(uid: string): PodReference {
   return { uid, name: '', namespace: '' };
+}
+
+/** There are no dynamic resources: a pod that claims some waits, as without them it must not run. */
+export const RESOURCE_CLAIMS: PodSubsystem = {
+  name: 'resource claims',
+  prepare: (pod) => orPrepareError('FailedPrepareDynamicResources', () => promiseOf(() => refuseClaims(pod))),
+};
+
+function refuseClaims({ spec }: Pod): void {
+  const names = (spec.resourceClaims ?? []).map(({ name }) => name);
+  if (names.length === 0) return;
+  const message = `dynamic resource allocation is not supported: spec.resourceClaims has ${names.join(', ')}`;
+  throw new StateletError('Unimplemented', message);
 }

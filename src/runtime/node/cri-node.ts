@@ -11,11 +11,10 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
-import { additionsOf, composeNode, podOfUID } from './compose-node.ts';
+import { additionsOf, composeNode, podOfUID, RESOURCE_CLAIMS } from './compose-node.ts';
 import { CriPodDetails, type CriPodDetailsOptions, downwardAddresses } from './cri-pod-details.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
 import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
-import { RESOURCE_CLAIMS } from './resource-claims.ts';
 
 export interface CriNodeOptions extends CriPodDetailsOptions {
   /** The node's name: the host name of pods on the node's network. */

@@ -25,7 +25,7 @@ import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
 import type { NodeAdditions } from './compose-node.ts';
 import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
-import { readServerFacts } from '../pods/read-server-facts.ts';
+import { readServerFacts } from '../pods/object-subsystem.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { ContainerMemory } from '../pods/container-memory.ts';
 import type { StartTimes } from '../pods/start-times.ts';

@@ -11,7 +11,7 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { readHugePages } from './machine-facts.ts';
-import { readServerFacts } from '../pods/read-server-facts.ts';
+import { readServerFacts } from '../pods/object-subsystem.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
 
 /** The node's addresses: `given`, else its IPv4 and its IPv6 address, else the loopback address. */

@@ -1,10 +1,11 @@
+import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
-import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
+import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../types/cri.ts';
+import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.ts';
-import { errorMessage } from '../../types/errors.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -187,4 +188,22 @@ export interface NodeParts {
   readonly reclaimer?: NodeReclaimer;
   /** Ends the background work. Pods keep running. */
   stop(): Promise<void>;
+}
+
+/** Why a container has no image: the reason and the message of the container's waiting state. */
+export class ImageError extends StateletError {
+  readonly reason: ImageErrorReason;
+  /** When to try again (Unix ms), where that is known. */
+  readonly retryAt?: number;
+
+  constructor(
+    reason: ImageErrorReason,
+    message: string,
+    options: { kind: ErrorKind; cause?: unknown; retryAt?: number },
+  ) {
+    super(options.kind, message, { cause: options.cause });
+    this.name = 'ImageError';
+    this.reason = reason;
+    if (options.retryAt !== undefined) this.retryAt = options.retryAt;
+  }
 }

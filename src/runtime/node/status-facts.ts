@@ -18,7 +18,7 @@ import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import { readMachineSize } from './node-addresses.ts';
-import { type NodeInfo, readNodeInfo } from './node-info.ts';
+import { type NodeInfo, readNodeInfo } from './machine-facts.ts';
 import {
   type AddressReaders,
   type DefaultRouteAddresses,

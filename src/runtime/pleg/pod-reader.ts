@@ -3,8 +3,7 @@ import { RUNTIME_STATES, runtimePodStatus } from '../../policies/cri/runtime-pod
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../types/cri.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { RuntimeContainerState, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
-import { unlessNotFound } from '../service/unless-not-found.ts';
+import { type CallOptions, type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 
 /**
  * What the runtime holds of one pod. A container that was listed and is gone when its status is asked for is left out.

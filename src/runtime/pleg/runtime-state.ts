@@ -3,7 +3,7 @@ import type { RuntimeStatus } from '../../types/cri.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { RuntimeHealth } from '../../policies/node/ready-problems.ts';
 import { Timer } from '../../system/timer.ts';
-import { withDeadline } from '../probes/deadline.ts';
+import { withDeadline } from '../probes/tcp-connect.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { unlessAborted } from '../../system/promises.ts';
 

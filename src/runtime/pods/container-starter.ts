@@ -17,15 +17,13 @@ import type { Container, EphemeralContainer, Pod } from '../../types/kubernetes.
 import type { Logger } from '../../types/logger.ts';
 import type { ContainerType, TurnoverMeasurements } from '../../types/measurements.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
-import { ImageError } from '../images/image-error.ts';
+import { ImageError, type ImageInUse, type PodNode } from '../node/pod-node.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
 import { measuredImageVolumes } from './measured-image-volumes.ts';
 import { PastLives, type PastLivesStore } from './past-lives.ts';
 import type { PodKiller } from './pod-killer.ts';
-import type { ImageInUse, PodNode } from '../node/pod-node.ts';
-import type { RuntimeService } from '../service/runtime-service.ts';
+import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 import { RANK, type StartGate } from './start-gate.ts';
-import { unlessNotFound } from '../service/unless-not-found.ts';
 
 export interface ContainerStarterOptions {
   readonly runtime: RuntimeService;

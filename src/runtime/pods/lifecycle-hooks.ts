@@ -11,9 +11,8 @@ import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
-import { withDeadline } from '../probes/deadline.ts';
+import { tcpConnect, withDeadline } from '../probes/tcp-connect.ts';
 import { httpGet, isHTTPResponseError } from '../probes/http-get.ts';
-import { tcpConnect } from '../probes/tcp-connect.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { sleep } from '../../system/timer.ts';
 

@@ -8,7 +8,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import { allOrFirstFailure } from '../../system/promises.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
 import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
-import { runtimeMessage } from '../service/runtime-message.ts';
+import { runtimeMessage } from '../service/runtime-service.ts';
 import { RANK } from './start-gate.ts';
 import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
 

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { hostPort, type HTTPRequest, requestURL } from '../../policies/probes/probe-request.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { BoundedOutput } from '../../system/run-command.ts';
-import { dialFailure, isDialFailure, type SystemError } from './connection-errors.ts';
+import { dialFailure, isDialFailure, type SystemError } from './tcp-connect.ts';
 
 /** Includes the first request. */
 const REQUESTS_MAX = 10;

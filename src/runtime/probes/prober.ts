@@ -13,11 +13,9 @@ import { errorKind, StateletError } from '../../types/errors.ts';
 import type { EventRecorder } from '../../types/event-recorder.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 import { BoundedOutput } from '../../system/run-command.ts';
-import { runtimeMessage } from '../service/runtime-message.ts';
-import type { RuntimeService } from '../service/runtime-service.ts';
-import { withDeadline } from './deadline.ts';
+import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
+import { tcpConnect, withDeadline } from './tcp-connect.ts';
 import { httpGet } from './http-get.ts';
-import { tcpConnect } from './tcp-connect.ts';
 
 export interface ProberDeps {
   readonly runtime: RuntimeService;

@@ -20,9 +20,14 @@ import {
   type UpkeepSetup,
 } from '../node/node-upkeep.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
-import { additionsOf, composeNode, type NodeAdditions, podOfUID } from '../node/compose-node.ts';
+import {
+  additionsOf,
+  composeNode,
+  type NodeAdditions,
+  podOfUID,
+  RESOURCE_CLAIMS,
+} from '../node/compose-node.ts';
 import type { NodeParts, NodeView, PodDetails, PodNode, PodSubsystem } from '../node/pod-node.ts';
-import { RESOURCE_CLAIMS } from '../node/resource-claims.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promises.ts';

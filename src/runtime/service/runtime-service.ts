@@ -17,8 +17,8 @@ import type {
   RuntimeStatus,
   VersionResponse,
 } from '../../types/cri.ts';
-import type { CallOptions } from './call-options.ts';
-import type { StreamingRuntime } from './streaming-runtime.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import type { CallOptions, StreamingRuntime } from './streaming-runtime.ts';
 
 export type { CallOptions };
 
@@ -122,4 +122,58 @@ export interface RuntimeService {
 
   /** Closes the connection. Containers keep running. */
   close(): Promise<void>;
+}
+
+/** The runtime's answer; undefined if it is NotFound. */
+export async function unlessNotFound<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (errorKind(error) === 'NotFound') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The message of a failed call, with gRPC's code as in the kubelet's events: people search for that text. Other errors, and
+ * those whose message has an advice, keep their message.
+ */
+export function runtimeMessage(error: unknown): string {
+  const message = errorMessage(error);
+  if (!(error instanceof StateletError)) return message;
+  const { kind, cause } = error;
+  // An error whose kind says more than the runtime's code: people search for the runtime's code.
+  if (cause instanceof StateletError && cause.message === message) return runtimeMessage(cause);
+  const isAnswer = typeof cause === 'object' && cause !== null && 'details' in cause;
+  return isAnswer && cause.details === message ? `rpc error: code = ${kind} desc = ${message}` : message;
+}
+
+export interface Watched {
+  readonly stillMs: number;
+  /** A number that changes with each sign of life, such as the bytes read so far. Without it, only the time counts. */
+  readonly progress?: () => number;
+  /** Whether this side makes the other one wait. */
+  readonly isHeld?: () => boolean;
+}
+
+/**
+ * Calls once when there has been no progress for so long, although there could have been. Returns the function that ends the watch.
+ */
+export function onceStill({ stillMs, progress, isHeld }: Watched, callback: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const watch = (): void => {
+    const before = progress?.();
+    const look = (): void => {
+      if (isHeld?.() === true || progress?.() !== before) watch();
+      else callback();
+    };
+    // A busy machine may have held this process itself for so long: what has come meanwhile is read first.
+    timer = setTimeout(() => (turn = setImmediate(look)), stillMs);
+  };
+  watch();
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  };
 }

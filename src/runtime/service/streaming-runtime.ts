@@ -1,6 +1,5 @@
 /** Commands with streams that a client holds: what CRI calls Exec, Attach and PortForward. */
 import type { Duplex, Readable, Writable } from 'node:stream';
-import type { CallOptions } from './call-options.ts';
 
 export interface StreamSelection {
   readonly stdin: boolean;
@@ -60,4 +59,9 @@ export interface StreamingRuntime {
   exec(request: ExecRequest, options?: CallOptions): Promise<Streaming<CommandStreams>>;
   attach(request: AttachRequest, options?: CallOptions): Promise<Streaming<CommandStreams>>;
   portForward(request: PortForwardRequest, options?: CallOptions): Promise<Streaming<PortForwarder>>;
+}
+
+export interface CallOptions {
+  /** Gives the call up. The runtime may still carry it out: read the pod before acting on it again. */
+  readonly signal?: AbortSignal;
 }

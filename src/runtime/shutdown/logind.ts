@@ -1,10 +1,11 @@
 /** logind over the tools that come with it: systemd-inhibit holds the lock (a descriptor that Node cannot receive), busctl does the rest. */
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { makeFolder } from '../../system/make-folder.ts';
 import { replaceFile } from '../../system/replace-file.ts';
+import { BoundedOutput } from '../../system/run-command.ts';
 import { errorMessage } from '../../types/errors.ts';
-import { ChildCommand } from './child-command.ts';
 
 const LOGIND = [
   'org.freedesktop.login1',
@@ -84,4 +85,34 @@ export function logindProblem(error: unknown): string {
   return (error as { code?: unknown }).code === 'ENOENT'
     ? 'busctl is not installed'
     : errorMessage(error).trim();
+}
+
+/** A command that runs until it is closed. */
+export class ChildCommand {
+  readonly #child: ChildProcess;
+  /** Resolves when the command has ended, with what it wrote to stderr. */
+  readonly ended: Promise<string>;
+
+  constructor(command: string, args: readonly string[], onLine?: (line: string) => void) {
+    const child = spawn(command, args, {
+      stdio: ['pipe', onLine === undefined ? 'ignore' : 'pipe', 'pipe'],
+      env: process.env,
+    });
+    this.#child = child;
+    const problem = new BoundedOutput();
+    child.stderr?.on('data', (chunk: Buffer) => problem.add(chunk));
+    // A command that has ended takes no input.
+    child.stdin?.on('error', () => undefined);
+    if (child.stdout && onLine) createInterface({ input: child.stdout }).on('line', onLine);
+    this.ended = new Promise((resolve) => {
+      child.once('error', ({ message }) => resolve(message));
+      child.once('close', () => resolve(problem.toString().trim()));
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin?.end();
+    this.#child.kill();
+    await this.ended;
+  }
 }

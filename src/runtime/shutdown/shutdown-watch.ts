@@ -2,9 +2,9 @@
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { ChildCommand } from './child-command.ts';
 import {
   allowDelay,
+  type ChildCommand,
   inhibitDelayMaxSeconds,
   inhibitShutdown,
   logindProblem,

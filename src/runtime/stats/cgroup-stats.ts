@@ -1,8 +1,7 @@
 import type { CPUStats, IOStats, MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { numberIn, pressureIn, valueOf } from './kernel-text.ts';
+import { numberIn, pressureIn, readSmallFile, valueOf } from './small-files.ts';
 import { limitIn, memoryPaths, memoryUsage } from './memory-files.ts';
-import { readSmallFile } from './small-files.ts';
 
 const NS_PER_US = 1000;
 

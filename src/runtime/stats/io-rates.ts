@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../types/clock.ts';
 import { sleep } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import type { CPUStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, processesBelow } from './group-processes.ts';
-import { ioStatBytes, processIOBytes } from './kernel-text.ts';
-import { readLongFile, readSmallFile } from './small-files.ts';
+import { ioStatBytes, processIOBytes, readLongFile, readSmallFile } from './small-files.ts';
 
 /** A group takes some hundred microseconds if its processes have to be summed up. */
 const GROUPS_PER_TURN = 10;
@@ -109,4 +109,45 @@ function growth(before: number, after: number): number {
 
 function sumOf(values: Iterable<number>): number {
   return Array.from(values).reduce((sum, value) => sum + value, 0);
+}
+
+/** A rate over a shorter time is not exact enough. */
+const SHORTEST_MS = 1000;
+
+/** A sample that is older is dropped: its rate would be out of date. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+interface CpuSample {
+  readonly usageNs: number;
+  readonly atMs: number;
+  readonly rate?: number;
+}
+
+/** Adds the rate to CPU figures: the usage a second since the figures were last asked for. */
+export class CpuRates {
+  readonly #samples = new Map<string, CpuSample>();
+
+  withRate(name: string, cpu: CPUStats | undefined, nowMs: number): CPUStats | undefined {
+    if (cpu?.usageCoreNanoSeconds === undefined) return cpu;
+    const usageNs = cpu.usageCoreNanoSeconds;
+    const before = this.#samples.get(name);
+    // A group that was made again begins at zero. A clock may be set back.
+    const isFirst = before === undefined || usageNs < before.usageNs || nowMs < before.atMs;
+    const elapsedMs = isFirst ? 0 : nowMs - before.atMs;
+    const rate =
+      !isFirst && elapsedMs >= SHORTEST_MS
+        ? Math.round(((usageNs - before.usageNs) * MS_PER_SECOND) / elapsedMs)
+        : undefined;
+    if (isFirst) this.#samples.set(name, { usageNs, atMs: nowMs });
+    else if (rate !== undefined) this.#samples.set(name, { usageNs, atMs: nowMs, rate });
+    const usageNanoCores = rate ?? (isFirst ? undefined : before.rate);
+    return { ...cpu, ...(usageNanoCores !== undefined && { usageNanoCores }) };
+  }
+
+  /** Drops the samples that have not been used for long. */
+  forgetOld(nowMs: number): void {
+    for (const [name, { atMs }] of this.#samples) {
+      if (nowMs - atMs > FORGOTTEN_AFTER_MS) this.#samples.delete(name);
+    }
+  }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import type { MemoryStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { meminfoBytes, numberIn, valueOf } from './kernel-text.ts';
+import { meminfoBytes, numberIn, valueOf } from './small-files.ts';
 
 /** "No limit" is a number near 2^63 in v1, and "max" in v2. */
 const UNLIMITED_BYTES = 2 ** 60;

@@ -5,11 +5,10 @@ import type { MemoryStats, NodeStats, PSIStats, RlimitStats, SwapStats } from '.
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { readMaxPIDs } from '../node/machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
-import type { CpuRates } from './cpu-rates.ts';
-import { pressureIn } from './kernel-text.ts';
+import type { CpuRates } from './io-rates.ts';
+import { pressureIn, readSmallFile } from './small-files.ts';
 import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
-import { readSmallFile } from './small-files.ts';
 import {
   type SystemContainerGroups,
   SystemContainers,

@@ -7,9 +7,8 @@ import type {
   NumaNodeMemory,
 } from '../../types/eviction-plugin.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { meminfoBytes, numberIn, pressureIn, valueOf } from './kernel-text.ts';
+import { meminfoBytes, numberIn, pressureIn, readLongFile, readSmallFile, valueOf } from './small-files.ts';
 import type { PodGroups } from './pod-groups.ts';
-import { readLongFile, readSmallFile } from './small-files.ts';
 
 export interface NodeMemorySources {
   /** Undefined if there are no cgroups. */

@@ -11,7 +11,7 @@ import type {
   SwapStats,
 } from '../../types/stats.ts';
 import type { CgroupStats } from './cgroup-stats.ts';
-import type { CpuRates } from './cpu-rates.ts';
+import type { CpuRates } from './io-rates.ts';
 
 /** Gives the figures of a pod's own network; `group` is the pod's group. */
 export interface NetworkSource {

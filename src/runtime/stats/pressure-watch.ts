@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PSIStats } from '../../types/stats.ts';
-import { pressureIn } from './kernel-text.ts';
-import { HeldFile } from './small-files.ts';
+import { HeldFile, pressureIn } from './small-files.ts';
 
 /** How often the kernel updates its averages. */
 const PERIOD_MS = 2000;

@@ -17,27 +17,28 @@ import type { CallOptions, RuntimeService } from '../service/runtime-service.ts'
 import type { GroupFigures } from './cadvisor/group-figures.ts';
 import { GroupScan } from './cadvisor/group-scan.ts';
 import { CgroupStats } from './cgroup-stats.ts';
-import { CpuRates } from './cpu-rates.ts';
+import { CpuRates, IORates } from './io-rates.ts';
 import { ClaimFigures } from './disks/claim-figures.ts';
-import { type DiskSources, withDisk } from './disks/disk-figures.ts';
+import { type DiskSources, logsOf, type LogsUsed, withDisk } from './disks/disk-figures.ts';
 import { DiskUsage } from './disks/disk-usage.ts';
-import { IORates } from './io-rates.ts';
-import { groupGauge, machineGauge, type MemoryAvailable, type MemoryGauge } from './memory-gauge.ts';
-import { isWholeMachine, memoryCapacity } from './memory-files.ts';
 import {
+  groupGauge,
+  machineGauge,
+  type MemoryAvailable,
   type MemoryCrossing,
+  type MemoryGauge,
   type MemorySignal,
   type MemoryThreshold,
   MemoryWatch,
   type MemoryWatchOptions,
 } from './memory-watch.ts';
-import { logsOf, type LogsUsed } from './disks/log-usage.ts';
+import { isWholeMachine, memoryCapacity } from './memory-files.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
 import { NodeMemoryReader } from './node-memory-reader.ts';
 import { hasFigures, podFigures, type PodSources, runningContainers } from './pod-figures.ts';
 import { PodGroups } from './pod-groups.ts';
-import { PodNetworks } from './pod-network.ts';
+import { PodNetworks } from './network-figures.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
 import type { SystemContainerGroups } from './system-containers.ts';

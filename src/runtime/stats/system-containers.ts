@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ContainerStats, SwapStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { CgroupStats } from './cgroup-stats.ts';
-import type { CpuRates } from './cpu-rates.ts';
+import type { CpuRates } from './io-rates.ts';
 import { readSmallFile } from './small-files.ts';
 
 const NS_PER_US = 1000;

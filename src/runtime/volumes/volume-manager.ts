@@ -1,17 +1,17 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '../../system/make-folder.ts';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
 import { usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
+import { makeFolder } from '../../system/make-folder.ts';
+import { unlessAborted } from '../../system/promises.ts';
+import { ifThere } from '../../system/system-errors.ts';
 import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
 import type { VolumeMeasurements } from '../../types/measurements.ts';
-import { ifThere } from '../../system/system-errors.ts';
-import { unlessAborted } from '../../system/promises.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,
@@ -19,14 +19,13 @@ import {
   type HostsMountRequest,
   type TerminationMountRequest,
 } from './container-mounts.ts';
-import { podPaths, PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
-import { readInVolume } from './safe-open.ts';
-import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
 import { downwardAPIContents } from './kinds/volume-contents.ts';
-import type { PodVolume, VolumeKind, VolumeNode } from './kinds/volume-kind.ts';
+import type { PodVolume, VolumeKind, VolumeNode, VolumeState } from './kinds/volume-kind.ts';
 import { kindName, kindOf } from './kinds/volume-kinds.ts';
+import { podPaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
+import { readInVolume } from './safe-open.ts';
 import { VolumeMeter } from './volume-meter.ts';
-import { VolumeStates } from './volume-states.ts';
 
 /** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
@@ -268,5 +267,44 @@ export class VolumeManager {
       end?.('failure');
       throw error;
     }
+  }
+}
+
+/** The volumes of all pods, by the UIDs of pods and the names of volumes. */
+export class VolumeStates {
+  readonly #pods = new Map<string, Map<string, VolumeState>>();
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  of(uid: string, volume: string): VolumeState {
+    const pod = this.#pods.get(uid) ?? new Map<string, VolumeState>();
+    const state = pod.get(volume) ?? {};
+    this.#pods.set(uid, pod.set(volume, state));
+    return state;
+  }
+
+  /** Runs the work on a volume after all earlier work on it, which its caller may have stopped waiting for. */
+  async inTurn(uid: string, volume: string, work: () => Promise<void>): Promise<void> {
+    const state = this.of(uid, volume);
+    const before = state.underWay;
+    const own = before === undefined ? work() : before.then(work, work);
+    state.underWay = own;
+    try {
+      await own;
+    } finally {
+      if (state.underWay === own) delete state.underWay;
+    }
+  }
+
+  /** Settles when nothing is being done for a volume of the pod. */
+  async atRest(uid: string): Promise<void> {
+    const states = [...(this.#pods.get(uid)?.values() ?? [])];
+    await Promise.allSettled(states.flatMap(({ underWay }) => underWay ?? []));
+  }
+
+  forget(uid: string): void {
+    this.#pods.delete(uid);
   }
 }

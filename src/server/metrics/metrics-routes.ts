@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import { readNodeInfo } from '../../runtime/node/node-info.ts';
+import { readNodeInfo } from '../../runtime/node/machine-facts.ts';
 import type { NodeApi } from '../routes/node-api.ts';
 import type { Route, RouteRequest } from '../routes/route.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';

@@ -1,8 +1,11 @@
 /** Finds in the runtime what a request names. The runtime is asked, as what was last read of it may be a second old. */
 import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
 import type { Refusal } from '../../policies/server/remote-command-options.ts';
-import type { CallOptions, RuntimeService } from '../../runtime/service/runtime-service.ts';
-import { runtimeMessage } from '../../runtime/service/runtime-message.ts';
+import {
+  type CallOptions,
+  runtimeMessage,
+  type RuntimeService,
+} from '../../runtime/service/runtime-service.ts';
 import { errorKind } from '../../types/errors.ts';
 import { RequestError } from '../routes/route.ts';
 

@@ -6,8 +6,7 @@ import {
   remoteCommand,
   type RemoteCommand,
 } from '../../policies/server/remote-command-options.ts';
-import type { CallOptions } from '../../runtime/service/call-options.ts';
-import type { StreamingRuntime } from '../../runtime/service/streaming-runtime.ts';
+import type { CallOptions, StreamingRuntime } from '../../runtime/service/streaming-runtime.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { NO_SNIFF } from '../routes/answers.ts';
 import type { NodeApi } from '../routes/node-api.ts';

@@ -1,4 +1,4 @@
-import type { ImageError } from '../../../src/runtime/images/image-error.ts';
+import type { ImageError } from '../../../src/runtime/node/pod-node.ts';
 /** An image manager under a virtual clock, on a fake runtime that a test controls. */
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { ImageManager, type ImageManagerOptions } from '../../../src/runtime/images/image-manager.ts';

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, test } from '@jest/globals';
-import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
+import { callError } from '../../../src/runtime/cri/calls/channel.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { imageBed, refusal } from './image-bed.ts';
 

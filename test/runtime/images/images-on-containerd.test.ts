@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import { createCriRuntime } from '../../../src/runtime/cri/cri-runtime.ts';
-import type { ImageError } from '../../../src/runtime/images/image-error.ts';
+import type { ImageError } from '../../../src/runtime/node/pod-node.ts';
 import { ImageManager } from '../../../src/runtime/images/image-manager.ts';
 import { createKeyring } from '../../../src/runtime/images/keyring.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';

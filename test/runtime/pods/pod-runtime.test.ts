@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../../src/policies/pod-actions/back-off.ts';
 import type { PodActions } from '../../../src/policies/pod-actions/pod-actions.ts';
-import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
+import { callError } from '../../../src/runtime/cri/calls/channel.ts';
 import { PrepareError } from '../../../src/runtime/node/pod-node.ts';
 import { PodRuntime, type PodRuntimeOptions } from '../../../src/runtime/pods/pod-runtime.ts';
 import { processNode } from '../../../src/runtime/process/process-node.ts';

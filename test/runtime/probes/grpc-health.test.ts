@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { handleUnaryCall } from '@grpc/grpc-js';
+import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import protobuf from 'protobufjs';
-import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
+import { withDeadline } from '../../../src/runtime/probes/tcp-connect.ts';
 import { grpcHealth } from '../../../src/runtime/probes/grpc-health.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type HTTPGetAction, httpRequest } from '../../../src/policies/probes/probe-request.ts';
-import { withDeadline } from '../../../src/runtime/probes/deadline.ts';
+import { withDeadline } from '../../../src/runtime/probes/tcp-connect.ts';
 import { httpGet, isHTTPResponseError } from '../../../src/runtime/probes/http-get.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

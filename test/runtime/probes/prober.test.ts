@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Probe, ProbeKind } from '../../../src/policies/probes/probe.ts';
 import { probeContainer } from '../../../src/runtime/probes/prober.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
-import { callError } from '../../../src/runtime/cri/calls/call-errors.ts';
+import { callError } from '../../../src/runtime/cri/calls/channel.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';

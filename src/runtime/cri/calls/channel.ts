@@ -1,8 +1,8 @@
 import grpc, { type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
-import { MAX_TIMER_MS } from '../../../types/clock.ts';
-import { StateletError } from '../../../types/errors.ts';
-import { callError, canceled, closed, deadlineError } from './call-errors.ts';
+import { kindOfCode } from '../../../system/grpc/grpc-codes.ts';
 import type { Method } from '../../../system/grpc/method.ts';
+import { MAX_TIMER_MS } from '../../../types/clock.ts';
+import { type ErrorKind, StateletError } from '../../../types/errors.ts';
 
 /** The kubelet's limit: a list of many containers with long annotations is larger than gRPC's default of 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -110,4 +110,48 @@ export class Channel {
 function deadlineOf(timeoutMs: number | undefined): number | undefined {
   if (timeoutMs === undefined || timeoutMs > MAX_TIMER_MS) return undefined;
   return Date.now() + timeoutMs;
+}
+
+type Answer = Pick<ServiceError, 'code' | 'details'>;
+
+export function callError(name: string, endpoint: string, answer: Answer): StateletError {
+  const kind = kindOf(answer);
+  return new StateletError(kind, messageOf(kind, name, endpoint, answer.details), { cause: answer });
+}
+
+const canceled = (name: string): StateletError => new StateletError('Canceled', `${name} was given up`);
+
+const closed = (name: string): StateletError =>
+  new StateletError('Unavailable', `${name}: the connection to the runtime was closed`);
+
+const deadlineError = (name: string, endpoint: string, timeoutMs: number): StateletError =>
+  new StateletError(
+    'DeadlineExceeded',
+    `the container runtime at ${endpoint} has not answered ${name} within ${timeoutMs / 1000} s`,
+  );
+
+/** containerd's answer, without a special code, while it restores its state after a restart. */
+const STARTING = 'server is not initialized yet';
+
+function kindOf({ code, details }: Answer): ErrorKind {
+  if (details.includes(STARTING)) return 'Unavailable';
+  return kindOfCode(code);
+}
+
+function messageOf(kind: ErrorKind, name: string, endpoint: string, details: string): string {
+  if (kind === 'Unavailable') {
+    return (
+      `the container runtime at ${endpoint} is not available for ${name}: ${details}. ` +
+      'Check that it runs, and that this is its socket'
+    );
+  }
+  if (kind === 'Unimplemented' && details.includes('unknown service')) {
+    return (
+      `what listens at ${endpoint} does not speak CRI v1 (${details}): check that its CRI plugin is on ` +
+      '(disabled_plugins in its config.toml) and that this is the socket of a container runtime'
+    );
+  }
+  return kind === 'ResourceExhausted' || kind === 'Unimplemented' || details === ''
+    ? `${name}: ${details || kind}`
+    : details;
 }

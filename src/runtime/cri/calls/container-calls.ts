@@ -1,10 +1,18 @@
-import type { Container, ContainerFilter } from '../../../types/cri.ts';
+import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../../policies/cri/cri-labels.ts';
+import type { Container, ContainerFilter, ContainerStatus } from '../../../types/cri.ts';
 import { errorKind } from '../../../types/errors.ts';
+import { terminationMessage } from '../../pods/termination-message.ts';
 import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
-import type { CallContext } from './call-context.ts';
-import { notCreated, notStarted } from './call-corrections.ts';
-import { containerStatus } from './container-status.ts';
+import type { WireContainerStatus } from '../messages/container-messages.ts';
 import * as methods from '../messages/methods.ts';
+import {
+  CHECKPOINT_CONTAINER,
+  EXEC_SYNC,
+  LIST_CONTAINER_STATS,
+  REOPEN_CONTAINER_LOG,
+} from '../messages/methods.ts';
+import type { CallContext } from './call-context.ts';
+import { notCreated, notDone, notStarted } from './call-corrections.ts';
 import { isEmpty } from './sandbox-calls.ts';
 
 type ContainerCalls = Pick<
@@ -79,6 +87,63 @@ export function containerCalls(context: CallContext): ContainerCalls {
         sandboxOf(id, options),
       ]);
       return containerStatus(status, sandboxId);
+    },
+  };
+}
+
+/** containerd's message if the client of StartContainer went away before the process was started. */
+const START_GIVEN_UP = /^failed to create containerd task: .*context canceled/;
+
+/** A container's status with its termination message, which is read from files of this machine. */
+function containerStatus(status: WireContainerStatus, podSandboxId: string): ContainerStatus {
+  if (status.state !== 'CONTAINER_EXITED') return { ...status, podSandboxId };
+  if (START_GIVEN_UP.test(status.message)) return { ...unstarted(status), podSandboxId };
+  const path = status.annotations[TERMINATION_MESSAGE_PATH_ANNOTATION];
+  const own = terminationMessage(status, {
+    message: status.mounts?.find(({ containerPath }) => containerPath === path)?.hostPath,
+    // Each container has a new file.
+    writtenSinceMs: 0,
+    log: status.logPath === '' ? undefined : status.logPath,
+  });
+  const message = [status.message, own].filter((part) => part !== '').join(': ');
+  return { ...status, podSandboxId, message };
+}
+
+/** The agent died during the start: the container has never run, although the runtime calls it exited. */
+function unstarted(status: WireContainerStatus): WireContainerStatus {
+  return { ...status, state: 'CONTAINER_CREATED', finishedAt: 0, exitCode: 0, reason: '', message: '' };
+}
+
+type RunningContainerCalls = Pick<RuntimeService, 'execSync' | 'listContainerStats' | 'reopenContainerLog'> &
+  Required<Pick<RuntimeService, 'checkpointContainer'>>;
+
+/** The calls for running containers. */
+export function runningContainerCalls(
+  context: CallContext,
+  listContainers: RuntimeService['listContainers'],
+): RunningContainerCalls {
+  const { states } = context;
+  return {
+    execSync: (containerId, cmd, timeoutSeconds, options) => {
+      const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 + context.timeoutMs : undefined;
+      const request = { containerId, cmd, timeout: timeoutSeconds };
+      const done = context.call(EXEC_SYNC, request, { ...options, timeoutMs });
+      return context.corrected(done, (error) => notDone(error, containerId, states));
+    },
+    listContainerStats: async (filter = {}, options) => {
+      const { state, ...rest } = filter;
+      const { stats } = await context.call(LIST_CONTAINER_STATS, { filter: rest }, options);
+      if (state === undefined) return stats;
+      const ids = new Set((await listContainers(filter, options)).map(({ id }) => id));
+      return stats.filter(({ attributes }) => ids.has(attributes.id));
+    },
+    checkpointContainer: async ({ containerId, location, timeoutSeconds: timeout }, options) => {
+      const timeoutMs = timeout > 0 ? timeout * 1000 : context.timeoutMs;
+      await context.call(CHECKPOINT_CONTAINER, { containerId, location, timeout }, { ...options, timeoutMs });
+    },
+    reopenContainerLog: async (containerId, options) => {
+      const reopened = context.call(REOPEN_CONTAINER_LOG, { containerId }, options);
+      await context.corrected(reopened, (error) => notDone(error, containerId, states));
     },
   };
 }

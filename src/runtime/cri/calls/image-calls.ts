@@ -1,6 +1,5 @@
 import type { ImageSpec, PodSandboxConfig } from '../../../types/cri.ts';
-import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
-import { unlessNotFound } from '../../service/unless-not-found.ts';
+import { type CallOptions, type RuntimeService, unlessNotFound } from '../../service/runtime-service.ts';
 import type { Channel } from './channel.ts';
 import { IMAGE_FS_INFO, IMAGE_STATUS, LIST_IMAGES, PULL_IMAGE, REMOVE_IMAGE } from '../messages/methods.ts';
 

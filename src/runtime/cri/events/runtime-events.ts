@@ -10,8 +10,7 @@ import type { RuntimeService } from '../../service/runtime-service.ts';
 import { systemClock } from '../../../system/timer.ts';
 import type { CallContext } from '../calls/call-context.ts';
 import type { Channel } from '../calls/channel.ts';
-import { type EventMeasurements, feedEvents } from './event-feed.ts';
-import { type RawEvent, Hints } from './hints.ts';
+import { type EventMeasurements, feedEvents, Hints, type RawEvent } from './event-feed.ts';
 
 const NS_PER_MS = 1e6;
 /** The waits between looks at the state after an event. It usually follows within 15 ms; a busy runtime takes seconds. */

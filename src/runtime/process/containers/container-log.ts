@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { onceStill } from '../../service/stillness.ts';
+import { onceStill } from '../../service/runtime-service.ts';
 import type { OutputCopy } from '../streams/output-copy.ts';
 import { nowNs } from '../monitor/start-clock.ts';
 import { CriLogFormatter } from './cri-log-format.ts';

@@ -1,14 +1,15 @@
-import { StateletError } from '../../../types/errors.ts';
+import { accessSync, constants } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
+import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../../policies/cri/cri-labels.ts';
 import type { ContainerConfig } from '../../../types/cri.ts';
-import { DEFAULT_PATH, userOf } from './launch.ts';
-import type { ProcessSpec } from './launch.ts';
+import { StateletError } from '../../../types/errors.ts';
 import type { RuntimeLayout, StreamName } from '../layout.ts';
-import { privilegesOf } from './privileges.ts';
-import { CONTAINER_ID_VARIABLE } from './proc.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { requireTerminals } from '../streams/pseudo-terminal.ts';
+import { DEFAULT_PATH, type ProcessSpec, userOf } from './launch.ts';
+import { privilegesOf } from './privileges.ts';
+import { CONTAINER_ID_VARIABLE } from './proc.ts';
 import { stopSignal } from './stop-signal.ts';
-import { terminationPath } from './message-file.ts';
 
 /** Throws a StateletError if the embedded runtime cannot run such a container. */
 export function validateContainer(config: ContainerConfig): void {
@@ -63,4 +64,22 @@ export function processSpec(
 /** In CRI a field that is not set is empty. */
 function orElse(text: string | undefined, fallback: string): string {
   return text === undefined || text === '' ? fallback : text;
+}
+
+const DEFAULT_MESSAGE_PATH = '/dev/termination-log';
+
+/**
+ * The file in which a container leaves its termination message. Without a mount namespace, containers cannot have a
+ * /dev/termination-log of their own: in place of this default they get a private file. Any other path is used as it
+ * is if its folder is writable.
+ */
+export function terminationPath(config: ContainerConfig, privateFile: string): string {
+  const path = config.annotations[TERMINATION_MESSAGE_PATH_ANNOTATION] ?? '';
+  if (path === DEFAULT_MESSAGE_PATH || !isAbsolute(path)) return privateFile;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return path;
+  } catch {
+    return privateFile;
+  }
 }

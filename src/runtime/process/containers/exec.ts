@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { BoundedOutput } from '../../../system/run-command.ts';
-import { onceStill } from '../../service/stillness.ts';
+import { onceStill } from '../../service/runtime-service.ts';
 import { exitCodeOf, hasEnded, launch, type ProcessSpec } from './launch.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { Sweeper } from './sweeper.ts';

@@ -1,9 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { errnoCode } from '../../../system/system-errors.ts';
 import { systemClock, Timer } from '../../../system/timer.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { errnoCode } from '../../../system/system-errors.ts';
-import type { TerminalProcess } from '../streams/pseudo-terminal.ts';
-import { hasEnded } from './launch.ts';
+import type { ContainerInput } from '../streams/container-input.ts';
+import { launchInTerminal, type TerminalProcess } from '../streams/pseudo-terminal.ts';
+import { hasEnded, launch, type ProcessSpec, withContainerEnds } from './launch.ts';
 import { isRunning, type ProcessIdentity, readStat } from './proc.ts';
 
 /** A name, or a number: real-time signals have no name in Node. */
@@ -43,7 +45,7 @@ export function childProcess(child: ChildProcess): MainProcess {
 }
 
 /** A process in a terminal. */
-export function terminalProcess({ holder, identity }: TerminalProcess): MainProcess {
+function terminalProcess({ holder, identity }: TerminalProcess): MainProcess {
   const ended = new Promise<Ending>((resolve) => {
     holder.once('exit', (code, signal) => resolve({ code, signal }));
     if (hasEnded(holder)) resolve({ code: holder.exitCode, signal: holder.signalCode });
@@ -98,4 +100,31 @@ function send(target: number, signal: Signal): void {
     // ESRCH: it has ended meanwhile. EPERM (it has changed to another user) is an error: the caller waits for its end.
     if (errnoCode(error) !== 'ESRCH') throw error;
   }
+}
+
+export interface MainStreams {
+  /** Undefined: an empty input. */
+  readonly input: ContainerInput | undefined;
+  /** The pipes of stdout and stderr; the one of the terminal alone. */
+  readonly outputs: readonly string[];
+  readonly tty: boolean;
+}
+
+/** Starts the main process of a container with its ends of the pipes. */
+export async function startMain(
+  spec: ProcessSpec,
+  { input, outputs, tty }: MainStreams,
+): Promise<MainProcess> {
+  return withContainerEnds(outputs, async ([stdout = -1, stderr = stdout]) => {
+    const stdin = input?.open();
+    try {
+      if (tty && stdin !== undefined) return terminalProcess(await launchInTerminal(spec, { stdin, stdout }));
+      return childProcess(await launch(spec, [stdin ?? 'ignore', stdout, stderr]));
+    } catch (error) {
+      input?.close();
+      throw error;
+    } finally {
+      if (stdin !== undefined) closeSync(stdin);
+    }
+  });
 }

@@ -1,12 +1,34 @@
 import { chmodSync, fchmodSync, readlinkSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
-import type { ContainerEvent } from '../../../types/cri.ts';
+import { createServer, type Server, type Socket } from 'node:net';
 import { removePrivateSync } from '../../../system/files/remove-tree.ts';
+import type { ContainerEvent, ContainerStats } from '../../../types/cri.ts';
 import { StateletError } from '../../../types/errors.ts';
-import { encode, encodeResponse, FEATURES, LineSplitter, PROTOCOL_VERSION, toWireError } from './protocol.ts';
-import type { ClientMessage, Handlers, MethodName, Request } from './protocol.ts';
+import type { Engine } from '../containers/engine.ts';
+import { type ProcessStat, processTable, residentBytes } from '../containers/proc.ts';
+import type { StreamDesk } from '../streams/stream-desk.ts';
 import { openDirectory, socketPath } from './monitor-socket.ts';
+import {
+  type ClientMessage,
+  encode,
+  encodeResponse,
+  FEATURES,
+  type Handlers,
+  LineSplitter,
+  type MethodName,
+  PROTOCOL_VERSION,
+  type Request,
+  toWireError,
+} from './protocol.ts';
+import type { ContainerRecord } from './records.ts';
+import { nowNs } from './start-clock.ts';
+import {
+  matchesContainer,
+  matchesSandbox,
+  toContainerStatus,
+  toListedContainer,
+  toListedSandbox,
+  toSandboxStatus,
+} from './views.ts';
 
 /**
  * A client with more unread bytes is disconnected. It connects again, and reads the present state instead of old
@@ -166,4 +188,81 @@ class ClientConnection {
   #abortCalls(): void {
     for (const abort of this.#running.values()) abort.abort();
   }
+}
+
+/** The methods of the protocol, carried out by an engine and the desk of its streams. */
+export function engineHandlers(engine: Engine, streams: StreamDesk): Handlers {
+  return {
+    runPodSandbox: ([config]) => engine.runPodSandbox(config),
+    stopPodSandbox: ([id]) => engine.stopPodSandbox(id),
+    removePodSandbox: ([id]) => engine.removePodSandbox(id),
+    podSandboxStatus: ([id]) => toSandboxStatus(engine.sandbox(id)),
+    listPodSandbox: ([filter]) =>
+      engine
+        .sandboxes()
+        .filter((record) => matchesSandbox(record, filter))
+        .map(toListedSandbox),
+    createContainer: ([sandboxId, config]) => engine.createContainer(sandboxId, config),
+    startContainer: ([id]) => engine.startContainer(id),
+    stopContainer: ([id, timeoutSeconds]) => engine.stopContainer(id, timeoutSeconds),
+    removeContainer: ([id]) => engine.removeContainer(id),
+    listContainers: ([filter]) =>
+      engine
+        .containers()
+        .filter((record) => matchesContainer(record, filter))
+        .map(toListedContainer),
+    containerStatus: ([id]) => {
+      const { record } = engine.container(id);
+      return toContainerStatus(record, engine.sandbox(record.podSandboxId));
+    },
+    reopenContainerLog: ([id]) => engine.container(id).reopenLog(),
+    execSync: ([id, command, timeoutSeconds], signal) =>
+      engine.container(id).exec(command, { timeoutSeconds, signal }),
+    listContainerStats: ([filter]) =>
+      containerStats(
+        engine
+          .containers()
+          .filter((record) => record.state === 'CONTAINER_RUNNING' && matchesContainer(record, filter)),
+      ),
+    openStreams: ([id, request]) => streams.open(id, request),
+    runStreams: ([id], signal) => streams.run(id, signal),
+    resizeTerminal: ([id, size]) => streams.resize(id, size),
+    endInput: ([id]) => streams.endInput(id),
+    takeFindings: () => [...engine.takeFindings()],
+    ping: () => undefined,
+  };
+}
+
+const NS_PER_TICK = 10_000_000;
+
+/**
+ * CPU time of a process is lost if its parent does not wait for its end: the highest sum is kept, so that a counter
+ * never falls.
+ */
+const highestTicks = new WeakMap<ContainerRecord, number>();
+
+/** What each container uses: the sum over the processes of its session or group. Shared pages count once per process. */
+export function containerStats(records: readonly ContainerRecord[]): ContainerStats[] {
+  const table = processTable();
+  const timestamp = Number(nowNs());
+  return records.map((record) => {
+    const { id, config, process: main } = record;
+    const members = table.filter((stat) => stat.sessionId === main?.pid || stat.groupId === main?.pid);
+    const rssBytes = sum(members, (stat) => residentBytes(stat.pid));
+    const cpuTicks = Math.max(
+      highestTicks.get(record) ?? 0,
+      sum(members, (stat) => stat.cpuTicks),
+    );
+    highestTicks.set(record, cpuTicks);
+    return {
+      attributes: { id, metadata: config.metadata, labels: config.labels },
+      cpu: { timestamp, usageCoreNanoSeconds: cpuTicks * NS_PER_TICK },
+      memory: { timestamp, workingSetBytes: rssBytes, rssBytes },
+      processCount: members.length,
+    };
+  });
+}
+
+function sum(members: readonly ProcessStat[], of: (stat: ProcessStat) => number): number {
+  return members.reduce((total, stat) => total + of(stat), 0);
 }

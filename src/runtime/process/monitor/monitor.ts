@@ -16,13 +16,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess } from '../../../system/run-command.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { Engine } from '../containers/engine.ts';
-import { engineHandlers } from './handlers.ts';
+import { engineHandlers, MonitorServer } from './monitor-server.ts';
 import { closeInheritedDescriptors } from '../containers/inherited-descriptors.ts';
 import { type RuntimeLayout, runtimeLayout } from '../layout.ts';
 import { StreamDesk } from '../streams/stream-desk.ts';
 import { type Finding, lockReplaced } from './findings.ts';
 import { becomeMonitor } from './monitor-lock.ts';
-import { MonitorServer } from './monitor-server.ts';
 
 const TICK_MS = 1000;
 /** The default of a pod's terminationGracePeriodSeconds. */

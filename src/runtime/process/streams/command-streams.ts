@@ -1,12 +1,13 @@
 import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { PassThrough, type Readable, Writable } from 'node:stream';
+import { onceStill } from '../../service/runtime-service.ts';
 import type { CommandStreams, StreamSelection, TerminalSize } from '../../service/streaming-runtime.ts';
 import { openForReading } from '../containers/launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import type { MonitorClient } from '../monitor/monitor-client.ts';
 import type { OpenedStreams } from '../monitor/protocol.ts';
-import { InputStream } from './input-stream.ts';
-import { OutputStream } from './output-stream.ts';
-import { openForWriting } from './pipe-ends.ts';
+import { openForWriting } from './container-input.ts';
 
 type Client = Pick<MonitorClient, 'call'>;
 
@@ -118,3 +119,87 @@ class PipedStreams implements CommandStreams {
 }
 
 type Notice = ['endInput', [string]] | ['resizeTerminal', [string, TerminalSize]];
+
+/**
+ * The client's end of a standard input. What comes after the command has closed its end is dropped, as it is with other
+ * runtimes. Without a descriptor, everything is dropped.
+ */
+class InputStream extends Writable {
+  readonly #pipe: Socket | undefined;
+
+  /** Becomes the owner of the descriptor, which does not block. */
+  constructor(fd: number | undefined) {
+    super();
+    this.#pipe = fd === undefined ? undefined : new Socket({ fd, readable: false, writable: true });
+    this.#pipe?.on('error', () => undefined);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    // A failed write is followed by the end of the command, or it does not read: neither is an error of the client.
+    if (this.#pipe?.writable) this.#pipe.write(chunk, () => done());
+    else done();
+  }
+
+  override _final(done: () => void): void {
+    // All that was written is in the pipe.
+    if (this.#pipe && !this.#pipe.destroyed) this.#pipe.once('close', () => done()).destroy();
+    else done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#pipe?.destroy();
+    done(error);
+  }
+}
+
+/** How long output is awaited after the command's end: a process that it left running may hold the pipe open. */
+const DRAIN_MS = 1000;
+
+/** The client's end of an output pipe. */
+class OutputStream {
+  readonly stream: Readable;
+  /** Resolves when no output comes any more and all that came has been read, or the stream was destroyed. */
+  readonly ended: Promise<void>;
+  readonly #pipe: Socket;
+  readonly #through = new PassThrough();
+  #stopWaiting: () => void = () => undefined;
+
+  /** Becomes the owner of the descriptor, which does not block. */
+  constructor(fd: number) {
+    this.stream = this.#through;
+    this.#pipe = new Socket({ fd, readable: true, writable: false });
+    this.#pipe.on('error', () => undefined);
+    this.#pipe.pipe(this.#through);
+    this.#through.once('close', () => this.#release());
+    this.ended = new Promise((resolve) => {
+      this.#through.once('end', resolve).once('close', resolve);
+      this.#pipe.once('close', () => {
+        this.#through.end();
+        // A stream without data does not tell its end to a client that does not read it.
+        if (this.#through.readableLength + this.#through.writableLength === 0) resolve();
+      });
+    });
+  }
+
+  /** The command has ended: what it wrote is read, but no process that it has left is waited for. */
+  commandEnded(): void {
+    if (this.#pipe.destroyed) return;
+    const progress = () => this.#pipe.bytesRead;
+    const isHeld = () => this.#through.writableNeedDrain;
+    this.#stopWaiting = onceStill({ progress, isHeld, stillMs: DRAIN_MS }, () => this.#pipe.destroy());
+  }
+
+  /** What has not been read from the pipe yet is lost. */
+  end(): void {
+    this.#pipe.destroy();
+  }
+
+  destroy(): void {
+    this.#through.destroy();
+  }
+
+  #release(): void {
+    this.#stopWaiting();
+    this.#pipe.destroy();
+  }
+}

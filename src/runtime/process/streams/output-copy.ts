@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { onceStill } from '../../service/stillness.ts';
+import { onceStill } from '../../service/runtime-service.ts';
 import { StateletError } from '../../../types/errors.ts';
 
 /** A client with more unread bytes makes the container wait. */

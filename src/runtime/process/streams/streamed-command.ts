@@ -6,7 +6,7 @@ import type { Sweeper } from '../containers/sweeper.ts';
 import type { TerminalSize } from '../../service/streaming-runtime.ts';
 import type { StreamName } from '../layout.ts';
 import type { StreamsRequest } from '../monitor/protocol.ts';
-import { openForProcess } from './pipe-ends.ts';
+import { openForProcess } from './container-input.ts';
 import { launchInTerminal, resizeTerminal } from './pseudo-terminal.ts';
 
 /** Descriptors. Undefined: the stream was not asked for. */

@@ -1,14 +1,13 @@
 /** Reads the figures of one cgroup, of either version, from as few files as can be. */
-import { join } from 'node:path';
+import { readlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { weightToShares } from '../../../policies/cgroups/cgroup-resources.ts';
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
 import { groupFolder } from '../group-processes.ts';
-import { numberIn, pressureIn, valueOf } from '../kernel-text.ts';
 import { limitIn, memoryPaths, memoryUsage } from '../memory-files.ts';
-import { readSmallFile } from '../small-files.ts';
-import type { DiskNames } from './disk-names.ts';
-import type { HeldFiles } from './held-files.ts';
+import { numberIn, pressureIn, readSmallFile, valueOf } from '../small-files.ts';
 import type { GroupCPU, GroupDisk, GroupLimits, GroupMemory, GroupPressure } from './group-figures.ts';
+import type { HeldFiles } from './held-files.ts';
 
 const US_PER_S = 1e6;
 const NS_PER_S = 1e9;
@@ -178,4 +177,32 @@ function throttlingIn(stat: string, timeKey: string, unitsPerSecond: number) {
     throttledPeriods: value('nr_throttled'),
     throttledSeconds: value(timeKey) / unitsPerSecond,
   };
+}
+
+/** The names of block devices by their numbers. */
+export class DiskNames {
+  readonly #root: string;
+  readonly #names = new Map<string, string>();
+
+  /** `root`: the folder that contains `sys`. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** `/dev/sda` for `8:0`; the numbers themselves where the kernel has no name. A device that is gone keeps its name. */
+  nameOf(numbers: string): string {
+    const known = this.#names.get(numbers);
+    if (known !== undefined) return known;
+    const name = this.#read(numbers);
+    this.#names.set(numbers, name);
+    return name;
+  }
+
+  #read(numbers: string): string {
+    try {
+      return `/dev/${basename(readlinkSync(join(this.#root, 'sys/dev/block', numbers)))}`;
+    } catch {
+      return numbers;
+    }
+  }
 }

@@ -12,14 +12,13 @@ import type {
 } from '../../../types/runtime-pod.ts';
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
 import { machineSwap, memoryCapacity } from '../memory-files.ts';
+import { isLeftOut } from '../network-figures.ts';
 import { runningContainers } from '../pod-figures.ts';
 import type { PodGroups } from '../pod-groups.ts';
-import { readSmallFile } from '../small-files.ts';
-import { DiskNames } from './disk-names.ts';
-import type { GroupFigures, GroupInterface, GroupLimits } from './group-figures.ts';
-import { GroupFiles, type SharedByGroups } from './group-files.ts';
+import { readLongFile, readSmallFile } from '../small-files.ts';
+import type { GroupFigures, GroupInterface, GroupLimits, InterfaceCounts } from './group-figures.ts';
+import { DiskNames, GroupFiles, type SharedByGroups } from './group-files.ts';
 import { descriptorsMax, HeldFiles, heldFilesMax } from './held-files.ts';
-import { interfaceCounts } from './interface-counts.ts';
 
 /** Limits of groups that may change are read again after this time. */
 const LIMITS_MAX_AGE_MS = 60_000;
@@ -261,4 +260,22 @@ function ofRuntime(
     disks: [],
     interfaces: [],
   };
+}
+
+/** `eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0`: bytes, packets, errors, drops and four more; first received, then sent. */
+const LINE = /^ *([^\s:]+): *(\d+) +(\d+) +(\d+) +(\d+)(?: +\d+){4} +(\d+) +(\d+) +(\d+) +(\d+)/gm;
+
+/** The counts of a network's interfaces, from the folder `net` of a process in it. None if the process is gone. */
+function interfaceCounts(netFolder: string): readonly GroupInterface[] {
+  const found: GroupInterface[] = [];
+  for (const [, name = '', ...counts] of (readLongFile(join(netFolder, 'dev')) ?? '').matchAll(LINE)) {
+    if (isLeftOut(name)) continue;
+    found.push({ name, received: countsOf(counts.slice(0, 4)), sent: countsOf(counts.slice(4)) });
+  }
+  return found;
+}
+
+function countsOf(texts: readonly string[]): InterfaceCounts {
+  const [bytes = 0, packets = 0, errors = 0, dropped = 0] = texts.map(Number);
+  return { bytes, packets, errors, dropped };
 }

@@ -1,4 +1,9 @@
 /** What a pod and its containers use of the node's file systems. */
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { podLogsFolder } from '../../../policies/cri/cri-labels.ts';
+import { inFolder, placeOf } from '../../../system/files/open-place.ts';
+import { eachOf } from '../../../system/promises.ts';
 import type { ContainerStats as RuntimeStats, FilesystemUsage } from '../../../types/cri.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type {
@@ -8,11 +13,10 @@ import type {
   RuntimeStats as NodeRuntimeStats,
   VolumeStats,
 } from '../../../types/stats.ts';
-import { type DiskUsed, sumOf } from './disk-walk.ts';
-import type { MeasuredPodDisk } from './disk-usage.ts';
-import type { LogsUsed } from './log-usage.ts';
-import type { VolumeUsed } from './pod-disk.ts';
 import { runningContainers, timeOf } from '../pod-figures.ts';
+import type { MeasuredPodDisk } from './disk-usage.ts';
+import { type DiskUsed, NOTHING_USED, sumOf } from './disk-walk.ts';
+import type { VolumeUsed } from './pod-disk.ts';
 
 export interface DiskSources {
   /** The file system of volumes. */
@@ -76,4 +80,56 @@ function fsWith(fs: FsStats | undefined, used: DiskUsed | undefined, measuredAt?
   const { usedBytes, inodesUsed } = used ?? { usedBytes: 0, inodesUsed: 0 };
   const time = measuredAt === undefined ? {} : { time: new Date(measuredAt).toISOString() };
   return { ...fs, ...time, usedBytes, inodesUsed };
+}
+
+const BLOCK_BYTES = 512;
+
+const PODS_AT_ONCE = 8;
+
+/** Rotation leaves a few files for each instance of a container. Beyond this, files are not counted. */
+const FILES_MAX = 1000;
+
+/** By the container's name, including rotated logs and those of former instances. */
+export type LogsUsed = ReadonlyMap<string, DiskUsed>;
+
+/**
+ * By the pod's UID. Logs are a few files in a known place: as with the kubelet they are looked at for each request, while volumes, which
+ * may have any number of files, are measured once a minute. Files that cannot be read count nothing.
+ */
+export async function logsOf(
+  pods: readonly RuntimePodStatus[],
+  podLogsDir: string,
+): Promise<ReadonlyMap<string, LogsUsed>> {
+  const used = new Map<string, LogsUsed>();
+  await eachOf(pods, PODS_AT_ONCE, async (pod) => {
+    used.set(pod.uid, await logsIn(join(podLogsDir, podLogsFolder(pod))));
+  });
+  return used;
+}
+
+async function logsIn(podFolder: string): Promise<LogsUsed> {
+  const used = new Map<string, DiskUsed>();
+  for (const container of await namesIn(podFolder)) {
+    const folder = join(podFolder, container);
+    const files = (await namesIn(folder)).map((name) => join(folder, name));
+    used.set(container, sumOf(await Promise.all([folder, ...files].map(sizeOf))));
+  }
+  return used;
+}
+
+async function sizeOf(path: string): Promise<DiskUsed> {
+  try {
+    return { usedBytes: (await lstat(path)).blocks * BLOCK_BYTES, inodesUsed: 1 };
+  } catch {
+    return NOTHING_USED;
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await inFolder(folder, (opened) => readdir(placeOf(opened)))).slice(0, FILES_MAX);
+  } catch {
+    // It is no folder, or was removed meanwhile.
+    return [];
+  }
 }

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { onceStill, type Watched } from '../../../runtime/service/stillness.ts';
+import { onceStill, type Watched } from '../../../runtime/service/runtime-service.ts';
 import { LINGER_MS, SILENCE_MS } from '../streaming-limits.ts';
 import { SpdyError } from './spdy-error.ts';
 import * as frames from './spdy-frames.ts';

@@ -1,7 +1,7 @@
 /** Passes a request and its connection on to the runtime's server, as it is. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { onceStill } from '../../../runtime/service/stillness.ts';
+import { onceStill } from '../../../runtime/service/runtime-service.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import { NO_SNIFF } from '../../routes/answers.ts';
 import { RequestError } from '../../routes/route.ts';

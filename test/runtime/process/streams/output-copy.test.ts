@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makePipes, openForReading } from '../../../../src/runtime/process/containers/launch.ts';
 import { OutputCopy } from '../../../../src/runtime/process/streams/output-copy.ts';
-import { openForWriting } from '../../../../src/runtime/process/streams/pipe-ends.ts';
+import { openForWriting } from '../../../../src/runtime/process/streams/container-input.ts';
 import { distinctBytes, hashOf, readSlowly } from '../../../support/slow-reader.ts';
 
 const OUTPUT = distinctBytes(1_500_000);

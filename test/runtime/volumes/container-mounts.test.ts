@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { makeTerminationFile, writeHostsFile } from '../../../src/runtime/volumes/container-files.ts';
+import { makeTerminationFile, writeHostsFile } from '../../../src/runtime/volumes/container-mounts.ts';
 import { modeOf } from './bed.ts';
 
 let dir: string;

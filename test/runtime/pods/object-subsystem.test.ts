@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { commandResolver } from '../../../src/runtime/node/node-addresses.ts';
-import { readServerFacts } from '../../../src/runtime/pods/read-server-facts.ts';
+import { readServerFacts } from '../../../src/runtime/pods/object-subsystem.ts';
 import type { ApiObjects, KnownServices } from '../../../src/types/api-objects.ts';
 import type { Container, Pod, Service } from '../../../src/types/kubernetes.ts';
 import { podOf } from '../../support/pod-status-facts.ts';

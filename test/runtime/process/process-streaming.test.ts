@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { LoopbackForwarder } from '../../../../src/runtime/process/streams/port-forwarder.ts';
-import { textOf } from '../../../support/stream-bed.ts';
+import { LoopbackForwarder } from '../../../src/runtime/process/process-streaming.ts';
+import { textOf } from '../../support/stream-bed.ts';
 
 let forwarder: LoopbackForwarder;
 let servers: Server[];

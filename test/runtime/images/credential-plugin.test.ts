@@ -7,8 +7,7 @@ import type {
   CredentialProvider,
   TokenAttributes,
 } from '../../../src/policies/images/credential-provider-config.ts';
-import { CredentialPlugins } from '../../../src/runtime/images/credential-plugins.ts';
-import type { PluginSurroundings } from '../../../src/runtime/images/credential-plugin.ts';
+import { CredentialPlugins, type PluginSurroundings } from '../../../src/runtime/images/credential-plugin.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
