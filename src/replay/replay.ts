@@ -1,8 +1,7 @@
 /** Runs the charts of this version through a record: each actor by itself, from how it was recorded, with the events that it got. */
 import type { AnyStateMachine } from 'xstate';
 import type { RecordedTransition, RecordEntry } from '../policies/record/record-entry.ts';
-import type { Difference, Obstacle } from './difference.ts';
-import { ReplayedActor } from './replayed-actor.ts';
+import { type Difference, type Obstacle, ReplayedActor } from './replayed-actor.ts';
 import { Stepper } from './stepped-machine.ts';
 
 export interface ReplayCounts {

@@ -11,6 +11,7 @@ import {
   createMachine,
   type EventObject,
   type StateValue,
+  transition,
 } from 'xstate';
 import { TransitionFeed } from '../actors/transitions.ts';
 import type { TransitionKind } from '../types/transition.ts';
@@ -19,18 +20,6 @@ import type { TransitionKind } from '../types/transition.ts';
 export interface Step {
   readonly kind: TransitionKind;
   readonly after: AnyMachineSnapshot;
-}
-
-/** An assign as XState keeps it. */
-interface Assign {
-  readonly type: 'xstate.assign';
-  readonly assignment:
-    ((args: AssignArgs) => object) | Readonly<Record<string, ((args: AssignArgs) => unknown) | undefined>>;
-}
-
-interface AssignArgs {
-  readonly context: unknown;
-  readonly event: EventObject;
 }
 
 const nothing = (): void => undefined;
@@ -92,36 +81,17 @@ export function afterRecorded(
   const machine = before.machine as AnyStateMachine;
   const value = stateOfName(machine, to);
   if (value === undefined) return undefined;
-  const implementations = machine.implementations.actions as Readonly<Record<string, unknown>>;
-  let context: unknown = before.context;
-  for (const action of actions) {
-    const implementation = implementations[action];
-    if (isAssign(implementation)) context = assigned(implementation, { context, event });
-  }
-  return snapshotOf(machine, value, context);
+  const known = machine.implementations.actions;
+  const names = actions.filter((action) => Object.hasOwn(known, action));
+  // A chart that does nothing but these actions. `transition` assigns, and carries out nothing.
+  const acting: AnyStateMachine = createMachine({ on: { [event.type]: { actions: names } } });
+  const provided = acting.provide({ actions: known });
+  const resting = provided.resolveState({ value: {}, context: before.context });
+  const [after] = transition(provided, resting, event) as readonly [AnyMachineSnapshot, unknown];
+  return snapshotOf(machine, value, after.context);
 }
 
-function assigned({ assignment }: Assign, args: AssignArgs): object {
-  const own = args.context as object;
-  if (typeof assignment === 'function') return { ...own, ...assignment(args) };
-  const changes = Object.entries(assignment).map(([field, value]) => [
-    field,
-    typeof value === 'function' ? value(args) : value,
-  ]);
-  return { ...own, ...(Object.fromEntries(changes) as object) };
-}
-
-function isAssign(implementation: unknown): implementation is Assign {
-  return (
-    typeof implementation === 'function' &&
-    'type' in implementation &&
-    implementation.type === 'xstate.assign'
-  );
-}
-
-// The reverse of how transitions name states: `Syncing.Settled`; of a parallel state, its regions with commas between.
-
-/** Undefined where the chart has no such state. */
+/** The reverse of `stateName` in src/actors/transitions.ts. Undefined where the chart has no such state. */
 function stateOfName(machine: AnyStateMachine, name: string): StateValue | undefined {
   const reader = new NameReader(name);
   const value = reader.inside(machine.root);

@@ -1,7 +1,7 @@
 /** Records of simulated runs, replayed by the charts that made them and by charts that were changed. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AnyStateMachine, createMachine } from 'xstate';
-import type { Difference } from '../../src/replay/difference.ts';
+import type { Difference } from '../../src/replay/replayed-actor.ts';
 import { machineOf, recordOf, replayed } from './support.ts';
 
 /** `SEEDS=300,301` tries other seeds. */

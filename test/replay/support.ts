@@ -4,7 +4,7 @@ import { machines } from '../../src/machines/index.ts';
 import { RecordWriter } from '../../src/policies/record/record-format.ts';
 import { RecordReader } from '../../src/policies/record/record-reader.ts';
 import { isRoutine } from '../../src/policies/record/record-entry.ts';
-import type { Difference } from '../../src/replay/difference.ts';
+import type { Difference } from '../../src/replay/replayed-actor.ts';
 import { Replay, type ReplayCounts } from '../../src/replay/replay.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import { simulate, type SimulationOptions } from '../../src/simulation/simulation.ts';

@@ -1,6 +1,6 @@
 /** What a replay has found, for people: each difference once, however often it comes. */
 import { oneLine } from '../../policies/formats/terminal-text.ts';
-import type { Deed, Difference } from '../../replay/difference.ts';
+import type { Deed, Difference } from '../../replay/replayed-actor.ts';
 import type { ReplayCounts } from '../../replay/replay.ts';
 
 interface Found {
