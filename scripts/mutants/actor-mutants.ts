@@ -4,9 +4,9 @@ import type { Mutant } from './mutant.ts';
 const SLOTS = 'src/actors/pods/effect-slots.ts';
 const STARTS = 'src/actors/start/pod-starts.ts';
 const NAMES = 'src/actors/start/name-arbiter.ts';
-const RETIREMENT = 'src/actors/pods/pod-retirement.ts';
+const RETIREMENT = 'src/actors/pods/pod-lifecycle.ts';
 const EFFECTS = 'src/actors/pods/pod-effects.ts';
-const CLEANUPS = 'src/actors/loop/pod-cleanups.ts';
+const CLEANUPS = 'src/actors/pods/pod-lifecycle.ts';
 const SUPERVISOR = 'src/actors/supervisor.ts';
 const WORK_QUEUE = 'src/system/work-queue.ts';
 const PLEG = 'src/runtime/pleg/pleg.ts';
@@ -83,21 +83,22 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'forgotten-before-removed',
     breaks: 'A UID starts again before its old containers have been removed (rule 9)',
     file: RETIREMENT,
-    find: `    const isRemoved = await this.removeFromRuntime(entry.pod);`,
-    replace: `    const isRemoved = (void this.removeFromRuntime(entry.pod), true);`,
+    find: `    const isRemoved = await this.#removeFromRuntime(entry.pod);`,
+    replace: `    const isRemoved = (void this.#removeFromRuntime(entry.pod), true);`,
   },
   {
     name: 'orphans-not-killed',
     breaks: 'Pods that run when the agent starts, and are not wanted, are left running (I10)',
     file: CLEANUPS,
-    find: `      delivery.killRuntimePod(pod);`,
-    replace: ``,
+    find: `turnover.orphaned();
+      this.killRuntimePod(pod);`,
+    replace: `turnover.orphaned();`,
   },
   {
     name: 'orphans-not-removed',
     breaks: 'Ended pods that are not wanted are left in the runtime (I10)',
     file: CLEANUPS,
-    find: `    for (const pod of plan.removeRuntimePods) void retirement.removeFromRuntime(pod);`,
+    find: `    for (const pod of plan.removeRuntimePods) void this.#removeFromRuntime(pod);`,
     replace: ``,
   },
   {

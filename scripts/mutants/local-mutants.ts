@@ -2,7 +2,7 @@
 import type { Mutant } from './mutant.ts';
 
 const ENDED = 'src/actors/pods/ended-pods.ts';
-const DELIVERY = 'src/actors/pods/pod-delivery.ts';
+const DELIVERY = 'src/actors/pods/pod-lifecycle.ts';
 const KINDS = 'src/policies/pod/pod-kinds.ts';
 const POD = 'src/machines/pod-machine.ts';
 

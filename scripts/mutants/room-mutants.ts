@@ -6,7 +6,7 @@ const PREEMPTIONS = 'src/actors/start/preemptions.ts';
 const END_LIMITS = 'src/actors/start/end-limits.ts';
 const ADMISSION = 'src/actors/start/room-arbiter.ts';
 const LEDGER = 'src/actors/start/resource-ledger.ts';
-const DELIVERY = 'src/actors/pods/pod-delivery.ts';
+const DELIVERY = 'src/actors/pods/pod-lifecycle.ts';
 const PLAN = 'src/policies/preemption/victim-plan.ts';
 const PROMISES = 'src/policies/preemption/victim-plan.ts';
 const KINDS = 'src/policies/pod/pod-kinds.ts';
@@ -18,8 +18,8 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'admitted-without-looking',
     breaks: 'Pods are started without admission (admission)',
     file: ADMISSION,
-    find: `    const admission = this.#decide(pod, isRunning, nodeFacts);`,
-    replace: `    const admission = { kind: 'admitted' } as Admission;`,
+    find: `: this.#decide(request.pod, isRunning, nodeFacts);`,
+    replace: `: ({ kind: 'admitted' } as Admission);`,
   },
   {
     name: 'ending-pods-hold-nothing',
@@ -135,7 +135,7 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'preemptor-not-told-gone',
     breaks: 'Room is kept for a preemptor that is gone (preemption)',
     file: PREEMPTIONS,
-    find: `    this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });`,
+    find: `    this.#preemptions.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });`,
     replace: ``,
   },
   {

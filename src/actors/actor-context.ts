@@ -1,4 +1,5 @@
 import type { ActorOptions, AnyActorLogic, AnyActorRef } from 'xstate';
+import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 
 /**
@@ -9,4 +10,9 @@ export interface ActorContext extends AgentContext {
   readonly inspect?: ActorOptions<AnyActorLogic>['inspect'];
   /** Without it, the actor is the root of a system of its own. */
   readonly parent?: AnyActorRef;
+}
+
+/** The supervisor's loop, for those that send it events. */
+export interface Loop {
+  send(event: SupervisorEvent): void;
 }

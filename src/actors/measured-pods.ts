@@ -1,13 +1,13 @@
 /** Tells the measurements of the lives of pods: of their charts, the events for them, and their effects. */
+import { stateName } from './transitions.ts';
+import { isStartAwaited } from '../policies/status/phase.ts';
 import type { AgentMeasurements, ContainerType, PodEffect, PodMeasurements } from '../types/measurements.ts';
 import type { ContainerStatus, PodStatus } from '../types/kubernetes.ts';
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
 import type { PodEnds } from './pods/pod-ends.ts';
 import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
-import { isStartAwaited } from '../policies/status/phase.ts';
 import type { StatusManager } from './pods/status-manager.ts';
-import { stateName } from './transitions.ts';
 
 const nothing = () => undefined;
 

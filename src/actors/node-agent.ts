@@ -50,25 +50,14 @@ export class NodeAgent {
   constructor(context: ActorContext, options: NodeAgentOptions) {
     this.#context = context;
     this.#options = options;
-    const { clock, measurements } = context;
     const { parts, configuration, objectChanges } = options;
-    this.#runtime = new RuntimeWatch({
-      runtime: parts.runtime,
-      clock,
-      measurements,
-      onReady: () => this.#onRuntimeReady(),
-      onNotReady: (problem) => {
-        this.supervisor.send({ type: 'RUNTIME_NOT_READY', problem });
-        this.cluster?.reportNow();
-      },
-    });
+    this.#runtime = new RuntimeWatch(context, parts.runtime);
     this.pleg = this.#runtime.pleg;
     this.#node = this.#buildNodeState();
     const pods = new NodePods(context, {
       agent: options,
       runtime: this.#runtime,
       node: this.#node,
-      cluster: () => this.cluster,
       onStopped: () => this.#stopped.resolve(undefined),
     });
     this.statusManager = pods.statusManager;
@@ -79,11 +68,10 @@ export class NodeAgent {
       this.plugins?.podEnded(uid, end);
       if (end === 'Finished') this.shutdown?.podEnded(uid);
     });
-    this.#streams = new LoopStreams({
+    this.#streams = new LoopStreams(context, {
       pleg: this.pleg,
       configuration,
       objectChanges,
-      clock,
       send: (event) => this.supervisor.send(event),
       onHousekeeping: () => this.#onHousekeeping(),
     });
@@ -91,8 +79,15 @@ export class NodeAgent {
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
-    this.roots = [this.supervisor.actor, ...(this.cluster?.earlierActors ?? [])];
-    this.transitions = nodeTransitions(this.roots, clock);
+    const { supervisor, shutdown, cluster, plugins } = this;
+    this.#node.askActors({ supervisor, eviction: this.#eviction, shutdown, cluster, plugins });
+    if (cluster) {
+      pods.staticPodSyncs.subscribe((pod) => cluster.staticPodSynced(pod));
+      supervisor.mirrorPods.subscribe(() => cluster.mirrorPodSeen());
+    }
+    this.#runtime.problems.subscribe((problem) => this.#onRuntime(problem));
+    this.roots = [supervisor.actor, ...(cluster?.earlierActors ?? [])];
+    this.transitions = nodeTransitions(this.roots, context.clock);
   }
 
   /** Begins as soon as the runtime is ready. The agent can be stopped while the runtime does not answer. */
@@ -164,20 +159,12 @@ export class NodeAgent {
 
   #buildNodeState(): NodeState {
     const { syncFrequencyMs, hostIPs, nodeFacts } = this.#options;
-    return new NodeState({
-      clock: this.#context.clock,
+    return new NodeState(this.#context, {
       syncFrequencyMs,
       hostIPs,
       ownFacts: nodeFacts,
       pleg: this.pleg,
       runtimeState: this.#runtime.state,
-      parts: () => ({
-        supervisor: this.supervisor,
-        eviction: this.#eviction,
-        shutdown: this.shutdown,
-        cluster: this.cluster,
-        plugins: this.plugins,
-      }),
     });
   }
 
@@ -237,10 +224,12 @@ export class NodeAgent {
     );
   }
 
-  /** The first time, starts everything that depends on knowing what runs already. */
-  #onRuntimeReady(): void {
-    if (!this.#looping) this.#startLoop();
-    this.supervisor.send({ type: 'RUNTIME_READY' });
+  /** When the runtime is ready for the first time, starts everything that depends on knowing what runs already. */
+  #onRuntime(problem: string | undefined): void {
+    if (problem === undefined && !this.#looping) this.#startLoop();
+    this.supervisor.send(
+      problem === undefined ? { type: 'RUNTIME_READY' } : { type: 'RUNTIME_NOT_READY', problem },
+    );
     this.cluster?.reportNow();
   }
 

@@ -1,14 +1,15 @@
 /** What is known of a pod, or of the node, for the answer to why it is as it is. */
+import { stateName } from './transitions.ts';
 import { readyProblems } from '../policies/node/ready-problems.ts';
+import { evictionChoice } from '../policies/why/why-node.ts';
 import { fullName } from '../policies/pod/pod-kinds.ts';
 import { type RecordedPod, whyGone } from '../policies/why/why-gone.ts';
-import { evictionChoice, whyNode } from '../policies/why/why-node.ts';
+import { whyNode } from '../policies/why/why-node.ts';
 import { type Why, whyPod } from '../policies/why/why-pod.ts';
 import type { Clock } from '../types/clock.ts';
 import type { CoreEvent, Pod } from '../types/kubernetes.ts';
 import type { NodeAgent } from './node-agent.ts';
 import type { PodEntry } from './pods/pod-registry.ts';
-import { stateName } from './transitions.ts';
 
 export interface WhySources {
   readonly agent: Pick<NodeAgent, 'supervisor' | 'statusManager' | 'nodeFacts' | 'nodeHealth' | 'eviction'>;
@@ -100,7 +101,7 @@ function whyKnown(
     pod,
     status: statusManager.get(uid),
     state: snapshot === undefined ? '' : stateName(snapshot.value),
-    sinceMs: entry && supervisor.stateTimes.since(entry),
+    sinceMs: entry && supervisor.registry.inStateSince(entry),
     delay: snapshot?.context.delay,
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,

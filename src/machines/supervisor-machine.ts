@@ -49,7 +49,7 @@ export type SupervisorEvent =
   | { readonly type: 'ALL_PODS_GONE' }
   | ErrorActorEvent;
 
-const ask = asksOf('supervisor', 'src/actors/loop/loop-machine.ts');
+const ask = asksOf('supervisor', 'src/actors/loop/supervisor-loop.ts');
 
 function initialContext({ input }: { input: SupervisorInput }): SupervisorContext {
   return { unseenSources: input.sources, runtimeProblem: 'the runtime has not been asked yet' };

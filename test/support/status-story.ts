@@ -12,6 +12,7 @@ import {
   writeStatus,
 } from '../../src/policies/cluster/status-write.ts';
 import type { Pod, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
+import { clockOf, testContext } from './test-context.ts';
 
 /** As it stands in a vector: some pods have no metadata, some no containers. */
 export interface LoosePod {
@@ -63,9 +64,8 @@ export function podManager(
 }
 
 export class StatusStory {
-  readonly #manager = new StatusManager({
-    now: () => this.#now * 1000,
-    mirrorPodOf: () => this.#mirrorPod,
+  readonly #manager = new StatusManager(testContext({ clock: clockOf(() => this.#now * 1000) }), {
+    ownMirrorPodOf: () => this.#mirrorPod,
   });
   readonly #mirrorPod: Pod | undefined;
   readonly #uid: string;

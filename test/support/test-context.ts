@@ -1,5 +1,6 @@
 import type { ActorContext } from '../../src/actors/actor-context.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import type { Clock } from '../../src/types/clock.ts';
 import type {
   ContainerReference,
   EventRecorder,
@@ -43,6 +44,11 @@ export class RecordedEvents implements EventRecorder, NodeEventRecorder {
   get messages(): readonly string[] {
     return this.all.map(({ message }) => message);
   }
+}
+
+/** A clock that tells the time, and on which nothing waits. */
+export function clockOf(now: () => number): Clock {
+  return { now, setTimeout: () => 0, clearTimeout: () => undefined };
 }
 
 interface Defaults extends ActorContext {

@@ -2,17 +2,16 @@ import { NEVER, type Observable, Subscription } from 'rxjs';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 2_000;
 
-export interface LoopStreamsOptions {
+export interface LoopStreamsParts {
   readonly pleg: Pick<Pleg, 'changes'>;
   /** The events of the sources. */
   readonly configuration: Observable<SupervisorEvent>;
   /** UIDs of pods whose objects at the API server have changed. */
   readonly objectChanges?: Observable<string>;
-  readonly clock: Clock;
   /** To the supervisor. */
   readonly send: (event: SupervisorEvent) => void;
   readonly onHousekeeping: () => void;
@@ -20,18 +19,18 @@ export interface LoopStreamsOptions {
 
 /** The streams from which the supervisor's loop gets its events. */
 export class LoopStreams {
-  readonly #options: LoopStreamsOptions;
+  readonly #parts: LoopStreamsParts;
   readonly #subscriptions = new Subscription();
   readonly #housekeeping: Timer;
 
-  constructor(options: LoopStreamsOptions) {
-    this.#options = options;
-    this.#housekeeping = new Timer(options.clock);
+  constructor({ clock }: AgentContext, parts: LoopStreamsParts) {
+    this.#parts = parts;
+    this.#housekeeping = new Timer(clock);
   }
 
   /** All streams but the configuration. */
   start(): void {
-    const { pleg, objectChanges = NEVER, send } = this.#options;
+    const { pleg, objectChanges = NEVER, send } = this.#parts;
     this.#route(pleg.changes, (uid) => send({ type: 'PLEG', uid }));
     this.#route(objectChanges, (uid) => send({ type: 'SYNC', uids: [uid] }));
     this.#armHousekeeping();
@@ -39,7 +38,7 @@ export class LoopStreams {
 
   /** Pods begin to come. */
   startConfiguration(): void {
-    const { configuration, send } = this.#options;
+    const { configuration, send } = this.#parts;
     this.#route(configuration, send);
   }
 
@@ -55,7 +54,7 @@ export class LoopStreams {
   #armHousekeeping(): void {
     this.#housekeeping.arm(HOUSEKEEPING_PERIOD_MS, () => {
       this.#armHousekeeping();
-      this.#options.onHousekeeping();
+      this.#parts.onHousekeeping();
     });
   }
 }

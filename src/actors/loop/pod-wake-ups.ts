@@ -1,30 +1,38 @@
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import type { ActorContext, Loop } from '../actor-context.ts';
+import { inTurns } from '../pods/in-turns.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { PodStarts } from '../start/pod-starts.ts';
 
-export interface PodWakeUpsOptions {
+export interface PodWakeUpsParts {
   readonly registry: PodRegistry;
   readonly pleg: Pleg;
   readonly starts: PodStarts;
   readonly effects: Pick<PodEffects, 'refreshStatus'>;
+  readonly loop: Loop;
 }
 
-/** Makes a pod look at the world again: its deadline has come (`SYNC`), the runtime (`PLEG`) or a probe (`PROBE`) has news of it. */
+/**
+ * Makes pods look at the world again: a deadline has come (`SYNC`), the runtime (`PLEG`) or a probe (`PROBE`) has news of a pod, or the
+ * runtime has become ready, or is not ready any more.
+ */
 export class PodWakeUps {
-  readonly #options: PodWakeUpsOptions;
+  readonly #context: ActorContext;
+  readonly #parts: PodWakeUpsParts;
 
-  constructor(options: PodWakeUpsOptions) {
-    this.#options = options;
+  constructor(context: ActorContext, parts: PodWakeUpsParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   sync(uid: string): void {
-    this.#options.registry.send(uid, { type: 'SyncPodSync' });
+    this.#parts.registry.send(uid, { type: 'SyncPodSync' });
   }
 
   /** A pod that is ending is not synced any more, but its status still shows whether it is ready. */
   probed(uid: string): void {
-    const { registry, effects } = this.#options;
+    const { registry, effects } = this.#parts;
     this.sync(uid);
     const snapshot = registry.get(uid)?.actor.getSnapshot();
     if (snapshot === undefined || !snapshot.hasTag('containersTerminating') || snapshot.hasTag('terminated'))
@@ -34,9 +42,41 @@ export class PodWakeUps {
 
   /** A pod without an actor holds its name while it runs. */
   runtimeChanged(uid: string): void {
-    const { registry, pleg, starts } = this.#options;
+    const { registry, pleg, starts } = this.#parts;
     if (registry.send(uid, { type: 'SyncPodSync' })) return;
     const pod = pleg.lastSeen(uid);
     if (pod !== undefined && pleg.runtimeHolds(uid) !== 'running') starts.nameFreed(pod);
+  }
+
+  /** Tells people. `problem`: undefined where the runtime is ready. */
+  logRuntime(problem: string | undefined): void {
+    const { logger } = this.#context;
+    if (problem === undefined) logger.info({}, 'Container runtime is ready');
+    else logger.warn({ problem }, 'Container runtime is not ready');
+  }
+
+  runtimeIsReady(uid: string): void {
+    this.#parts.registry.send(uid, { type: 'RUNTIME_READY' });
+  }
+
+  runtimeIsNotReady(uid: string, problem = 'it has not been asked yet'): void {
+    this.#parts.registry.send(uid, { type: 'RUNTIME_NOT_READY', problem });
+  }
+
+  tellStartingPods(problem: string): void {
+    for (const { pod, actor } of [...this.#parts.registry.entries()])
+      if (actor.getSnapshot().hasTag('starting')) this.runtimeIsNotReady(pod.uid, problem);
+  }
+
+  /** The runtime is ready, and may have been away: pods that wait for it go on, all others look at what it holds. */
+  resumeAllPods(): void {
+    const { registry, loop } = this.#parts;
+    const pods = Array.from(registry.entries(), ({ pod }) => pod);
+    inTurns(this.#context.clock, pods, ({ uid }) => {
+      const snapshot = registry.get(uid)?.actor.getSnapshot();
+      // It may have been lost again since the first turn; when it is back, all pods are told again.
+      if (snapshot?.hasTag('starting') === true) loop.send({ type: 'RUNTIME_AWAITED', uid });
+      else loop.send({ type: 'SYNC', uids: [uid] });
+    });
   }
 }

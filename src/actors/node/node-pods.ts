@@ -1,16 +1,19 @@
 /** What runs the pods of a node: their statuses, their probes, their effects, and the supervisor of their actors. */
+import { Subject } from 'rxjs';
 import { containerID } from '../../policies/status/container-state.ts';
 import { crashLoopBackOff } from '../../policies/pod-actions/back-off.ts';
 import { PodRuntime } from '../../runtime/pods/pod-runtime.ts';
 import { StartGate } from '../../runtime/pods/start-gate.ts';
-import { podFields } from '../../types/logger.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
-import type { ClusterParts } from '../cluster/cluster-parts.ts';
+import { SupervisorLoop } from '../loop/supervisor-loop.ts';
 import { measuredEffects, measurePods, podObserver } from '../measured-pods.ts';
 import { ContainerEnds } from '../pods/container-ends.ts';
-import { rememberProbes } from '../probes/remembered-probes.ts';
+import { DesiredPods } from '../pods/desired-pods.ts';
+import { EndedPods, NO_STORE } from '../pods/ended-pods.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import { podEffects } from '../pods/pod-effects.ts';
+import { PodRegistry } from '../pods/pod-registry.ts';
 import { StatusManager } from '../pods/status-manager.ts';
 import { ProbeManager } from '../probes/probe-manager.ts';
 import type { ProbeNews } from '../probes/probe-worker.ts';
@@ -19,12 +22,10 @@ import type { NodeAgentOptions } from './node-agent-options.ts';
 import type { NodeState } from './node-state.ts';
 import type { RuntimeWatch } from './runtime-watch.ts';
 
-export interface NodePodsOptions {
+export interface NodePodsParts {
   readonly agent: NodeAgentOptions;
   readonly runtime: RuntimeWatch;
   readonly node: NodeState;
-  /** Made after the pods. */
-  readonly cluster: () => ClusterParts | undefined;
   /** The supervisor's loop has stopped. */
   readonly onStopped: () => void;
 }
@@ -33,133 +34,85 @@ export class NodePods {
   readonly statusManager: StatusManager;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
+  /** Emits each static pod that is being synced. */
+  readonly staticPodSyncs = new Subject<Pod>();
   readonly #context: ActorContext;
-  readonly #options: NodePodsOptions;
+  readonly #parts: NodePodsParts;
+  readonly #desired = new DesiredPods();
+  readonly #ended: EndedPods;
   readonly #containerEnds: ContainerEnds;
+  readonly #podRuntime: PodRuntime;
 
-  constructor(context: ActorContext, options: NodePodsOptions) {
-    this.#context = context;
-    this.#options = options;
+  constructor(context: ActorContext, parts: NodePodsParts) {
+    this.#parts = parts;
+    const { agent, runtime, node, onStopped } = parts;
+    const loop = new SupervisorLoop(context, agent.sources);
+    this.#context = loop.context;
     const { measurements, logger } = context;
     this.#containerEnds = new ContainerEnds(logger);
-    this.statusManager = this.#buildStatusManager();
-    this.probes = this.#buildProbes();
-    this.supervisor = this.#buildSupervisor();
+    const desired = this.#desired;
+    const statusManager = new StatusManager(context, desired);
+    const registry = new PodRegistry(loop.context, {
+      synced: () => loop.synced,
+      observers: measurements ? [podObserver(measurements)] : [],
+    });
+    const ended = new EndedPods(context, { store: agent.endedPods ?? NO_STORE, registry, desired });
+    const { pleg } = runtime;
+    const probes = new ProbeManager(loop.context, { ...agent.parts, pleg, statusManager });
+    [this.statusManager, this.#ended, this.probes] = [statusManager, ended, probes];
+    const podRuntime = this.#buildPodRuntime();
+    this.#podRuntime = podRuntime;
+    this.supervisor = new Supervisor({
+      ...agent,
+      ...{ loop, registry, desired, ended, statusManager, probes, pleg, podRuntime, onStopped },
+      node: agent.parts.node,
+      effects: this.#effects(),
+      nodeFacts: () => node.facts(),
+      freshNodeFacts: agent.cluster && (() => node.freshFacts()),
+    });
     const { ends } = this.supervisor;
     ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') this.#containerEnds.forget(uid);
     });
-    if (measurements) measurePods(measurements, { statusManager: this.statusManager, ends });
-  }
-
-  #buildStatusManager(): StatusManager {
-    const { clock, logger } = this.#context;
-    return new StatusManager({
-      now: () => clock.now(),
-      mirrorPodOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod),
-      servedStatusOf: (pod) => this.supervisor.desired.ownMirrorPodOf(pod)?.status,
-      onRefused: (pod, problem) => logger.warn({ ...podFields(pod.metadata), problem }, 'Status is dropped'),
+    probes.news.subscribe((news) => {
+      this.#showProbeResult(news);
+      loop.send(news);
     });
-  }
-
-  #buildProbes(): ProbeManager {
-    const { clock, random, recorder, logger, measurements } = this.#context;
-    const { pleg } = this.#options.runtime;
-    const { runtime, node } = this.#options.agent.parts;
-    return new ProbeManager({
-      measurements,
-      runtime,
-      clock,
-      random,
-      recorder,
-      logger,
-      podStatus: (uid) => this.statusManager.get(uid),
-      podIP: (pod) => {
-        const seen = pleg.lastSeen(pod.metadata.uid);
-        return seen && node.podIP(pod, seen);
-      },
-      knownContainer: (uid, containerId) => node.knownContainer(uid, containerId),
-      send: (event) => {
-        this.#showProbeResult(event);
-        this.supervisor.send(event);
-      },
-      parent: () => this.supervisor.actor,
-    });
+    if (measurements) measurePods(measurements, { statusManager, ends });
   }
 
   /** The pod's next status follows only after what the pod does now. */
   #showProbeResult({ uid, probe, result, containerId }: ProbeNews): void {
-    const pod = this.supervisor.desired.get(uid);
+    const pod = this.#desired.get(uid);
     if (pod === undefined) return;
-    const id = containerID(this.#options.runtime.name, containerId);
+    const id = containerID(this.#parts.runtime.name, containerId);
     const isSuccess = result === 'Success';
     if (probe === 'readiness') this.statusManager.setContainerReadiness(pod, id, isSuccess);
     if (probe === 'startup') this.statusManager.setContainerStartup(pod, id, isSuccess);
-    rememberProbes(this.#options.agent.parts.node, pod, this.statusManager.get(uid));
+    this.probes.rememberResults(pod, this.statusManager.get(uid));
   }
 
-  #buildSupervisor(): Supervisor {
-    const { agent, runtime, node, cluster, onStopped } = this.#options;
-    const { clock, random, recorder, logger, inspect, measurements } = this.#context;
-    const { parts, sources, wrapGates, endedPods, syncFrequencyMs, preemptionLowerPriorityFirst } = agent;
-    const { probes, statusManager } = this;
-    const podRuntime = this.#buildPodRuntime();
-    return new Supervisor({
-      podObserver: measurements && podObserver(measurements),
-      turnover: measurements?.turnover,
-      node: parts.node,
+  #effects(): PodEffects {
+    const { agent, runtime, node } = this.#parts;
+    const { measurements } = this.#context;
+    const own = podEffects(this.#context, {
+      node: agent.parts.node,
       pleg: runtime.pleg,
-      probes,
-      statusManager,
-      podRuntime,
-      clock,
-      random,
-      recorder,
-      logger,
-      sources,
-      syncFrequencyMs,
-      preemptionLowerPriorityFirst,
-      nodeFacts: () => node.facts(),
-      freshNodeFacts: agent.cluster && (() => node.freshFacts()),
-      effects: this.#effects(podRuntime),
-      wrapGates,
-      endedPods,
-      inspect,
-      onStopped,
-      onMirrorPod: () => cluster()?.mirrorPodSeen(),
-    });
-  }
-
-  #effects(podRuntime: PodRuntime): PodEffects {
-    const { agent, runtime, node, cluster } = this.#options;
-    const { clock, recorder, logger, measurements } = this.#context;
-    const { parts, wrapEffects } = agent;
-    const { probes, statusManager } = this;
-    const { pleg, state } = runtime;
-    const own = podEffects({
-      node: parts.node,
-      pleg,
-      probes,
-      statusManager,
-      podRuntime,
-      clock,
-      recorder,
-      logger,
-      hostIPs: () => node.hostIPs(),
-      onStaticPodSync: (pod) => cluster()?.staticPodSynced(pod),
-      endKept: () => this.supervisor.ended.kept(),
+      runtime,
+      probes: this.probes,
+      statusManager: this.statusManager,
+      ended: this.#ended,
+      podRuntime: this.#podRuntime,
       containerEnds: this.#containerEnds,
-      runtimeName: () => runtime.name,
-      runtimeProblem: () => state.runtimeProblem(),
-      networkProblem: () => state.networkProblem(),
-      onRuntimeDoubtful: () => runtime.check(),
+      hostIPs: () => node.hostIPs(),
+      staticPodSyncs: this.staticPodSyncs,
     });
-    const effects = wrapEffects?.(own) ?? own;
+    const effects = agent.wrapEffects?.(own) ?? own;
     return measurements ? measuredEffects(effects, measurements) : effects;
   }
 
   #buildPodRuntime(): PodRuntime {
-    const { agent } = this.#options;
+    const { agent } = this.#parts;
     const { clock, recorder, logger, measurements } = this.#context;
     const { parts, startsAtOnce } = agent;
     const { runtime, node } = parts;

@@ -4,6 +4,7 @@ import { hostIPsOf } from '../../policies/node/reported-addresses.ts';
 import type { NodeHealth } from '../../policies/node/ready-problems.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { RuntimeState } from '../../runtime/pleg/runtime-state.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { NodeFacts, OwnNodeFacts } from '../../types/node-facts.ts';
@@ -16,8 +17,7 @@ import type { Supervisor } from '../supervisor.ts';
 /** The loop counts as stuck when it has not moved for twice the sync frequency, but not before this (the kubelet's). */
 const LOOP_STUCK_MIN_MS = 5 * 60_000;
 
-export interface NodeStateOptions {
-  readonly clock: Clock;
+export interface NodeStateParts {
   readonly syncFrequencyMs: number;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: readonly string[];
@@ -25,53 +25,60 @@ export interface NodeStateOptions {
   readonly ownFacts: () => OwnNodeFacts;
   readonly pleg: Pick<Pleg, 'health'>;
   readonly runtimeState: Pick<RuntimeState, 'health' | 'supplementalGroupsPolicy'>;
-  /** The parts of the agent that are put together after this one. */
-  readonly parts: () => NodeStateParts;
 }
 
-export interface NodeStateParts {
-  readonly supervisor: Pick<Supervisor, 'runtimeProblem'>;
-  readonly eviction: Pick<EvictionManager, 'conditions'> | undefined;
-  readonly shutdown: Pick<NodeShutdown, 'isShuttingDown'> | undefined;
-  readonly cluster: Pick<ClusterParts, 'node' | 'freshNode'> | undefined;
-  readonly plugins: StandingConditions | undefined;
+/** Actors of the node that know more of it. Each node has only some of them. */
+export interface NodeActors {
+  readonly supervisor?: Pick<Supervisor, 'runtimeProblem'>;
+  readonly eviction?: Pick<EvictionManager, 'conditions'>;
+  readonly shutdown?: Pick<NodeShutdown, 'isShuttingDown'>;
+  readonly cluster?: Pick<ClusterParts, 'node' | 'freshNode'>;
+  readonly plugins?: StandingConditions;
 }
 
 export class NodeState {
-  readonly #options: NodeStateOptions;
+  readonly #clock: Clock;
+  readonly #parts: NodeStateParts;
+  #actors: NodeActors = {};
   #lastLoopAt: number;
 
-  constructor(options: NodeStateOptions) {
-    this.#options = options;
-    this.#lastLoopAt = options.clock.now();
+  constructor({ clock }: AgentContext, parts: NodeStateParts) {
+    this.#clock = clock;
+    this.#parts = parts;
+    this.#lastLoopAt = clock.now();
+  }
+
+  /** The actors have been made: they are asked from now on. */
+  askActors(actors: NodeActors): void {
+    this.#actors = actors;
   }
 
   /** The loop of the agent has moved. */
   looped(): void {
-    this.#lastLoopAt = this.#options.clock.now();
+    this.#lastLoopAt = this.#clock.now();
   }
 
   /** Why the agent is not healthy, if so. */
   problem(): string | undefined {
-    const { clock, syncFrequencyMs, parts, pleg } = this.#options;
+    const { syncFrequencyMs, pleg } = this.#parts;
     const stuckMs = Math.max(2 * syncFrequencyMs, LOOP_STUCK_MIN_MS);
-    if (clock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
-    return parts().supervisor.runtimeProblem ?? pleg.health();
+    if (this.#clock.now() - this.#lastLoopAt > stuckMs) return 'the sync loop has not moved for too long';
+    return this.#actors.supervisor?.runtimeProblem ?? pleg.health();
   }
 
   /** What decides whether the node is ready. */
   health(): NodeHealth {
-    const { runtimeState, pleg } = this.#options;
+    const { runtimeState, pleg } = this.#parts;
     const { isShuttingDown } = this;
     return { runtime: runtimeState.health(), plegProblem: pleg.health(), isShuttingDown };
   }
 
   /** With the capabilities of the runtime, which are known once it is ready. In a cluster, as the API server has the node. */
-  facts(node: Node | undefined = this.#options.parts().cluster?.node()): NodeFacts {
-    const { ownFacts, runtimeState, parts } = this.#options;
+  facts(node: Node | undefined = this.#actors.cluster?.node()): NodeFacts {
+    const { ownFacts, runtimeState } = this.#parts;
     const { supplementalGroupsPolicy } = runtimeState;
     const facts = withNodeObject(ownFacts(), node);
-    const { eviction, plugins } = parts();
+    const { eviction, plugins } = this.#actors;
     const conditions = eviction?.conditions() ?? facts.conditions;
     const ofPlugins = plugins && { pluginConditions: plugins.conditions() };
     const isShuttingDown = this.isShuttingDown && { isShuttingDown: true };
@@ -80,17 +87,17 @@ export class NodeState {
 
   /** Rejects where the API server does not answer. */
   async freshFacts(): Promise<NodeFacts> {
-    return this.facts(await this.#options.parts().cluster?.freshNode());
+    return this.facts(await this.#actors.cluster?.freshNode());
   }
 
   /** In a cluster, as its node object has them. */
   hostIPs(): readonly string[] {
-    const { parts, hostIPs } = this.#options;
-    const ofNode = hostIPsOf(parts().cluster?.node()?.status?.addresses ?? []);
+    const { hostIPs } = this.#parts;
+    const ofNode = hostIPsOf(this.#actors.cluster?.node()?.status?.addresses ?? []);
     return ofNode.length > 0 ? ofNode : hostIPs;
   }
 
   get isShuttingDown(): boolean {
-    return this.#options.parts().shutdown?.isShuttingDown === true;
+    return this.#actors.shutdown?.isShuttingDown === true;
   }
 }

@@ -1,45 +1,41 @@
+import { Subject } from 'rxjs';
 import { Pleg } from '../../runtime/pleg/pleg.ts';
 import { RuntimeState } from '../../runtime/pleg/runtime-state.ts';
 import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
-import type { Clock } from '../../types/clock.ts';
-import type { AgentMeasurements } from '../../types/measurements.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { measureRelist } from '../measured-pods.ts';
 
 /** The safety net under the runtime's events. */
 const RELIST_PERIOD_MS = 10_000;
 
-export interface RuntimeWatchOptions {
-  readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  /** Without it nothing is measured. */
-  readonly measurements: AgentMeasurements | undefined;
-  /** The runtime is ready: its name is known, and its pods are listed. */
-  readonly onReady: () => void;
-  /** Called also when the problem has changed. */
-  readonly onNotReady: (problem: string) => void;
-}
-
 /** What the agent knows of its container runtime: its name, whether it is ready, and which pods it holds. */
 export class RuntimeWatch {
   readonly pleg: Pleg;
   readonly state: RuntimeState;
-  readonly #options: RuntimeWatchOptions;
+  /** Emits the problem where the runtime is not ready or has another problem; undefined: its name is known, and its pods are listed. */
+  readonly problems = new Subject<string | undefined>();
+  readonly #runtime: RuntimeService;
   #name = '';
 
-  constructor(options: RuntimeWatchOptions) {
-    this.#options = options;
-    const { runtime, clock, measurements, onReady, onNotReady } = options;
+  constructor({ clock, measurements }: AgentContext, runtime: RuntimeService) {
+    this.#runtime = runtime;
     this.pleg = new Pleg({
       runtime,
       clock,
       relistPeriodMs: RELIST_PERIOD_MS,
-      ...(measurements && { measurements: measurements.pleg }),
+      measurements: measurements?.pleg,
       onRelist: (relist) => {
         measureRelist(measurements, relist);
         this.#checkWith(relist);
       },
     });
-    this.state = new RuntimeState({ runtime, clock, prepare: () => this.#prepare(), onReady, onNotReady });
+    this.state = new RuntimeState({
+      runtime,
+      clock,
+      prepare: () => this.#prepare(),
+      onReady: () => this.problems.next(undefined),
+      onNotReady: (problem) => this.problems.next(problem),
+    });
   }
 
   /** The prefix of container ids: `containerd` in `containerd://id`. Empty before the runtime has answered. */
@@ -59,7 +55,7 @@ export class RuntimeWatch {
 
   /** Before the runtime counts as ready: asks for its name and lists its pods. */
   async #prepare(): Promise<void> {
-    this.#name = (await this.#options.runtime.version()).runtimeName;
+    this.#name = (await this.#runtime.version()).runtimeName;
     await this.pleg.relist();
   }
 

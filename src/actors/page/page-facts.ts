@@ -71,7 +71,7 @@ export class PageFacts {
     const { supervisor, statusManager } = this.#sources.agent;
     const status = statusManager.get(uid);
     const statuses = status?.containerStatuses ?? [];
-    const sinceMs = supervisor.stateTimes.since(entry);
+    const sinceMs = supervisor.registry.inStateSince(entry);
     return {
       uid,
       namespace,
@@ -120,7 +120,7 @@ export class PageFacts {
   #room(): readonly RoomView[] {
     const { supervisor, nodeFacts } = this.#sources.agent;
     const { allocatable } = nodeFacts.call(this.#sources.agent);
-    const held = supervisor.heldResources;
+    const held = supervisor.reserved;
     const room = ROOM.flatMap((resource) => {
       const amount = allocatable[resource];
       if (amount === undefined) return [];

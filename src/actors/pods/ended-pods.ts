@@ -1,16 +1,14 @@
+import { deletionKill } from '../../policies/termination/ended-pod.ts';
+import type { EndedPod } from '../../policies/termination/ended-pod.ts';
+import { manifestContent } from '../../policies/termination/ended-pod.ts';
+import { wasDeleted } from '../../policies/termination/ended-pod.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { createHash } from 'node:crypto';
 import { equalJson } from '../../policies/formats/canonical-json.ts';
-import {
-  deletionKill,
-  type EndedPod,
-  manifestContent,
-  wasDeleted,
-} from '../../policies/termination/ended-pod.ts';
 import { isLocalPod, isManifestPod } from '../../policies/pod/pod-kinds.ts';
-import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodRegistry } from './pod-registry.ts';
 
@@ -24,11 +22,10 @@ export interface EndedPodsStore {
 /** For an agent that remembers nothing. */
 export const NO_STORE: EndedPodsStore = { stored: [], write: () => Promise.resolve() };
 
-export interface EndedPodsOptions {
+export interface EndedPodsParts {
   readonly store: EndedPodsStore;
   readonly registry: Pick<PodRegistry, 'kill' | 'get'>;
   readonly desired: Pick<DesiredPods, 'get'>;
-  readonly logger: Logger;
 }
 
 /**
@@ -36,7 +33,8 @@ export interface EndedPodsOptions {
  * that a person has deleted (lifecycle 13), and ordinary pods that have failed or succeeded (lifecycle 14).
  */
 export class EndedPods {
-  readonly #options: EndedPodsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: EndedPodsParts;
   readonly #pods: Map<string, EndedPod>;
   #saving: Promise<unknown> = Promise.resolve();
   /** The next write, which has not begun. */
@@ -44,9 +42,10 @@ export class EndedPods {
   #isUnsaved = false;
   #isClosed = false;
 
-  constructor(options: EndedPodsOptions) {
-    this.#options = options;
-    this.#pods = new Map(options.store.stored.map((pod) => [pod.uid, pod]));
+  constructor(context: AgentContext, parts: EndedPodsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#pods = new Map(parts.store.stored.map((pod) => [pod.uid, pod]));
   }
 
   /**
@@ -54,7 +53,7 @@ export class EndedPods {
    * been told. Rejects with `NotFound`, or with `FailedPrecondition` for a pod of the API server.
    */
   async delete(uid: string, gracePeriodSeconds?: number): Promise<void> {
-    const { desired, registry } = this.#options;
+    const { desired, registry } = this.#parts;
     const pod = desired.get(uid);
     if (pod === undefined) throw new StateletError('NotFound', `there is no pod with the UID ${uid}`);
     refuseUnlessOfManifest(pod);
@@ -66,7 +65,7 @@ export class EndedPods {
 
   /** An ordinary pod has another status. If it has failed or succeeded, this is kept; `kept` resolves then. */
   record(uid: string, status: PodStatus | undefined): void {
-    const { desired, registry } = this.#options;
+    const { desired, registry } = this.#parts;
     const pod = desired.get(uid);
     if (this.#isClosed || pod === undefined || !isLocalPod(pod) || !isTerminalPhase(status?.phase)) return;
     // Its manifest went away and came back: the one that ends is not the one that is wanted.
@@ -141,7 +140,7 @@ export class EndedPods {
   #save(): Promise<void> {
     this.#nextSave ??= this.#saving.then(() => {
       this.#nextSave = undefined;
-      return this.#options.store.write([...this.#pods.values()]);
+      return this.#parts.store.write([...this.#pods.values()]);
     });
     const saved = this.#nextSave;
     this.#saving = saved.catch(() => undefined);
@@ -150,7 +149,7 @@ export class EndedPods {
 
   /** If it fails, housekeeping tries again. */
   #saveLater(): void {
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     const wasUnsaved = this.#isUnsaved;
     this.#isUnsaved = false;
     this.#save().catch((error: unknown) => {

@@ -1,15 +1,13 @@
-import { delayOf, type PodContext, type PodEvent } from '../../machines/pod-context.ts';
-import { podMachine } from '../../machines/pod-machine.ts';
 import { activeDeadline } from '../../policies/termination/pod-termination.ts';
 import { resyncDelayMs } from '../../policies/pod-actions/back-off.ts';
-import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import { delayOf, type PodContext, type PodEvent } from '../../machines/pod-context.ts';
+import { podMachine } from '../../machines/pod-machine.ts';
 import type { WorkQueue } from '../../system/work-queue.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
-import type { TurnoverMeasurements } from '../../types/measurements.ts';
+import { podFields } from '../../types/logger.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
+import type { Loop } from '../actor-context.ts';
 import type { StartGates } from '../start/pod-starts.ts';
 import type { EffectSlots } from './effect-slots.ts';
 import { referenceOf } from './pod-reference.ts';
@@ -25,20 +23,14 @@ export interface PodEffects {
   refreshStatus(context: PodContext): void;
 }
 
-export interface PodActorDeps {
+export interface PodMachineParts {
   readonly effects: PodEffects;
   readonly slots: EffectSlots;
   readonly workQueue: WorkQueue;
   readonly gates: StartGates;
   readonly statusManager: StatusManager;
-  readonly supervisor: { send(event: SupervisorEvent): void };
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
+  readonly loop: Loop;
   readonly syncFrequencyMs: number;
-  readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'admitted' | 'rejected'>;
-  readonly logger: Logger;
 }
 
 interface PodActionArgs {
@@ -63,9 +55,9 @@ const STOP_FAILURE: Failure = { reason: 'FailedKillPod', what: 'error killing po
 const CLEANUP_FAILURE: Failure = { reason: 'FailedSync', what: 'error cleaning up after the pod' };
 
 /** The pod machine with its effects: made once per daemon, used by every pod actor. */
-export function providePodMachine(deps: PodActorDeps): PodMachine {
-  const { effects, slots, workQueue, statusManager, supervisor, clock, random } = deps;
-  const { syncFrequencyMs, recorder, logger } = deps;
+export function providePodMachine(context: AgentContext, parts: PodMachineParts): PodMachine {
+  const { clock, random, recorder, logger } = context;
+  const { effects, slots, workQueue, statusManager, loop, syncFrequencyMs } = parts;
 
   const failed =
     (context: PodContext, { reason, what }: Failure, event: PodEvent) =>
@@ -80,7 +72,7 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
   return podMachine.provide({
     actions: {
       // What the supervisor has to know is in the events: while an action runs, the actor's snapshot is still the old one.
-      ...startActions(deps),
+      ...startActions(context, parts),
       startSync: ({ context, self }) =>
         slots.start(self, {
           run: (signal) => effects.syncPod(context, signal),
@@ -111,15 +103,18 @@ export function providePodMachine(deps: PodActorDeps): PodMachine {
         workQueue.enqueue(context.uid, isAhead ? Math.min(delayMs, deadline - now) : delayMs);
       },
       disarmResync: ({ context }) => workQueue.cancel(context.uid),
-      reportTerminated: ({ context }) => supervisor.send({ type: 'POD_TERMINATED', uid: context.uid }),
+      reportTerminated: ({ context }) => loop.send({ type: 'POD_TERMINATED', uid: context.uid }),
       reportFinished: ({ context: { uid, restartRequested } }) =>
-        supervisor.send({ type: 'POD_FINISHED', uid, restartRequested }),
+        loop.send({ type: 'POD_FINISHED', uid, restartRequested }),
     },
   });
 }
 
 /** What a pod asks before it starts, and what is reported of the answers. */
-function startActions({ gates, statusManager, recorder, turnover, clock }: PodActorDeps) {
+function startActions(
+  { clock, recorder, measurements }: AgentContext,
+  { gates, statusManager }: PodMachineParts,
+) {
   return {
     awaitRuntime: ({ context, self }: PodActionArgs) => gates.awaitRuntime(context, answerTo(self)),
     awaitRemoval: ({ context, self }: PodActionArgs) => gates.awaitRemoval(context, answerTo(self)),
@@ -136,13 +131,13 @@ function startActions({ gates, statusManager, recorder, turnover, clock }: PodAc
     },
     reportAdmitted: ({ context: { pod } }: PodActionArgs) => {
       if (pod === undefined) return;
-      turnover?.admitted(pod.spec.containers.length);
+      measurements?.turnover.admitted(pod.spec.containers.length);
       statusManager.admit(pod);
     },
     reportRejected: ({ context: { pod }, event }: PodActionArgs) => {
       if (pod === undefined || event.type !== 'REJECTED') return;
       const { reason, message } = event;
-      turnover?.rejected(reason);
+      measurements?.turnover.rejected(reason);
       statusManager.reject(pod, { reason, message }, rfc3339(clock.now()));
       recorder.event(pod.metadata, 'Warning', reason, message);
     },

@@ -1,4 +1,5 @@
 /** The effects of pod actors: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
+import type { Observer } from 'rxjs';
 import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
 import {
   DEADLINE_EXCEEDED,
@@ -28,50 +29,42 @@ import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
 import type { PodRuntime, SyncFailure } from '../../runtime/pods/pod-runtime.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../types/errors.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
+import type { RuntimeWatch } from '../node/runtime-watch.ts';
 import type { ContainerEnds } from './container-ends.ts';
+import type { EndedPods } from './ended-pods.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-reference.ts';
-import { rememberProbes } from '../probes/remembered-probes.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 
-export interface PodEffectsDeps {
+export interface PodEffectsParts {
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
   readonly node: PodNode;
   readonly probes: ProbeManager;
   readonly containerEnds: ContainerEnds;
   readonly statusManager: StatusManager;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  /** The prefix of container ids: `containerd` in `containerd://id`. */
-  readonly runtimeName: () => string;
+  readonly ended: Pick<EndedPods, 'kept'>;
+  /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
+  readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
   /** Addresses of the node, the primary one first. */
   readonly hostIPs: () => readonly string[];
-  /** A static pod is being synced: its mirror pod at the API server may be missing. */
-  readonly onStaticPodSync?: (pod: Pod) => void;
-  /** Resolves when the end of an ordinary pod of a manifest is on the disk, or when that has failed: a next agent must not start it. */
-  readonly endKept: () => Promise<void>;
-  /** Why no pod can be synced now, if so. Once the problem is over, every pod is synced. */
-  readonly runtimeProblem: () => string | undefined;
-  /** Why pods cannot have a network now, if so. */
-  readonly networkProblem: () => string | undefined;
-  /** The runtime did not answer an effect, or its network may be ready by now: its state is to be asked for. */
-  readonly onRuntimeDoubtful: () => void;
+  /** Is told of each static pod that is being synced: its mirror pod at the API server may be missing. */
+  readonly staticPodSyncs: Observer<Pod>;
 }
 
-export function podEffects(deps: PodEffectsDeps): PodEffects {
+type Deps = PodEffectsParts & AgentContext;
+
+export function podEffects(agent: AgentContext, parts: PodEffectsParts): PodEffects {
+  const deps = { ...agent, ...parts };
   return {
-    syncPod: (context, signal) => held(deps, context, signal, syncPod),
-    stopPod: (context, signal) => held(deps, context, signal, stopPod),
-    cleanUpPod: (context, signal) => held(deps, context, signal, cleanUpPod),
+    syncPod: (context, signal) => readingAlone(deps, context, signal, syncPod),
+    stopPod: (context, signal) => readingAlone(deps, context, signal, stopPod),
+    cleanUpPod: (context, signal) => readingAlone(deps, context, signal, cleanUpPod),
     refreshStatus: (context) => refreshStatus(deps, context),
   };
 }
@@ -79,21 +72,21 @@ export function podEffects(deps: PodEffectsDeps): PodEffects {
 /** With errors of these kinds the runtime itself may be down. */
 const NOT_ANSWERED: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded']);
 
-async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
-  const { pleg, podRuntime, recorder } = deps;
+async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, runtime, recorder } = deps;
   const pod = podOf(context);
-  const problem = deps.runtimeProblem();
+  const problem = runtime.state.runtimeProblem();
   if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
-  if (isStaticPod(pod)) deps.onStaticPodSync?.(pod);
+  if (isStaticPod(pod)) deps.staticPodSyncs.next(pod);
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
   if (report(deps, context, before).ended) return runToItsEnd(deps, context);
 
-  const network = pod.spec.hostNetwork ? undefined : deps.networkProblem();
+  const network = pod.spec.hostNetwork ? undefined : runtime.state.networkProblem();
   if (network !== undefined) {
     // No event says when the network is ready: it is asked for now, and at the next try.
-    deps.onRuntimeDoubtful();
+    runtime.check();
     recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
@@ -116,7 +109,7 @@ async function syncPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
 }
 
-async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+async function stopPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
   const { pleg, podRuntime, probes } = deps;
   const reference = referenceOf(context);
   probes.stopLivenessAndStartup(context.uid);
@@ -136,7 +129,7 @@ async function stopPod(deps: PodEffectsDeps, context: PodContext, signal: AbortS
   return { type: 'STOP_DONE' };
 }
 
-async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
   const { pleg, statusManager, node, probes } = deps;
   const { pod } = context;
   probes.removePod(context.uid);
@@ -149,21 +142,22 @@ async function cleanUpPod(deps: PodEffectsDeps, context: PodContext, signal: Abo
   await node.release(context.uid);
   // From now on the API server may forget the pod.
   if (pod) statusManager.terminate(pod);
-  if (pod && isLocalPod(pod)) await deps.endKept();
+  // When its end is on the disk, or that has failed: a next agent must not start a pod of a manifest that has ended.
+  if (pod && isLocalPod(pod)) await deps.ended.kept();
   return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
 }
 
-function runToItsEnd(deps: PodEffectsDeps, context: PodContext): PodEvent {
+function runToItsEnd(deps: Deps, context: PodContext): PodEvent {
   return { type: 'SYNC_DONE', terminal: true, again: false, ...endOf(deps, context) };
 }
 
-function endOf({ statusManager }: PodEffectsDeps, { uid }: PodContext): { readonly status?: EndStatus } {
+function endOf({ statusManager }: Deps, { uid }: PodContext): { readonly status?: EndStatus } {
   const status = statusManager.get(uid);
   return status === undefined ? {} : { status: endStatus(status) };
 }
 
 /** The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. */
-async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
+async function recallStart(deps: Deps, pod: Pod): Promise<void> {
   const { node, statusManager, clock } = deps;
   const { uid } = pod.metadata;
   if (knowsStart(deps, pod)) return;
@@ -171,19 +165,19 @@ async function recallStart(deps: PodEffectsDeps, pod: Pod): Promise<void> {
 }
 
 /** Whether an earlier status of the pod, or that of the API server, has its start time. */
-function knowsStart({ statusManager }: PodEffectsDeps, { metadata, status }: Pod): boolean {
+function knowsStart({ statusManager }: Deps, { metadata, status }: Pod): boolean {
   return (statusManager.get(metadata.uid) ?? status)?.startTime !== undefined;
 }
 
 /** From the last read of the pod. */
-function refreshStatus(deps: PodEffectsDeps, context: PodContext): void {
+function refreshStatus(deps: Deps, context: PodContext): void {
   const seen = deps.pleg.lastSeen(context.uid);
   if (context.pod && seen) report(deps, context, withKnown(deps, context.pod, seen));
 }
 
 /** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
 async function prepare(
-  { node, recorder, statusManager, clock }: PodEffectsDeps,
+  { node, recorder, statusManager, clock }: Deps,
   { lastOutcome }: PodContext,
   pod: Pod,
   signal: AbortSignal,
@@ -205,19 +199,19 @@ async function prepare(
 }
 
 /** While an effect is in flight, only the effect reads the pod. */
-async function held(
-  deps: PodEffectsDeps,
+async function readingAlone(
+  deps: Deps,
   context: PodContext,
   signal: AbortSignal,
-  effect: (deps: PodEffectsDeps, context: PodContext, signal: AbortSignal) => Promise<PodEvent>,
+  effect: (deps: Deps, context: PodContext, signal: AbortSignal) => Promise<PodEvent>,
 ): Promise<PodEvent> {
-  const { pleg, onRuntimeDoubtful } = deps;
+  const { pleg, runtime } = deps;
   pleg.hold(referenceOf(context));
   try {
     return await effect(deps, context, signal);
   } catch (error) {
     if (signal.aborted) pleg.doubt(context.uid);
-    if (NOT_ANSWERED.has(errorKind(error))) onRuntimeDoubtful();
+    if (NOT_ANSWERED.has(errorKind(error))) runtime.check();
     throw error;
   } finally {
     pleg.release(context.uid);
@@ -225,11 +219,7 @@ async function held(
 }
 
 /** Reads what an earlier agent has remembered only where containers run that it may concern. */
-function withKnown(
-  { node }: PodEffectsDeps,
-  pod: Pod | undefined,
-  podStatus: RuntimePodStatus,
-): RuntimePodStatus {
+function withKnown({ node }: Deps, pod: Pod | undefined, podStatus: RuntimePodStatus): RuntimePodStatus {
   const { uid, containers } = podStatus;
   const isProbed = pod !== undefined && isManifestPod(pod) && hasProbedContainers(pod);
   if (containers.some((one) => recordsHook(one) || (isProbed && one.state === 'running')))
@@ -238,19 +228,19 @@ function withKnown(
 }
 
 /** Computes and keeps the status of the pod as the runtime shows it. */
-function report(deps: PodEffectsDeps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
+function report(deps: Deps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
   if (deps.statusManager.isFinal(context.uid)) return { ended: true };
   deps.containerEnds.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
   deps.statusManager.set(pod, status);
-  rememberProbes(deps.node, pod, status);
+  deps.probes.rememberResults(pod, status);
   deps.probes.podStatusChanged(context.uid);
   return { ended: hasRunToItsEnd(status) };
 }
 
 function statusFacts(
-  deps: PodEffectsDeps,
+  deps: Deps,
   { uid, statusOverride }: PodContext,
   pod: Pod,
   podStatus: RuntimePodStatus,
@@ -264,13 +254,13 @@ function statusFacts(
   const facts: PodStatusFacts = {
     pod,
     podStatus,
-    ...(previous && { previous }),
+    previous,
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
-    ...(statusOverride && { override: statusOverride }),
+    override: statusOverride,
     probeResults: (probe, containerId) =>
       results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
-    runtimeName: deps.runtimeName(),
+    runtimeName: deps.runtime.name,
     hostIPs: deps.hostIPs(),
     now: rfc3339(now),
   };
@@ -288,11 +278,7 @@ function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
   return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
 }
 
-function decide(
-  { statusManager, probes }: PodEffectsDeps,
-  pod: Pod,
-  podStatus: RuntimePodStatus,
-): PodActions {
+function decide({ statusManager, probes }: Deps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
   const { uid } = pod.metadata;
   const { liveness, startup } = probes.results(uid);
   return computePodActions({

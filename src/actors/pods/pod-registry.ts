@@ -1,17 +1,13 @@
 /** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
-import {
-  type ActorOptions,
-  type ActorRefFrom,
-  type AnyActorRef,
-  createActor,
-  type SnapshotFrom,
-} from 'xstate';
+import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
 import type { podMachine } from '../../machines/pod-machine.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { stateName } from '../transitions.ts';
 
 export type PodMachine = typeof podMachine;
 export type PodActor = ActorRefFrom<PodMachine>;
@@ -32,20 +28,27 @@ export interface PodObserver {
   sent(uid: string, event: PodEvent): void;
 }
 
-export interface PodRegistryOptions {
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<PodMachine>['inspect'];
+interface StateVisit {
+  readonly state: string;
+  readonly sinceMs: number;
+}
+
+export interface PodRegistryParts {
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
   readonly observers?: readonly PodObserver[];
 }
 
 export class PodRegistry {
-  readonly #options: PodRegistryOptions;
+  readonly #context: ActorContext;
+  readonly #parts: PodRegistryParts;
   readonly #entries = new Map<string, PodEntry>();
+  readonly #visits = new WeakMap<PodActor, StateVisit>();
 
-  constructor(options: PodRegistryOptions) {
-    this.#options = options;
+  /** The pods' actors are children of the context's parent, which also hears of their failures. */
+  constructor(context: ActorContext, parts: PodRegistryParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   get size(): number {
@@ -70,18 +73,14 @@ export class PodRegistry {
 
   /** A new incarnation, by the machine with its effects; it replaces one of the same UID, which must have been stopped. */
   spawn(pod: PodReference, runtimeHolds: RuntimeHolds, machine: PodMachine): PodEntry {
-    const { parent, inspect } = this.#options;
+    const { parent, inspect } = this.#context;
     const name = fullName(pod);
     const input = { uid: pod.uid, fullName: name, runtimeHolds };
-    const actor = createActor(machine, {
-      id: actorId(name, pod.uid),
-      parent,
-      input,
-      ...(inspect && { inspect }),
-    });
+    const actor = createActor(machine, { id: actorId(name, pod.uid), parent, inspect, input });
     const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
     this.#entries.set(pod.uid, entry);
-    for (const observer of this.#options.observers ?? []) observer.spawned(entry);
+    actor.subscribe({ next: ({ value }) => this.#visit(actor, stateName(value)), error: () => undefined });
+    for (const observer of this.#parts.observers ?? []) observer.spawned(entry);
     actor.start();
     return entry;
   }
@@ -90,14 +89,14 @@ export class PodRegistry {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return;
     this.#entries.delete(uid);
-    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: entry.actor });
+    this.#context.parent?.send({ type: 'ACTOR_FORGOTTEN', actor: entry.actor });
   }
 
   /** false when there is no actor of that UID. */
   send(uid: string, event: PodEvent): boolean {
     const entry = this.#entries.get(uid);
     if (entry === undefined) return false;
-    for (const observer of this.#options.observers ?? []) observer.sent(uid, event);
+    for (const observer of this.#parts.observers ?? []) observer.sent(uid, event);
     if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
     else entry.actor.send(event);
     return true;
@@ -108,11 +107,16 @@ export class PodRegistry {
     return this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
   }
 
+  /** Since when the chart is in its state, in Unix milliseconds. A state that is entered anew from itself counts on. */
+  inStateSince({ actor }: PodEntry): number | undefined {
+    return this.#visits.get(actor)?.sinceMs;
+  }
+
   // The questions of docs/lifecycle.md. Each takes a UID.
 
   /** Before all sources are seen, something of an unknown pod may run. */
   couldHaveRunningContainers(uid: string): boolean {
-    return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#options.synced();
+    return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#parts.synced();
   }
 
   isPodTerminationRequested(uid: string): boolean {
@@ -120,12 +124,12 @@ export class PodRegistry {
   }
 
   shouldPodRuntimeBeRemoved(uid: string): boolean {
-    return this.#hasTag(uid, 'terminated') ?? this.#options.synced();
+    return this.#hasTag(uid, 'terminated') ?? this.#parts.synced();
   }
 
   shouldPodContentBeRemoved(uid: string): boolean {
     const snapshot = this.#snapshot(uid);
-    if (snapshot === undefined) return this.#options.synced();
+    if (snapshot === undefined) return this.#parts.synced();
     const { evicted, pod } = snapshot.context;
     const deleted = pod?.metadata.deletionTimestamp != null;
     return evicted || (deleted && snapshot.hasTag('terminated'));
@@ -133,6 +137,11 @@ export class PodRegistry {
 
   isPodKnownTerminated(uid: string): boolean {
     return this.#hasTag(uid, 'terminated') ?? false;
+  }
+
+  #visit(actor: PodActor, state: string): void {
+    if (this.#visits.get(actor)?.state !== state)
+      this.#visits.set(actor, { state, sinceMs: this.#context.clock.now() });
   }
 
   #hasTag(uid: string, tag: PodTag): boolean | undefined {

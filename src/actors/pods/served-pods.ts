@@ -1,7 +1,7 @@
+import { stateName } from '../transitions.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
-import { stateName } from '../transitions.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { PodEntry, PodRegistry } from './pod-registry.ts';
 import type { StatusManager } from './status-manager.ts';

@@ -2,9 +2,9 @@
  * Log lines about the states of pods. With debug logging each transition is a line; else each way from one state of rest to another is
  * a line: `Syncing.Working → Syncing.Settled`.
  */
+import { stateName } from '../transitions.ts';
 import { type ActorOptions, type AnyActorLogic, type AnyActorRef, toObserver } from 'xstate';
 import type { InspectionEvent, Subscription } from 'xstate';
-import { stateName } from '../transitions.ts';
 import type { PodSnapshot } from './pod-registry.ts';
 import { type Logger, podFields } from '../../types/logger.ts';
 

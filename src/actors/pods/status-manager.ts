@@ -1,35 +1,28 @@
+import { admittedPodStatus } from '../../policies/status/status-changes.ts';
+import { rejectedPodStatus } from '../../policies/status/status-changes.ts';
+import { waitingPodStatus } from '../../policies/status/status-changes.ts';
+import { withContainerReadiness } from '../../policies/status/status-changes.ts';
+import { withContainerStartup } from '../../policies/status/status-changes.ts';
+import { withCondition } from '../../policies/status/status-changes.ts';
+import { withSandboxReady } from '../../policies/status/status-changes.ts';
+import { nextStatus } from '../../policies/cluster/status-versions.ts';
+import type { StatusChange } from '../../policies/cluster/status-versions.ts';
+import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
+import { withObservedGeneration } from '../../policies/cluster/status-versions.ts';
+import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
+import { terminatedStatus } from '../../policies/status/status-changes.ts';
 import { type Observable, Subject } from 'rxjs';
 import type { Rejection } from '../../policies/admission/rejection.ts';
-import {
-  admittedPodStatus,
-  rejectedPodStatus,
-  terminatedStatus,
-  waitingPodStatus,
-  withCondition,
-  withContainerReadiness,
-  withContainerStartup,
-  withSandboxReady,
-} from '../../policies/status/status-changes.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import {
-  nextStatus,
-  type StatusChange,
-  type VersionedStatus,
-  withObservedGeneration,
-} from '../../policies/cluster/status-versions.ts';
-import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import type { Pod, PodCondition, PodStatus } from '../../types/kubernetes.ts';
+import { podFields } from '../../types/logger.ts';
+import type { DesiredPods } from './desired-pods.ts';
 
-export interface StatusManagerOptions {
-  /** Unix ms. */
-  readonly now: () => number;
-  /** The pod that stands for a static pod at the API server. */
-  readonly mirrorPodOf?: (staticPod: Pod) => Pod | undefined;
-  /** What the API server has of a static pod that ends before a status of it was kept: it must not be emptied. */
-  readonly servedStatusOf?: (staticPod: Pod) => PodStatus | undefined;
-  /** A status that must not follow on the former one is dropped. */
-  readonly onRefused?: (pod: Pod, problem: string) => void;
-}
+/** The pods that stand for static pods at the API server. */
+type MirrorPods = Pick<DesiredPods, 'ownMirrorPodOf'>;
+
+const NO_MIRROR_PODS: MirrorPods = { ownMirrorPodOf: () => undefined };
 
 type Change = Omit<StatusChange, 'former' | 'mirrorPod' | 'now'>;
 
@@ -44,7 +37,8 @@ export interface StatusNews {
 
 /** The status of every pod on this node, by UID: what `/pods` serves, what the next status builds upon, what the API server is told. */
 export class StatusManager {
-  readonly #options: StatusManagerOptions;
+  readonly #context: AgentContext;
+  readonly #mirrorPods: MirrorPods;
   readonly #entries = new Map<string, VersionedStatus>();
   /** What is known of a pod before its first status: when it was started. */
   readonly #recalled = new Map<string, PodStatus>();
@@ -52,8 +46,9 @@ export class StatusManager {
   readonly #settled = new Map<string, 'ended' | 'held'>();
   readonly #news = new Subject<StatusNews>();
 
-  constructor(options: StatusManagerOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, mirrorPods = NO_MIRROR_PODS) {
+    this.#context = context;
+    this.#mirrorPods = mirrorPods;
   }
 
   /** Told after each change. */
@@ -99,7 +94,9 @@ export class StatusManager {
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
   terminate(pod: Pod): void {
-    const before = this.#statusOf(pod, this.#options.servedStatusOf?.(pod) ?? pod.status);
+    // What the API server has of a static pod that ends before a status of it was kept must not be emptied.
+    const served = this.#mirrorPods.ownMirrorPodOf(pod)?.status ?? pod.status;
+    const before = this.#statusOf(pod, served);
     this.#keep({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
   }
 
@@ -181,13 +178,14 @@ export class StatusManager {
 
   /** Whether the status was kept. */
   #keep(change: Change, canWait = false): boolean {
-    const { now, onRefused } = this.#options;
+    const { clock, logger } = this.#context;
     const { pod } = change;
     const { uid, deletionTimestamp } = pod.metadata;
     const former = this.#entries.get(uid);
     const mirrorPod = former === undefined ? this.#formerMirrorPod(change) : undefined;
-    const result = nextStatus({ ...change, former, mirrorPod, now: rfc3339(now()) });
-    if (result.kind === 'refused') onRefused?.(pod, result.problem);
+    const result = nextStatus({ ...change, former, mirrorPod, now: rfc3339(clock.now()) });
+    if (result.kind === 'refused')
+      logger.warn({ ...podFields(pod.metadata), problem: result.problem }, 'Status is dropped');
     if (result.kind !== 'changed') return false;
     const { next } = result;
     this.#entries.set(uid, next);
@@ -199,7 +197,7 @@ export class StatusManager {
 
   /** The status of a mirror pod that has ended is no former one of a pod that goes on: the same manifest has begun a new life. */
   #formerMirrorPod({ pod, status }: Pick<StatusChange, 'pod' | 'status'>): Pod | undefined {
-    const mirrorPod = this.#options.mirrorPodOf?.(pod);
+    const mirrorPod = this.#mirrorPods.ownMirrorPodOf(pod);
     const isOver = isTerminalPhase(mirrorPod?.status?.phase) && !isTerminalPhase(status.phase);
     return isOver ? undefined : mirrorPod;
   }

@@ -1,29 +1,41 @@
+import type { ProbeResult } from '../../policies/probes/probe.ts';
+import { probedContainers } from '../../policies/status/remembered-containers.ts';
+import { Subject } from 'rxjs';
 import type { AnyActorRef } from 'xstate';
 import type { probeMachine } from '../../machines/probe-machine.ts';
-import { type ProbeKind, type ProbeResult, probeTargets } from '../../policies/probes/probe.ts';
-import type { Pod } from '../../types/kubernetes.ts';
-import { ProbeWorker, type ProbeWorkerDeps, provideProbeMachine } from './probe-worker.ts';
+import { type ProbeKind, probeTargets } from '../../policies/probes/probe.ts';
+import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
+import type { PodNode } from '../../runtime/node/pod-node.ts';
+import type { Pod, PodStatus } from '../../types/kubernetes.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { type ProbeNews, type ProbeParts, ProbeWorker, provideProbeMachine } from './probe-worker.ts';
 
 /** The results of one pod's probes, by the runtime's container id. Without an entry there is no result yet. */
 type PodProbeResults = Readonly<Record<ProbeKind, ReadonlyMap<string, ProbeResult>>>;
 
 const NONE: PodProbeResults = { liveness: new Map(), readiness: new Map(), startup: new Map() };
 
+export interface ProbeManagerParts extends ProbeParts {
+  readonly node: ProbeParts['node'] & Pick<PodNode, 'rememberContainer'>;
+}
+
 /** The probes of all pods. A pod that has none costs nothing. */
 export class ProbeManager {
-  readonly #deps: ProbeWorkerDeps;
+  /** Unix ms. */
+  readonly agentStartedAt: number;
+  /** Emits where a probe has another result than before. */
+  readonly news = new Subject<ProbeNews>();
+  readonly #context: ActorContext;
+  readonly #parts: ProbeManagerParts;
   readonly #pods = new Map<string, readonly ProbeWorker[]>();
   readonly #workers = new WeakMap<AnyActorRef, ProbeWorker>();
   #machine: typeof probeMachine | undefined;
   #stopped = false;
 
-  constructor(deps: Omit<ProbeWorkerDeps, 'agentStartedAt'>) {
-    this.#deps = { ...deps, agentStartedAt: deps.clock.now() };
-  }
-
-  /** Unix ms. */
-  get agentStartedAt(): number {
-    return this.#deps.agentStartedAt;
+  constructor(context: ActorContext, parts: ProbeManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.agentStartedAt = context.clock.now();
   }
 
   /**
@@ -36,8 +48,9 @@ export class ProbeManager {
     const targets = probeTargets(pod);
     if (targets.length === 0) return false;
     this.#machine ??= provideProbeMachine((actor) => this.#workers.get(actor));
-    const machine = this.#machine;
-    const workers = targets.map((target) => new ProbeWorker(machine, target, this.#deps));
+    const tell = (news: ProbeNews) => this.news.next(news);
+    const parts = { ...this.#parts, machine: this.#machine, agentStartedAt: this.agentStartedAt, tell };
+    const workers = targets.map((target) => new ProbeWorker(this.#context, target, parts));
     this.#pods.set(uid, workers);
     for (const worker of workers) {
       this.#workers.set(worker.actor, worker);
@@ -84,6 +97,18 @@ export class ProbeManager {
       if (containerId !== undefined && result !== undefined) results[kind].set(containerId, result);
     }
     return results;
+  }
+
+  /** Without an API server, which has the status of its pods, results of probes are remembered on the node, when they change. */
+  rememberResults(pod: Pod, status: PodStatus | undefined): void {
+    if (status === undefined || !isManifestPod(pod)) return;
+    const { node } = this.#parts;
+    const { uid } = pod.metadata;
+    for (const { containerId, known } of probedContainers(pod, status)) {
+      const { started, ready } = node.knownContainer(uid, containerId) ?? {};
+      if (known.started !== started || known.ready !== ready)
+        void node.rememberContainer(uid, containerId, known).catch(() => undefined);
+    }
   }
 
   #workersOf(uid: string): readonly ProbeWorker[] {

@@ -13,15 +13,18 @@ import {
 } from '../../policies/probes/probe.ts';
 import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
-import { type ProberDeps, probeContainer } from '../../runtime/probes/prober.ts';
+import type { PodNode } from '../../runtime/node/pod-node.ts';
+import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import { probeContainer } from '../../runtime/probes/prober.ts';
+import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import { Timer } from '../../system/timer.ts';
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { Pod, PodStatus } from '../../types/kubernetes.ts';
-import type { ProbedContainer, ProbeMeasurements } from '../../types/measurements.ts';
-import type { KnownContainer } from '../../types/runtime-pod.ts';
+import type { ProbedContainer } from '../../types/measurements.ts';
 import { podFields } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
+import type { StatusManager } from '../pods/status-manager.ts';
 import { sightingOf } from './probe-sighting.ts';
 
 /** A probe has another result than before. */
@@ -30,43 +33,41 @@ export type ProbeNews = SupervisorEvent & { readonly type: 'PROBE' } & {
   readonly containerId: string;
 };
 
-export interface ProbeWorkerDeps extends ProberDeps {
-  /** In [0, 1). */
-  readonly random: () => number;
+export interface ProbeParts {
+  readonly runtime: RuntimeService;
+  /** Knows what an earlier agent has remembered of an instance of a container. */
+  readonly node: Pick<PodNode, 'podIP' | 'knownContainer'>;
+  readonly pleg: Pick<Pleg, 'lastSeen'>;
+  readonly statusManager: Pick<StatusManager, 'get'>;
+}
+
+export interface ProbeWorkerParts extends ProbeParts {
+  readonly machine: typeof probeMachine;
   /** Unix ms. */
   readonly agentStartedAt: number;
-  readonly podStatus: (uid: string) => PodStatus | undefined;
-  readonly podIP: (pod: Pod) => string | undefined;
-  /** What an earlier agent has remembered of an instance of a container. */
-  readonly knownContainer?: (uid: string, containerId: string) => KnownContainer | undefined;
-  readonly send: (event: ProbeNews) => void;
-  /** Called with the first probe: the supervisor may not be there yet when this object is made. */
-  readonly parent?: () => AnyActorRef | undefined;
-  readonly measurements?: ProbeMeasurements;
+  readonly tell: (news: ProbeNews) => void;
 }
 
 type ProbeActor = ActorRefFrom<typeof probeMachine>;
 
 /** One probe of one container: at most one run in flight, and a timer only while the next one is waited for. */
 export class ProbeWorker {
-  readonly #deps: ProbeWorkerDeps;
+  readonly #context: ActorContext;
+  readonly #parts: ProbeWorkerParts;
   readonly #target: ProbeTarget;
   readonly #actor: ProbeActor;
   readonly #timer: Timer;
   #run: AbortController | undefined;
 
-  constructor(machine: typeof probeMachine, target: ProbeTarget, deps: ProbeWorkerDeps) {
-    const { clock, random, agentStartedAt, parent } = deps;
-    this.#deps = deps;
+  constructor(context: ActorContext, target: ProbeTarget, parts: ProbeWorkerParts) {
+    const { clock, random, parent, inspect } = context;
+    const { machine, agentStartedAt } = parts;
+    this.#context = context;
+    this.#parts = parts;
     this.#timer = new Timer(clock);
     this.#target = target;
     const beat = beatFrom(clock.now(), agentStartedAt, probeOf(target), random());
-    const root = parent?.();
-    this.#actor = createActor(machine, {
-      id: actorId(target),
-      input: { target, beat },
-      ...(root && { parent: root }),
-    });
+    this.#actor = createActor(machine, { id: actorId(target), parent, inspect, input: { target, beat } });
     this.#actor.subscribe({ error: (error: unknown) => this.#failed(error) });
   }
 
@@ -94,7 +95,7 @@ export class ProbeWorker {
   #hasStartedBefore(): boolean {
     const container = this.#seen().seen?.container;
     if (container?.id !== this.containerId) return false;
-    return startedBefore(this.#target, container, this.#deps.agentStartedAt);
+    return startedBefore(this.#target, container, this.#parts.agentStartedAt);
   }
 
   start(): void {
@@ -110,7 +111,7 @@ export class ProbeWorker {
   /** Nothing runs and nothing is armed any more; the record stays. */
   stop(): void {
     this.#send({ type: 'STOP' });
-    this.#deps.measurements?.probeRemoved(measured(this.#target));
+    this.#context.measurements?.probeRemoved(measured(this.#target));
   }
 
   // Asked by the machine.
@@ -142,7 +143,7 @@ export class ProbeWorker {
     if (result !== 'Success' && result !== 'Failure') return;
     const { pod, kind } = this.#target;
     const { uid } = pod.metadata;
-    queueMicrotask(() => this.#deps.send({ type: 'PROBE', uid, probe: kind, result, containerId }));
+    queueMicrotask(() => this.#parts.tell({ type: 'PROBE', uid, probe: kind, result, containerId }));
   }
 
   async #probe(containerId: string, signal: AbortSignal): Promise<void> {
@@ -153,14 +154,14 @@ export class ProbeWorker {
 
   async #outcome(containerId: string, signal: AbortSignal): Promise<ProbeEvent> {
     const target = this.#target;
-    const { clock, podIP } = this.#deps;
-    const end = this.#deps.measurements?.probe(measured(target));
+    const { runtime } = this.#parts;
+    const end = this.#context.measurements?.probe(measured(target));
     try {
-      const run = { target, containerId, podIP: podIP(target.pod) };
-      const outcome = await probeContainer(this.#deps, run, signal);
+      const run = { target, containerId, podIP: this.#podIP() };
+      const outcome = await probeContainer({ ...this.#context, runtime }, run, signal);
       // What a probe does after it was stopped has no metrics any more.
       if (!signal.aborted) end?.(outcome === 'Error' ? undefined : outcome);
-      if (!signal.aborted) return { type: 'PROBED', outcome, now: clock.now() };
+      if (!signal.aborted) return { type: 'PROBED', outcome, now: this.#context.clock.now() };
     } catch (error) {
       if (!signal.aborted) return this.#unexpected(error);
     }
@@ -168,7 +169,7 @@ export class ProbeWorker {
   }
 
   #unexpected(error: unknown): ProbeEvent {
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.#context;
     logger.warn({ ...this.#fields(), err: error }, `A probe could not be run: ${errorMessage(error)}`);
     return { type: 'PROBED', outcome: 'Error', now: clock.now() };
   }
@@ -179,17 +180,25 @@ export class ProbeWorker {
 
   #seen(): { seen: Sighting | undefined; now: number } {
     const { pod, container } = this.#target;
-    const { podStatus, knownContainer, clock } = this.#deps;
+    const { statusManager, node } = this.#parts;
     const { uid } = pod.metadata;
-    const known = (id: string) => knownContainer?.(uid, id);
-    return { seen: sightingOf(podStatus(uid), container.name, known), now: clock.now() };
+    const known = (id: string) => node.knownContainer(uid, id);
+    const seen = sightingOf(statusManager.get(uid), container.name, known);
+    return { seen, now: this.#context.clock.now() };
+  }
+
+  #podIP(): string | undefined {
+    const { pod } = this.#target;
+    const { pleg, node } = this.#parts;
+    const seen = pleg.lastSeen(pod.metadata.uid);
+    return seen && node.podIP(pod, seen);
   }
 
   #failed(error: unknown): void {
     this.disarmTimer();
     this.abortProbe();
     const message = `A probe's actor failed, and does not run any more: ${errorMessage(error)}`;
-    this.#deps.logger.error({ ...this.#fields(), err: error }, message);
+    this.#context.logger.error({ ...this.#fields(), err: error }, message);
   }
 
   #fields(): object {

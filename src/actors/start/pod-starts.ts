@@ -3,8 +3,9 @@ import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { referenceOf } from '../pods/pod-reference.ts';
+import type { Loop } from '../actor-context.ts';
 import type { PodRemoval } from '../pods/pod-removal.ts';
-import type { NameArbiter } from './name-arbiter.ts';
+import { NameArbiter } from './name-arbiter.ts';
 import type { RoomArbiter } from './room-arbiter.ts';
 
 type Answer = (event: PodEvent) => void;
@@ -18,43 +19,43 @@ export interface StartGates {
   makeRoom(context: PodContext, answer: Answer): void;
 }
 
-export interface PodStartsOptions {
-  readonly removal: PodRemoval;
-  readonly names: NameArbiter;
+export interface PodStartsParts {
+  readonly removal: Pick<PodRemoval, 'underWay'>;
   readonly room: RoomArbiter;
-  /** Answered by RUNTIME_READY or RUNTIME_NOT_READY to the pod of that UID. */
-  readonly askForRuntime: (uid: string) => void;
+  readonly loop: Loop;
 }
 
 /** The way of pods to their start: the runtime, the removal of an earlier pod of their UID, their name, their room. */
 export class PodStarts implements StartGates {
-  readonly #options: PodStartsOptions;
+  readonly #parts: PodStartsParts;
+  readonly #names = new NameArbiter();
 
-  constructor(options: PodStartsOptions) {
-    this.#options = options;
+  constructor(parts: PodStartsParts) {
+    this.#parts = parts;
   }
 
-  /** What the admitted pods hold. */
-  get held(): UsedResources {
-    return this.#options.room.held;
+  /** What the admitted pods have reserved of the node. */
+  get reserved(): UsedResources {
+    return this.#parts.room.reserved;
   }
 
   /** A pod that ran before this agent has its name already. */
   adoptName(pod: PodReference): void {
-    this.#options.names.adopt(pod);
+    this.#names.adopt(pod);
   }
 
   /** A pod that runs already holds what it requests. */
   adoptRoom(pod: Pod): void {
-    this.#options.room.adopt(pod);
+    this.#parts.room.adopt(pod);
   }
 
+  /** The loop answers with RUNTIME_READY or RUNTIME_NOT_READY. */
   awaitRuntime({ uid }: PodContext): void {
-    this.#options.askForRuntime(uid);
+    this.#parts.loop.send({ type: 'RUNTIME_AWAITED', uid });
   }
 
   awaitRemoval({ uid }: PodContext, answer: Answer): void {
-    const removal = this.#options.removal.underWay(uid);
+    const removal = this.#parts.removal.underWay(uid);
     if (removal === undefined) {
       answer({ type: 'REMOVED' });
       return;
@@ -64,35 +65,35 @@ export class PodStarts implements StartGates {
   }
 
   requestName(context: PodContext, answer: Answer): void {
-    this.#options.names.request(referenceOf(context), answer);
+    this.#names.request(referenceOf(context), answer);
   }
 
   requestRoom({ pod }: PodContext, answer: Answer): void {
-    if (pod !== undefined) this.#options.room.request(pod, answer);
+    if (pod !== undefined) this.#parts.room.request(pod, answer);
   }
 
   makeRoom({ pod }: PodContext, answer: Answer): void {
-    if (pod !== undefined) this.#options.room.makeRoom(pod, answer);
+    if (pod !== undefined) this.#parts.room.makeRoom(pod, answer);
   }
 
   /** The pod has ended: its room goes to preemptions that wait for it, then its name is given on, then the room is offered. */
   ended(pod: PodReference): void {
-    const { names, room } = this.#options;
+    const { room } = this.#parts;
     const waiting = room.ended(pod.uid);
-    names.ended(pod);
+    this.#names.ended(pod);
     room.offer(waiting);
   }
 
   offerRoom(): void {
-    this.#options.room.offerAll();
+    this.#parts.room.offerAll();
   }
 
   /** A pod that only the runtime knew has ended: its name is free. */
   nameFreed(pod: PodReference): void {
-    this.#options.names.ended(pod);
+    this.#names.ended(pod);
   }
 
   stop(): void {
-    this.#options.room.stop();
+    this.#parts.room.stop();
   }
 }

@@ -1,5 +1,6 @@
 /** The preemption actors, one for each pod for which room is being made, and their effects. */
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
+import type { ActorRefFrom } from 'xstate';
 import {
   type PreemptionContext,
   type PreemptionEvent,
@@ -22,19 +23,17 @@ import {
   preemptionCounterResource,
 } from '../../policies/preemption/preemption-message.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EventRecorder, PodReference } from '../../types/event-recorder.ts';
+import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { TurnoverMeasurements } from '../../types/measurements.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
+import { podFields } from '../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import { EndLimits, recordExceededGracePeriod } from './end-limits.ts';
 
 export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
 
-export interface PreemptionsOptions {
+export interface PreemptionsParts {
   readonly podOf: (uid: string) => Pod | undefined;
   /** The facts for a plan, apart from those that the actor itself knows. */
   readonly facts: (preemptor: Pod) => Omit<PreemptionPlanFacts, 'preemptor' | 'unendable'>;
@@ -49,16 +48,10 @@ export interface PreemptionsOptions {
   readonly preempting: (uid: string, delay: StartDelay) => void;
   /** The room that was reserved for this pod is not reserved any more. */
   readonly onPromiseOver: (uid: string) => void;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'preempted'>;
-  readonly logger: Logger;
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
 }
 
-/** Room that is being made for one pod. */
-interface Making {
+/** Room is being made for one pod. */
+interface Preemption {
   readonly actor: PreemptionActor;
   /** Time limits for the ends of the awaited pods, by UID. */
   readonly limits: EndLimits;
@@ -67,43 +60,49 @@ interface Making {
 }
 
 export class Preemptions {
-  readonly #options: PreemptionsOptions;
-  readonly #makings = new Map<string, Making>();
+  readonly #context: ActorContext;
+  readonly #parts: PreemptionsParts;
+  readonly #preemptions = new Map<string, Preemption>();
   /** The last decision that was logged, by the UID of the preemptor. */
-  readonly #told = new Map<string, string>();
+  readonly #loggedDecisions = new Map<string, string>();
   #machine: typeof preemptionMachine | undefined;
 
-  constructor(options: PreemptionsOptions) {
-    this.#options = options;
+  constructor(context: ActorContext, parts: PreemptionsParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   has(uid: string): boolean {
-    return this.#makings.has(uid);
+    return this.#preemptions.has(uid);
   }
 
   /** UIDs of the pods for which room is reserved. */
   promised(): readonly string[] {
-    if (this.#makings.size === 0) return [];
-    const promised = [...this.#makings].filter(([, { actor }]) => actor.getSnapshot().hasTag('roomPromised'));
+    if (this.#preemptions.size === 0) return [];
+    const promised = [...this.#preemptions].filter(([, { actor }]) =>
+      actor.getSnapshot().hasTag('roomPromised'),
+    );
     return promised.map(([uid]) => uid);
   }
 
   /** UIDs of the pods that did not end in time. No preemption counts on their room. */
   unendable(): ReadonlySet<string> {
-    return new Set([...this.#makings.values()].flatMap(({ actor }) => actor.getSnapshot().context.unendable));
+    return new Set(
+      [...this.#preemptions.values()].flatMap(({ actor }) => actor.getSnapshot().context.unendable),
+    );
   }
 
   /** For a pod that has no preemption yet. */
   begin({ uid, name, namespace }: PodReference): void {
-    const { parent, inspect } = this.#options;
+    const { clock, parent, inspect } = this.#context;
     this.#machine ??= this.#provide();
     const actor = createActor(this.#machine, {
       id: `preemption ${fullName({ name, namespace })} ${uid}`,
       input: { preemptor: { uid, name, namespace } },
       parent,
-      ...(inspect && { inspect }),
+      inspect,
     });
-    this.#makings.set(uid, { actor, limits: new EndLimits(this.#options.clock), hasPromised: false });
+    this.#preemptions.set(uid, { actor, limits: new EndLimits(clock), hasPromised: false });
     actor.start();
     actor.send({ type: 'PREEMPT' });
     const forgetWhenIdle = () => {
@@ -115,41 +114,41 @@ export class Preemptions {
 
   /** Says once more for whose end the pod waits. */
   tellAgain(uid: string): void {
-    const context = this.#makings.get(uid)?.actor.getSnapshot().context;
+    const context = this.#preemptions.get(uid)?.actor.getSnapshot().context;
     if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
   }
 
   /** The pod holds nothing any more: it may be a victim or a preemptor. */
   ended(uid: string): void {
-    this.#told.delete(uid);
-    this.#makings.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
-    for (const { actor, limits } of [...this.#makings.values()]) {
+    this.#loggedDecisions.delete(uid);
+    this.#preemptions.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
+    for (const { actor, limits } of [...this.#preemptions.values()]) {
       if (limits.lift(uid)) actor.send({ type: 'VICTIM_ENDED', uid });
     }
   }
 
   /** Drops all time limits. */
   stop(): void {
-    for (const { limits } of this.#makings.values()) limits.clear();
+    for (const { limits } of this.#preemptions.values()) limits.clear();
   }
 
   #tell(uid: string, decision: PreemptionContext['decision'], awaited: readonly string[]): void {
-    const { podOf, preempting } = this.#options;
+    const { podOf, preempting } = this.#parts;
     const ending = awaited.flatMap((other) => podOf(other)?.metadata ?? []);
     if (ending.length > 0) preempting(uid, preemptionDelay(describeMissing(decision), ending));
   }
 
   #forget(uid: string): void {
-    const making = this.#makings.get(uid);
-    if (making === undefined) return;
-    this.#makings.delete(uid);
-    making.limits.clear();
-    this.#options.parent.send({ type: 'ACTOR_FORGOTTEN', actor: making.actor });
-    if (making.hasPromised) this.#options.onPromiseOver(uid);
+    const preemption = this.#preemptions.get(uid);
+    if (preemption === undefined) return;
+    this.#preemptions.delete(uid);
+    preemption.limits.clear();
+    this.#context.parent?.send({ type: 'ACTOR_FORGOTTEN', actor: preemption.actor });
+    if (preemption.hasPromised) this.#parts.onPromiseOver(uid);
   }
 
   #provide(): typeof preemptionMachine {
-    const { admit, reject } = this.#options;
+    const { admit, reject } = this.#parts;
     return preemptionMachine.provide({
       actions: {
         selectVictims: ({ context, self }) => self.send(this.#planned(context)),
@@ -168,7 +167,7 @@ export class Preemptions {
 
   /** A pod for which the plan throws is rejected, so that it does not hold up other pods. */
   #planned({ preemptor: { uid }, unendable }: PreemptionContext): PreemptionEvent {
-    const { podOf, facts } = this.#options;
+    const { podOf, facts } = this.#parts;
     try {
       const preemptor = podOf(uid);
       if (preemptor === undefined) throw new Error('the pod is not known any more');
@@ -184,9 +183,9 @@ export class Preemptions {
   #report({ preemptor, decision }: PreemptionContext): void {
     if (decision === undefined) return;
     const text = describePreemption(decision);
-    if (this.#told.get(preemptor.uid) === text) return;
-    this.#told.set(preemptor.uid, text);
-    const { logger } = this.#options;
+    if (this.#loggedDecisions.get(preemptor.uid) === text) return;
+    this.#loggedDecisions.set(preemptor.uid, text);
+    const { logger } = this.#context;
     const fields = { preemption_signal: preemptionCounterResource(decision), decision };
     logger.debug({ ...podFields(preemptor), ...fields }, 'How the victims were chosen');
     // No event: the kubelet records none.
@@ -196,19 +195,20 @@ export class Preemptions {
   }
 
   #endVictims({ preemptor, decision, awaited }: PreemptionContext, actor: Sender): void {
-    const { recorder, turnover, kill, holds, gracePeriodSeconds } = this.#options;
-    const making = this.#makings.get(preemptor.uid);
-    if (making === undefined) return;
-    making.hasPromised = true;
+    const { recorder, measurements } = this.#context;
+    const { kill, holds, gracePeriodSeconds } = this.#parts;
+    const preemption = this.#preemptions.get(preemptor.uid);
+    if (preemption === undefined) return;
+    preemption.hasPromised = true;
     this.#tell(preemptor.uid, decision, awaited);
-    const { limits } = making;
+    const { limits } = preemption;
     for (const uid of awaited) {
       const onOver = (problem: string) => actor.send({ type: 'VICTIM_FAILED', uid, problem });
       limits.set(uid, gracePeriodSeconds(uid), onOver);
     }
     for (const { candidate } of decision?.victims ?? []) {
       recorder.event(candidate, 'Warning', PREEMPTING, PREEMPTING_MESSAGE);
-      if (decision) turnover?.preempted(preemptionCounterResource(decision));
+      if (decision) measurements?.turnover.preempted(preemptionCounterResource(decision));
       kill(candidate.uid, PREEMPTION_KILL);
     }
     for (const uid of awaited) if (!holds(uid)) this.ended(uid);
@@ -216,9 +216,9 @@ export class Preemptions {
 
   #reportFailed({ preemptor }: PreemptionContext, event: PreemptionEvent): void {
     if (event.type !== 'VICTIM_FAILED') return;
-    const { recorder, logger, podOf } = this.#options;
+    const { recorder, logger } = this.#context;
     const { uid, problem } = event;
-    const victim = podOf(uid)?.metadata;
+    const victim = this.#parts.podOf(uid)?.metadata;
     if (victim !== undefined) recordExceededGracePeriod(recorder, victim);
     logger.warn(podFields(preemptor), `Goes on without the end of ${victim?.name ?? uid}: ${problem}`);
   }

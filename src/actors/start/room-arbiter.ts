@@ -1,7 +1,5 @@
 /** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
-import type { ActorOptions, AnyActorRef } from 'xstate';
 import type { PodEvent } from '../../machines/pod-context.ts';
-import type { preemptionMachine } from '../../machines/preemption-machine.ts';
 import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import {
@@ -13,13 +11,10 @@ import {
 import { admitPodBeside, type FreedRoom } from '../../policies/preemption/victim-plan.ts';
 import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
 import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { TurnoverMeasurements } from '../../types/measurements.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
+import type { ActorContext } from '../actor-context.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import { Preemptions } from './preemptions.ts';
 import { ResourceLedger } from './resource-ledger.ts';
@@ -36,7 +31,7 @@ interface RoomRequest {
   readonly asked: AbortController;
 }
 
-export interface RoomArbiterOptions {
+export interface RoomArbiterParts {
   readonly registry: PodRegistry;
   /** Asked of each pod before its room is judged. */
   readonly admit: PodNode['admit'];
@@ -45,17 +40,10 @@ export interface RoomArbiterOptions {
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
   readonly preemptionLowerPriorityFirst: boolean;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'preempted'>;
-  readonly logger: Logger;
-  /** Of the preemption actors. */
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof preemptionMachine>['inspect'];
 }
 
 export class RoomArbiter {
-  readonly #options: RoomArbiterOptions;
+  readonly #parts: RoomArbiterParts;
   readonly #ledger = new ResourceLedger();
   /** Pods that ran before this agent: they hold their room, and whether they may stay is still to be decided. */
   readonly #unchecked = new Set<string>();
@@ -65,15 +53,11 @@ export class RoomArbiter {
   readonly #shortages = new Map<string, Rejection>();
   readonly #preemptions: Preemptions;
 
-  constructor(options: RoomArbiterOptions) {
-    this.#options = options;
-    const { registry, clock, recorder, turnover, logger, parent, inspect } = options;
-    this.#preemptions = new Preemptions({
-      clock,
-      recorder,
-      ...(turnover && { turnover }),
-      logger,
-      parent,
+  /** The actors of preemptions are children of the context's parent. */
+  constructor(context: ActorContext, parts: RoomArbiterParts) {
+    this.#parts = parts;
+    const { registry } = parts;
+    this.#preemptions = new Preemptions(context, {
       podOf: (uid) => podOf(registry, uid),
       facts: () => this.#planFacts(),
       holds: (uid) => this.#ledger.has(uid),
@@ -84,12 +68,11 @@ export class RoomArbiter {
       reject: (uid, rejection) => this.#rejectPreemptor(uid, rejection),
       // Reserved room is free: ask the waiting pods again.
       onPromiseOver: (uid) => this.offer(this.#waiting().filter((other) => other !== uid)),
-      ...(inspect && { inspect }),
     });
   }
 
-  /** What the admitted pods hold. */
-  get held(): UsedResources {
+  /** What the admitted pods have reserved of the node. */
+  get reserved(): UsedResources {
     return this.#ledger;
   }
 
@@ -130,7 +113,7 @@ export class RoomArbiter {
   #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
     const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
     try {
-      const rejection = this.#options.admit(pod, asked.signal);
+      const rejection = this.#parts.admit(pod, asked.signal);
       return rejection instanceof Promise ? rejection.catch(failed) : rejection;
     } catch (error) {
       return failed(error);
@@ -139,7 +122,7 @@ export class RoomArbiter {
 
   /** `rejection`: by a part of the node. */
   #judge(request: RoomRequest, isRunning: boolean, rejection: Rejection | undefined): void {
-    const { nodeFacts, freshNodeFacts } = this.#options;
+    const { nodeFacts, freshNodeFacts } = this.#parts;
     const admission: Admission = rejection
       ? { kind: 'rejected', ...rejection }
       : this.#decide(request.pod, isRunning, nodeFacts);
@@ -173,7 +156,7 @@ export class RoomArbiter {
     freshNodeFacts: () => Promise<NodeFacts>,
   ): Promise<void> {
     // Without an answer of the API server, the node as it is known decides.
-    const facts = await freshNodeFacts().catch(() => this.#options.nodeFacts());
+    const facts = await freshNodeFacts().catch(() => this.#parts.nodeFacts());
     if (this.#isLatest(request))
       this.#answer(
         request,
@@ -225,7 +208,7 @@ export class RoomArbiter {
    * room is being made is not among them.
    */
   #waiting(): readonly string[] {
-    const { registry } = this.#options;
+    const { registry } = this.#parts;
     const waiting = [...this.#requests.keys()].filter(
       (uid) =>
         !this.#preemptions.has(uid) &&
@@ -281,7 +264,7 @@ export class RoomArbiter {
   #admitPreemptor(uid: string): Admission {
     const request = this.#wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
-    const admission = this.#decide(request.pod, false, this.#options.nodeFacts);
+    const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
     if (admission.kind === 'admitted') this.#admit(request);
     return admission;
   }
@@ -293,7 +276,7 @@ export class RoomArbiter {
 
   /** With the newest version of its pod; undefined for a pod that has been told to end. */
   #wanted(uid: string): RoomRequest | undefined {
-    const { registry } = this.#options;
+    const { registry } = this.#parts;
     const [request, pod] = [this.#requests.get(uid), podOf(registry, uid)];
     if (request === undefined || pod === undefined || registry.isPodTerminationRequested(uid))
       return undefined;
@@ -301,12 +284,12 @@ export class RoomArbiter {
   }
 
   #planFacts() {
-    const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#options;
+    const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#parts;
     return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
   }
 
   #room(): FreedRoom {
-    const { registry } = this.#options;
+    const { registry } = this.#parts;
     const unendable = this.#preemptions.unendable();
     const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);
     const ending = held.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));

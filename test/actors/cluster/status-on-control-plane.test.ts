@@ -72,7 +72,8 @@ describeOnControlPlane('the status of a pod', (controlPlane) => {
     const credentials = new FixedCredentials(controlPlane.details('node'));
     clients = openApiClients(credentials, new ObservedConnection(), { userAgent: 'statelet/test' });
     desired = new DesiredPods();
-    manager = new StatusManager({ now: Date.now, mirrorPodOf: (pod) => desired.mirrorPodOf(pod) });
+    const mirrorPods = { ownMirrorPodOf: (pod: Pod) => desired.mirrorPodOf(pod) };
+    manager = new StatusManager(testContext({ clock: systemClock }), mirrorPods);
     const log = recordingLogger();
     lines = log.lines;
     couldRun = true;

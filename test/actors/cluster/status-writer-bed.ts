@@ -41,10 +41,8 @@ beforeEach(() => {
     warn: line('warn'),
     error: line('error'),
   };
-  manager = new StatusManager({
-    now: () => clock.now(),
-    mirrorPodOf: (pod) => desired.mirrorPodOf(pod),
-  });
+  const mirrorPods = { ownMirrorPodOf: (pod: Pod) => desired.mirrorPodOf(pod) };
+  manager = new StatusManager(testContext({ clock }), mirrorPods);
   measurements = new RecordedMeasurements();
   told = new StatusLatency(measurements, manager, clock);
   // As in an agent, where the supervisor is the parent.

@@ -3,6 +3,7 @@ import { NodeState } from '../../../src/actors/node/node-state.ts';
 import type { PressureCondition } from '../../../src/policies/eviction/signals.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { ROOMY_NODE } from '../../support/admission.ts';
+import { clockOf, testContext } from '../../support/test-context.ts';
 
 const MINUTE_MS = 60_000;
 const START = Date.UTC(2030, 0, 1);
@@ -20,8 +21,7 @@ beforeEach(() => {
 });
 
 function nodeState(syncFrequencyMs = MINUTE_MS): NodeState {
-  return new NodeState({
-    clock: { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined },
+  const state = new NodeState(testContext({ clock: clockOf(() => now) }), {
     syncFrequencyMs,
     hostIPs: ['192.0.2.1'],
     ownFacts: () => ROOMY_NODE,
@@ -30,17 +30,21 @@ function nodeState(syncFrequencyMs = MINUTE_MS): NodeState {
       supplementalGroupsPolicy: true,
       health: () => ({ status: undefined, readyAt: START }),
     },
-    parts: () => ({
-      supervisor: { runtimeProblem },
-      eviction: conditions && { conditions: () => conditions ?? [] },
-      plugins: undefined,
-      shutdown: isShuttingDown === undefined ? undefined : { isShuttingDown },
-      cluster: served && {
-        node: () => served,
-        freshNode: async () => Promise.resolve({ metadata: { name: 'node-a', labels: { zone: 'fresh' } } }),
-      },
-    }),
   });
+  state.askActors({
+    supervisor: {
+      get runtimeProblem() {
+        return runtimeProblem;
+      },
+    },
+    eviction: conditions && { conditions: () => conditions ?? [] },
+    shutdown: isShuttingDown === undefined ? undefined : { isShuttingDown },
+    cluster: served && {
+      node: () => served,
+      freshNode: async () => Promise.resolve({ metadata: { name: 'node-a', labels: { zone: 'fresh' } } }),
+    },
+  });
+  return state;
 }
 
 describe('the agent is not healthy', () => {

@@ -6,6 +6,7 @@ import type { KillPodOptions } from '../../../src/policies/termination/pod-termi
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { apiPod, staticPod } from '../../support/agent.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const RESTARTING = { actor: { getSnapshot: () => ({ context: { restartRequested: true } }) } } as PodEntry;
 
@@ -17,7 +18,7 @@ function bed(pods: readonly Pod[], stored: readonly EndedPod[] = []) {
   const kills: [string, KillPodOptions | undefined][] = [];
   const store: { problem?: Error; held?: Promise<unknown> } = {};
   const restarting = new Set<string>();
-  const deleted = new EndedPods({
+  const deleted = new EndedPods(testContext({ logger }), {
     store: {
       stored,
       write: async (list) => {
@@ -31,7 +32,6 @@ function bed(pods: readonly Pod[], stored: readonly EndedPod[] = []) {
       get: (uid) => (restarting.has(uid) ? RESTARTING : undefined),
     },
     desired: { get: (uid) => wanted.get(uid) },
-    logger,
   });
   return { deleted, writes, kills, store, lines, restarting };
 }
@@ -97,7 +97,7 @@ describe('13: a pod that a person deletes', () => {
 describe('after a restart of the agent', () => {
   async function stored() {
     const before: EndedPod[] = [];
-    const deleted = new EndedPods({
+    const deleted = new EndedPods(testContext(), {
       store: {
         stored: [],
         write: (pods) => {
@@ -107,7 +107,6 @@ describe('after a restart of the agent', () => {
       },
       registry: { kill: () => true, get: () => undefined },
       desired: { get: () => web },
-      logger: recordingLogger().logger,
     });
     await deleted.delete('uid-web');
     return before;

@@ -6,6 +6,7 @@ import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const UID = 'uid-of-web';
 const CREATE: PodEvent = { type: 'SyncPodCreate', pod: testPod() };
@@ -30,7 +31,7 @@ let registry: PodRegistry;
 beforeEach(() => {
   synced = true;
   const parent = createActor(supervisorMachine, { input: { sources: ['file'] } }).start();
-  registry = new PodRegistry({ parent, synced: () => synced });
+  registry = new PodRegistry(testContext({ parent }), { synced: () => synced });
 });
 
 function spawn(...events: PodEvent[]): void {

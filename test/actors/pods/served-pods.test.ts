@@ -7,18 +7,20 @@ import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { testPod } from '../../support/pods.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const pod = testPod();
 
 /** What is served of a pod that has been told these events. */
 function served(...events: PodEvent[]) {
   const parent = createActor(supervisorMachine, { input: { sources: [] } });
-  const registry = new PodRegistry({ parent, synced: () => true });
+  const registry = new PodRegistry(testContext({ parent }), { synced: () => true });
   const { uid, name, namespace } = pod.metadata;
   registry.spawn({ uid, name, namespace }, 'nothing', podChart);
   for (const event of events) registry.send(uid, event);
-  const statusManager = new StatusManager({ now: () => 0 });
+  const statusManager = new StatusManager(testContext({ clock: new VirtualClock(0) }));
   statusManager.set(pod, { phase: 'Pending' });
   return [...servedPods(registry, statusManager)];
 }
@@ -58,7 +60,7 @@ test('the cluster gets the pods of the sources without mirror pods; static pods 
     'kubernetes.io/config.mirror': 'static',
   });
   const desired = new DesiredPods();
-  const statusManager = new StatusManager({ now: () => 0 });
+  const statusManager = new StatusManager(testContext({ clock: new VirtualClock(0) }));
   for (const one of [staticPod, apiPod, unknownPod, mirrorPod]) desired.set(one);
   for (const one of [staticPod, apiPod]) statusManager.set(one, { phase: 'Pending' });
   expect([...podsForCluster(desired, statusManager)]).toEqual([

@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { StatusManager, type StatusNews } from '../../../src/actors/pods/status-manager.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
+import { silentLogger } from '../../support/silent-logger.ts';
+import { clockOf, testContext } from '../../support/test-context.ts';
 
 const START = Date.UTC(2030, 0, 1);
 const TIME = '2030-01-01T00:00:00Z';
@@ -18,12 +20,9 @@ beforeEach(() => {
   mirrorPod = undefined;
   news = [];
   refused = [];
-  manager = new StatusManager({
-    now: () => now,
-    mirrorPodOf: () => mirrorPod,
-    servedStatusOf: () => mirrorPod?.status,
-    onRefused: (_pod, problem) => refused.push(problem),
-  });
+  const warn = ({ problem = '' }: { problem?: string }) => void refused.push(problem);
+  const context = testContext({ clock: clockOf(() => now), logger: { ...silentLogger, warn } });
+  manager = new StatusManager(context, { ownMirrorPodOf: () => mirrorPod });
   manager.news.subscribe((change) => news.push(change));
 });
 

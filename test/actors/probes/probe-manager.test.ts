@@ -5,6 +5,8 @@ import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
 import type { ExecSyncResponse } from '../../../src/types/cri.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../src/types/kubernetes.ts';
+import { LOCAL_PODS } from '../../support/local-pods.ts';
+import { testContext } from '../../support/test-context.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 
 const EMPTY = Buffer.alloc(0);
@@ -47,19 +49,17 @@ const runtime = {
   },
 } as unknown as RuntimeService;
 
-function newManager(more: Partial<ConstructorParameters<typeof ProbeManager>[0]> = {}): ProbeManager {
+function newManager({ parent, podIP }: { parent?: AnyActorRef; podIP?: () => string } = {}): ProbeManager {
   const note = (_: object, message: string) => void lines.push(message);
-  return new ProbeManager({
+  const logger = { trace: note, debug: () => undefined, info: note, warn: note, error: note };
+  const made = new ProbeManager(testContext({ clock, random: () => 0.5, logger, parent }), {
     runtime,
-    clock,
-    random: () => 0.5,
-    recorder: { event: () => undefined },
-    logger: { trace: note, debug: () => undefined, info: note, warn: note, error: note },
-    podStatus: (uid) => statuses.get(uid),
-    podIP: () => '127.0.0.1',
-    send: ({ uid, probe, result }) => void sent.push(`${uid} ${probe} ${result}`),
-    ...more,
+    ...LOCAL_PODS,
+    node: { ...LOCAL_PODS.node, ...(podIP && { podIP }) },
+    statusManager: { get: (uid) => statuses.get(uid) },
   });
+  made.news.subscribe(({ uid, probe, result }) => void sent.push(`${uid} ${probe} ${result}`));
+  return made;
 }
 
 beforeEach(async () => {
@@ -277,8 +277,7 @@ describe('results', () => {
 
   test('are stored before they are reported', async () => {
     const found: unknown[] = [];
-    const send = () => void found.push(results('a', 'readiness'));
-    manager = newManager({ send });
+    manager.news.subscribe(() => void found.push(results('a', 'readiness')));
     manager.addPod(pod('a', { readinessProbe: probe('r') }));
     show('a', running('c1'));
     await clock.advance(10_000);
@@ -400,7 +399,7 @@ describe('probe actors', () => {
     root.system.inspect((event) => {
       if (event.type === '@xstate.actor') names.push((event.actorRef as AnyActorRef).id);
     });
-    manager = newManager({ parent: () => root });
+    manager = newManager({ parent: root });
     manager.addPod(pod('a', { livenessProbe: probe('l'), readinessProbe: probe('r') }));
     expect(names).toEqual(['a_default main readiness a', 'a_default main liveness a']);
     manager.removePod('a');
@@ -409,7 +408,7 @@ describe('probe actors', () => {
   });
 
   test('go on if one of them fails, and the failure is logged', async () => {
-    manager = newManager({ parent: () => root });
+    manager = newManager({ parent: root });
     manager.addPod(pod('a', { livenessProbe: probe('l'), readinessProbe: probe('r') }));
     const setTimeout = clock.setTimeout.bind(clock);
     let failures = 0;

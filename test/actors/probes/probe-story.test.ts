@@ -10,12 +10,13 @@ import { rfc3339 } from '../../../src/policies/formats/time.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { podBed, type PodBed, podOf, shell } from '../../runtime/pods/pod-bed.ts';
+import { LOCAL_PODS } from '../../support/local-pods.ts';
+import { testContext } from '../../support/test-context.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 let bed: PodBed;
 let manager: ProbeManager;
-const statusManager = new StatusManager({ now: () => Date.now() });
-const nothing = () => undefined;
+const statusManager = new StatusManager(testContext({ clock: systemClock }));
 
 beforeAll(() => {
   bed = podBed();
@@ -75,18 +76,15 @@ test('liveness and readiness start after startup; readiness changes both ways; l
   };
   const until = (what: string) => waitFor(() => seen() === what, { what });
   const told: string[] = [];
-  manager = new ProbeManager({
-    runtime: bed.runtime,
+  const context = testContext({
     clock: systemClock,
     random: Math.random,
-    recorder: bed.recorder,
-    logger: { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing },
-    podStatus: (id) => statusManager.get(id),
-    podIP: () => '127.0.0.1',
-    send: ({ probe: kind, result }) => {
-      told.push(`${kind} ${result}`);
-      void report(pod);
-    },
+    recorder: { ...bed.recorder, nodeEvent: () => undefined },
+  });
+  manager = new ProbeManager(context, { runtime: bed.runtime, ...LOCAL_PODS, statusManager });
+  manager.news.subscribe(({ probe: kind, result }) => {
+    told.push(`${kind} ${result}`);
+    void report(pod);
   });
   for (const name of ['ready', 'alive']) writeFileSync(path(name), '');
 

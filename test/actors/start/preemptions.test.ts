@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createActor, type InspectionEvent, setup } from 'xstate';
+import { Preemptions } from '../../../src/actors/start/preemptions.ts';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
-import { nodeOf } from '../../support/admission.ts';
+import { nodeOf, requestingPod } from '../../support/admission.ts';
 import { apiPod, startAgent, type TestAgent } from '../../support/agent.ts';
 import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { STUBBORN } from '../../support/stubborn.ts';
+import { testContext } from '../../support/test-context.ts';
 
 let agent: TestAgent;
 let measurements: RecordedMeasurements;
@@ -202,4 +205,37 @@ describe('among victims that are otherwise equal', () => {
     await runs('dns');
     expect(preempted()).toEqual(['mid']);
   });
+});
+
+const preemptor = requestingPod('critical', { requests: { cpu: '2' }, critical: true });
+
+const silent = () => undefined;
+
+test('a pod that ends by rejection has been rejected before it is gone', () => {
+  const told: string[] = [];
+  const inspect = (event: InspectionEvent) => {
+    if (event.type === '@xstate.microstep') told.push(event.event.type);
+  };
+  const parent = createActor(setup({}).createMachine({}), { inspect }).start();
+  const preemptions: Preemptions = new Preemptions(testContext({ parent }), {
+    podOf: () => preemptor,
+    facts: () => ({
+      node: nodeOf({ cpu: '1' }),
+      holders: [],
+      lowerPriorityFirst: true,
+      room: { ending: new Set(), promisedTo: [] },
+    }),
+    holds: () => false,
+    kill: silent,
+    gracePeriodSeconds: () => 30,
+    admit: () => ({ kind: 'admitted' }),
+    // A pod that has never started is finished at once.
+    reject: (uid) => preemptions.ended(uid),
+    onPromiseOver: silent,
+    preempting: silent,
+  });
+  preemptions.begin(preemptor.metadata);
+  const ends = told.filter((type) => ['REJECTED', 'PREEMPTOR_GONE'].includes(type));
+  expect(ends[0]).toBe('REJECTED');
+  expect(preemptions.has('critical')).toBe(false);
 });

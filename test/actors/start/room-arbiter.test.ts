@@ -147,7 +147,7 @@ describe('a pod from the API server', () => {
     await startAdmitting(({ metadata }) => (metadata.name === 'slow' ? decision.promise : undefined));
     agent.add(ordinary('slow', '1'), ordinary('well', '1'));
     await runs('well');
-    expect(agent.state(uidOf('slow'))).toBe('Starting.Admitting');
+    expect(agent.state(uidOf('slow'))).toBe('Syncing.Starting.Admitting');
     decision.resolve(undefined);
     await runs('slow');
   });
@@ -170,7 +170,7 @@ describe('a pod from the API server', () => {
     });
     const pod = ordinary('web', '1');
     agent.add(pod);
-    await agent.until(uidOf('web'), 'Starting.Admitting');
+    await agent.until(uidOf('web'), 'Syncing.Starting.Admitting');
     agent.remove(pod);
     await agent.until(uidOf('web'), '');
     expect(asked.map(({ aborted }) => aborted)).toEqual([true]);

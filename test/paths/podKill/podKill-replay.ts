@@ -66,8 +66,8 @@ export class PodKillReplay {
       input: { sources: ['api'] },
       inspect: (event) => this.#inspect(event),
     });
-    this.#registry = new PodRegistry({ parent: this.#parent, synced: () => true });
     const context = testContext({ clock: this.#clock, parent: this.#parent });
+    this.#registry = new PodRegistry(context, { synced: () => true });
     this.#kills = new PluginPodKills(context, {
       registry: {
         get: (of) => this.#registry.get(of),

@@ -11,7 +11,7 @@ import type { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { type Call, type CallObserver, type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';
 import type { Coverage } from '../coverage.ts';
-import { type PathNode, SILENT } from '../path-node.ts';
+import type { PathNode } from '../path-node.ts';
 import type { Path, Step } from '../paths.ts';
 import { replaying } from '../replaying.ts';
 import {
@@ -25,6 +25,8 @@ import {
   type World,
 } from './probe-environment.ts';
 import { ProbedContainer } from './probed-container.ts';
+import { LOCAL_PODS } from '../../support/local-pods.ts';
+import { testContext } from '../../support/test-context.ts';
 
 type ProbePath = Path<typeof probeMachine>;
 
@@ -76,17 +78,12 @@ class ProbeReplay {
         this.#listen(event);
       },
     }).start();
-    this.#probes = new ProbeManager({
+    this.#probes = new ProbeManager(testContext({ clock: pathNode.clock, parent: this.#root }), {
       runtime: this.#node.parts.runtime,
-      clock: pathNode.clock,
-      random: () => 0,
-      recorder: { event: () => undefined },
-      logger: SILENT,
-      podStatus: () => this.#status,
-      podIP: () => '127.0.0.1',
-      send: ({ result }) => this.#rules.told(result),
-      parent: () => this.#root,
+      ...LOCAL_PODS,
+      statusManager: { get: () => this.#status },
     });
+    this.#probes.news.subscribe(({ result }) => this.#rules.told(result));
   }
 
   async prepare(): Promise<void> {

@@ -48,7 +48,7 @@ const environment: Environment<typeof statusWriterMachine> = {
 class Replay {
   readonly #clock = new VirtualClock();
   readonly #server = new PodServer();
-  readonly #manager = new StatusManager({ now: () => this.#clock.now() });
+  readonly #manager = new StatusManager(testContext({ clock: this.#clock }));
   readonly #writer: StatusWriter;
   /** Reads of pods that wait for an answer. */
   readonly #held: { resolve(): void; reject(error: Error): void }[] = [];
