@@ -14,7 +14,7 @@ import {
   settingsOfStatus,
 } from '../policies/doctor/driver-findings.ts';
 import type { Reading } from '../policies/doctor/finding.ts';
-import { swapDevices } from '../policies/doctor/limit-findings.ts';
+import { swapDevices } from '../policies/doctor/machine-findings.ts';
 import type { RuntimeAnswer } from '../policies/doctor/runtime-findings.ts';
 import { Channel } from '../runtime/cri/calls/channel.ts';
 import { IMAGE_STATUS, RUNTIME_CONFIG, STATUS, VERSION } from '../runtime/cri/messages/methods.ts';

@@ -8,7 +8,7 @@ import {
   rootDirOf,
   type RunningAgent,
 } from '../policies/doctor/agent-findings.ts';
-import type { LimitFacts } from '../policies/doctor/limit-findings.ts';
+import type { LimitFacts } from '../policies/doctor/machine-findings.ts';
 import type { Holder } from '../policies/doctor/port-findings.ts';
 import { lookAtRootLock } from '../runtime/node/root-lock.ts';
 import { promiseOf } from '../system/promises.ts';

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
   EISDIR: 'is a folder',
-  ECONNREFUSED: 'takes no connection: nobody serves there',
+  ECONNREFUSED: 'takes no connection: no program listens there',
   ENOTSOCK: 'is not a socket',
   ELOOP: 'is a link that leads in a circle',
 };

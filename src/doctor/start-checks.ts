@@ -3,7 +3,7 @@ import type { StateletConfig } from '../config/config.ts';
 import { agentFindings } from '../policies/doctor/agent-findings.ts';
 import { cgroupFindings } from '../policies/doctor/cgroup-findings.ts';
 import type { Finding } from '../policies/doctor/finding.ts';
-import { limitFindings } from '../policies/doctor/limit-findings.ts';
+import { limitFindings } from '../policies/doctor/machine-findings.ts';
 import { cgroupFacts } from './cgroup-facts.ts';
 import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';
 

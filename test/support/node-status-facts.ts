@@ -1,6 +1,10 @@
 /** Facts of a node's status, for tests: a machine of 4 CPUs with a runtime that is ready. */
 import { parseQuantity } from '../../src/policies/formats/quantity.ts';
-import { NOTHING_TOLD, buildNodeStatus, type NodeStatusFacts } from '../../src/policies/node/node-status.ts';
+import {
+  NO_EVENTS_SENT,
+  buildNodeStatus,
+  type NodeStatusFacts,
+} from '../../src/policies/node/node-status.ts';
 import { initialNode, type RegistrationSettings } from '../../src/policies/node/initial-node.ts';
 import type { Node } from '../../src/types/kubernetes.ts';
 
@@ -69,5 +73,5 @@ export function statusFacts(own: Partial<NodeStatusFacts> = {}): NodeStatusFacts
 
 /** A node that has registered with these facts. */
 export function registeredNode(own: Partial<NodeStatusFacts> = {}): Node {
-  return buildNodeStatus(initialNode(REGISTRATION), statusFacts(own), NOTHING_TOLD).node;
+  return buildNodeStatus(initialNode(REGISTRATION), statusFacts(own), NO_EVENTS_SENT).node;
 }

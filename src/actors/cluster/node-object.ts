@@ -12,8 +12,8 @@ import {
   buildNodeStatus,
   type NodeStatusFacts,
   type NodeStatusUpdate,
-  NOTHING_TOLD,
-  type ToldOfNode,
+  NO_EVENTS_SENT,
+  type SentNodeEvents,
 } from '../../policies/node/node-status.ts';
 import { mayExist, nodePatch, registrationPatch } from '../../policies/node/registration.ts';
 import { isReportDue, nodeHasChanged, NO_REPORT, sentReport } from '../../policies/node/status-report.ts';
@@ -45,7 +45,7 @@ export class NodeObject {
   readonly #status: ObjectReference;
   readonly #life = new AbortController();
   #record = NO_REPORT;
-  #told: ToldOfNode = NOTHING_TOLD;
+  #sentEvents: SentNodeEvents = NO_EVENTS_SENT;
   #news: NodeStatusUpdate['events'] = [];
 
   constructor(context: AgentContext, parts: NodeObjectParts) {
@@ -152,7 +152,7 @@ export class NodeObject {
       this.latest = node;
       this.#record = sentReport(this.#record, hasChanged, frequencyMs, random(), clock.now());
     }
-    this.#told = built.told;
+    this.#sentEvents = built.sent;
     this.#news = built.events;
     const { uid = '' } = node.metadata;
     return { type: 'REPORTED', uid, isReady: isReady(built.node), now: clock.now() };
@@ -187,7 +187,7 @@ export class NodeObject {
   }
 
   #build(node: Node, facts: NodeStatusFacts): NodeStatusUpdate {
-    const built = buildNodeStatus(node, facts, this.#told);
+    const built = buildNodeStatus(node, facts, this.#sentEvents);
     this.#parts.onBuilt(built.problems);
     return built;
   }

@@ -27,7 +27,7 @@ export function agentFindings(facts: AgentFacts): readonly Finding[] {
   const { isHeld, holder } = lock.value;
   if (!isHeld) return [ok('no kubelet and no other Statelet manages pods here')];
   return [
-    ok(`Statelet runs with ${rootDir}${holder === undefined ? '' : ` (pid ${holder})`}, and nobody else`),
+    ok(`Statelet runs with ${rootDir}${holder === undefined ? '' : ` (pid ${holder})`}, and no other agent`),
   ];
 }
 
@@ -54,7 +54,7 @@ function otherFinding(agent: RunningAgent, endpoint: string): readonly Finding[]
 const SHOWN_WORDS = 12;
 const EMBEDDED = 'embedded';
 
-// Tells agents by the command lines of processes.
+// Which processes are agents, by their command lines.
 
 export interface RunningAgent {
   readonly pid: number;

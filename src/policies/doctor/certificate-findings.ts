@@ -1,3 +1,4 @@
+/** Whether the certificates of the node are valid, and whether the API server answers. */
 import { rfc3339 } from '../formats/time.ts';
 import { clockProblem } from '../node/lease-renewal.ts';
 import { type Finding, findingsOf, type Reading } from './finding.ts';

@@ -1,3 +1,4 @@
+/** Whether the machine has the cgroup controllers that limits of pods need. */
 import type { CgroupVersion } from '../cgroups/cgroup-values.ts';
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 

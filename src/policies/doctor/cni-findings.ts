@@ -1,5 +1,5 @@
 /** The network of pods, as the runtime takes it from the files of CNI: the first file by its name counts. */
-import { type Finding, findingsOf, type Reading } from './finding.ts';
+import { type Finding, findingsOf, type Members, parsedObject, type Reading } from './finding.ts';
 
 export interface CNIFacts {
   readonly confDir: string;
@@ -61,35 +61,6 @@ function networkOf(text: string, path: string): Network | string {
     : 'has a plugin without the name of its program (type)';
 }
 
-// JSON of others, of which nothing is known.
-
-export type Members = Readonly<Record<string, unknown>>;
-
-/** A text says what is wrong. */
-export function parsedObject(text: string): Members | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return `is no JSON: ${(error as Error).message}`;
-  }
-  return isMembers(value) ? value : 'holds no JSON object';
-}
-
 function isNamed(value: Members): value is Members & { readonly name: string } {
   return typeof value.name === 'string' && value.name !== '';
-}
-
-/** The member at the end of the path; undefined where there is none. */
-export function memberAt(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce((at, key) => (isMembers(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
-}
-
-export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
-  const found = memberAt(value, ...path);
-  return typeof found === 'string' && found !== '' ? found : undefined;
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -24,7 +24,7 @@ import {
   limitFindings,
   type SwapFacts,
   swapFindings,
-} from './limit-findings.ts';
+} from './machine-findings.ts';
 import { type PortFacts, portFindings } from './port-findings.ts';
 
 export interface DoctorFacts {

@@ -1,8 +1,7 @@
 /** The cgroup driver: the runtime and Statelet need the same one, and the systemd driver needs a systemd that answers. */
 import type { CgroupDriverName } from '../cgroups/cgroup-names.ts';
 import { cgroupDriverIn, RUNC, RUNC_OPTIONS, systemdCgroup } from '../cri/cgroup-driver-mismatch.ts';
-import { type Finding, findingsOf, type Reading } from './finding.ts';
-import { memberAt, parsedObject, textAt } from './cni-findings.ts';
+import { type Finding, findingsOf, memberAt, parsedObject, type Reading, textAt } from './finding.ts';
 
 export interface RuntimeDriver {
   readonly driver: CgroupDriverName;

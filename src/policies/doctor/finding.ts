@@ -1,4 +1,4 @@
-/** What `statelet doctor` says about one thing that it has looked at. */
+/** What `statelet doctor` says about one thing that it has looked at, and how it reads JSON. */
 
 /** In the order in which they are shown. The names are part of the JSON output: they stay. */
 export const CHECKS = [
@@ -72,4 +72,33 @@ export function findingsOf(check: Check): Findings {
         ? unknown(`${what} may not be read by this user`, 'run statelet doctor as root')
         : error(`${what} ${problem}`, mend),
   };
+}
+
+// Files and answers in JSON, in which any member may be missing or of another type.
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A text says what is wrong. */
+export function parsedObject(text: string): Members | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `is no JSON: ${(error as Error).message}`;
+  }
+  return isMembers(value) ? value : 'holds no JSON object';
+}
+
+/** The member at the end of the path; undefined where there is none. */
+export function memberAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce((at, key) => (isMembers(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
+}
+
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = memberAt(value, ...path);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

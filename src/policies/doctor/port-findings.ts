@@ -1,3 +1,4 @@
+/** Whether the ports that the node opens are free. */
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 
 export interface WantedPort {

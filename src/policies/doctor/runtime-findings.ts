@@ -1,3 +1,4 @@
+/** Whether the container runtime answers and is ready, has the image of its sandboxes, and confines containers. */
 import type { RuntimeCondition } from '../../types/cri.ts';
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 

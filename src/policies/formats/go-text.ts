@@ -123,3 +123,9 @@ export function goJSON(value: unknown, indent = 0): string {
     (character) => ESCAPES[character] ?? character,
   );
 }
+
+/** Several problems as Kubernetes writes them in one message: `[a, b]`, each once. */
+export function asOneMessage(problems: readonly string[]): string {
+  const [first = '', ...others] = new Set(problems);
+  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
+}

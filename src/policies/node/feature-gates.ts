@@ -5,7 +5,7 @@ import { knownFeatureGates, neededFeatureGates } from './known-feature-gates.ts'
 /** What was given. Gates that are left out have their defaults, or what `AllAlpha` and `AllBeta` say. */
 export type FeatureGates = Readonly<Record<string, boolean>>;
 
-/** The gates that change something here. Each is asked about with `isEnabled`, or has a row in `feature-conflicts.ts`. */
+/** The gates that change something here. Each is asked about with `isEnabled`, or has a row in `GATES` below. */
 export const EFFECTIVE_GATES = [
   'ComponentFlagz',
   'ComponentStatusz',

@@ -1,4 +1,4 @@
-/** The node object with which a node registers itself, before its status is filled in. */
+/** The Node object: as a node registers itself, before its status is filled in, and what the node reads from it. */
 import type { Node, Taint } from '../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 

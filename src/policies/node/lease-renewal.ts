@@ -14,7 +14,7 @@ export const LEASE_NAMESPACE = 'kube-node-lease';
 const RENEWAL_SHARE = 0.25;
 /** Up to this share is added at random, so that nodes that have started together do not write together. */
 const JITTER = 0.04;
-/** So many times a renewal is tried at once, one try after the other. */
+/** How many times a renewal is tried without a pause, one try after the other. */
 export const RENEWAL_TRIES = 5;
 
 const FIRST_BACK_OFF_MS = 200;
@@ -70,10 +70,10 @@ function microTime(unixMs: number): string {
 // The clock of the machine beside that of the API server. Times in statuses, leases and certificates are by either one: where they differ much,
 // a pod seems to have started in the future, and certificates and tokens are taken for expired.
 
-/** What people notice. Answers carry whole seconds, and clocks that nobody keeps are off by some seconds. */
-const SAID_FROM_MS = 60_000;
+/** Smaller differences are not reported: answers carry whole seconds, and clocks that are not synchronised are off by some seconds. */
+const REPORTED_FROM_MS = 60_000;
 
-/** What `Date` leaves out. */
+/** The precision of the header `Date`. */
 const SECOND_MS = 1000;
 
 export interface AnswerTimes {
@@ -91,10 +91,10 @@ export function clockDifferenceMs({ askedMs, gotMs, date }: AnswerTimes): number
   return gotMs < serverMs ? gotMs - serverMs : 0;
 }
 
-/** Undefined for a difference that is not worth a word. */
+/** A sentence about the difference; undefined where it is too small to be reported. */
 export function clockProblem(differenceMs: number): string | undefined {
   const most = Math.abs(differenceMs);
-  if (most < SAID_FROM_MS) return undefined;
+  if (most < REPORTED_FROM_MS) return undefined;
   const where = differenceMs > 0 ? 'ahead of' : 'behind';
   const seconds = Math.round(most / 1000) * 1000;
   return `the clock of this machine is ${shortDuration(seconds)} ${where} that of the API server: times in statuses and in the node's lease are by this one, and certificates and tokens may seem expired or not valid yet`;

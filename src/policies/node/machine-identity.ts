@@ -57,7 +57,7 @@ export interface LeaseSighting {
   readonly looks: number;
 }
 
-/** So often a lease must have been seen unchanged: a clock that is set forward makes any time pass at once. */
+/** How often a lease must have been seen unchanged: the time alone does not suffice, because a clock may be set forward. */
 const SILENT_LOOKS_MIN = 4;
 
 export function seenLease(

@@ -1,13 +1,7 @@
 /** What a machine has, in its node's status: capacity, allocatable, and the ids of the machine. */
 import type { Node, NodeSystemInfo } from '../../types/kubernetes.ts';
-import {
-  parseQuantity,
-  type Quantity,
-  quantityString,
-  subQuantity,
-  ZERO_QUANTITY,
-} from '../formats/quantity.ts';
-import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
+import { parseQuantity, type Quantity, subQuantity, ZERO_QUANTITY } from '../formats/quantity.ts';
+import { quantitiesOf, type ResourceList, type ResourceQuantities, textsOf } from '../pod/resources.ts';
 import { isExtendedResourceName, machineCapacity, type MachineSize, podCapacity } from './node-capacity.ts';
 
 export interface MachineInfo extends MachineSize {
@@ -126,14 +120,6 @@ function atLeastZero(amount: Quantity): Quantity {
   return amount.nanos < 0n ? { nanos: 0n, format: amount.format } : amount;
 }
 
-function quantitiesOf(list: ResourceList = {}): ResourceQuantities {
-  return new Map(Object.entries(list).map(([resource, amount]) => [resource, parseQuantity(amount)]));
-}
-
-function textsOf(amounts: ResourceQuantities): ResourceList {
-  return Object.fromEntries(Array.from(amounts, ([resource, amount]) => [resource, quantityString(amount)]));
-}
-
 function withMachineIDs(before: NodeSystemInfo = NO_NODE_INFO, machine: MachineInfo): NodeSystemInfo {
   const { machineID, systemUUID, bootID, swapBytes } = machine;
   return {
@@ -159,7 +145,7 @@ export interface NodeEvent {
   readonly message: string;
 }
 
-/** A node object that was brought up to date, and the events that tell what has changed. */
+/** A Node object that was brought up to date, and the events about what has changed. */
 export interface UpdatedNode {
   readonly node: Node;
   readonly events: readonly NodeEvent[];

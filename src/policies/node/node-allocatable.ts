@@ -10,7 +10,7 @@ import {
   subQuantity,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
-import type { ResourceList, ResourceQuantities } from '../pod/resources.ts';
+import { amountIn, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
 
 export interface Reservations {
   readonly systemReserved: ResourceList;
@@ -127,11 +127,6 @@ function lessAtMost(amount: Quantity, taken: Quantity): Quantity {
   return left.nanos < 0n ? { ...left, nanos: 0n } : left;
 }
 
-function amountIn(list: ResourceList, resource: string): Quantity {
-  const text = Object.hasOwn(list, resource) ? list[resource] : undefined;
-  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
-}
-
 function readable(amount: string): Quantity | undefined {
   try {
     return parseQuantity(amount);
@@ -162,27 +157,9 @@ export function reservedGroups(
   const system = limits('system-reserved', systemReserved);
   const kube = limits('kube-reserved', kubeReserved);
   return [
-    ...(system
-      ? [
-          {
-            title: 'system reserved',
-            field: 'systemReservedCgroup',
-            name: systemReservedCgroup,
-            limits: system,
-          } as const,
-        ]
-      : []),
-    ...(kube
-      ? [
-          {
-            title: 'kube reserved',
-            field: 'kubeReservedCgroup',
-            name: kubeReservedCgroup,
-            limits: kube,
-          } as const,
-        ]
-      : []),
-  ];
+    { title: 'system reserved', field: 'systemReservedCgroup', name: systemReservedCgroup, limits: system },
+    { title: 'kube reserved', field: 'kubeReservedCgroup', name: kubeReservedCgroup, limits: kube },
+  ].flatMap(({ limits, ...group }) => (limits ? [{ ...group, limits } as ReservedGroup] : []));
 }
 
 /** What can be taken away again from processes: CPU. */

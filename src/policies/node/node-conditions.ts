@@ -1,6 +1,7 @@
 /** The conditions of a node that the kubelet owns. All others stay as they are. */
 import { type NodeEvent, statusEvent, type UpdatedNode } from './machine-resources.ts';
 import { withStatus } from './node-software.ts';
+import { asOneMessage } from '../formats/go-text.ts';
 import type { PressureCondition } from '../eviction/signals.ts';
 import type { Node, NodeCondition } from '../../types/kubernetes.ts';
 
@@ -120,12 +121,6 @@ function missingCapacities({ status }: Node, { needsEphemeralStorage }: Readines
   const needed = needsEphemeralStorage ? [...NEEDED, 'ephemeral-storage'] : NEEDED;
   const missing = needed.filter((resource) => !Object.hasOwn(status?.capacity ?? {}, resource));
   return missing.length > 0 ? [`missing node capacity for resources: ${missing.join(', ')}`] : [];
-}
-
-/** Several problems as `[a, b]`, each once. */
-export function asOneMessage(problems: readonly string[]): string {
-  const [first = '', ...others] = new Set(problems);
-  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
 }
 
 /** Replaces the condition at `index`; without one there it comes last. */

@@ -81,7 +81,7 @@ export function withRuntimeHandlers(node: Node, handlers: readonly RuntimeHandle
   return withStatusList(node, 'runtimeHandlers', shown);
 }
 
-/** Undefined: the runtime has not told its features, and those that are known stay. */
+/** Undefined: the runtime has not reported its features, and those that are known stay. */
 export function withFeatures(node: Node, supplementalGroupsPolicy: boolean | undefined): Node {
   return supplementalGroupsPolicy === undefined
     ? node

@@ -37,7 +37,7 @@ export interface NodeStatusFacts {
   /** -1: no limit. */
   readonly maxImages: number;
   readonly handlers: readonly RuntimeHandler[];
-  /** Undefined: the runtime has not told its features. */
+  /** Undefined: the runtime has not reported its features. */
   readonly supplementalGroupsPolicy: boolean | undefined;
   /** Features of the API that this node has and not every node of its version, sorted by name. */
   readonly declaredFeatures: readonly string[];
@@ -48,37 +48,37 @@ export interface NodeStatusFacts {
   readonly readiness: Readiness;
 }
 
-/** What earlier events about the node have told, so that none is told twice. */
-export interface ToldOfNode {
+/** Which events about the node have been sent, so that none is sent twice. */
+export interface SentNodeEvents {
   readonly unschedulable: boolean;
   readonly rebooted: boolean;
 }
 
-/** What an agent that has just started has told. */
-export const NOTHING_TOLD: ToldOfNode = { unschedulable: false, rebooted: false };
+/** Of an agent that has just started. */
+export const NO_EVENTS_SENT: SentNodeEvents = { unschedulable: false, rebooted: false };
 
 export interface NodeStatusUpdate extends UpdatedNode {
   /** To be given to the next call, once the events are recorded. */
-  readonly told: ToldOfNode;
+  readonly sent: SentNodeEvents;
   /** Why some part of the status could not be computed: it stays as it was. */
   readonly problems: readonly string[];
 }
 
 /** The node with a status of now. What others have put into its status stays. `node`: as the API server has it, or the initial one. */
-export function buildNodeStatus(node: Node, facts: NodeStatusFacts, told: ToldOfNode): NodeStatusUpdate {
+export function buildNodeStatus(node: Node, facts: NodeStatusFacts, sent: SentNodeEvents): NodeStatusUpdate {
   const labelled = withPlatformLabels(node, facts.versions);
   const addressed = withAddresses(labelled, facts.addresses);
   const resourced = withMachineResources(addressed.node, facts.resources);
   const equipped = withSoftware(resourced.node, facts);
   const judged = withConditions(equipped, facts);
-  const reboots = told.rebooted ? [] : resourced.events;
-  const scheduling = schedulableEvent(judged.node, told.unschedulable);
+  const reboots = sent.rebooted ? [] : resourced.events;
+  const scheduling = schedulableEvent(judged.node, sent.unschedulable);
   return {
     node: judged.node,
     events: [...reboots, ...judged.events, ...(scheduling ? [scheduling] : [])],
-    told: {
+    sent: {
       unschedulable: judged.node.spec?.unschedulable ?? false,
-      rebooted: told.rebooted || reboots.length > 0,
+      rebooted: sent.rebooted || reboots.length > 0,
     },
     problems: addressed.problem === undefined ? [] : [addressed.problem],
   };

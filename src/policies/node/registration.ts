@@ -1,6 +1,7 @@
 /** How a node registers itself. Rules: the kubelet's kubelet_node_status.go. */
 import type { ErrorKind } from '../../types/errors.ts';
 import type { Node } from '../../types/kubernetes.ts';
+import { without } from '../formats/canonical-json.ts';
 import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
 import { type JsonObject, NODE_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { CONTROLLER_MANAGED_ATTACH } from './initial-node.ts';
@@ -173,10 +174,6 @@ function isHugePages(name: string): boolean {
 function differs(name: string, before: ResourceList, wanted: ResourceList): boolean {
   const amounts = [before[name] ?? '0', wanted[name] ?? '0'] as const;
   return compareQuantity(parseQuantity(amounts[0]), parseQuantity(amounts[1])) !== 0;
-}
-
-function without(list: ResourceList, names: readonly string[]): ResourceList {
-  return Object.fromEntries(Object.entries(list).filter(([name]) => !names.includes(name)));
 }
 
 function only(list: ResourceList, names: readonly string[]): ResourceList {

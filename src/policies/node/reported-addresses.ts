@@ -1,4 +1,4 @@
-/** The addresses in a node's status. */
+/** The addresses of a node: those in its status, those that pods show, and the interfaces of its default routes. */
 import type { Node, NodeAddress } from '../../types/kubernetes.ts';
 import {
   type IPAddress,
@@ -9,7 +9,7 @@ import {
   parseIPAddress,
 } from '../formats/ip-address.ts';
 
-/** Tells a cloud controller the addresses of `--node-ip`. */
+/** The annotation by which a cloud controller learns the addresses of `--node-ip`. */
 export const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip';
 
 export interface AddressFacts {

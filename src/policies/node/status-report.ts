@@ -4,7 +4,7 @@ import { parseQuantity } from '../formats/quantity.ts';
 
 /** The status is looked at once in each period, plus up to this share of it at random. */
 const LOOK_JITTER = 0.04;
-/** So many times a report is tried at once, one try after the other. */
+/** How many times a report is tried without a pause, one try after the other. */
 export const REPORT_TRIES = 5;
 /** After its start, the node is to be Ready early: for this long it is looked at often. */
 export const QUICK_LOOKS_MS = 120_000;

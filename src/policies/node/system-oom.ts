@@ -10,7 +10,7 @@ const RECORD = /^\d+,\d+,(\d+),[^;]*;(.*)$/;
 /** Where a cgroup was out of memory, `oom_memcg=PATH` is in the place of `global_oom`. */
 const SYSTEM_OOM = /^oom-kill:.*,global_oom,.*\btask=(.*),pid=(\d+),uid=\d+/;
 
-/** The kills that the log tells of, after this time, in their order. */
+/** The kills in the log after this time, in their order. */
 export function systemOOMs(log: string, afterUs: number): readonly (SystemOOM & { readonly atUs: number })[] {
   return log.split('\n').flatMap((line) => {
     const [, at, message = ''] = RECORD.exec(line) ?? [];
@@ -25,7 +25,7 @@ export function systemOOMMessage({ processName, pid }: SystemOOM): string {
   return `System OOM encountered, victim process: ${processName}, pid: ${pid}`;
 }
 
-/** How many processes the kernel has killed for want of memory, of cgroups or of the whole machine: from `/proc/vmstat`. */
+/** How many processes the kernel has killed because a cgroup or the whole machine was out of memory: from `/proc/vmstat`. */
 export function oomKills(vmstat: string): number | undefined {
   const [, count] = /^oom_kill (\d+)$/m.exec(vmstat) ?? [];
   return count === undefined ? undefined : Number(count);

@@ -6,6 +6,7 @@ import {
   milliValue,
   parseQuantity,
   type Quantity,
+  quantityString,
   quantityValue,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
@@ -154,13 +155,17 @@ export function isPodLevelResource(name: string): boolean {
 }
 
 /** Zero where the list does not have it. A resource may be called `constructor`. */
-function amountIn(list: ResourceList | undefined, resourceName: string): Quantity {
+export function amountIn(list: ResourceList | undefined, resourceName: string): Quantity {
   const text = list && Object.hasOwn(list, resourceName) ? list[resourceName] : undefined;
   return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
-function quantitiesOf(list: ResourceList | undefined): Map<string, Quantity> {
+export function quantitiesOf(list: ResourceList | undefined): Map<string, Quantity> {
   return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
+}
+
+export function textsOf(quantities: ResourceQuantities): ResourceList {
+  return Object.fromEntries(Array.from(quantities, ([name, quantity]) => [name, quantityString(quantity)]));
 }
 
 /** Adds to `sums` in place. */

@@ -1,5 +1,7 @@
+/** A request for the log of a container: what it means, and which instance of the container has the log. */
 import type { ContainerStatus, Pod, PodStatus } from '../../types/kubernetes.ts';
 import { goQuote } from '../formats/go-text.ts';
+import { hasContainer } from './running-pods.ts';
 import { isRefusal, podLogOptions, type PodLogOptions, type Refusal, streamRefusal } from './log-options.ts';
 
 export interface ContainerLogRequest {
@@ -27,15 +29,6 @@ export function containerLogRequest<P extends { readonly pod: Pod }>(
   }
   return streamRefusal(options) ?? { served, options };
 }
-
-function hasContainer({ spec }: Pod, name: string): boolean {
-  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
-  return [...containers, ...initContainers, ...ephemeralContainers].some(
-    (container) => container.name === name,
-  );
-}
-
-// Which instance of a container has the log that is asked for.
 
 export interface LogRequest {
   readonly podName: string;

@@ -1,6 +1,6 @@
+/** What `/healthz` and `/healthz/NAME` answer, in the words of the API machinery's health checks, and what `/debug/flags/v` takes. */
 import { StateletError } from '../../types/errors.ts';
 
-/** What `/healthz` and `/healthz/NAME` answer, in the words of the API machinery's health checks. */
 export interface HealthCheck {
   readonly name: string;
   /** Why the check fails; undefined when it passes. */

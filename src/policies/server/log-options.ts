@@ -1,4 +1,4 @@
-/** The query of `/containerLogs`: PodLogOptions as the kubelet reads them. */
+/** Queries and forms as Go reads them, and the query of `/containerLogs`: PodLogOptions as the kubelet reads them. */
 import { compareGoTimes, type GoTime, parseGoTime, ZERO_TIME } from '../formats/time.ts';
 import type { LogViewOptions } from '../logs/log-view.ts';
 
@@ -16,6 +16,7 @@ export interface PodLogOptions {
   readonly insecureSkipTLSVerifyBackend?: boolean;
 }
 
+/** An answer other than success. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;

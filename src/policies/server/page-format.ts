@@ -1,9 +1,9 @@
+/**
+ * What `/statusz` and `/flagz` say, and in which format they are wanted, by the API machinery's rules: as plain text, or as an object whose
+ * group, version and kind the media type names (`application/json;g=config.k8s.io;v=v1beta1;as=Statusz`).
+ */
 import { rfc3339 } from '../formats/time.ts';
 
-/**
- * In which format `/statusz` and `/flagz` are wanted, by the API machinery's rules: as plain text, or as an object whose group,
- * version and kind the media type names (`application/json;g=config.k8s.io;v=v1beta1;as=Statusz`).
- */
 const GROUP = 'config.k8s.io';
 const VERSIONS = ['v1beta1', 'v1alpha1'] as const;
 const OBJECT_TYPES = ['json', 'yaml'] as const;

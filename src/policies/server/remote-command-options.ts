@@ -1,11 +1,5 @@
 /** What requests for `/exec`, `/attach`, `/portForward` and `/run` ask for, by the kubelet's rules. */
-import { formValues, type FormValues } from './log-options.ts';
-
-/** An answer other than success. */
-export interface Refusal {
-  readonly status: number;
-  readonly message: string;
-}
+import { formValues, type FormValues, type Refusal } from './log-options.ts';
 
 export interface RemoteCommandRequest {
   /** Without `?`. */

@@ -1,4 +1,4 @@
-/** What a request to the node's server asks for, in the terms of a SubjectAccessReview. */
+/** Who sends a request to the node's server (the bearer token), and what it asks for, in the terms of a SubjectAccessReview. */
 
 /** In the shape of `ResourceAttributes`. */
 export interface RequestAttributes {

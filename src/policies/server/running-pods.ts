@@ -1,8 +1,9 @@
-/** The list of `/runningpods/`: what runs in the runtime, as pods with no more than names and images. */
+/** What the routes about pods answer: the list of `/runningpods/`, checkpoints of containers, statuses as Go writes them. */
 import { StateletError } from '../../types/errors.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { rfc3339 } from '../formats/time.ts';
+import { podContainers } from '../volumes/volume-source.ts';
 
 export interface RunningPod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
@@ -16,7 +17,7 @@ export interface RunningPod {
   readonly status: object;
 }
 
-/** Pods with a ready sandbox or a running container; the newest pod is the first. */
+/** What runs in the runtime, as pods with no more than names and images: those with a ready sandbox or a running container, the newest first. */
 export function runningPods(pods: Iterable<RuntimePodStatus>): readonly RunningPod[] {
   return [...pods]
     .map((pod) => ({ pod, containers: pod.containers.filter(({ state }) => state === 'running') }))
@@ -43,12 +44,7 @@ function createdAt({ sandboxes, containers }: RuntimePodStatus): number {
 
 /** Init and ephemeral containers too. */
 export function hasContainer({ spec }: Pod, name: string): boolean {
-  const containers = [
-    ...spec.containers,
-    ...(spec.initContainers ?? []),
-    ...(spec.ephemeralContainers ?? []),
-  ];
-  return containers.some((container) => container.name === name);
+  return podContainers(spec).some((container) => container.name === name);
 }
 
 const INT64_MAX = 2n ** 63n - 1n;

@@ -1,4 +1,4 @@
-/** The query of `/logs/`: logs of services, or one file. Rules and messages are the kubelet's. */
+/** The query of `/logs/`: logs of services, or one file, and how files are shown. Rules and messages are the kubelet's. */
 import { goRegexpProblem } from '../formats/go-regexp.ts';
 import { goJSON, goQuote } from '../formats/go-text.ts';
 import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/time.ts';
@@ -66,12 +66,6 @@ export function queryProblems(query: SystemLogQuery, fileProblem?: string): read
   if (patternProblem !== undefined)
     problems.push(`pattern: Invalid value: ${goQuote(query.pattern)}: ${patternProblem}`);
   return problems;
-}
-
-/** As the kubelet tells several problems: each once. */
-export function problemsText(problems: readonly string[]): string {
-  const [one = '', ...others] = new Set(problems);
-  return others.length === 0 ? one : `[${[one, ...others].join(', ')}]`;
 }
 
 /** Options are for services only. */

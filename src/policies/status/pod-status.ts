@@ -2,9 +2,8 @@
 import type { ContainerState, ContainerStatus, Pod, PodPhase, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import { parseIPAddress } from '../formats/ip-address.ts';
-import { quantityString } from '../formats/quantity.ts';
 import { podQOS } from '../pod/qos.ts';
-import { podLimits, podRequests, type ResourceList, type ResourceQuantities } from '../pod/resources.ts';
+import { podLimits, podRequests, textsOf } from '../pod/resources.ts';
 import { shouldAllContainersRestart } from '../pod-actions/restart.ts';
 import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
 import type { StartFailure } from './container-state.ts';
@@ -185,16 +184,13 @@ function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefin
 
 /** `resources` is there also without requests and limits, as with the kubelet. All are those of the spec: resources of a running pod never change here. */
 function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
-  const [requests, limits] = [written(podRequests(pod)), written(podLimits(pod))];
+  const [requests, limits] = [podRequests(pod), podLimits(pod)].map((amounts) =>
+    amounts.size > 0 ? textsOf(amounts) : undefined,
+  );
   return {
     ...(requests && { allocatedResources: requests }),
     resources: { ...(requests && { requests }), ...(limits && { limits }) },
   };
-}
-
-function written(quantities: ResourceQuantities): ResourceList | undefined {
-  if (quantities.size === 0) return undefined;
-  return Object.fromEntries(Array.from(quantities, ([name, quantity]) => [name, quantityString(quantity)]));
 }
 
 // The limit on termination messages, in bytes, as the API counts them.

@@ -1,4 +1,5 @@
 /** Queries of `/logs/`: the logs of services, from the journal or from files of the folder. */
+import { asOneMessage } from '../../policies/formats/go-text.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
@@ -16,7 +17,6 @@ import {
   hasOptions,
   journalArguments,
   onlyFile,
-  problemsText,
   queryProblems,
   serviceLogFiles,
   type SystemLogQuery,
@@ -43,12 +43,12 @@ export async function askedQuery(
   { dir }: SystemLogPlaces,
 ): Promise<SystemLogQuery | undefined> {
   const { query, problems } = systemLogQuery(formValues(request.query));
-  if (problems.length > 0) throw refusal(400, problemsText(problems));
+  if (problems.length > 0) throw refusal(400, asOneMessage(problems));
   if (query === undefined) return undefined;
   if (request.params['*']) throw refusal(406, 'path not allowed in query mode');
   const file = onlyFile(query);
   const wrong = queryProblems(query, file === undefined ? undefined : await fileProblem(dir, file));
-  if (wrong.length > 0) throw refusal(406, problemsText(wrong));
+  if (wrong.length > 0) throw refusal(406, asOneMessage(wrong));
   return query;
 }
 

@@ -1,6 +1,6 @@
 /** Finds in the runtime what a request names. The runtime is asked, as what was last read of it may be a second old. */
 import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../../policies/cri/cri-labels.ts';
-import type { Refusal } from '../../policies/server/remote-command-options.ts';
+import type { Refusal } from '../../policies/server/log-options.ts';
 import {
   type CallOptions,
   runtimeMessage,

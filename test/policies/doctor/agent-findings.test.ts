@@ -55,7 +55,7 @@ describe('other agents', () => {
   test('there are none, or the daemon of this root folder', () => {
     expect(findings({})).toMatchObject([{ check: 'other-agents', status: 'ok' }]);
     expect(findings({ lock: { value: { isHeld: true, holder: 7 } } })).toMatchObject([
-      { status: 'ok', message: 'Statelet runs with /var/lib/statelet (pid 7), and nobody else' },
+      { status: 'ok', message: 'Statelet runs with /var/lib/statelet (pid 7), and no other agent' },
     ]);
   });
 

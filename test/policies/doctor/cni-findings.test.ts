@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import {
-  type CNIFacts,
-  cniFindings,
-  memberAt,
-  parsedObject,
-  textAt,
-} from '../../../src/policies/doctor/cni-findings.ts';
+import { type CNIFacts, cniFindings } from '../../../src/policies/doctor/cni-findings.ts';
 
 const EXAMPLE = readFileSync(
   new URL('../../../examples/systemd/10-statelet.conflist', import.meta.url),
@@ -87,21 +81,4 @@ test('a file that cannot be read is an error, and unknown to a user who may not'
     })[0];
   expect(read(false)).toMatchObject({ status: 'error', message: '/c/10.conf is larger than 1 MiB' });
   expect(read(true)).toMatchObject({ status: 'unknown' });
-});
-
-test('only an object is taken from a text', () => {
-  expect(parsedObject('{"a":1}')).toEqual({ a: 1 });
-  for (const text of ['', '{', '5', 'null', '[{}]']) expect(typeof parsedObject(text)).toBe('string');
-});
-
-test('a member at the end of a path, and nothing that every object has', () => {
-  expect(memberAt({ a: { b: 5 } }, 'a', 'b')).toBe(5);
-  for (const value of [{}, { a: null }, { a: [1] }, 'a', undefined])
-    expect(memberAt(value, 'a', 'b')).toBeUndefined();
-  expect(memberAt({}, 'constructor', 'name')).toBeUndefined();
-  expect([textAt({ a: 'x' }, 'a'), textAt({ a: '' }, 'a'), textAt({ a: 5 }, 'a')]).toEqual([
-    'x',
-    undefined,
-    undefined,
-  ]);
 });

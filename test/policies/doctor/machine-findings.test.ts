@@ -1,17 +1,18 @@
 /** Limits, swap, the sandbox image, AppArmor and SELinux. */
 import { describe, expect, test } from '@jest/globals';
 import {
-  sandboxImageFindings,
-  type SecurityFacts,
-  securityFindings,
-} from '../../../src/policies/doctor/runtime-findings.ts';
-import {
+  kernelFindings,
   type LimitFacts,
   limitFindings,
   swapDevices,
   type SwapFacts,
   swapFindings,
-} from '../../../src/policies/doctor/limit-findings.ts';
+} from '../../../src/policies/doctor/machine-findings.ts';
+import {
+  sandboxImageFindings,
+  type SecurityFacts,
+  securityFindings,
+} from '../../../src/policies/doctor/runtime-findings.ts';
 
 const MISSING = { problem: 'does not exist', isForbidden: false };
 
@@ -130,4 +131,25 @@ describe('security modules', () => {
     expect(appArmor).toBe('apt-get install apparmor');
     expect(selinux).toContain('enable_selinux = true');
   });
+});
+
+test.each(['4.19.0', '5.4.0-150-generic', '6.12.41+deb13-amd64'])('Linux %s is new enough', (release) => {
+  expect(kernelFindings(release)).toEqual([{ check: 'kernel', status: 'ok', message: `Linux ${release}` }]);
+});
+
+test.each(['4.18.0-553.el8', '3.10.0'])(
+  'Linux %s is older than what Kubernetes is tested with',
+  (release) => {
+    expect(kernelFindings(release)).toMatchObject([
+      {
+        status: 'warning',
+        message: expect.stringContaining(release),
+        mend: expect.stringContaining('newer kernel'),
+      },
+    ]);
+  },
+);
+
+test('of a kernel with another name nothing is known', () => {
+  expect(kernelFindings('gVisor')).toMatchObject([{ status: 'unknown' }]);
 });

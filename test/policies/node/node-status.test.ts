@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { initialNode } from '../../../src/policies/node/initial-node.ts';
-import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node/node-status.ts';
+import { buildNodeStatus, NO_EVENTS_SENT } from '../../../src/policies/node/node-status.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { NOW_MS, REGISTRATION, registeredNode, statusFacts } from '../../support/node-status-facts.ts';
 import { testVectors } from '../../support/test-vectors.ts';
@@ -53,7 +53,7 @@ describe('the status of a node that registers', () => {
   });
 
   test('tells that there is no pressure, and nothing of being ready', () => {
-    const { events } = buildNodeStatus(initialNode(REGISTRATION), statusFacts(), NOTHING_TOLD);
+    const { events } = buildNodeStatus(initialNode(REGISTRATION), statusFacts(), NO_EVENTS_SENT);
     expect(reasons(events)).toEqual([
       'NodeHasSufficientMemory',
       'NodeHasNoDiskPressure',
@@ -65,7 +65,7 @@ describe('the status of a node that registers', () => {
 describe('a later status', () => {
   test('differs only in the heartbeats while nothing has changed', () => {
     const node = registeredNode();
-    const later = buildNodeStatus(node, statusFacts({ nowMs: NOW_MS + 10_000 }), NOTHING_TOLD);
+    const later = buildNodeStatus(node, statusFacts({ nowMs: NOW_MS + 10_000 }), NO_EVENTS_SENT);
     const conditions = node.status?.conditions?.map((condition) => ({
       ...condition,
       lastHeartbeatTime: '2030-01-01T00:00:10Z',
@@ -73,7 +73,7 @@ describe('a later status', () => {
     expect(later).toEqual({
       node: { ...node, status: { ...node.status, conditions } },
       events: [],
-      told: { unschedulable: false, rebooted: false },
+      sent: { unschedulable: false, rebooted: false },
       problems: [],
     });
   });
@@ -92,7 +92,7 @@ describe('a later status', () => {
         volumesAttached: [{ name: 'v', devicePath: '/dev/v' }],
       },
     };
-    const after = buildNodeStatus(node, statusFacts(), NOTHING_TOLD).node;
+    const after = buildNodeStatus(node, statusFacts(), NO_EVENTS_SENT).node;
     expect(after).toMatchObject({ metadata: node.metadata, spec: node.spec });
     expect(after.status).toMatchObject({
       capacity: { 'example.com/gpu': '2' },
@@ -105,7 +105,7 @@ describe('a later status', () => {
   test('puts the labels of operating system and architecture back', () => {
     const node = registeredNode();
     const bare = { ...node, metadata: { ...node.metadata, labels: { disk: 'ssd' } } };
-    expect(buildNodeStatus(bare, statusFacts(), NOTHING_TOLD).node.metadata.labels).toEqual({
+    expect(buildNodeStatus(bare, statusFacts(), NO_EVENTS_SENT).node.metadata.labels).toEqual({
       disk: 'ssd',
       'kubernetes.io/os': 'linux',
       'kubernetes.io/arch': 'amd64',
@@ -118,7 +118,7 @@ describe('a later status', () => {
     const { node, problems } = buildNodeStatus(
       registeredNode(),
       statusFacts({ addresses: lost }),
-      NOTHING_TOLD,
+      NO_EVENTS_SENT,
     );
     expect(node.status?.addresses).toEqual(registeredNode().status?.addresses);
     expect(problems).toEqual(["can't get ip address of node node-1. error: no default routes"]);
@@ -129,7 +129,7 @@ test('what is empty is left out: else each report would differ from what the API
   const node = registeredNode({ volumesInUse: ['v'] });
   const none = { images: [], handlers: [], declaredFeatures: [], volumesInUse: [] };
   const empty = { ...none, supplementalGroupsPolicy: undefined };
-  const { status } = buildNodeStatus(node, statusFacts(empty), NOTHING_TOLD).node;
+  const { status } = buildNodeStatus(node, statusFacts(empty), NO_EVENTS_SENT).node;
   const lists = ['images', 'runtimeHandlers', 'declaredFeatures', 'volumesInUse'];
   expect(lists.filter((list) => list in (status ?? {}))).toEqual([]);
 });
@@ -140,28 +140,32 @@ describe('events', () => {
     return statusFacts({ resources: { ...resources, machine: { ...resources.machine!, bootID: 'boot-2' } } });
   };
 
-  test('a reboot is told once, even if the report is tried again', () => {
-    const first = buildNodeStatus(registeredNode(), rebooted(), NOTHING_TOLD);
+  test('a reboot is reported once, even if the report is tried again', () => {
+    const first = buildNodeStatus(registeredNode(), rebooted(), NO_EVENTS_SENT);
     expect(first.events).toEqual([
       { type: 'Warning', reason: 'Rebooted', message: 'Node node-1 has been rebooted, boot id: boot-2' },
     ]);
-    expect(buildNodeStatus(registeredNode(), rebooted(), first.told).events).toEqual([]);
+    expect(buildNodeStatus(registeredNode(), rebooted(), first.sent).events).toEqual([]);
   });
 
   test('a node that is cordoned and uncordoned tells both once', () => {
     const node = registeredNode();
-    const cordoned = buildNodeStatus({ ...node, spec: { unschedulable: true } }, statusFacts(), NOTHING_TOLD);
+    const cordoned = buildNodeStatus(
+      { ...node, spec: { unschedulable: true } },
+      statusFacts(),
+      NO_EVENTS_SENT,
+    );
     expect(reasons(cordoned.events)).toEqual(['NodeNotSchedulable']);
-    expect(buildNodeStatus(cordoned.node, statusFacts(), cordoned.told).events).toEqual([]);
-    expect(reasons(buildNodeStatus(node, statusFacts(), cordoned.told).events)).toEqual(['NodeSchedulable']);
+    expect(buildNodeStatus(cordoned.node, statusFacts(), cordoned.sent).events).toEqual([]);
+    expect(reasons(buildNodeStatus(node, statusFacts(), cordoned.sent).events)).toEqual(['NodeSchedulable']);
   });
 
-  test('pressure and readiness are told when they change', () => {
+  test('pressure and readiness are reported when they change', () => {
     const readiness = { problems: ['container runtime is down'], warning: '', needsEphemeralStorage: true };
     const facts = statusFacts({ pressure: new Set(['DiskPressure']), readiness });
-    const bad = buildNodeStatus(registeredNode(), facts, NOTHING_TOLD);
+    const bad = buildNodeStatus(registeredNode(), facts, NO_EVENTS_SENT);
     expect(reasons(bad.events)).toEqual(['NodeHasDiskPressure', 'NodeNotReady']);
-    expect(reasons(buildNodeStatus(bad.node, statusFacts(), bad.told).events)).toEqual([
+    expect(reasons(buildNodeStatus(bad.node, statusFacts(), bad.sent).events)).toEqual([
       'NodeHasNoDiskPressure',
       'NodeReady',
     ]);

@@ -1,3 +1,4 @@
+import { asOneMessage } from '../../../src/policies/formats/go-text.ts';
 import { describe, expect, test } from '@jest/globals';
 import { formValues } from '../../../src/policies/server/log-options.ts';
 import {
@@ -6,7 +7,6 @@ import {
   fileListing,
   journalArguments,
   onlyFile,
-  problemsText,
   queryProblems,
   type SystemLogQuery,
   systemLogQuery,
@@ -19,8 +19,8 @@ function read(text: string): SystemLogQuery {
   return query;
 }
 
-const unreadable = (text: string) => problemsText(systemLogQuery(formValues(text)).problems);
-const refused = (text: string, fileProblem?: string) => problemsText(queryProblems(read(text), fileProblem));
+const unreadable = (text: string) => asOneMessage(systemLogQuery(formValues(text)).problems);
+const refused = (text: string, fileProblem?: string) => asOneMessage(queryProblems(read(text), fileProblem));
 
 describe('what is asked', () => {
   test('may be nothing', () => {

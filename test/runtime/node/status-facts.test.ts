@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
 import { initialNode } from '../../../src/policies/node/initial-node.ts';
-import { buildNodeStatus, NOTHING_TOLD } from '../../../src/policies/node/node-status.ts';
+import { buildNodeStatus, NO_EVENTS_SENT } from '../../../src/policies/node/node-status.ts';
 import type { NodeHealth } from '../../../src/policies/node/ready-problems.ts';
 import { nodePatch } from '../../../src/policies/node/registration.ts';
 import { nodeHasChanged } from '../../../src/policies/node/status-report.ts';
@@ -90,7 +90,7 @@ async function opened(
 }
 
 const statusOf = (from: StatusFacts) =>
-  buildNodeStatus({ metadata: { name: 'node-1' } }, from.now(), NOTHING_TOLD).node.status;
+  buildNodeStatus({ metadata: { name: 'node-1' } }, from.now(), NO_EVENTS_SENT).node.status;
 
 test('the facts make a status that is whole and ready', async () => {
   const status = statusOf(await opened());
@@ -204,7 +204,7 @@ describeOnControlPlane('an API server', (controlPlane) => {
     });
     const target = { resource: 'nodes', name: controlPlane.nodeName } as const;
     const from = await opened();
-    const build = (node: Node) => buildNodeStatus(node, from.now(), NOTHING_TOLD).node;
+    const build = (node: Node) => buildNodeStatus(node, from.now(), NO_EVENTS_SENT).node;
     const settings = { ...REGISTRATION, nodeName: controlPlane.nodeName };
     await clients.heartbeats.create<Node>({ resource: 'nodes' }, build(initialNode(settings)));
 

@@ -1,4 +1,4 @@
-/** Limits of the machine that a node with many pods runs into. */
+/** Whether the machine suffices for a node with many pods: limits on files, the kernel's version, swap. */
 import { type Finding, findingsOf, type Reading } from './finding.ts';
 
 export interface LimitFacts {
@@ -9,7 +9,7 @@ export interface LimitFacts {
   readonly maxPods: number;
 }
 
-/** Sockets of clients, logs and watches of one pod, on the safe side. */
+/** Sockets of clients, logs and watches of one pod: more than is usual. */
 const FILES_PER_POD = 50;
 const FILES_BESIDE = 1024;
 /** The kernel's default of old, with which nodes of many pods have run out. */
@@ -74,9 +74,8 @@ export interface SwapFacts {
   readonly swapBehavior: string;
 }
 
-const { ok, warning, unread } = findingsOf('swap');
-
 export function swapFindings({ devices, failSwapOn, swapBehavior }: SwapFacts): readonly Finding[] {
+  const { ok, warning, unread } = findingsOf('swap');
   if ('problem' in devices) return [unread('/proc/swaps', devices, 'mount /proc')];
   if (devices.value.length === 0) return [ok('off')];
   const where = devices.value.join(', ');
