@@ -1,11 +1,11 @@
 /** Reads the files that name credential provider plugins. It imports yaml, so it is loaded only where there are such files. */
+import { asOneMessage } from '../policies/formats/go-text.ts';
 import { constants } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import {
-  aggregated,
   type CredentialProvider,
   type CredentialProviderConfig,
   decodingProblem,
@@ -49,7 +49,7 @@ export async function loadCredentialProviders(
   }
   const problems = providerProblems(providers);
   if (problems.length > 0) {
-    const message = `failed to validate credential provider config: ${aggregated(problems)}`;
+    const message = `failed to validate credential provider config: ${asOneMessage(problems)}`;
     throw invalid(CONFIG_FLAG, `${path}: ${message}`);
   }
   for (const { name = '' } of providers) await checkProgram(join(binDir, name));

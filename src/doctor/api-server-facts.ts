@@ -1,4 +1,4 @@
-/** Whether the API server answers, with a certificate that is believed, and what time it has. */
+/** Whether the API server answers, with a certificate that is trusted, what time it has, and the certificates of the node. */
 import { X509Certificate } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -28,14 +28,7 @@ const HEAD_BYTES_MAX = 16 * 1024;
 /** Without credentials: each answer has the time, also a refusal. */
 export async function apiServerFacts({ path, entry, ca }: FoundKubeconfig): Promise<ApiServerFacts> {
   const { server, tlsServerName, insecureSkipTLSVerify, proxyURL } = entry.cluster;
-  const details = {
-    server,
-    headers: {},
-    ...(ca !== undefined && { ca }),
-    ...(tlsServerName !== undefined && { tlsServerName }),
-    ...(insecureSkipTLSVerify && { insecureSkipTLSVerify }),
-    ...(proxyURL !== undefined && { proxyURL }),
-  };
+  const details = { server, headers: {}, ca, tlsServerName, insecureSkipTLSVerify, proxyURL };
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const ask = async () => {
     const socket = await dial(details, { protocols: ['http/1.1'], signal, env: process.env });
@@ -124,30 +117,23 @@ async function ofKubeconfig(
 ): Promise<readonly CertificateFileFacts[]> {
   const cert = await materialText(user.cert);
   const key = await materialText(user.key);
-  return [
-    ...(ca && cluster.ca
-      ? [
-          {
-            what: "the API server's authority",
-            path: nameOf(cluster.ca, path),
-            certificate: timesOf(ca),
-            mend: `put the cluster's authority there (its ConfigMap kube-root-ca.crt has it)`,
-            renews: false,
-          },
-        ]
-      : []),
-    ...(cert && user.cert
-      ? [
-          {
-            what: 'client certificate',
-            path: nameOf(user.cert, path),
-            certificate: key === undefined ? timesOf(cert) : timesOfPair(cert, key),
-            mend: BOOTSTRAP,
-            renews: settings.rotateCertificates,
-          },
-        ]
-      : []),
-  ];
+  const authority = ca &&
+    cluster.ca && {
+      what: "the API server's authority",
+      path: nameOf(cluster.ca, path),
+      certificate: timesOf(ca),
+      mend: `put the cluster's authority there (its ConfigMap kube-root-ca.crt has it)`,
+      renews: false,
+    };
+  const client = cert &&
+    user.cert && {
+      what: 'client certificate',
+      path: nameOf(user.cert, path),
+      certificate: key === undefined ? timesOf(cert) : timesOfPair(cert, key),
+      mend: BOOTSTRAP,
+      renews: settings.rotateCertificates,
+    };
+  return [authority, client].filter((one) => one !== undefined);
 }
 
 /** Those that Statelet makes itself it also makes anew. */

@@ -36,8 +36,7 @@ export async function examine(config: StateletConfig): Promise<readonly Finding[
 
 /** Loaded only with a CRI runtime. */
 async function realContainers(config: StateletConfig) {
-  const { askRuntime } = await import('./cri-facts.ts');
-  const { containerFacts } = await import('./cri-facts.ts');
+  const { askRuntime, containerFacts } = await import('./cri-facts.ts');
   const answers = await askRuntime(config.containerRuntimeEndpoint, config.node.imageServiceEndpoint);
   try {
     return { answer: answers.answer, containers: await containerFacts(config, answers) };

@@ -1,4 +1,4 @@
-/** Turns errors of the system into what a person is told. */
+/** Reads files and answers, with errors of the system in words for people. */
 import { readFile } from 'node:fs/promises';
 import type { Reading } from '../policies/doctor/finding.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';

@@ -1,4 +1,4 @@
-/** What costs nothing to look at when a daemon for real containers starts. */
+/** The checks that cost so little that a daemon for real containers does them at each start. */
 import type { StateletConfig } from '../config/config.ts';
 import { agentFindings } from '../policies/doctor/agent-findings.ts';
 import { cgroupFindings } from '../policies/doctor/cgroup-findings.ts';

@@ -31,13 +31,13 @@ export interface KnownServices {
 export interface ApiObjects {
   /** The pod is being synced: what its spec refers to is kept up to date until the pod is forgotten. */
   registerPod(pod: Pod): void;
-  /** Undefined where there is none. Rejects where the server does not say. */
+  /** Undefined where there is none. Rejects if the server does not answer. */
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
-  /** Undefined where there is none. Rejects where the server does not say. */
+  /** Undefined where there is none. Rejects if the server does not answer. */
   secret(namespace: string, name: string): Promise<Secret | undefined>;
-  /** Undefined where there is none. Rejects where the server does not say. */
+  /** Undefined where there is none. Rejects if the server does not answer. */
   persistentVolumeClaim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;
-  /** Undefined where there is none. Rejects where the server does not say. */
+  /** Undefined where there is none. Rejects if the server does not answer. */
   persistentVolume(name: string): Promise<PersistentVolume | undefined>;
   /** The trust bundles that the selection names; none where there is none. The pod is synced when they change. */
   clusterTrustBundles(pod: Pod, selection: TrustBundleSelection): Promise<readonly ClusterTrustBundle[]>;
@@ -45,7 +45,7 @@ export interface ApiObjects {
   nodeLabels(): Readonly<Record<string, string>> | undefined;
   /** The services as they are known now. They are watched from the agent's start on. */
   services(): KnownServices;
-  /** Undefined where there is none. Rejects where the server does not say. */
+  /** Undefined where there is none. Rejects if the server does not answer. */
   serviceAccount(namespace: string, name: string): Promise<ServiceAccount | undefined>;
   /** A token of the pod's service account, that is valid only while there is this pod. */
   token(pod: Pod, wish: TokenWish): Promise<string>;

@@ -308,7 +308,7 @@ export interface RuntimeStatus {
   readonly cgroupDriver?: ToldCgroupDriver;
   readonly conditions: readonly RuntimeCondition[];
   readonly handlers?: readonly RuntimeHandler[];
-  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image; undefined: not told. */
+  /** Whether the runtime supports `supplementalGroupsPolicy: Strict`, which ignores the groups of the image; undefined: not reported. */
   readonly supplementalGroupsPolicy?: boolean;
 }
 

@@ -139,7 +139,7 @@ export interface TurnoverMeasurements {
   restarted(isStatic: boolean): void;
   /** A pod runs that only the runtime knows. */
   orphaned(): void;
-  /** A search for what is on the node of pods that nobody knows: how many pods it has found, and of how many the removal has failed. */
+  /** A search for what is on the node of pods that neither a source nor the runtime knows: how many pods it has found, and of how many the removal has failed. */
   swept(found: number, failed: number): void;
   /** A sandbox is about to be made for a pod. `failed`: it could not be made. */
   podStarted(hasUserNamespace: boolean, failed?: boolean): void;

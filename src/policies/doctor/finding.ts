@@ -1,4 +1,5 @@
 /** What `statelet doctor` says about one thing that it has looked at, and how it reads JSON. */
+import { isJsonObject } from '../formats/canonical-json.ts';
 
 /** In the order in which they are shown. The names are part of the JSON output: they stay. */
 export const CHECKS = [
@@ -86,19 +87,15 @@ export function parsedObject(text: string): Members | string {
   } catch (error) {
     return `is no JSON: ${(error as Error).message}`;
   }
-  return isMembers(value) ? value : 'holds no JSON object';
+  return isJsonObject(value) ? value : 'holds no JSON object';
 }
 
 /** The member at the end of the path; undefined where there is none. */
 export function memberAt(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce((at, key) => (isMembers(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
+  return path.reduce((at, key) => (isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
 }
 
 export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   const found = memberAt(value, ...path);
   return typeof found === 'string' && found !== '' ? found : undefined;
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,9 +2,7 @@
 
 /** JSON with sorted keys and without undefined members: equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    isObject(member) && !Array.isArray(member) ? sortKeys(member) : member,
-  );
+  return JSON.stringify(value, (_key, member: unknown) => (isJsonObject(member) ? sortKeys(member) : member));
 }
 
 function sortKeys(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -37,4 +35,9 @@ export function without<T extends object, Key extends keyof T>(value: T, keys: r
 export function only<T extends object, Key extends keyof T>(value: T, keys: readonly Key[]): Pick<T, Key> {
   const taken = Object.entries(value).filter(([key]) => keys.includes(key as Key));
   return Object.fromEntries(taken) as Pick<T, Key>;
+}
+
+/** Whether it is an object of JSON: neither a list nor null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !Array.isArray(value);
 }

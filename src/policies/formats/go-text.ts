@@ -1,4 +1,4 @@
-/** Text in quotes as Go's `%q` writes it. */
+/** Texts, numbers, JSON and lists of errors as Go writes them. */
 
 const SHORT: Readonly<Record<string, string>> = {
   '"': '\\"',
@@ -13,6 +13,7 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
+/** Text in quotes, as Go's `%q` writes it. */
 export function goQuote(text: string): string {
   return `"${Array.from(text, (character) => quotedCharacter(character)).join('')}"`;
 }

@@ -1,3 +1,5 @@
+/** Look-ups by name in lists that may be long, and a map of limited size. */
+
 /** A list that is this short is searched faster than an index is made. */
 const SHORT_MAX = 32;
 

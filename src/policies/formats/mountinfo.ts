@@ -1,3 +1,4 @@
+/** The mounts of a machine, from `/proc/<pid>/mountinfo`, and which of them hold a path or lie below it. */
 export interface MountPoint {
   readonly path: string;
   /** Whether mounts below it are passed on to others. */
@@ -49,8 +50,6 @@ function parseMount(line: string): MountPoint[] {
 function unescaped(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));
 }
-
-// What of the node's mounts lies where.
 
 /** Paths of what is mounted on `folder` and below it, in the order in which it has to be unmounted. */
 export function mountsBelow(mounts: readonly MountPoint[], folder: string): readonly string[] {

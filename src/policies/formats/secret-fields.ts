@@ -8,7 +8,7 @@ const COMMAND_FIELDS: ReadonlySet<string> = new Set(['command', 'args']);
 
 export const REDACTED = '***';
 const USER_IN_URL = /(?<=\/\/)[^/\s]+(?=@)/gu;
-/** The part of the name of an option or a variable that tells that its value is secret, and the rest of the name. */
+/** In the name of an option or a variable, what shows that its value is secret, and the rest of the name. */
 const SECRET_NAME = /(?:passw(?:or)?d|secret|token|api[-_]?key|credentials?|authorization)[\w-]*/giu;
 /** What follows such a name: `=x`, `: Bearer x`, `": "x`. */
 const VALUE = /(["']?\s*[=:]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"']+/iuy;
@@ -41,7 +41,7 @@ export function redactUrls(text: string): string {
 }
 
 /**
- * Also without the values of options and variables whose names tell that they are secret: `--password=x`, `TOKEN=x`,
+ * Also without the values of options and variables whose names show that they are secret: `--password=x`, `TOKEN=x`,
  * `Authorization: Bearer x`. In linear time: a text may be a word of a command, of any length and content.
  */
 export function redactText(text: string): string {

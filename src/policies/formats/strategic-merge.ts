@@ -2,10 +2,10 @@
  * Strategic merge patches, as a node sends them to the API server: only what differs. Elements of a list with a merge key are patched
  * one by one, other lists are replaced.
  */
-import { equalJson } from './canonical-json.ts';
+import { equalJson, isJsonObject } from './canonical-json.ts';
 import { formatQuantity, parseQuantity } from './quantity.ts';
 
-/** How a field is patched where that is not: objects member by member, everything else as a whole. */
+/** How a field is patched. Without a rule, an object is patched member by member, and everything else is replaced as a whole. */
 export type MergeRule =
   /** A list whose elements have this member as their key. */
   | { readonly mergeKey: string }
@@ -71,7 +71,7 @@ function patchMember(
     patchObject(patch, key, canonicalQuantities(before), canonicalQuantities(after), {});
   } else if (Array.isArray(before) && Array.isArray(after)) {
     patchList(patch, key, before, after, rule);
-  } else if (isObject(before) && isObject(after)) {
+  } else if (isJsonObject(before) && isJsonObject(after)) {
     patchObject(patch, key, before, after, rule !== undefined && 'fields' in rule ? rule.fields : {});
   } else if (!equalJson(before, after)) {
     patch[key] = after;
@@ -85,7 +85,7 @@ function patchObject(
   after: unknown,
   rules: MergeRules,
 ): void {
-  if (!isObject(before) || !isObject(after)) {
+  if (!isJsonObject(before) || !isJsonObject(after)) {
     patch[key] = after;
     return;
   }
@@ -102,7 +102,7 @@ function patchList(
 ): void {
   if (rule !== undefined && 'mergeKey' in rule && before.length > 0) {
     const { mergeKey } = rule;
-    const elements = patchElements(before.filter(isObject), after.filter(isObject), mergeKey);
+    const elements = patchElements(before.filter(isJsonObject), after.filter(isJsonObject), mergeKey);
     if (elements.length > 0) patch[key] = elements;
     const order = keysOf(after, mergeKey);
     if (elements.length > 0 || !equalJson(keysOf(before, mergeKey), order))
@@ -133,11 +133,11 @@ function patchElements(
 }
 
 function keysOf(list: readonly unknown[], mergeKey: string): JsonObject[] {
-  return list.filter(isObject).map((element) => ({ [mergeKey]: element[mergeKey] }));
+  return list.filter(isJsonObject).map((element) => ({ [mergeKey]: element[mergeKey] }));
 }
 
 function canonicalQuantities(value: unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, quantity]) => [name, canonicalQuantity(quantity)]),
   );
@@ -147,8 +147,4 @@ function canonicalQuantity(value: unknown): unknown {
   return typeof value === 'string' || typeof value === 'number'
     ? formatQuantity(parseQuantity(value))
     : value;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

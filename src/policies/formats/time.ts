@@ -1,4 +1,4 @@
-/** Times as the API writes them: RFC 3339. */
+/** Times in RFC 3339: as the API writes them, and as Go reads and writes them. */
 
 /** Unix milliseconds in whole seconds, UTC, rounded down: how the API server writes `metav1.Time`. */
 export function rfc3339(unixMs: number): string {

@@ -1,4 +1,5 @@
 /** What a credential provider plugin is asked, and what its answer means. */
+import { isJsonObject } from '../formats/canonical-json.ts';
 import { parseDuration } from '../formats/duration.ts';
 import { placeOf, type RegistryCredentials } from './image-credentials.ts';
 
@@ -41,7 +42,7 @@ const ANSWER_FIELDS: Fields = {
 };
 const UNREADABLE = 'error decoding credential provider plugin response from stdout';
 
-/** The answer, or why it is none. The reason holds nothing of the credentials. */
+/** The answer, or why it cannot be used. The reason holds nothing of the credentials. */
 export function readPluginAnswer(stdout: string, apiVersion: string): PluginAnswer | string {
   let content: unknown;
   try {
@@ -50,7 +51,7 @@ export function readPluginAnswer(stdout: string, apiVersion: string): PluginAnsw
     // The parser's message quotes the text.
     return `${UNREADABLE}: it is not valid JSON`;
   }
-  if (!isObject(content)) return `${UNREADABLE}: it is not an object`;
+  if (!isJsonObject(content)) return `${UNREADABLE}: it is not an object`;
   const given = typeof content.apiVersion === 'string' ? content.apiVersion : '';
   if (given !== apiVersion) {
     return `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${given}`;
@@ -129,7 +130,7 @@ export function fieldProblem(value: unknown, kind: Kind, path = ''): string | un
     if (!Array.isArray(value)) return `${path}: must be a list`;
     return firstOf(value.map((item, index) => () => fieldProblem(item, kind[0], `${path}[${index}]`)));
   }
-  if (!isObject(value)) return `${path || 'the content'}: must be an object`;
+  if (!isJsonObject(value)) return `${path || 'the content'}: must be an object`;
   return firstOf(
     Object.entries(value).map(([name, member]) => () => {
       const inner = path === '' ? name : `${path}.${name}`;
@@ -152,14 +153,10 @@ function firstOf(checks: readonly (() => string | undefined)[]): string | undefi
   return undefined;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The value without members that are `null`, which count as not given. */
 export function withoutNullMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNullMembers);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const given = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(given.map(([name, member]) => [name, withoutNullMembers(member)]));
 }

@@ -1,8 +1,9 @@
 /** The files that name credential provider plugins, checked as the kubelet checks them and with its messages. */
+import { isJsonObject } from '../formats/canonical-json.ts';
 import { parseDuration } from '../formats/duration.ts';
 import { goQuote } from '../formats/go-text.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
-import { type Fields, fieldProblem, isObject } from './credential-provider-answer.ts';
+import { type Fields, fieldProblem } from './credential-provider-answer.ts';
 
 export interface TokenAttributes {
   readonly serviceAccountTokenAudience: string;
@@ -12,7 +13,6 @@ export interface TokenAttributes {
   readonly optionalServiceAccountAnnotationKeys?: readonly string[];
 }
 
-/** A plugin: a program that is asked for the credentials of the images that it knows. */
 /** What the configuration of plugins says. */
 export interface CredentialProviderConfig {
   readonly providers: readonly CredentialProvider[];
@@ -20,6 +20,7 @@ export interface CredentialProviderConfig {
   readonly hash: string;
 }
 
+/** A plugin: a program that is asked for the credentials of the images that it knows. */
 export interface CredentialProvider {
   /** Of its program. */
   readonly name: string;
@@ -59,7 +60,7 @@ const PROVIDER_FIELDS: Fields = {
 
 /** Why the content of a file is no such configuration. Undefined: it can be checked further. */
 export function decodingProblem(content: unknown): string | undefined {
-  if (!isObject(content) || content.kind === undefined) return `Object 'Kind' is missing`;
+  if (!isJsonObject(content) || content.kind === undefined) return `Object 'Kind' is missing`;
   const { kind, apiVersion } = content;
   if (kind !== CONFIG_KIND || !CONFIG_VERSIONS.includes(apiVersion as string)) {
     const named = `no kind ${goQuote(textOf(kind))} is registered for version ${goQuote(textOf(apiVersion))}`;
@@ -84,7 +85,7 @@ function durationProblem(providers: readonly Partial<CredentialProvider>[]): str
 
 /** The plugins of a file that `decodingProblem` has no objection to. */
 export function providersOf(content: unknown): readonly Partial<CredentialProvider>[] {
-  const providers = isObject(content) ? content.providers : undefined;
+  const providers = isJsonObject(content) ? content.providers : undefined;
   return (providers ?? []) as readonly Partial<CredentialProvider>[];
 }
 
@@ -190,10 +191,4 @@ function* keyProblems(path: string, keys: readonly string[]): Iterable<string> {
 function unsupported(path: string, value: string, supported: readonly string[]): string {
   const values = supported.map(goQuote).join(', ');
   return `${path}: Unsupported value: ${goQuote(value)}: supported values: ${values}`;
-}
-
-/** Several problems as Go joins errors. */
-export function aggregated(problems: readonly string[]): string {
-  const [first = '', ...others] = new Set(problems);
-  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
 }

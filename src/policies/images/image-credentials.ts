@@ -1,6 +1,7 @@
-/** The credentials in a docker configuration file that are for the registry of an image. */
+/** The credentials in docker configuration files and in pull secrets, and which of them are for the registry of an image. */
 import type { AuthConfig } from '../../types/cri.ts';
 import type { Secret } from '../../types/kubernetes.ts';
+import { isJsonObject } from '../formats/canonical-json.ts';
 import { goJSON } from '../formats/go-text.ts';
 import { globFits, type ImageReference } from './image-reference.ts';
 import type { CredentialSource } from './pulled-record.ts';
@@ -34,11 +35,11 @@ const NO_HELPERS = 'credential helpers are not run; put the credentials into aut
 
 /** Undefined if the file has no field for credentials: the caller then tries the next file. */
 export function readDockerConfig(content: unknown, format: DockerConfigFormat): DockerConfig | undefined {
-  if (!isObject(content)) return undefined;
+  if (!isJsonObject(content)) return undefined;
   const given = format === 'config.json' ? content : { auths: content };
   const helpers = ['credsStore', 'credHelpers'].filter((field) => given[field] !== undefined);
   if (given.auths === undefined && helpers.length === 0) return undefined;
-  const entries = isObject(given.auths) ? given.auths : undefined;
+  const entries = isJsonObject(given.auths) ? given.auths : undefined;
   const read = Object.entries(entries ?? {}).map(([place, entry]) => readEntry(place, entry));
   return {
     credentials: read.map(({ credentials }) => credentials).filter((found) => found !== undefined),
@@ -83,7 +84,7 @@ interface ReadEntry {
 }
 
 function readEntry(place: string, entry: unknown): ReadEntry {
-  if (!isObject(entry)) return { problem: `auths["${place}"]: must be an object` };
+  if (!isJsonObject(entry)) return { problem: `auths["${place}"]: must be an object` };
   const auth = authOf(entry);
   if (auth === 'unreadable') return { problem: `auths["${place}"].auth: must be base64 of USER:PASSWORD` };
   if (auth === undefined) return {};
@@ -154,10 +155,6 @@ export function fits(
   );
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
@@ -187,14 +184,12 @@ export function readPullSecret({ type, data }: Secret): DockerConfig {
     // The parser's message quotes the content.
     return { credentials: [], problems: [`${known.key}: is not valid JSON`] };
   }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    return { credentials: [], problems: [`${known.key}: must be an object`] };
-  }
+  if (!isJsonObject(content)) return { credentials: [], problems: [`${known.key}: must be an object`] };
   const config = readCredentials(content, known.format);
   return { ...config, problems: config.problems.map((problem) => `${known.key}: ${problem}`) };
 }
 
-/** Secrets are often made from a file of docker that also names helpers. These are told only where there are no credentials beside them. */
+/** Secrets are often made from a file of docker that also names helpers: a problem only where there are no credentials beside them. */
 function readCredentials(content: object, format: DockerConfigFormat): DockerConfig {
   const bare = Object.entries(content).filter(([field]) => !HELPERS.includes(field));
   const config = readDockerConfig(Object.fromEntries(bare), format);
@@ -211,7 +206,7 @@ export function missingSecretsMessage(names: readonly string[]): string {
   return `Unable to retrieve some image pull secrets (${names.join(', ')}); attempting to pull the image may not succeed.`;
 }
 
-/** Of a Secret whose content is no good. The kubelet does not pull at all then, and shows only an error of its parser. */
+/** Of a Secret whose content cannot be used. The kubelet does not pull at all then, and shows only an error of its parser. */
 export function badSecretMessage(name: string, problems: readonly string[]): string {
   return `Unable to use image pull secret ${name}: ${problems.join('; ')}; attempting to pull the image may not succeed.`;
 }

@@ -1,4 +1,7 @@
-/** The pull policy of a container, and the kubelet's texts about pulls: reasons of the waiting state, and events. */
+/**
+ * Pulls of images: the policy of a container, the limit on pulls, whether a pod has to show credentials for an image that is present, and the
+ * kubelet's texts.
+ */
 import { errorMessage } from '../../types/errors.ts';
 import type { Container, EphemeralContainer } from '../../types/kubernetes.ts';
 import type { VerificationPolicy } from '../../types/node-settings.ts';
@@ -52,12 +55,6 @@ export function pullFailure(
     return { reason, message: `image pull failed for ${image} because ${KNOWN_ERRORS[reason]}${details}` };
   }
   return { reason: 'ErrImagePull', message };
-}
-
-/** The messages of all tries of a pull with different credentials, each text once. */
-export function joinedMessages(messages: readonly string[]): string {
-  const [first = '', ...others] = new Set(messages);
-  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
 }
 
 /** `waitedMs` includes the time in the queue. The size is left out if the runtime does not report it. */

@@ -2,6 +2,7 @@
  * What the node knows of an image that it has pulled: with whose credentials. By it a pod that was not given these credentials is kept
  * from an image that is present. The records are the kubelet's, in its format.
  */
+import { isJsonObject } from '../formats/canonical-json.ts';
 
 /** A Secret that an image was pulled with. */
 export interface ImagePullSecret {
@@ -65,7 +66,7 @@ export interface Pulled {
   readonly imageRef: string;
   /** The name of the image without tag and digest. */
   readonly name: string;
-  /** Undefined: nobody knows how it was pulled. Its next pod has to show credentials. */
+  /** Undefined: it is not known how it was pulled. Its next pod has to show credentials. */
   readonly credentials: ImagePullCredentials | undefined;
   /** RFC 3339. */
   readonly now: string;
@@ -185,7 +186,7 @@ function accessWithSecret(recorded: readonly ImagePullSecret[], secret: ImagePul
 export function readPulledRecord(content: unknown): ImagePulledRecord | undefined {
   if (!isRecord(content, 'ImagePulledRecord') || typeof content.imageRef !== 'string') return undefined;
   const mapping = content.credentialMapping ?? {};
-  if (!isObject(mapping) || !Object.values(mapping).every(areCredentials)) return undefined;
+  if (!isJsonObject(mapping) || !Object.values(mapping).every(areCredentials)) return undefined;
   const { lastUpdatedTime } = content;
   return {
     kind: 'ImagePulledRecord',
@@ -203,11 +204,11 @@ export function readPullIntent(content: unknown): string | undefined {
 }
 
 function isRecord(content: unknown, kind: string): content is Readonly<Record<string, unknown>> {
-  return isObject(content) && content.kind === kind && READ_API_VERSIONS.includes(content.apiVersion);
+  return isJsonObject(content) && content.kind === kind && READ_API_VERSIONS.includes(content.apiVersion);
 }
 
 function areCredentials(value: unknown): value is ImagePullCredentials {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [], nodePodsAccessible = false } = value;
   return (
     typeof nodePodsAccessible === 'boolean' &&
@@ -219,10 +220,8 @@ function areCredentials(value: unknown): value is ImagePullCredentials {
 function areTexts(value: unknown, fields: readonly string[]): boolean {
   return (
     Array.isArray(value) &&
-    value.every((item: unknown) => isObject(item) && fields.every((field) => typeof item[field] === 'string'))
+    value.every(
+      (item: unknown) => isJsonObject(item) && fields.every((field) => typeof item[field] === 'string'),
+    )
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

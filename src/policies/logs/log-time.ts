@@ -1,3 +1,4 @@
+/** The times of log lines, read without a parser where they are written as runtimes write them. */
 import { compareGoTimes, formatGoTime, type GoTime, parseGoTime } from '../formats/time.ts';
 
 const ZERO = 0x30;

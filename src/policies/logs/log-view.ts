@@ -1,3 +1,4 @@
+/** A log as a client sees it: which lines and bytes are shown, where the last lines begin, and why a log cannot be shown. */
 import { goQuote, goQuoteBytes } from '../formats/go-text.ts';
 import type { GoTime } from '../formats/time.ts';
 import {
@@ -49,7 +50,7 @@ export class LogView {
     this.#options = options;
     this.#write = write;
     this.#since = options.since && new Since(options.since);
-    // Who follows wants all that comes after the last lines.
+    // With `follow`, everything that comes after the last lines is wanted too.
     this.#linesLeft = (options.follow ? undefined : options.tailLines) ?? Infinity;
     this.#bytesLeft = options.limitBytes ?? Infinity;
     this.#isDone = this.#linesLeft <= 0;

@@ -39,7 +39,7 @@ export type RecordEntry =
   /** A session of a version that this reader does not know. */
   | { readonly type: 'unknown'; readonly version: number };
 
-// What the name of an actor says about whom it serves: `web_default UID`, `web_default main readiness UID`, `eviction`.
+// Which pod an actor belongs to, by its name: `web_default UID`, `web_default main readiness UID`, `eviction`.
 
 export interface ActorOfPod {
   readonly namespace: string;
@@ -52,7 +52,7 @@ export interface ActorOfPod {
 const OF_POD =
   /^(?:(?<prefix>preemption|pod-kill) )?(?<name>[^ _]+)_(?<namespace>[^ _]+) (?:(?<part>.+) )?(?<uid>[^ ]+)$/u;
 
-/** Whether it serves a pod of that name. A static pod is also found without the name of its node. */
+/** Whether it belongs to a pod of that name. A static pod is also found without the name of its node. */
 export function servesPodOf(
   actor: ActorOfPod | undefined,
   { namespace, name }: Pick<ActorOfPod, 'namespace' | 'name'>,
@@ -69,7 +69,7 @@ export function podOfActor(actor: string): ActorOfPod | undefined {
   return { namespace, name, uid, part: prefix || part };
 }
 
-// Whether what an event said names a pod: by its UID, alone or at the end of an actor's name, or by namespace and name.
+// Whether the data of an event name a pod: by its UID, alone or at the end of an actor's name, or by namespace and name.
 
 interface NamedPod {
   readonly uids: Iterable<string>;
@@ -90,9 +90,10 @@ export function namesPod(said: unknown, pod: NamedPod): boolean {
   return Object.values(said).some((field) => namesPod(field, pod));
 }
 
-// What happens all the time and says nothing: it would push what matters out of the record.
-
-/** Runs of probes whose result is as before, looks at the node's taints that find nothing to write, and the supervisor's housekeeping. */
+/**
+ * Transitions that repeat all the time without any news, and would push others out of the record: runs of probes whose result is as before,
+ * looks at the node's taints that find nothing to write, and the supervisor's housekeeping.
+ */
 export function isRoutine({ chart, event, from, to, guard }: TransitionKind): boolean {
   if (chart === 'probe')
     return (event === 'DUE' && guard === 'isDue') || (event === 'PROBED' && guard === undefined);

@@ -100,7 +100,7 @@ export class RecordWriter {
   copy({ transition, before, isCut, follows }: RecordedTransition): void {
     const { atMs, chart, actor: id, from, to, data: said } = transition;
     let actor = this.#actors.get(id);
-    if (before !== undefined) actor = this.#tellActor(id, chart, actor, { value: before.state, ...before });
+    if (before !== undefined) actor = this.#writeActor(id, chart, actor, { value: before.state, ...before });
     if (actor === undefined) {
       actor = this.#newActor(id, from);
       this.#lines += `{"actor":${actor.number},"id":${JSON.stringify(id)}}\n`;
@@ -175,10 +175,10 @@ export class RecordWriter {
     const known = this.#actors.get(id);
     if (known?.to === from && isObject(context) && this.#contexts.has(context)) return known;
     if (isObject(context)) this.#contexts.add(context);
-    return this.#tellActor(id, chart, known ?? this.#newActor(id, from), { value, context });
+    return this.#writeActor(id, chart, known ?? this.#newActor(id, from), { value, context });
   }
 
-  #tellActor(
+  #writeActor(
     id: string,
     chart: string,
     actor: KnownActor = this.#newActor(id, ''),

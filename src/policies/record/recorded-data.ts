@@ -127,7 +127,7 @@ export class DataWriter {
     return `[${kept.map((item) => this.#value('', item, depth + 1) ?? 'null').join()}]`;
   }
 
-  /** Names and ids have no blanks: only sentences can quote what somebody typed. */
+  /** Only texts with blanks or URLs are searched for secrets: names and ids have neither. */
   #text(text: string): string {
     if (text.length > TEXT_MAX) this.#isCut = true;
     const kept = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX - 1)}…` : text;

@@ -104,8 +104,8 @@ function waiting(
   const ended = status?.lastState?.terminated ?? status?.state?.terminated;
   if (reason === 'CrashLoopBackOff' || (ended !== undefined && reason === '')) {
     const restarts = status?.restartCount ?? 0;
-    const times = restarts > 0 ? `has been restarted ${times_(restarts)} and ` : '';
-    return `waits to start ${place} again, which ${times}last ended${endText(ended, facts.nowMs)}${next}`;
+    const restarted = restarts > 0 ? `has been restarted ${timesText(restarts)} and ` : '';
+    return `waits to start ${place} again, which ${restarted}last ended${endText(ended, facts.nowMs)}${next}`;
   }
   const failed = hasStarted(facts) ? undefined : latest(facts, Object.keys(BEFORE_CONTAINERS));
   if (failed !== undefined)
@@ -129,7 +129,7 @@ function imageObstacle(
   return `waits for the image ${image} of ${place}: ${said}${nextTry(facts)}${triesText(name, facts)}`;
 }
 
-/** `, the 4th in 3m`: which try the next one is, and in which time. Empty where the events do not tell. */
+/** `, the 4th in 3m`: which try the next one is, and in which time. Empty where the events do not show it. */
 function triesText(name: string, { events, nextTryMs, nowMs }: ObstacleFacts): string {
   const pulls = events.filter(
     ({ reason, involvedObject }) =>
@@ -155,7 +155,7 @@ function imageProblem(reason: string, image: string, message: string, facts: Obs
 }
 
 const colon = (text: string): string => (text === '' ? '' : `: ${text}`);
-const times_ = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+const timesText = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
 function endText(
   ended: NonNullable<ContainerStatus['state']>['terminated'] | undefined,

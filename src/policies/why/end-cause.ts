@@ -148,7 +148,7 @@ const GONE_FROM: Readonly<Record<PodOrigin, string>> = {
   api: 'the API server does not have it any more; a controller of the cluster may make another pod in its place',
 };
 
-/** Other parts' messages end with a full stop or without one: to put them into a sentence it is taken off. */
+/** The text without a full stop at its end, so that it can be put into a sentence. */
 export function withoutStop(text: string): string {
   return text.replace(/(?<![.\s])[.\s]+$/u, '');
 }

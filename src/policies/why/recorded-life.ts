@@ -40,7 +40,7 @@ export function recordedLife(transitions: readonly Transition[]): RecordedLife |
   const { namespace, name, uid } = pod;
   const lives = livesOf(transitions.filter(({ actor }) => actor === last.actor));
   const newest = lives.at(-1) ?? [];
-  // An agent that finds a pod ended says nothing of how that came: what an earlier one recorded does.
+  // An agent that finds a pod ended does not know why; an earlier agent may have recorded it.
   const ends = lives.map(endOf);
   const own = ends.at(-1);
   const end = own?.cause === 'EndedBefore' ? (ends.findLast(isFirstHand) ?? own) : own;
@@ -96,7 +96,7 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   };
 }
 
-/** Nobody told such a pod to end: why it has ended is in its status alone. */
+/** Such a pod ended by itself: why is in its status alone. */
 const BY_ITSELF: ReadonlySet<EndCause> = new Set(['Completed', 'EndedBefore']);
 
 function statusOf({ event, data }: Transition): unknown {
@@ -108,16 +108,16 @@ function endsIt({ from, to }: Transition): boolean {
   return ends && from.startsWith('Syncing') && from !== 'Syncing.Draining';
 }
 
-interface Told {
+interface Reason {
   readonly reason: string;
   readonly message: string;
 }
 
-function reasonOf({ event, data }: Transition): Told | undefined {
+function reasonOf({ event, data }: Transition): Reason | undefined {
   return reasonIn(event === 'REJECTED' ? data : memberOf(memberOf(data, 'options'), 'podStatus'));
 }
 
-function reasonIn(said: unknown): Told | undefined {
+function reasonIn(said: unknown): Reason | undefined {
   const reason = textAt(said, 'reason');
   return reason === '' ? undefined : { reason, message: textAt(said, 'message') };
 }

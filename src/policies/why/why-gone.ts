@@ -51,7 +51,7 @@ function fromRecord(facts: GoneFacts, recorded: RecordedPod): Why {
   const { life } = recorded;
   const { recordEndMs, nowMs } = facts;
   const own = facts.events.filter(({ involvedObject }) => involvedObject.uid === life.uid);
-  const end = life.end && toldBy(life.end, recorded.choice, own);
+  const end = life.end && withReasonOfEvent(life.end, recorded.choice, own);
   const isGone = recordEndMs === undefined;
   const sentences = [
     ...(isGone
@@ -68,10 +68,14 @@ function fromRecord(facts: GoneFacts, recorded: RecordedPod): Why {
   };
 }
 
-type ToldEnd = RecordedEnd & EndFacts;
+type ExplainedEnd = RecordedEnd & EndFacts;
 
-/** Where the record does not say by whom, an event may. */
-function toldBy(end: RecordedEnd, choice: Choice | undefined, events: readonly CoreEvent[]): ToldEnd {
+/** If the record has no reason, an event about the pod may have one. */
+function withReasonOfEvent(
+  end: RecordedEnd,
+  choice: Choice | undefined,
+  events: readonly CoreEvent[],
+): ExplainedEnd {
   if (end.reason !== '' || choice !== undefined) return { ...end, choice };
   const told = events.findLast(({ reason = '' }) => causeOfReason(reason) !== undefined);
   const cause = told && causeOfReason(told.reason ?? '');
@@ -79,7 +83,12 @@ function toldBy(end: RecordedEnd, choice: Choice | undefined, events: readonly C
   return { ...end, cause, reason: told.reason ?? '', message: told.message ?? '', choice };
 }
 
-function endSentences(life: RecordedLife, end: ToldEnd, isGone: boolean, nowMs: number): readonly string[] {
+function endSentences(
+  life: RecordedLife,
+  end: ExplainedEnd,
+  isGone: boolean,
+  nowMs: number,
+): readonly string[] {
   const subject = `${life.namespace}/${life.name}`;
   const chosen = choiceText(end.choice);
   const first =
@@ -100,7 +109,7 @@ function phaseText({ phase }: RecordedEnd): string {
   return phase === '' ? '' : `, phase ${phase}`;
 }
 
-function returns({ origin }: RecordedLife, { cause }: ToldEnd, isGone: boolean): string {
+function returns({ origin }: RecordedLife, { cause }: ExplainedEnd, isGone: boolean): string {
   if (!isGone && cause === 'AgentEnded') return 'The next agent starts it again, if its source still has it';
   if (!isGone && cause === 'Killed') return 'Whether it comes back was not recorded';
   return returnText(origin, !isGone && cause !== 'Unwanted' && cause !== 'DeletedAtServer', cause);

@@ -29,7 +29,7 @@ export interface NodeWhy extends Why {
   readonly pressure?: WhyPressure;
 }
 
-/** At most so many pods are named. */
+/** At most so many waiting and ending pods are named. */
 const NAMED_MAX = 5;
 
 export function whyNode(facts: NodeWhyFacts): NodeWhy {
@@ -101,7 +101,7 @@ export interface WhyThreshold {
   readonly since: string;
 }
 
-/** At most so many pods are named. */
+/** At most so many evicted pods are named. */
 const NAMED_PODS_MAX = 3;
 
 export function whyPressure({ state, choice, evictions }: PressureFacts): WhyPressure {

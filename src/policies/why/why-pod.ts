@@ -73,19 +73,19 @@ export function whyPod(facts: PodWhyFacts): Why {
 
 function sentencesOf(facts: PodWhyFacts): readonly string[] {
   const { state } = facts;
-  if (state === '') return [said(facts, 'has not been taken up yet'), counted(facts)];
+  if (state === '') return [said(facts, 'has not been taken up yet'), containersText(facts)];
   if (state.startsWith('Terminated')) return endedSentences(facts);
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
-  if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), counted(facts)];
+  if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];
   const obstacle = containerObstacle(facts);
   if (obstacle !== undefined) {
     const { text, effect } = obstacle;
-    return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${counted(facts)}`];
+    return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${containersText(facts)}`];
   }
   const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
-  if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), counted(facts)];
+  if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), containersText(facts)];
   const isStarting = facts.status === undefined || facts.status.phase === 'Pending';
-  return [said(facts, isStarting ? podSentence(state) : 'runs as its spec says'), counted(facts)];
+  return [said(facts, isStarting ? podSentence(state) : 'runs as its spec says'), containersText(facts)];
 }
 
 function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
@@ -95,7 +95,7 @@ function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
 const decapitalised = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
 /** `2 of 3 containers run, 1 is ready`. */
-function counted({ pod, status }: PodWhyFacts): string {
+function containersText({ pod, status }: PodWhyFacts): string {
   const total = pod.spec.containers.length;
   const statuses = status?.containerStatuses ?? [];
   const running = statuses.filter(({ state }) => state?.running != null).length;
@@ -111,12 +111,12 @@ function endingSentences(facts: PodWhyFacts): readonly string[] {
   const { state, gracePeriodSeconds, sinceMs, nowMs } = facts;
   const end = endOf(facts);
   const first = said(facts, `${podSentence(state)}${end === undefined ? '' : `; ${causeText(end)}`}`);
-  if (gracePeriodSeconds === undefined) return [first, ...chosen(facts), counted(facts)];
+  if (gracePeriodSeconds === undefined) return [first, ...chosen(facts), containersText(facts)];
   const until =
     sinceMs === undefined || state !== 'Terminating.Stopping'
       ? `of ${gracePeriodSeconds} s`
       : `until ${atTime(sinceMs + gracePeriodSeconds * 1000, nowMs)}`;
-  return [first, ...chosen(facts), `Its containers have a grace period ${until}; ${counted(facts)}`];
+  return [first, ...chosen(facts), `Its containers have a grace period ${until}; ${containersText(facts)}`];
 }
 
 function endedSentences(facts: PodWhyFacts): readonly string[] {

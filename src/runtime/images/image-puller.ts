@@ -1,5 +1,6 @@
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
-import { joinedMessages, takePullToken, type TokenBucket } from '../../policies/images/image-pull.ts';
+import { asOneMessage } from '../../policies/formats/go-text.ts';
+import { takePullToken, type TokenBucket } from '../../policies/images/image-pull.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
@@ -127,7 +128,7 @@ export class ImagePuller {
       }
     }
     if (errors.length === 1) throw errors[0];
-    throw new StateletError(errorKind(errors.at(-1)), joinedMessages(errors.map(errorMessage)), {
+    throw new StateletError(errorKind(errors.at(-1)), asOneMessage(errors.map(errorMessage)), {
       cause: errors,
     });
   }

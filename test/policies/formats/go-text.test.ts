@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   asInt64,
+  asOneMessage,
   goFloat,
   goJSON,
   goQuote,
@@ -95,4 +96,10 @@ test('characters that could end a script in a page are escaped, also in names', 
 
 test('levels are indented by that many spaces', () => {
   expect(goJSON({ a: [1] }, 1)).toBe('{\n "a": [\n  1\n ]\n}');
+});
+
+test('several problems give one message, each text once', () => {
+  expect(asOneMessage(['denied'])).toBe('denied');
+  expect(asOneMessage(['denied', 'denied'])).toBe('denied');
+  expect(asOneMessage(['denied', 'not found', 'denied'])).toBe('[denied, not found]');
 });

@@ -1,7 +1,6 @@
 /** The messages are those of the kubelet 1.36.2 for the same files. */
 import { describe, expect, test } from '@jest/globals';
 import {
-  aggregated,
   decodingProblem,
   providerProblems,
   repeatedName,
@@ -125,8 +124,4 @@ describe('plugins', () => {
     expect(repeatedName([{ name: 'a' }, { name: 'b' }, { name: 'a' }])).toBe('a');
     expect(repeatedName([{ name: 'a' }, { name: 'b' }])).toBeUndefined();
   });
-});
-
-test('several problems are in brackets', () => {
-  expect([aggregated(['a']), aggregated(['a', 'b', 'a'])]).toEqual(['a', '[a, b]']);
 });

@@ -4,7 +4,6 @@ import {
   fullName,
   imageBackOffKey,
   imagePullPolicy,
-  joinedMessages,
   nameWithoutTag,
   needsVerification,
   pulledMessage,
@@ -52,12 +51,6 @@ test.each([
   ],
 ])('the runtime reports "%s": %s', (said, reason, message) => {
   expect(pullFailure('app:1', said)).toEqual({ reason, message });
-});
-
-test('several failures give one message, each text once', () => {
-  expect(joinedMessages(['denied'])).toBe('denied');
-  expect(joinedMessages(['denied', 'denied'])).toBe('denied');
-  expect(joinedMessages(['denied', 'not found', 'denied'])).toBe('[denied, not found]');
 });
 
 test("the kubelet's words for a pull that succeeded", () => {
