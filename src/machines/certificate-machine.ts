@@ -1,6 +1,6 @@
 /**
  * One certificate of the node as a statechart: when it is asked for and renewed (region Renewal), and whether the agent has a valid
- * one (region Validity). When to renew and how long to wait is decided by src/policies/certificates/.
+ * one (region Validity). When to renew and how long to wait is decided by src/policies/cluster/certificates.ts.
  *
  * The actor keeps to this: `sendRequest` is answered by one REQUESTED or REQUEST_FAILED; `awaitCertificate` by one ISSUED or
  * REQUEST_FAILED, unless `stopWaiting` comes first; a timer that was armed sends its event unless it is disarmed. That of

@@ -1,7 +1,7 @@
 /**
  * The writer of pod statuses as a statechart: one for the node. It writes while there are statuses to be written. Where the API server
  * does not answer, it waits, and then tries with one status, so that a server that comes back gets no burst. What is written is
- * decided by src/policies/status-sync.
+ * decided by src/policies/cluster.
  *
  * The actor keeps to this: DUE is sent when a status may have to be written; each write that `writeSome` or `writeOne` began is
  * answered by one of ANSWERED and NOT_ANSWERED; ALL_WRITTEN is sent when there is nothing to begin and nothing under way.
