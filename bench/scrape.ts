@@ -10,7 +10,7 @@ import { metricsText } from '../src/server/metrics/metric-text.ts';
 import { nodeMetrics } from '../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../src/server/metrics/resource-metrics.ts';
-import { logMetric } from '../src/server/metrics/volume-metrics.ts';
+import { logMetric } from '../src/server/metrics/metrics-routes.ts';
 import type { ServedPod } from '../src/types/served-pod.ts';
 import { testPod } from '../test/support/pods.ts';
 import { median } from './support/measures.ts';
@@ -55,7 +55,7 @@ function liveOf(uid: string): void {
 const summary = (onlyCPUAndMemory: boolean) => node.stats.summary({ onlyCPUAndMemory });
 const nodeApi = {
   nodeName: 'node',
-  counted,
+  agentCounters: counted,
   pods: () => served,
   runtimePods: () => node.pods,
   certificateEnds: () => ({ client: undefined, serving: undefined }),

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { map } from 'rxjs';
 import type { NodeAgent } from '../../src/actors/node-agent.ts';
 import { servedPods } from '../../src/actors/pods/served-pods.ts';
-import { startApiServer } from '../../src/server/http-server.ts';
+import { startApiServer } from '../../src/server/endpoints.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { channelEvent, inBatches, podConfig } from '../../src/sources/pod-config.ts';
 import { fileSource } from '../../src/sources/file-source.ts';

@@ -1,6 +1,8 @@
 /** `statelet charts`: prints a state machine as XState source or as a Mermaid diagram. */
+import type { AnyStateMachine } from 'xstate';
 import { machines } from '../machines/index.ts';
-import { machineOf } from './charts/machine-of.ts';
+import { didYouMean } from '../policies/formats/did-you-mean.ts';
+import { StateletError } from '../types/errors.ts';
 import { toMermaid } from './charts/mermaid.ts';
 import { toXStateSource } from './charts/xstate-source.ts';
 import { formatTable } from './table.ts';
@@ -16,4 +18,15 @@ export function charts(name: string | undefined, format: ChartFormat): string {
 function listOfMachines(): string {
   const rows = Object.entries(machines).map(([name, { root }]) => [name, root.description ?? '']);
   return formatTable([['NAME', 'DESCRIPTION'], ...rows]);
+}
+
+/** Throws `InvalidArgument` for a name that no machine has. */
+export function machineOf(name: string): AnyStateMachine {
+  const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
+  if (machine !== undefined) return machine;
+  const names = Object.keys(machines);
+  throw new StateletError(
+    'InvalidArgument',
+    `no chart is called "${name}"${didYouMean(name, names)}\nthere are: ${names.join(', ')}`,
+  );
 }

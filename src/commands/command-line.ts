@@ -9,9 +9,9 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
 import { withPlainBooleans } from './client/plain-booleans.ts';
-import type { DoctorFlags } from './doctor/doctor-command.ts';
+import type { DoctorFlags } from './doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
-import { kubeletCommand, parseAsKubelet } from './kubelet/kubelet-command.ts';
+import { kubeletCommand, parseAsKubelet } from './kubelet-command.ts';
 import type { PodsFlags } from './pods.ts';
 import { addRecordCommands } from './record/record-commands.ts';
 import type { SimulateFlags } from './simulate.ts';
@@ -131,7 +131,7 @@ function addDoctor(root: Command): void {
     .showHelpAfterError('"statelet doctor --help" lists its flags.')
     .addHelpText('after', DOCTOR_EXAMPLES)
     .action(async (flags: DoctorFlags) => {
-      const { doctor } = await import('./doctor/doctor-command.ts');
+      const { doctor } = await import('./doctor-command.ts');
       await endAfterOutput(await doctor(flags));
     });
 }

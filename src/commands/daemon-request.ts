@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { readAddress } from '../server/address-file.ts';
-import { controlSocket, withControlSocket } from '../server/control-socket.ts';
+import { controlSocket, readAddress, withControlSocket } from '../server/control-socket.ts';
 import { defaultRootDir, thisHost } from '../config/config.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 

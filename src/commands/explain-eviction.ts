@@ -1,15 +1,11 @@
 /** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
 import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
-import { type FileSystemLayout, withContainerFsThresholds } from '../policies/eviction/file-system-parts.ts';
 import {
   type EvictionExplanation,
-  explainEviction as explain,
   type ExplainedThreshold,
+  explainEviction as explain,
 } from '../policies/eviction/explanation.ts';
-import { readForeignFile } from '../system/files/foreign-file.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
-import type { Pod } from '../types/kubernetes.ts';
-import type { FsStats, Summary } from '../types/stats.ts';
+import { type FileSystemLayout, withContainerFsThresholds } from '../policies/eviction/file-system-parts.ts';
 import {
   canBeRequested,
   type EvictionCandidate,
@@ -17,9 +13,13 @@ import {
   wouldRelieve,
 } from '../policies/eviction/ranking.ts';
 import type { StarvedResource } from '../policies/eviction/signals.ts';
+import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
+import { readForeignFile } from '../system/files/foreign-file.ts';
+import { errorMessage, StateletError } from '../types/errors.ts';
+import type { Pod } from '../types/kubernetes.ts';
+import type { FsStats, Summary } from '../types/stats.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { pluginSections } from './plugins-report.ts';
-import { shortBytes, shortQuantity } from './short-quantity.ts';
 import { formatTable } from './table.ts';
 
 /** Of the Summary, or the pods, of a node with thousands of pods. */
@@ -211,4 +211,25 @@ function noteOn(candidate: EvictionCandidate, resource: StarvedResource): string
   if (candidate.isCritical) return 'never: it is critical';
   if (!wouldRelieve(candidate, resource)) return 'not now: it does no I/O';
   return candidate.exceedsRequest && canBeRequested(resource) ? 'more than it requested' : '';
+}
+
+// Sizes as people read them: `18.3Gi` for `19288964Ki`. `-o json` has them exactly.
+
+const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+
+const STEP = 1024n;
+
+/** A quantity of bytes, or a threshold of one (`<100Mi`). */
+export function shortQuantity(text: string): string {
+  const [, sign = '', quantity = ''] = /^([<>]?)(.*)$/u.exec(text) ?? [];
+  return sign + shortBytes(quantityValue(parseQuantity(quantity)));
+}
+
+/** With one digit after the point at most, and never rounded up: what is below a threshold is shown as below it. */
+export function shortBytes(bytes: bigint): string {
+  let [unit, size] = [0, 1n];
+  while (unit < UNITS.length - 1 && bytes >= size * STEP) [unit, size] = [unit + 1, size * STEP];
+  const tenths = (bytes * 10n) / size;
+  const rest = tenths % 10n;
+  return `${tenths / 10n}${rest === 0n ? '' : `.${rest}`}${UNITS[unit] ?? ''}`;
 }

@@ -13,20 +13,22 @@ import { claimsOf } from '../policies/volumes/claimed-volume.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
 import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import { checkpointRoutes } from '../server/routes/checkpoint-routes.ts';
-import { configurationRoutes } from '../server/routes/configuration-route.ts';
-import { healthRoutes } from '../server/routes/health-routes.ts';
-import type { CountedMetrics } from '../server/metrics/counted-metrics.ts';
+import {
+  configurationRoutes,
+  healthRoutes,
+  podRoutes,
+  statsRoutes,
+  verbosityRoutes,
+} from '../server/routes/node-routes.ts';
+import type { AgentCounters } from '../server/metrics/counters.ts';
 import { metricsRoutes } from '../server/metrics/metrics-routes.ts';
 import type { NodeApi } from '../server/routes/node-api.ts';
-import { podRoutes } from '../server/routes/pod-routes.ts';
 import { profileRoutes } from '../server/routes/profile-routes.ts';
 import { containerLogRoutes } from '../server/routes/container-logs.ts';
 import { systemLogRoutes } from '../server/routes/system-logs.ts';
 import type { Route } from '../server/routes/route.ts';
-import { statsRoutes } from '../server/routes/stats-routes.ts';
 import { streamingRoutes } from '../server/streaming/streaming-routes.ts';
 import { statusPageRoutes } from '../server/routes/status-page-routes.ts';
-import { verbosityRoutes } from '../server/routes/verbosity-route.ts';
 import { systemClock } from '../system/timer.ts';
 import type { Logger } from '../types/logger.ts';
 
@@ -40,7 +42,7 @@ export interface ServedNode {
   /** Whether each transition of a pod is logged since the start, where the level of the logger lets it. */
   readonly logsTransitions: boolean;
   readonly stats: () => Promise<StatsProvider>;
-  readonly counted: CountedMetrics | undefined;
+  readonly counted: AgentCounters | undefined;
   readonly certificateEnds: NodeApi['certificateEnds'];
 }
 
@@ -80,7 +82,7 @@ export function nodeApi(node: ServedNode): NodeApi {
     metricsProvider:
       config.containerRuntimeEndpoint === EMBEDDED || !config.node.cgroupsPerQOS ? 'cri' : 'cadvisor',
     pluginSockets: () => agent.plugins?.sockets() ?? [],
-    counted,
+    agentCounters: counted,
     certificateEnds,
   };
 }

@@ -1,14 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { writeAddress } from '../../src/server/address-file.ts';
-import { startApiServer } from '../../src/server/http-server.ts';
+import { writeAddress } from '../../src/server/control-socket.ts';
+import { startApiServer } from '../../src/server/endpoints.ts';
 import type { ServedPod } from '../../src/types/served-pod.ts';
 import { pods } from '../../src/commands/pods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';

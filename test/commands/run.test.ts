@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readAddress } from '../../src/server/address-file.ts';
+import { readAddress } from '../../src/server/control-socket.ts';
 import { startCli } from '../support/cli.ts';
 import { exitCodeOf } from '../../src/runtime/process/containers/launch.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,8 +3,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { simulate, type SimulateFlags } from '../../src/commands/simulate.ts';
 import { Progress } from '../../src/commands/progress.ts';
+import {
+  formatOperations,
+  parseOperations,
+  simulate,
+  type SimulateFlags,
+} from '../../src/commands/simulate.ts';
 import { ALL_FAULTS } from '../../src/simulation/plan/fault-kinds.ts';
 import type { SimulationOptions, SimulationResult } from '../../src/simulation/simulation.ts';
 import { newTally } from '../../src/simulation/tally.ts';
@@ -292,4 +297,42 @@ Replay:
     expect(text()).toMatch(/^Shrinking …\nAfter \d+ more simulations, this is left:\nI3 violated: /m);
     expect(text().match(/(?<=--faults ).*$/gm)).toEqual(['all --only 1,2,5', 'none --only 5']);
   });
+});
+
+const parse = (text: string) => parseOperations(text, () => 20);
+
+test.each([
+  ['1,2,5', [1, 2, 5]],
+  ['1-4,7,9-11', [1, 2, 3, 4, 7, 9, 10, 11]],
+  ['3-3', [3]],
+  ['0', [0]],
+  ['', []],
+])('"%s" is read as %j', (text, numbers) => {
+  expect(parse(text)).toEqual(numbers);
+});
+
+test.each([
+  [[1, 2, 5], '1,2,5'],
+  [[1, 2, 3, 4, 7, 9, 10, 11], '1-4,7,9-11'],
+  [[1, 3, 5], '1,3,5'],
+  [[], '0'],
+])('%j is written as %s, and read back as the same numbers', (numbers, text) => {
+  expect(formatOperations(numbers)).toBe(text);
+  expect(parse(text).filter((number) => number > 0)).toEqual(numbers);
+});
+
+test('a quarter of a million operations fit into a command', () => {
+  const all = Array.from({ length: 250_000 }, (_, index) => index + 1);
+  expect(formatOperations(all)).toBe('1-250000');
+  expect(parseOperations('1-250000', () => 250_000)).toEqual(all);
+});
+
+test.each([
+  ['1,x', '--only: "x" is not a whole number from 0 on, nor a range such as 4-17'],
+  ['-4', '--only: "-4" is not a whole number from 0 on, nor a range such as 4-17'],
+  ['9-4', '--only: "9-4" ends before it begins'],
+  ['4,21', '--only: there is no operation 21; the plan has 20 operations'],
+  ['1-99999999999999', '--only: there is no operation 99999999999999; the plan has 20 operations'],
+])('"%s" is refused, and the error shows a valid form', (text, message) => {
+  expect(() => parse(text)).toThrow(message);
 });

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { listenOnControlSocket } from '../../src/server/control-socket.ts';
 import { Router } from '../../src/server/node/router.ts';
 import { serveRoutes } from '../../src/server/node/serve-routes.ts';
-import { answer, answerJSON } from '../../src/server/routes/answers.ts';
-import { RequestError, type Route } from '../../src/server/routes/route.ts';
+import { answer, answerJSON, RequestError, type Route } from '../../src/server/routes/route.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 export interface OwnerSocket {

@@ -7,9 +7,8 @@ import {
   runtimeId,
 } from '../../src/policies/server/container-log-request.ts';
 import { isRefusal, type PodLogOptions, type Refusal } from '../../src/policies/server/log-options.ts';
-import { NO_PAGE_THERE, redirectUnclean } from '../../src/server/node/path-rules.ts';
-import { requestTarget, type RequestTarget } from '../../src/server/node/request-path.ts';
-import { Router } from '../../src/server/node/router.ts';
+import { NO_PAGE_THERE, redirectUnclean } from '../../src/server/node/node-service.ts';
+import { requestTarget, type RequestTarget, Router } from '../../src/server/node/router.ts';
 import { type ContainerLogApi, containerLogRoutes } from '../../src/server/routes/container-logs.ts';
 import { RequestError } from '../../src/server/routes/route.ts';
 import type { PodStatus } from '../../src/types/kubernetes.ts';

@@ -1,5 +1,5 @@
 import { requestAttributes } from '../../src/policies/server/request-attributes.ts';
-import { requestTarget } from '../../src/server/node/request-path.ts';
+import { requestTarget } from '../../src/server/node/router.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

@@ -9,7 +9,7 @@ import { PAGE_FOLDER } from '../../server/ui/page-files.ts';
 import { isTerminal } from '../../system/terminal.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';
-import { machineOf } from './machine-of.ts';
+import { machineOf } from '../charts.ts';
 import { toXStateSource } from './xstate-source.ts';
 
 /** Resolves with the path of the file, which is opened in a browser on a terminal. `name`: the chart that is shown first. */

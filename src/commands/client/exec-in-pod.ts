@@ -6,9 +6,8 @@ import { StateletError } from '../../types/errors.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import { chosenContainer, chosenPod, type NamespaceFlags } from './chosen-pod.ts';
 import { type FolderFlags, withDaemon } from './daemon-connection.ts';
-import { type LocalStreams, runRemoteCommand } from './remote-command.ts';
+import { type LocalStreams, runRemoteCommand, type Terminal, terminalOf } from './remote-command.ts';
 import { pathOf } from './spdy-request.ts';
-import { type Terminal, terminalOf } from './own-terminal.ts';
 
 export interface ExecFlags extends FolderFlags, NamespaceFlags {
   readonly container?: string;

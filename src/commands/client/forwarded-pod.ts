@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { lastWords } from '../../server/streaming/spdy/last-words.ts';
+import { readErrorStream } from '../../server/streaming/spdy/error-stream.ts';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
@@ -97,7 +97,7 @@ export class ForwardedPod {
     const errors = spdy.open(new Map([['streamtype', 'error'], ...common]));
     errors.end();
     const data = spdy.open(new Map([['streamtype', 'data'], ...common]));
-    void lastWords(errors).then((problem) => {
+    void readErrorStream(errors).then((problem) => {
       if (problem === '') return;
       onProblem(problem.trim());
       // What the pod has sent before is still written.

@@ -1,14 +1,14 @@
 /** The streams of a command in a container, or of a container's main process, over SPDY (`v4.channel.k8s.io`). */
 import type { Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import type { ReadStream, WriteStream } from 'node:tty';
 import { exitCodeOf, isStatus } from '../../server/streaming/command/command-status.ts';
-import { lastWords } from '../../server/streaming/spdy/last-words.ts';
+import { readErrorStream } from '../../server/streaming/spdy/error-stream.ts';
 import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
 import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
 import { openSpdy } from './spdy-request.ts';
-import type { Terminal } from './own-terminal.ts';
 
 const PROTOCOL = 'v4.channel.k8s.io';
 
@@ -53,7 +53,7 @@ async function carry(
   { stdin, stdout, stderr, tty, terminal }: LocalStreams,
 ): Promise<number> {
   const open = (type: string): SpdyStream => spdy.open(new Map([['streamtype', type]]));
-  const result = lastWords(open('error'), isStatus);
+  const result = readErrorStream(open('error'), isStatus);
   const remoteStdin = stdin && open('stdin');
   const outputs = [copied(open('stdout'), stdout)];
   if (!tty) outputs.push(copied(open('stderr'), stderr));
@@ -94,3 +94,50 @@ function sendSizes(terminal: Terminal, resize: SpdyStream): void {
 
 const broken = (): StateletError =>
   new StateletError('Unavailable', 'the connection broke before the command had ended; it may still run');
+
+// The terminal of this process, for a command that has one of its own.
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export class Terminal {
+  readonly #input: ReadStream;
+  readonly #output: WriteStream;
+  #tell: (() => void) | undefined;
+  readonly #wasRaw: boolean;
+
+  constructor(input: ReadStream, output: WriteStream) {
+    this.#input = input;
+    this.#output = output;
+    this.#wasRaw = input.isRaw;
+  }
+
+  /** From now on keys go to the command as they are, Ctrl-C too. */
+  begin(): void {
+    this.#input.setRawMode(true);
+  }
+
+  /** Hears of the size now, and of each change. */
+  onSize(listener: (size: Size) => void): void {
+    this.#tell = () => {
+      const { columns, rows } = this.#output;
+      // A terminal whose size is not known has none.
+      if (columns > 0 && rows > 0) listener({ width: columns, height: rows });
+    };
+    this.#tell();
+    this.#output.on('resize', this.#tell);
+  }
+
+  /** As it was before. */
+  restore(): void {
+    if (this.#tell) this.#output.off('resize', this.#tell);
+    if (!this.#input.destroyed) this.#input.setRawMode(this.#wasRaw);
+  }
+}
+
+/** Undefined where one of them is no terminal. */
+export function terminalOf(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Terminal | undefined {
+  return input.isTTY && output.isTTY ? new Terminal(input, output) : undefined;
+}

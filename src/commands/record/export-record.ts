@@ -10,10 +10,8 @@ import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
-import { chosenActors, ofNode } from './chosen-actors.ts';
-import { NamingTransitions } from './naming-transitions.ts';
-import { RecordCopy } from './record-copy.ts';
-import { nothingRecorded, recordedEntries } from './recorded-entries.ts';
+import { chosenActors, nothingRecorded, ofNode, recordedEntries } from './recorded-entries.ts';
+import { NamingTransitions, RecordCopy } from './record-copy.ts';
 
 export interface ExportFlags extends FolderFlags, NamespaceFlags {
   readonly output?: string;

@@ -1,8 +1,10 @@
 /** Entries of a record, with errors that say what would be right. */
-import type { RecordEntry } from '../../policies/record/record-reader.ts';
+import { podOfActor, servesPodOf } from '../../policies/record/record-entry.ts';
+import type { RecordEntry, WantsActor } from '../../policies/record/record-reader.ts';
 import type { RecordFiles } from '../../server/record/read-record.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
+import { type NamespaceFlags, parsePodName } from '../client/chosen-pod.ts';
 
 /** `path`: what `files` reads. */
 export async function* recordedEntries(
@@ -35,3 +37,25 @@ export function nothingRecorded(path: string, what: string, since: number | unde
   const when = since === undefined ? '' : ' of that time';
   return new StateletError('NotFound', `${path} has nothing${when} about ${what}`);
 }
+
+// Whose transitions a command wants: those of a pod, or of the node.
+
+export interface ChosenActors {
+  /** `the node`, `a pod "web" in namespace default`. */
+  readonly what: string;
+  readonly wants: WantsActor;
+  /** Undefined for the node. */
+  readonly pod?: { readonly namespace: string; readonly name: string };
+}
+
+/** `node`: those of the node. */
+export function chosenActors(text: string, flags: NamespaceFlags): ChosenActors {
+  if (text === 'node') return { what: 'the node', wants: ofNode };
+  const { namespace = 'default', name } = parsePodName(text, flags);
+  const wants: WantsActor = (actor, node) => servesPodOf(podOfActor(actor), { namespace, name }, node);
+  return { what: `a pod "${name}" in namespace ${namespace}`, wants, pod: { namespace, name } };
+}
+
+/** With those who decide about pods for the whole node. */
+export const ofNode: WantsActor = (actor) =>
+  /^(?:preemption|pod-kill) /u.test(actor) || podOfActor(actor) === undefined;

@@ -1,12 +1,13 @@
 /** `statelet replay`: runs the charts of this version through a record, and says where they act differently. */
 import { resolve } from 'node:path';
 import { machines } from '../../machines/index.ts';
+import { oneLine } from '../../policies/formats/terminal-text.ts';
+import type { Deed, Difference } from '../../replay/replayed-actor.ts';
 import { Replay, type ReplayCounts } from '../../replay/replay.ts';
 import { RecordFiles } from '../../server/record/read-record.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
-import { chosenActors } from './chosen-actors.ts';
-import { DifferenceText, summaryText } from './difference-text.ts';
+import { chosenActors } from './recorded-entries.ts';
 
 export interface ReplayFlags extends NamespaceFlags {
   readonly output?: 'json';
@@ -58,4 +59,63 @@ function summaryJson({ notReplayed, ...counts }: ReplayCounts): string {
 function jsonOf(type: string, facts: object): string {
   const time = 'atMs' in facts ? { time: new Date(Number(facts.atMs)).toISOString() } : {};
   return `${JSON.stringify({ type, ...time, ...facts })}\n`;
+}
+
+// What a replay has found, for people: each difference once, however often it comes.
+
+interface Found {
+  readonly first: Difference;
+  readonly actors: Set<string>;
+  count: number;
+}
+
+export class DifferenceText {
+  readonly #found = new Map<string, Found>();
+
+  add(difference: Difference): void {
+    const { chart, event, from, recorded, now, error } = difference;
+    const key = JSON.stringify([chart, event, from, recorded, now, error]);
+    const found = this.#found.get(key) ?? { first: difference, actors: new Set(), count: 0 };
+    found.actors.add(difference.actor);
+    found.count += 1;
+    this.#found.set(key, found);
+  }
+
+  text(): string {
+    return [...this.#found.values()].map(textOf).join('');
+  }
+}
+
+function textOf({ first, actors, count }: Found): string {
+  const { atMs, chart, actor, event, from, recorded, now, error } = first;
+  const again = count === 1 ? '' : `, and ${count - 1} more like it, of ${actors.size} in all`;
+  const acted = recorded === undefined ? 'nothing more' : deedText(recorded);
+  const acts = error === undefined ? now && deedText(now) : `fails: ${error}`;
+  return [
+    `${new Date(atMs).toISOString()}  ${chart}  ${actor}${again}`,
+    `  ${event} in ${from}`,
+    `  recorded  ${acted}`,
+    `  now       ${acts ?? 'nothing'}`,
+  ]
+    .map((line) => `${oneLine(line)}\n`)
+    .join('');
+}
+
+function deedText({ from, to, guard, actions }: Deed): string {
+  const way = from === to ? `stays in ${to}` : `→ ${to}`;
+  const decided = guard === undefined ? '' : ` [${guard}]`;
+  return `${way}${decided}${actions.length === 0 ? '' : ` / ${actions.join(', ')}`}`;
+}
+
+/** `12 actors, 345 transitions: no difference`. */
+export function summaryText({ actors, transitions, differences, notReplayed }: ReplayCounts): string {
+  const found = differences === 0 ? 'no difference' : counted(differences, 'difference');
+  const summary = `${counted(actors, 'actor')}, ${counted(transitions, 'transition')}: ${found}`;
+  if (notReplayed.size === 0) return summary;
+  const reasons = Array.from(notReplayed, ([why, count]) => `${count} (${why})`);
+  return `${summary}; not replayed: ${reasons.join(', ')}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -8,7 +8,7 @@ import type {
   Stopwatch,
 } from '../../types/measurements.ts';
 import type { KeptMemory } from '../../policies/cgroups/memory-qos.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import {
   COUNTED,
   GAUGES,

@@ -1,6 +1,6 @@
 /** How images come to the node and go, as the kubelet's metrics. */
 import type { ImageMeasurements, PullCheck, Stopwatch } from '../../types/measurements.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import { COUNTED, GAUGES, PULL_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
 import { type Metric, metric } from './metric-text.ts';
 

@@ -24,7 +24,7 @@ export const ROTATION_BOUNDS = [
 /** From a tenth of a millisecond, as a chart acts within one turn of the event loop, to ten minutes, as a pod may wait. */
 export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
 
-type CountedHead = Omit<MetricHead, 'type'>;
+type UntypedHead = Omit<MetricHead, 'type'>;
 
 export const COUNTED = {
   runtimeOperations: {
@@ -279,7 +279,7 @@ export const COUNTED = {
     name: 'statelet_pod_effect_duration_seconds',
     help: 'How long the effects of pods take.',
   },
-} as const satisfies Record<string, CountedHead>;
+} as const satisfies Record<string, UntypedHead>;
 
 /** What was told last. */
 export const GAUGES = {
@@ -359,4 +359,4 @@ export const GAUGES = {
     name: 'victims_cnt',
     help: 'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',
   },
-} as const satisfies Record<string, CountedHead>;
+} as const satisfies Record<string, UntypedHead>;

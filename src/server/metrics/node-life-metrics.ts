@@ -1,7 +1,7 @@
 /** How the node starts, shuts down, and tells the API server of its pods, as the kubelet's metrics. */
 import { uptime } from 'node:os';
 import type { NodeLifeMeasurements, Stopwatch } from '../../types/measurements.ts';
-import { Histogram } from './counted.ts';
+import { Histogram } from './counters.ts';
 import { COUNTED, GAUGES, STATUS_BOUNDS } from './metric-names.ts';
 import { type Metric, metric } from './metric-text.ts';
 

@@ -4,14 +4,19 @@ import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
 import { usedVolumes, VOLUME_KINDS, volumeKind } from '../../policies/volumes/volume-source.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
-import type { ServedPod } from '../../types/served-pod.ts';
+import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
 import type { NodeApi, PluginSocket } from '../routes/node-api.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
-import { workerMetrics, type WorkerMetricsApi } from './worker-metrics.ts';
 
 export type NodeMetricsApi = Pick<
   NodeApi,
-  'nodeName' | 'pods' | 'runtimePods' | 'certificateEnds' | 'counted' | 'metricsProvider' | 'pluginSockets'
+  | 'nodeName'
+  | 'pods'
+  | 'runtimePods'
+  | 'certificateEnds'
+  | 'agentCounters'
+  | 'metricsProvider'
+  | 'pluginSockets'
 > &
   WorkerMetricsApi;
 
@@ -27,7 +32,7 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
     ...workerMetrics(api),
     volumeGauge(pods, runtimePods),
     ...certificateGauges(api.certificateEnds(), nowMs),
-    ...ownGauges(pods, api.counted?.effectsInFlight),
+    ...ownGauges(pods, api.agentCounters?.effectsInFlight),
     pluginGauge(api.pluginSockets()),
     gauge(
       'kubelet_metrics_provider',
@@ -167,4 +172,70 @@ function tally(keys: readonly string[]): ReadonlyMap<string, number> {
 
 function labelled(label: string, counts: ReadonlyMap<string, number>): [Labels, number][] {
   return Array.from(counts, ([key, count]) => [{ [label]: key }, count]);
+}
+
+// The kubelet's gauges of its pod workers: here, of the actors of pods.
+
+export type WorkerMetricsApi = Pick<
+  NodeApi,
+  'workers' | 'desiredPods' | 'mirrorPodCount' | 'lastRelistMs' | 'cgroupVersion'
+>;
+
+const LIFECYCLES = ['sync', 'terminating', 'terminated'] as const;
+
+const CONFIGS = [
+  ['desired', ''],
+  ['desired', 'true'],
+  ['orphan', ''],
+  ['orphan', 'true'],
+  ['runtime_only', 'unknown'],
+] as const;
+
+export function workerMetrics(api: WorkerMetricsApi): readonly Metric[] {
+  const ephemeral = [...api.desiredPods()].map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
+  return [
+    gauge(
+      'kubelet_working_pods',
+      '[ALPHA] Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API and consumes resources that are not otherwise visible.',
+      workingPods([...api.workers()]),
+    ),
+    gauge(
+      'kubelet_mirror_pods',
+      '[ALPHA] The number of mirror pods the kubelet will try to create (one per admitted static pod)',
+      [[{}, api.mirrorPodCount()]],
+    ),
+    gauge(
+      'kubelet_managed_ephemeral_containers',
+      '[ALPHA] Current number of ephemeral containers in pods managed by this kubelet.',
+      [[{}, ephemeral.reduce((sum, count) => sum + count, 0)]],
+    ),
+    gauge(
+      'kubelet_pleg_last_seen_seconds',
+      '[ALPHA] Timestamp in seconds when PLEG was last seen active.',
+      values(api.lastRelistMs(), (atMs) => Math.trunc(atMs / MS_PER_S)),
+    ),
+    gauge(
+      'kubelet_cgroup_version',
+      '[ALPHA] cgroup version on the hosts.',
+      values(api.cgroupVersion(), Number),
+    ),
+  ];
+}
+
+function workingPods(workers: readonly PodWorker[]): [Labels, number][] {
+  const keyOf = ({ lifecycle, config, isStatic }: PodWorker) => {
+    const text = config === 'runtime_only' ? 'unknown' : isStatic ? 'true' : '';
+    return `${lifecycle} ${config} ${text}`;
+  };
+  const counts = Map.groupBy(workers, keyOf);
+  return LIFECYCLES.flatMap((lifecycle) =>
+    CONFIGS.map(([config, text]): [Labels, number] => [
+      { lifecycle, config, static: text },
+      counts.get(`${lifecycle} ${config} ${text}`)?.length ?? 0,
+    ]),
+  );
+}
+
+function values<T>(known: T | undefined, toNumber: (known: T) => number): [Labels, number][] {
+  return known === undefined ? [] : [[{}, toNumber(known)]];
 }

@@ -1,6 +1,6 @@
 /** What the agent hears of the pods in the runtime, as the kubelet's metrics. */
 import type { PlegMeasurements, Stopwatch } from '../../types/measurements.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import { COUNTED, USUAL_BOUNDS } from './metric-names.ts';
 import type { Metric } from './metric-text.ts';
 

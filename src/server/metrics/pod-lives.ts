@@ -1,6 +1,6 @@
 /** What is measured of the lives of pods: the kubelet's figures of its pod workers, and how pods go through their charts. */
 import type { PodEffect, PodMeasurements, Stopwatch } from '../../types/measurements.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import { COUNTED, OWN_BOUNDS, START_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
 import type { Metric } from './metric-text.ts';
 

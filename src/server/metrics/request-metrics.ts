@@ -1,6 +1,6 @@
 /** Counts the requests to the ports of the node, as the kubelet does. */
 import type { NodeRequest, RequestMeasurements, Stopwatch } from '../../types/measurements.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import { COUNTED, GAUGES, USUAL_BOUNDS } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 

@@ -1,6 +1,6 @@
 /** How long pods of the API server take from their creation until it knows that they run, as the kubelet tells it. */
 import type { PodStart, StartMeasurements, Stopwatch } from '../../types/measurements.ts';
-import { Histogram } from './counted.ts';
+import { Histogram } from './counters.ts';
 import { COUNTED, GAUGES, START_BOUNDS } from './metric-names.ts';
 import { type Metric, metric } from './metric-text.ts';
 

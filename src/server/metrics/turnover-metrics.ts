@@ -1,6 +1,6 @@
 /** Counts how pods come and go, as the kubelet does. */
 import type { ContainerType, TurnoverMeasurements } from '../../types/measurements.ts';
-import { Counter, Histogram } from './counted.ts';
+import { Counter, Histogram } from './counters.ts';
 import { CONTAINER_BOUNDS, COUNTED, GAUGES } from './metric-names.ts';
 import { type Metric, metric } from './metric-text.ts';
 

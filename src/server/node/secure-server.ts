@@ -6,13 +6,12 @@ import type { Duplex } from 'node:stream';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
 import { trackConnections } from '../listen.ts';
-import { type Service, serveRoutes } from './serve-routes.ts';
-import { Strangers, type StrangersLimits } from './strangers.ts';
+import { serveRoutes, type Service } from './serve-routes.ts';
 import type { TLSMaterial } from './tls-material.ts';
 
 export interface SecureLimits {
   /** Connections from which no request has been let in. */
-  readonly strangers: StrangersLimits;
+  readonly unauthenticated: UnauthenticatedLimits;
   readonly handshakeMs: number;
   /** How long a client may take to send the headers of a request. */
   readonly headersMs: number;
@@ -24,9 +23,9 @@ export interface SecureLimits {
   readonly headerBytesMax: number;
 }
 
-/** The kubelet's; it bounds neither strangers nor the time for handshake and headers. */
+/** The kubelet's limits; it has none for unauthenticated connections, and for the time of handshake and headers. */
 export const SECURE_LIMITS: SecureLimits = {
-  strangers: { socketsMax: 256, graceMs: 2000, burstMax: 2048, bytesMax: 32 * 2 ** 20 },
+  unauthenticated: { socketsMax: 256, graceMs: 2000, burstMax: 2048, bytesMax: 32 * 2 ** 20 },
   handshakeMs: 10_000,
   headersMs: 30_000,
   idleMs: 90_000,
@@ -63,22 +62,22 @@ export async function secureServer(options: SecureServerOptions): Promise<Server
     maxHeaderSize: limits.headerBytesMax,
   });
   server.timeout = 0;
-  const strangers = new Strangers(limits.strangers);
-  serveRoutes(server, knowing(service, strangers));
+  const unauthenticated = new UnauthenticatedConnections(limits.unauthenticated);
+  serveRoutes(server, noting(service, unauthenticated));
   boundRequests(server, limits.requestMs);
   server.on('clientError', answerBroken);
   server.on('tlsClientError', (_, socket) => socket.destroy());
-  renewed(server, options, strangers);
+  renewed(server, options, unauthenticated);
   trackConnections(server);
   return server;
 }
 
-function knowing(service: Service, strangers: Strangers): Service {
+function noting(service: Service, unauthenticated: UnauthenticatedConnections): Service {
   return {
     ...service,
     admit: async (raw, target) => {
       await service.admit?.(raw, target);
-      strangers.know(raw.socket);
+      unauthenticated.authenticated(raw.socket);
     },
   };
 }
@@ -115,7 +114,11 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /** Before a connection is secured, the server looks whether there is another certificate or client CA. */
-function renewed(server: Server, { material, logger }: SecureServerOptions, strangers: Strangers): void {
+function renewed(
+  server: Server,
+  { material, logger }: SecureServerOptions,
+  unauthenticated: UnauthenticatedConnections,
+): void {
   const secure = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   let looked = 0;
@@ -136,7 +139,7 @@ function renewed(server: Server, { material, logger }: SecureServerOptions, stra
     if (!socket.destroyed) for (const listener of secure) listener.call(server, socket);
   };
   server.on('connection', (socket: Socket) => {
-    strangers.add(socket);
+    unauthenticated.add(socket);
     socket.on('error', () => undefined);
     const now = performance.now();
     if (now - looked < LOOK_MS) {
@@ -147,4 +150,86 @@ function renewed(server: Server, { material, logger }: SecureServerOptions, stra
     const limit = new Promise((resolve) => setTimeout(resolve, LOOK_LIMIT_MS).unref());
     void Promise.race([look(), limit]).then(() => begin(socket));
   });
+}
+
+interface UnauthenticatedLimits {
+  /** Connections that have waited longer than `graceMs`. */
+  readonly socketsMax: number;
+  /** Requests of many clients may come at once: each new connection has this time to authenticate. */
+  readonly graceMs: number;
+  /** Connections, also of those that have just come. */
+  readonly burstMax: number;
+  /** What all of them together have sent: headers that are not whole yet are in memory. */
+  readonly bytesMax: number;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly since: number;
+}
+
+/** How often the bytes that they have sent are added up. */
+const COUNT_MS = 250;
+
+/**
+ * The connections of which no request has been authenticated yet. When there are too many, the oldest is closed; when they have sent too
+ * much, those that have sent most. So a client that opens thousands of connections takes no memory and keeps no other client out.
+ */
+class UnauthenticatedConnections {
+  readonly #limits: UnauthenticatedLimits;
+  /** In the order in which they came. */
+  readonly #sockets = new Map<string, Connection>();
+  #counting: NodeJS.Timeout | undefined;
+
+  constructor(limits: UnauthenticatedLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#sockets.size;
+  }
+
+  add(socket: Socket): void {
+    const name = nameOf(socket);
+    this.#sockets.set(name, { socket, since: performance.now() });
+    socket.once('close', () => {
+      if (this.#sockets.get(name)?.socket === socket) this.#sockets.delete(name);
+    });
+    this.#endOldest();
+    this.#counting ??= setInterval(() => this.#count(), COUNT_MS).unref();
+  }
+
+  /** A request of this connection has been authenticated. A TLS connection has the name of the one that carries it. */
+  authenticated(socket: Socket): void {
+    this.#sockets.delete(nameOf(socket));
+  }
+
+  #endOldest(): void {
+    const { socketsMax, graceMs, burstMax } = this.#limits;
+    const before = performance.now() - graceMs;
+    let left = this.#sockets.size;
+    for (const { socket, since } of this.#sockets.values()) {
+      if (left <= socketsMax || (since > before && left <= burstMax)) break;
+      socket.destroy();
+      left -= 1;
+    }
+  }
+
+  #count(): void {
+    this.#endOldest();
+    const sent = Array.from(this.#sockets.values(), ({ socket }) => ({ socket, bytes: socket.bytesRead }));
+    let all = sent.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { socket, bytes } of sent.sort((a, b) => b.bytes - a.bytes)) {
+      if (all <= this.#limits.bytesMax) break;
+      socket.destroy();
+      all -= bytes;
+    }
+    if (this.#sockets.size > 0) return;
+    clearInterval(this.#counting);
+    this.#counting = undefined;
+  }
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress ?? ''} ${remotePort ?? ''}`;
 }

@@ -6,8 +6,7 @@ import type { Duplex } from 'node:stream';
 import { errorMessage } from '../../types/errors.ts';
 import { takenOver } from '../listen.ts';
 import { RequestError, type RouteRequest } from '../routes/route.ts';
-import { type RequestTarget, requestTarget } from './request-path.ts';
-import type { FoundRoute } from './router.ts';
+import { type FoundRoute, type RequestTarget, requestTarget } from './router.ts';
 
 export interface Service {
   find(target: RequestTarget): FoundRoute | undefined | Promise<FoundRoute | undefined>;

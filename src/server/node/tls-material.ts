@@ -1,9 +1,11 @@
 /** What the TLS of the node's server is made from: its certificate and the authorities of clients. Read again when they change. */
 import { constants } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { TLSChoice } from '../../policies/server/tls-names.ts';
+import { readProvidedFile } from '../../system/files/foreign-file.ts';
+import { patientCalls } from '../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import { WatchedFile } from './watched-file.ts';
 
 export interface ServingPair {
   /** PEM. */
@@ -91,4 +93,28 @@ function check(options: SecureContextOptions): void {
 
 function wrong(problem: string): StateletError {
   return new StateletError('FailedPrecondition', problem);
+}
+
+/** A file whose text is read again when it has changed. */
+export class WatchedFile {
+  readonly path: string;
+  #text: string | undefined;
+  #version = '';
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Rejects with the system's error, and with a StateletError where it is no plain file, is too large or does not answer. */
+  async text(): Promise<string> {
+    const { mtimeNs, ctimeNs, ino, size } = await patientCalls.call(this.path, () =>
+      stat(this.path, { bigint: true }),
+    );
+    const version = [mtimeNs, ctimeNs, ino, size].join();
+    if (this.#text === undefined || version !== this.#version) {
+      this.#text = await readProvidedFile(this.path);
+      this.#version = version;
+    }
+    return this.#text;
+  }
 }

@@ -6,9 +6,8 @@ import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { answer, JSON_TYPE } from './answers.ts';
+import { answer, JSON_TYPE, RequestError, type Route } from './route.ts';
 import type { NodeApi } from './node-api.ts';
-import { RequestError, type Route } from './route.ts';
 
 /** Below the root folder. The archives hold the memory of the containers, with all secrets. */
 const FOLDER = 'checkpoints';

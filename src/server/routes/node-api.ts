@@ -6,7 +6,7 @@ import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../types/served-pod.ts';
 import type { ClaimStats, Summary } from '../../types/stats.ts';
-import type { CountedMetrics } from '../metrics/counted-metrics.ts';
+import type { AgentCounters } from '../metrics/counters.ts';
 
 export interface PluginSocket {
   readonly path: string;
@@ -52,8 +52,8 @@ export interface NodeApi {
   readonly metricsProvider: 'cadvisor' | 'cri';
   /** The sockets of plugins. */
   pluginSockets(): readonly PluginSocket[];
-  /** Undefined: nothing is counted, since no port of the agent serves metrics. */
-  readonly counted: CountedMetrics | undefined;
+  /** Undefined where no port of the agent serves metrics: then nothing is counted. */
+  readonly agentCounters: AgentCounters | undefined;
   /** When the certificates that the agent renews expire, in Unix milliseconds. */
   certificateEnds(): { readonly client: number | undefined; readonly serving: number | undefined };
   /** The KubeletConfiguration in effect, as `/configz` shows it; without secrets. */

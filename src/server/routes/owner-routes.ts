@@ -5,9 +5,8 @@ import { errorKind, errorMessage } from '../../types/errors.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
-import { answerJSON, JSON_TYPE } from './answers.ts';
+import { answerJSON, JSON_TYPE, RequestError, type Route, type RouteRequest } from './route.ts';
 import type { NodeApi } from './node-api.ts';
-import { RequestError, type Route, type RouteRequest } from './route.ts';
 
 export interface OwnerApi extends Pick<NodeApi, 'pod'> {
   readonly events: Pick<RecentEvents, 'list' | 'version' | 'watch'>;

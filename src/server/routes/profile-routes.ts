@@ -4,9 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../types/clock.ts';
-import type { SampledProfile } from '../profiling/pprof-format.ts';
-import { answer, NO_SNIFF } from './answers.ts';
-import { RequestError, type Route, type RouteRequest } from './route.ts';
+import type { SampledProfile } from './profiles.ts';
+import { answer, NO_SNIFF, RequestError, type Route, type RouteRequest } from './route.ts';
 
 type Record = (durationMs: number, clock: Clock, signal: AbortSignal) => Promise<SampledProfile>;
 
@@ -21,12 +20,12 @@ const KINDS: readonly Kind[] = [
   {
     name: 'profile',
     defaultSeconds: 30,
-    load: async () => (await import('../profiling/cpu-profile.ts')).recordCPUProfile,
+    load: async () => (await import('./profiles.ts')).recordCPUProfile,
   },
   {
     name: 'heap',
     defaultSeconds: 5,
-    load: async () => (await import('../profiling/heap-profile.ts')).recordHeapProfile,
+    load: async () => (await import('./profiles.ts')).recordHeapProfile,
   },
 ];
 
@@ -70,7 +69,7 @@ async function serve(kind: Kind, durationMs: number, clock: Clock, response: Ser
   response.once('close', () => gone.abort());
   try {
     const record = await kind.load();
-    const { writeProfile } = await import('../profiling/pprof-format.ts');
+    const { writeProfile } = await import('./profiles.ts');
     const body = await writeProfile(await record(durationMs, clock, gone.signal));
     answer(response, 200, body, {
       'Content-Type': 'application/octet-stream',

@@ -12,9 +12,8 @@ import {
 } from '../../policies/server/page-format.ts';
 import type { Clock } from '../../types/clock.ts';
 import { ownVersion } from '../../version.ts';
-import { answer } from './answers.ts';
+import { answer, type Route } from './route.ts';
 import type { NodeApi } from './node-api.ts';
-import type { Route } from './route.ts';
 
 interface Page {
   readonly name: 'statusz' | 'flagz';

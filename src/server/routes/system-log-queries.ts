@@ -25,8 +25,7 @@ import {
 import { placeInVolume } from '../../runtime/volumes/safe-open.ts';
 import { placeOf } from '../../system/files/open-place.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { NO_SNIFF } from './answers.ts';
-import { RequestError, type RouteRequest } from './route.ts';
+import { NO_SNIFF, RequestError, type RouteRequest } from './route.ts';
 
 export interface SystemLogPlaces {
   readonly dir: string;

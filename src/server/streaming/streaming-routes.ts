@@ -1,24 +1,22 @@
 /** `/exec`, `/attach`, `/portForward` and `/run`, as the kubelet answers them. */
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import {
   forwardedPorts,
   remoteCommand,
   type RemoteCommand,
+  runCommand,
 } from '../../policies/server/remote-command-options.ts';
 import type { CallOptions, StreamingRuntime } from '../../runtime/service/streaming-runtime.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';
-import { NO_SNIFF } from '../routes/answers.ts';
 import type { NodeApi } from '../routes/node-api.ts';
-import { RequestError, type Route, type RouteRequest } from '../routes/route.ts';
+import { NO_SNIFF, RequestError, type Route, type RouteRequest } from '../routes/route.ts';
 import { serveCommand } from './command/serve-command.ts';
-import { askRuntime, readySandbox, runningContainer, unlessRefused } from './found-container.ts';
 import { isTunnel, serveForward } from './forward/serve-forward.ts';
-import { requestForm } from './request-body.ts';
-import { runRoutes } from './run-routes.ts';
+import { askRuntime, readySandbox, runningContainer, unlessRefused } from './found-container.ts';
 import { STREAM_CREATION_MS, type StreamingLimits } from './streaming-limits.ts';
-import type { UpgradeRequest } from './upgrade/accept.ts';
-import { isWebSocket } from './upgrade/negotiation.ts';
+import { isWebSocket, type UpgradeRequest } from './upgrade/accept.ts';
 
 export type StreamingApi = Pick<NodeApi, 'pod' | 'runtime' | 'streamingIdleMs'>;
 
@@ -190,4 +188,54 @@ async function upgradeForward(
   const streaming = streamingOf(runtime.streaming);
   const start = () => streaming.portForward({ podSandboxId, ports }, { signal });
   await serveForward(client, { ports, podName, podUid, start, signal, limits });
+}
+
+// `/run`: a command without streams; the answer is its output.
+
+function runRoutes(api: Pick<NodeApi, 'pod' | 'runtime'>): readonly Route[] {
+  const route: Omit<Route, 'path'> = {
+    methods: ['POST'],
+    handle: async ({ params, query }, response) => {
+      const { namespace = '', pod: name = '', container = '' } = params;
+      const pod = api.pod(namespace, name)?.pod;
+      const command = unlessRefused(runCommand(query, pod !== undefined));
+      const { runtime } = api;
+      const gone = new AbortController();
+      response.once('close', () => gone.abort());
+      const { signal } = gone;
+      const id = await askRuntime(runningContainer(runtime, pod?.metadata.uid ?? '', container, { signal }));
+      if (id === undefined) throw new RequestError(500, `container not found ("${container}")`);
+      const { exitCode, stdout, stderr } = await askRuntime(runtime.execSync(id, command, 0, { signal }));
+      if (exitCode !== 0) {
+        throw new RequestError(
+          500,
+          `command '${command.join(' ')}' exited with ${exitCode}: ${stderr.toString()}`,
+        );
+      }
+      const body = Buffer.concat([stdout, stderr]);
+      response
+        .writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+        .end(body);
+    },
+  };
+  const paths = [':container', ':uid/:container'];
+  return paths.map((path) => ({ ...route, path: `/run/:namespace/:pod/${path}` }));
+}
+
+/** The parameters of a command have some hundred bytes. */
+const FORM_BYTES_MAX = 1024 * 1024;
+
+/** The form in the body of a request; empty if it has none. */
+async function requestForm(request: IncomingMessage): Promise<string> {
+  const type = request.headers['content-type'] ?? '';
+  if (type.split(';', 1)[0]?.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return '';
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > FORM_BYTES_MAX)
+      throw new RequestError(413, `the form has more than ${FORM_BYTES_MAX} bytes\n`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }

@@ -2,8 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answer } from '../routes/answers.ts';
-import type { Route } from '../routes/route.ts';
+import { answer, type Route } from '../routes/route.ts';
 
 /** In `dist/`, all files of the agent lie beside the folder. */
 export const PAGE_FOLDER = fileURLToPath(new URL('ui/', import.meta.url));

@@ -1,7 +1,6 @@
 /** What is copied of a record for one pod: its own actors, and what the charts of the node were told about it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { NamingTransitions } from '../../../src/commands/record/naming-transitions.ts';
-import { RecordCopy } from '../../../src/commands/record/record-copy.ts';
+import { NamingTransitions, RecordCopy } from '../../../src/commands/record/record-copy.ts';
 import { namesPod, podOfActor, type RecordedTransition } from '../../../src/policies/record/record-entry.ts';
 import { RecordWriter } from '../../../src/policies/record/record-format.ts';
 import { RecordReader } from '../../../src/policies/record/record-reader.ts';

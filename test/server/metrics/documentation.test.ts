@@ -5,7 +5,7 @@ import { cadvisorMetrics } from '../../../src/server/metrics/cadvisor-metrics.ts
 import { nodeMetrics } from '../../../src/server/metrics/node-metrics.ts';
 import { processMetrics } from '../../../src/server/metrics/process-metrics.ts';
 import { resourceMetrics } from '../../../src/server/metrics/resource-metrics.ts';
-import { logMetric, volumeMetrics } from '../../../src/server/metrics/volume-metrics.ts';
+import { logMetric, volumeMetrics } from '../../../src/server/metrics/metrics-routes.ts';
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
 import { KUBELET_METRICS } from './kubelet-metrics.ts';
 import { NO_WORKERS } from './samples.ts';
@@ -24,7 +24,7 @@ const AGENT = [
   ...nodeMetrics(
     {
       nodeName: 'n',
-      counted,
+      agentCounters: counted,
       pods: () => [],
       runtimePods: () => [],
       certificateEnds: () => ({ client: undefined, serving: undefined }),

@@ -5,12 +5,14 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
-import { metricsRoutes } from '../../../src/server/metrics/metrics-routes.ts';
+import { logMetric, metricsRoutes, volumeMetrics } from '../../../src/server/metrics/metrics-routes.ts';
 import { Router } from '../../../src/server/node/router.ts';
 import { serveRoutes } from '../../../src/server/node/serve-routes.ts';
-import { waitFor } from '../../support/wait-for.ts';
 import { RequestError } from '../../../src/server/routes/route.ts';
-import { NO_WORKERS } from './samples.ts';
+import type { ClaimStats } from '../../../src/types/stats.ts';
+import { runtimePodStatus } from '../../support/runtime-pod-status.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { NO_WORKERS, samplesNamed, samplesOf } from './samples.ts';
 
 type Api = Parameters<typeof metricsRoutes>[0];
 
@@ -23,7 +25,7 @@ afterEach(async () => {
 async function serve(api: Partial<Api> = {}): Promise<string> {
   const routes = metricsRoutes({
     nodeName: 'node-1',
-    counted: new AgentMetrics(() => 0),
+    agentCounters: new AgentMetrics(() => 0),
     pods: () => [],
     runtimePods: () => [],
     certificateEnds: () => ({ client: undefined, serving: undefined }),
@@ -67,7 +69,7 @@ describe('the metrics', () => {
   test('have the node, the process and what was counted', async () => {
     const counted = new AgentMetrics(() => 0);
     counted.evicted('memory.available');
-    const text = await textOf(`${await serve({ counted })}/metrics`);
+    const text = await textOf(`${await serve({ agentCounters: counted })}/metrics`);
     expect(text).toContain('\nkubelet_node_name{node="node-1"} 1\n');
     expect(text).toContain('\nkubelet_evictions{eviction_signal="memory.available"} 1\n');
     expect(text).toMatch(/\nprocess_resident_memory_bytes \d/);
@@ -75,7 +77,7 @@ describe('the metrics', () => {
   });
 
   test('have no counts where nothing is counted', async () => {
-    const url = await serve({ counted: undefined });
+    const url = await serve({ agentCounters: undefined });
     const text = await textOf(`${url}/metrics`);
     expect(text).toContain('kubelet_node_name');
     expect(text).not.toContain('renew_errors');
@@ -180,5 +182,53 @@ test('/metrics/resource says when the figures could not be read', async () => {
 test('/metrics/probes has what probes have found', async () => {
   const counted = new AgentMetrics(() => 0);
   counted.probe({ namespace: 'n', pod: 'p', podUID: 'u', container: 'c', probe: 'liveness' })('Failure');
-  expect(await textOf(`${await serve({ counted })}/metrics/probes`)).toContain('result="failed"} 1\n');
+  expect(await textOf(`${await serve({ agentCounters: counted })}/metrics/probes`)).toContain(
+    'result="failed"} 1\n',
+  );
+});
+
+const stats = (name: string, claim: string, capacityBytes = 2): ClaimStats => ({
+  time: '2030-01-01T00:00:00.000Z',
+  availableBytes: 1,
+  capacityBytes,
+  usedBytes: 3,
+  inodesFree: 4,
+  inodes: 5,
+  inodesUsed: 6,
+  name,
+  pvcRef: { name: claim, namespace: 'shop' },
+});
+
+test('a claim has its six figures', () => {
+  const labels = '{namespace="shop",persistentvolumeclaim="orders"}';
+  expect(samplesNamed(volumeMetrics([stats('data', 'orders')]), 'kubelet_volume_stats')).toEqual({
+    [`kubelet_volume_stats_capacity_bytes${labels}`]: '2',
+    [`kubelet_volume_stats_available_bytes${labels}`]: '1',
+    [`kubelet_volume_stats_used_bytes${labels}`]: '3',
+    [`kubelet_volume_stats_inodes_free${labels}`]: '4',
+    [`kubelet_volume_stats_inodes${labels}`]: '5',
+    [`kubelet_volume_stats_inodes_used${labels}`]: '6',
+  });
+});
+
+test('a claim that several pods use is shown once, with the figures that come first', () => {
+  const metrics = volumeMetrics([stats('a', 'orders', 7), stats('b', 'orders', 8), stats('c', 'other', 9)]);
+  expect(samplesNamed(metrics, 'kubelet_volume_stats_capacity_bytes')).toEqual({
+    'kubelet_volume_stats_capacity_bytes{namespace="shop",persistentvolumeclaim="orders"}': '7',
+    'kubelet_volume_stats_capacity_bytes{namespace="shop",persistentvolumeclaim="other"}': '9',
+  });
+});
+
+test('claims are in the order of their names', () => {
+  const [first] = volumeMetrics([stats('a', 'two'), stats('b', 'one')]);
+  expect(first?.samples.join('')).toMatch(/"one".*\n.*"two"/);
+});
+
+test('the logs of a container have what they use of the disk', () => {
+  const pod = { ...runtimePodStatus({}), uid: 'u', namespace: 'shop', name: 'web' };
+  const used = new Map([['main', { usedBytes: 4096, inodesUsed: 3 }]]);
+  expect(samplesOf([logMetric([{ pod, used }])])).toEqual({
+    'kubelet_container_log_filesystem_used_bytes{container="main",namespace="shop",pod="web",uid="u"}':
+      '4096',
+  });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { nodeMetrics, type NodeMetricsApi } from '../../../src/server/metrics/node-metrics.ts';
+import {
+  nodeMetrics,
+  type NodeMetricsApi,
+  workerMetrics,
+  type WorkerMetricsApi,
+} from '../../../src/server/metrics/node-metrics.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { ServedPod } from '../../../src/types/served-pod.ts';
 import { testPod } from '../../support/pods.ts';
@@ -12,7 +17,7 @@ const NONE = { client: undefined, serving: undefined };
 function read(api: Partial<NodeMetricsApi>, name: string) {
   const whole: NodeMetricsApi = {
     nodeName: 'node-1',
-    counted: undefined,
+    agentCounters: undefined,
     pods: () => [],
     runtimePods: () => [],
     certificateEnds: () => NONE,
@@ -114,7 +119,7 @@ test('pods are counted by the state of their chart, and effects that are under w
   ];
   const effectsInFlight = new Map([['stop', 1]] as const);
   const counted = { effectsInFlight, metrics: () => [], probeMetrics: () => [] };
-  expect(read({ pods, counted }, 'statelet_')).toEqual({
+  expect(read({ pods, agentCounters: counted }, 'statelet_')).toEqual({
     'statelet_pods{state="Syncing.Settled"}': '2',
     'statelet_pods{state="Terminating.Stopping"}': '1',
     'statelet_pod_effects_in_flight{effect="stop"}': '1',
@@ -136,5 +141,52 @@ test('sockets of plugins are told, and those of them that are registered once mo
     'plugin_manager_total_plugins{socket_path="/plugins/a.sock",state="actual_state_of_world"}': '1',
     'plugin_manager_total_plugins{socket_path="/plugins/a.sock",state="desired_state_of_world"}': '1',
     'plugin_manager_total_plugins{socket_path="/plugins/\\"b\\".sock",state="desired_state_of_world"}': '1',
+  });
+});
+
+const readWorkers = (api: Partial<WorkerMetricsApi>, name: string) =>
+  samplesNamed(workerMetrics({ ...NO_WORKERS, ...api }), name);
+
+test('the actors of pods are counted by the part of their life and by who knows them; kinds without any are 0', () => {
+  const workers = () =>
+    [
+      { lifecycle: 'sync', config: 'desired', isStatic: true },
+      { lifecycle: 'sync', config: 'desired', isStatic: true },
+      { lifecycle: 'terminating', config: 'orphan', isStatic: false },
+      { lifecycle: 'terminated', config: 'runtime_only', isStatic: false },
+    ] as const;
+  const samples = Object.entries(readWorkers({ workers }, 'kubelet_working_pods'));
+  expect(samples).toHaveLength(15);
+  expect(Object.fromEntries(samples.filter(([, count]) => count !== '0'))).toEqual({
+    'kubelet_working_pods{config="desired",lifecycle="sync",static="true"}': '2',
+    'kubelet_working_pods{config="orphan",lifecycle="terminating",static=""}': '1',
+    'kubelet_working_pods{config="runtime_only",lifecycle="terminated",static="unknown"}': '1',
+  });
+});
+
+test('mirror pods and ephemeral containers are counted', () => {
+  const ephemeralContainers = [{ name: 'debug' }, { name: 'shell' }];
+  const plain = testPod();
+  const desiredPods = () => [plain, { ...plain, spec: { ...plain.spec, ephemeralContainers } }];
+  expect(readWorkers({ mirrorPodCount: () => 3 }, 'kubelet_mirror')).toEqual({
+    kubelet_mirror_pods: '3',
+  });
+  expect(readWorkers({ desiredPods }, 'kubelet_managed')).toEqual({
+    kubelet_managed_ephemeral_containers: '2',
+  });
+});
+
+test('the last relist is told in whole seconds, and the version of cgroups, where there are any', () => {
+  expect({
+    ...readWorkers({}, 'kubelet_pleg'),
+    ...readWorkers({}, 'kubelet_cgroup'),
+  }).toEqual({});
+  const known: Partial<WorkerMetricsApi> = { lastRelistMs: () => 1_700_000_000_900, cgroupVersion: () => 2 };
+  expect({
+    ...readWorkers(known, 'kubelet_pleg'),
+    ...readWorkers(known, 'kubelet_cgroup'),
+  }).toEqual({
+    kubelet_pleg_last_seen_seconds: '1.7e+09',
+    kubelet_cgroup_version: '2',
   });
 });

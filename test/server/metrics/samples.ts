@@ -1,4 +1,4 @@
-import type { WorkerMetricsApi } from '../../../src/server/metrics/worker-metrics.ts';
+import type { WorkerMetricsApi } from '../../../src/server/metrics/node-metrics.ts';
 /** Reads metrics for a test. */
 import type { Metric } from '../../../src/server/metrics/metric-text.ts';
 

@@ -19,7 +19,7 @@ const CLIENT_HELLO = Buffer.from('16030102000100', 'hex');
 describe('a client that is not known', () => {
   const limits = {
     ...SECURE_LIMITS,
-    strangers: { socketsMax: 2, graceMs: 60_000, burstMax: 3, bytesMax: 2 ** 18 },
+    unauthenticated: { socketsMax: 2, graceMs: 60_000, burstMax: 3, bytesMax: 2 ** 18 },
     headersMs: 300,
   };
   const closed = async (socket: TLSSocket) => (socket.closed ? undefined : once(socket.resume(), 'close'));
@@ -58,8 +58,8 @@ describe('a client that is not known', () => {
   });
 
   test('that opens some is given time to tell who it is, and then loses the oldest too', async () => {
-    const strangers = { ...limits.strangers, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
-    const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, strangers } });
+    const unauthenticated = { ...limits.unauthenticated, socketsMax: 1, graceMs: 2_000, burstMax: 10 };
+    const { tls } = await bed.open({ limits: { ...limits, headersMs: 30_000, unauthenticated } });
     const sockets = await Promise.all([tls(), tls(), tls()]);
     expect(sockets.every((socket) => !socket.closed)).toBe(true);
     await Promise.race(sockets.map(closed));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { configurationRoutes } from '../../../src/server/routes/configuration-route.ts';
+import { configurationRoutes } from '../../../src/server/routes/node-routes.ts';
 import { statusPageRoutes } from '../../../src/server/routes/status-page-routes.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 import { ownVersion } from '../../../src/version.ts';

@@ -8,12 +8,15 @@ import { text } from 'node:stream/consumers';
 import { createWebSocketStream } from 'ws';
 import { joinCommand } from '../../../src/server/streaming/command/command-session.ts';
 import type { CommandStatus } from '../../../src/server/streaming/command/command-status.ts';
-import { openRuntimeCommand } from '../../../src/server/streaming/command/runtime-command.ts';
-import { webSocketCommand } from '../../../src/server/streaming/command/web-socket-command.ts';
+import { openRuntimeCommand, webSocketCommand } from '../../../src/server/streaming/command/serve-command.ts';
 import { isTunnel } from '../../../src/server/streaming/forward/serve-forward.ts';
 import { FORWARD_PROTOCOL } from '../../../src/server/streaming/forward/spdy-forward.ts';
-import { acceptWebSocket, type UpgradeRequest } from '../../../src/server/streaming/upgrade/accept.ts';
-import { isWebSocket, listed } from '../../../src/server/streaming/upgrade/negotiation.ts';
+import {
+  acceptWebSocket,
+  isWebSocket,
+  listed,
+  type UpgradeRequest,
+} from '../../../src/server/streaming/upgrade/accept.ts';
 import { joinSockets } from '../../../src/server/streaming/upgrade/proxy-upgrade.ts';
 import type { AnyObject } from './context.ts';
 import type { ResourceRequest } from './requests.ts';

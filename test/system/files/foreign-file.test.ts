@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadKubeconfig } from '../../../src/cluster/credentials/load-kubeconfig.ts';
 import { loadConfiguration } from '../../../src/config/load-configuration.ts';
 import { ResolvConf } from '../../../src/runtime/node/pod-dns-source.ts';
-import { WatchedFile } from '../../../src/server/node/watched-file.ts';
+import { WatchedFile } from '../../../src/server/node/tls-material.ts';
 import { openForeignFile, readForeignFile, readOpenedFile } from '../../../src/system/files/foreign-file.ts';
 import { O_PATH } from '../../../src/system/files/open-place.ts';
 import { openBelow } from '../../support/held-open.ts';

@@ -1,16 +1,24 @@
 /** Carries forwarded connections between a client and the runtime. */
-import { createWebSocketStream } from 'ws';
+import type { Duplex } from 'node:stream';
+import { createWebSocketStream, type WebSocket } from 'ws';
 import type { PortForwarder, Streaming } from '../../../runtime/service/streaming-runtime.ts';
 import { askRuntime } from '../found-container.ts';
+import { readErrorStream } from '../spdy/error-stream.ts';
+import { SpdyConnection } from '../spdy/spdy-connection.ts';
 import type { StreamingLimits } from '../streaming-limits.ts';
-import { acceptSpdy, acceptWebSocket, type UpgradeRequest } from '../upgrade/accept.ts';
-import { isWebSocket, listed, spdyProtocol, webSocketProtocol } from '../upgrade/negotiation.ts';
-import { joinSockets, proxyUpgrade } from '../upgrade/proxy-upgrade.ts';
-import { askForSpdy } from '../upgrade/runtime-upgrade.ts';
-import { type ForwardedPod, forwarderTarget, type ForwardTarget } from './forward-connection.ts';
-import { openRuntimeForward } from './runtime-forward.ts';
+import {
+  acceptSpdy,
+  acceptWebSocket,
+  isWebSocket,
+  listed,
+  spdyProtocol,
+  type UpgradeRequest,
+  webSocketProtocol,
+} from '../upgrade/accept.ts';
+import { askForSpdy, joinSockets, proxyUpgrade } from '../upgrade/proxy-upgrade.ts';
+import { WebSocketChannels } from '../upgrade/web-socket-channels.ts';
+import { allSent, type ForwardedPod, forwarderTarget, type ForwardTarget } from './forward-connection.ts';
 import { FORWARD_PROTOCOL, forwardOverSpdy } from './spdy-forward.ts';
-import { FORWARD_SUBPROTOCOLS, forwardOverWebSocket } from './web-socket-forward.ts';
 
 export interface ServedForward extends ForwardedPod {
   readonly ports: readonly number[];
@@ -70,4 +78,86 @@ async function tunnel(client: UpgradeRequest, url: URL, signal: AbortSignal): Pr
   const socket = await acceptWebSocket(client, { protocol: TUNNEL });
   if (socket) joinSockets(createWebSocketStream(socket), runtime);
   else runtime.destroy();
+}
+
+// Port-forward over a WebSocket as before Kubernetes 1.30: the ports are in the query, each has one connection and two channels. A
+// channel cannot be ended by itself: a connection is over when the pod has ended its direction.
+
+const FORWARD_SUBPROTOCOLS = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''];
+
+/** Resolves when all connections have ended, or the client is gone. */
+async function forwardOverWebSocket(
+  socket: WebSocket,
+  protocol: string,
+  ports: readonly number[],
+  target: ForwardTarget,
+): Promise<void> {
+  const isBase64 = protocol.includes('base64.');
+  const channels = new WebSocketChannels(socket, { isBase64, endsStreams: false });
+  const all = Promise.all(ports.map((port, index) => forward(channels, index * 2, port, target)));
+  await Promise.race([all, channels.closed]);
+  channels.end();
+  target.close();
+}
+
+async function forward(
+  channels: WebSocketChannels,
+  number: number,
+  port: number,
+  target: ForwardTarget,
+): Promise<void> {
+  const data = channels.channel(number);
+  const error = channels.channel(number + 1).resume();
+  const named = Buffer.alloc(2);
+  named.writeUInt16LE(port);
+  data.write(named);
+  error.write(named);
+  data.once('finish', () => channels.endInput(number));
+  const problem = await target.carry(data, port);
+  if (problem !== undefined) await new Promise((resolve) => error.write(problem, resolve));
+}
+
+// Connections to ports of a pod that the runtime carries over SPDY, opened by us.
+
+/** Throws a `RequestError` with the runtime's answer where it refuses. */
+async function openRuntimeForward(url: URL, signal: AbortSignal): Promise<ForwardTarget> {
+  const socket = await askForSpdy({ url, protocol: FORWARD_PROTOCOL, signal });
+  const connection = new SpdyConnection(socket, { side: 'client' });
+  let requests = 0;
+  return {
+    carry: (client, port) => carry(client, connection, { port, request: requests++ }),
+    close: () => connection.destroy(),
+  };
+}
+
+interface Carried {
+  readonly port: number;
+  readonly request: number;
+}
+
+async function carry(
+  client: Duplex,
+  connection: SpdyConnection,
+  { port, request }: Carried,
+): Promise<string | undefined> {
+  const open = (streamtype: string) =>
+    connection.open(
+      new Map([
+        ['streamtype', streamtype],
+        ['port', String(port)],
+        ['requestid', String(request)],
+      ]),
+    );
+  const problem = readErrorStream(open('error').end());
+  const data = open('data');
+  client.on('error', () => undefined).once('close', () => data.destroy());
+  data.once('close', () => {
+    client.end();
+    client.unpipe(data);
+    client.resume();
+  });
+  if (client.destroyed) data.destroy();
+  client.pipe(data).pipe(client);
+  await allSent(client);
+  return (await problem) || undefined;
 }

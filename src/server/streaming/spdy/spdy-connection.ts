@@ -6,10 +6,9 @@ import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { onceStill, type Watched } from '../../../runtime/service/runtime-service.ts';
 import { LINGER_MS, SILENCE_MS } from '../streaming-limits.ts';
-import { SpdyError } from './spdy-error.ts';
+import { SpdyError, SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.ts';
 import * as frames from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
-import { SpdyHeaderReader, SpdyHeaderWriter, type SpdyHeaders } from './spdy-headers.ts';
 import { SpdyStream } from './spdy-stream.ts';
 
 export interface SpdyConnectionOptions {

@@ -4,7 +4,7 @@
  *     control   1 | version (15 bits) | type (16)       data   0 | stream (31)
  *               flags (8) | length (24)                        flags (8) | length (24)
  */
-import { SpdyError } from './spdy-error.ts';
+import { SpdyError } from './spdy-headers.ts';
 
 export type SpdyFrame =
   | { readonly type: 'synStream'; readonly streamId: number; readonly fin: boolean; readonly block: Buffer }

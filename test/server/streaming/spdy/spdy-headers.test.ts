@@ -1,8 +1,8 @@
 import { constants, createDeflate, deflateSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { SPDY_DICTIONARY } from '../../../../src/server/streaming/spdy/spdy-dictionary.ts';
 import {
   HEADER_BYTES_MAX,
+  SPDY_DICTIONARY,
   SpdyHeaderReader,
   SpdyHeaderWriter,
 } from '../../../../src/server/streaming/spdy/spdy-headers.ts';

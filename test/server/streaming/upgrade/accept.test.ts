@@ -3,8 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { RequestError } from '../../../../src/server/routes/route.ts';
-import { acceptWebSocket } from '../../../../src/server/streaming/upgrade/accept.ts';
-import { webSocketProtocol } from '../../../../src/server/streaming/upgrade/negotiation.ts';
+import { acceptWebSocket, webSocketProtocol } from '../../../../src/server/streaming/upgrade/accept.ts';
 
 let server: Server;
 beforeEach(async () => {
