@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/eviction-machine.ts';
 const MANAGER = 'src/actors/eviction/eviction-manager.ts';
+const PODS = 'src/actors/eviction/eviction-pods.ts';
 const WATCH = 'src/actors/eviction/eviction-watch.ts';
 const PASS = 'src/policies/eviction/pass.ts';
 const RANKING = 'src/policies/eviction/ranking.ts';
@@ -59,7 +60,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'evicted-not-killed',
     breaks: 'A pod is said to be evicted, and is not ended (I9)',
-    file: MANAGER,
+    file: PODS,
     find: `    const isKnown = registry.kill(pod.uid, kill);`,
     replace: `    const isKnown = registry.get(pod.uid) !== undefined && kill.evict === true;`,
   },

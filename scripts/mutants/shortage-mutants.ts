@@ -113,7 +113,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cleanup-forgotten',
     breaks: 'The clean-up of an evicted pod is not waited for (eviction)',
-    file: MANAGER,
+    file: 'src/actors/eviction/eviction-pods.ts',
     find: `this.#cleaning.add(uid);`,
     replace: `this.#cleaning.delete(uid);`,
   },

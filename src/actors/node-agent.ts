@@ -170,24 +170,18 @@ export class NodeAgent {
 
   #buildEviction(): EvictionManager | undefined {
     const { eviction, parts } = this.#options;
-    const { clock, recorder, logger, inspect, measurements } = this.#context;
     if (eviction === undefined) return undefined;
-    return new EvictionManager({
-      ...eviction,
-      clock,
-      recorder,
-      logger,
-      reclaimer: parts.reclaimer,
-      nodeName: this.#options.nodeFacts().name,
-      registry: this.supervisor.registry,
-      parent: this.supervisor.actor,
-      ...(this.#options.cluster && { onPressure: () => this.cluster?.reportNow() }),
-      ...(measurements && {
-        onEvicted: (signal: string) => measurements.evicted(signal),
-        onRanked: (signal: string, ageMs: number) => measurements.evictionStatsAge(signal, ageMs),
-      }),
-      ...(inspect && { inspect }),
-    });
+    const { registry, actor: parent } = this.supervisor;
+    return new EvictionManager(
+      { ...this.#context, parent },
+      {
+        ...eviction,
+        reclaimer: parts.reclaimer,
+        nodeName: this.#options.nodeFacts().name,
+        registry,
+        onPressure: this.#options.cluster && (() => this.cluster?.reportNow()),
+      },
+    );
   }
 
   #core(): AgentCore {

@@ -1,5 +1,5 @@
 /** The eviction actor of a node, and its effects. */
-import type { ActorOptions, ActorRefFrom, AnyActorRef } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import {
   type EvictionContext,
   type EvictionEvent,
@@ -8,7 +8,7 @@ import {
 import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import { type EvictionExplanation, explainEviction } from '../../policies/eviction/explanation.ts';
 import { type Observations, observe } from '../../policies/eviction/observations.ts';
-import { chooseVictim, evaluateEviction, type Eviction } from '../../policies/eviction/pass.ts';
+import { chooseVictim, evaluateEviction } from '../../policies/eviction/pass.ts';
 import { DOUBT_PERIOD_MS, MEASUREMENT_PERIOD_MS } from '../../policies/eviction/measurement-schedule.ts';
 import { describeShortage } from '../../policies/eviction/ranking.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../../policies/eviction/shortage.ts';
@@ -20,29 +20,24 @@ import {
 } from '../../policies/eviction/signals.ts';
 import { nodePressureEventReason } from '../../policies/eviction/node-pressure.ts';
 import {
-  EVICTED,
   EVICTION_THRESHOLD_MET,
   evictionThresholdMetMessage,
 } from '../../policies/eviction/eviction-message.ts';
 import { hasStorageLimit } from '../../policies/eviction/pod-usage.ts';
 import type { NodeReclaimer } from '../../runtime/node/pod-node.ts';
 import { Timer } from '../../system/timer.ts';
-import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../types/logger.ts';
+import { podFields } from '../../types/logger.ts';
 import type { Summary } from '../../types/stats.ts';
+import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
-import { EndLimits, endPatienceMs, recordExceededGracePeriod } from '../start/end-limits.ts';
+import { recordExceededGracePeriod } from '../start/end-limits.ts';
 import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
+import { EvictionPods } from './eviction-pods.ts';
 import { EvictionWatch } from './eviction-watch.ts';
-import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
+import type { PodRegistry } from '../pods/pod-registry.ts';
 
-/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
-const CLEANUP_PATIENCE_MS = 30_000;
-/** A pod that may take longer than this to end is not waited for: it can be evicted, with a shorter grace period. */
-const NEAR_END_SECONDS = 60;
 /** At most this many candidates of a ranking are logged. */
 const LOGGED_CANDIDATES_MAX = 10;
 /** If the disks are too slow, the I/O of each pod is measured over this time. */
@@ -59,21 +54,12 @@ const FIGURES_FOR: Readonly<Record<StarvedResource, Parameters<EvictionStats['su
   inodes: ON_DISK,
 };
 
-export interface EvictionManagerOptions extends EvictionParts {
+export interface EvictionManagerParts extends EvictionParts {
   readonly reclaimer: NodeReclaimer | undefined;
   readonly registry: PodRegistry;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder & NodeEventRecorder;
   /** A condition has come or gone. In a cluster the Node object tells of it, with an event. Default: an event. */
   readonly onPressure?: () => void;
-  /** A pod is evicted because of that signal. */
-  readonly onEvicted?: (signal: string) => void;
-  /** Pods are ranked for eviction by figures of that age. */
-  readonly onRanked?: (signal: string, statsAgeMs: number) => void;
   readonly nodeName: string;
-  readonly logger: Logger;
-  readonly parent: AnyActorRef;
-  readonly inspect?: ActorOptions<typeof evictionMachine>['inspect'];
 }
 
 /** One measurement of the node. */
@@ -84,39 +70,33 @@ interface Measurement {
 }
 
 export class EvictionManager {
-  readonly #options: EvictionManagerOptions;
+  readonly #context: ActorContext;
+  readonly #parts: EvictionManagerParts;
   readonly #actor: ActorRefFrom<typeof evictionMachine>;
   readonly #figures: EvictionFigures;
   readonly #watch: EvictionWatch;
-  readonly #limits: EndLimits;
+  readonly #pods: EvictionPods;
   /** Until everything is measured again. */
   readonly #period: Timer;
   /** Until memory is measured again because the figures did not show what the watch told. */
   readonly #doubt: Timer;
-  /** Until the clean-up of evicted pods is not waited for any longer. */
-  readonly #patience: Timer;
-  /** UIDs of evicted pods that have ended and have not been cleaned up yet. */
-  readonly #cleaning = new Set<string>();
-  /** Since when pods have been seen to be ending, by UID. */
-  readonly #endingSince = new Map<string, number>();
   /** Under way, also those that are not waited for any longer. */
   readonly #removals = new Map<NodeReclaim, Promise<void>>();
-  /** When the last evicted pod ended. */
-  #lastEndMs: number | undefined;
   /** Hurries the latest measurement; each measurement has its own. */
   #hurry = new AbortController();
   #isStopped = false;
 
-  constructor(options: EvictionManagerOptions) {
-    this.#options = options;
-    const { clock, logger, parent, inspect } = options;
-    this.#figures = new EvictionFigures(options);
-    this.#watch = new EvictionWatch({ figures: this.#figures, logger, send: (event) => this.#send(event) });
-    this.#limits = new EndLimits(clock);
+  constructor(context: ActorContext, parts: EvictionManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { clock, parent, inspect } = context;
+    const send = (event: EvictionEvent) => this.#send(event);
+    this.#figures = new EvictionFigures(parts);
+    this.#watch = new EvictionWatch(context, this.#figures, send);
+    this.#pods = new EvictionPods(context, { registry: parts.registry, send });
     this.#period = new Timer(clock);
     this.#doubt = new Timer(clock);
-    this.#patience = new Timer(clock);
-    this.#actor = createActor(this.#machine(), { id: 'eviction', parent, ...(inspect && { inspect }) });
+    this.#actor = createActor(this.#machine(), { id: 'eviction', parent, inspect });
   }
 
   /** The conditions that hold now, in the order in which a node's status lists them. */
@@ -137,8 +117,9 @@ export class EvictionManager {
     const { settings } = this.#figures;
     const isOfIO = settings.thresholds.some(({ signal }) => starvedResource(signal) === 'io');
     const summary = await stats.summary({ network: false, ...(isOfIO && { ioOverMs: IO_OVER_MS }) });
-    const ends = this.#ends(this.#actor.getSnapshot().context);
-    return explainEviction({ settings, conditions: this.conditions(), summary, pods: this.#pods(), ...ends });
+    const ends = this.#pods.ends(this.context.unendable);
+    const pods = this.#pods.running();
+    return explainEviction({ settings, conditions: this.conditions(), summary, pods, ...ends });
   }
 
   start(): void {
@@ -149,29 +130,14 @@ export class EvictionManager {
   stop(): void {
     this.#isStopped = true;
     this.#watch.stop();
-    this.#limits.clear();
-    for (const timer of [this.#period, this.#doubt, this.#patience]) timer.disarm();
+    this.#pods.stop();
+    for (const timer of [this.#period, this.#doubt]) timer.disarm();
   }
 
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
-    if (how === 'Terminated') this.#terminated(uid);
-    else this.#released(uid);
+    if (how === 'Terminated') this.#pods.terminated(uid);
+    else this.#pods.released(uid);
     if (how === 'Forgotten') this.#send({ type: 'POD_GONE', uid });
-  }
-
-  /** None of the pod's containers runs any more. */
-  #terminated(uid: string): void {
-    this.#endingSince.delete(uid);
-    if (this.#limits.lift(uid)) {
-      this.#cleaning.add(uid);
-      this.#lastEndMs = this.#options.clock.now();
-    }
-    this.#send({ type: 'POD_ENDED', uid });
-  }
-
-  /** What the pod had on this node has been released. */
-  #released(uid: string): void {
-    if (this.#cleaning.delete(uid) && this.#cleaning.size === 0) this.#cleanedUp();
   }
 
   #send(event: EvictionEvent): void {
@@ -179,7 +145,7 @@ export class EvictionManager {
   }
 
   #machine(): typeof evictionMachine {
-    const { logger } = this.#options;
+    const { logger } = this.#context;
     return evictionMachine.provide({
       actions: {
         armPeriod: () => this.#period.arm(MEASUREMENT_PERIOD_MS, () => this.#send({ type: 'PERIOD_OVER' })),
@@ -203,9 +169,9 @@ export class EvictionManager {
               `Eviction manager: ${choice.why}`,
             );
         },
-        endPods: ({ context }) => context.evictions.forEach((eviction) => this.#end(eviction)),
+        endPods: ({ context }) => context.evictions.forEach((eviction) => this.#pods.end(eviction)),
         reportFailedPod: ({ event }) => this.#reportFailed(event),
-        awaitCleanup: ({ self }) => this.#awaitCleanup(self),
+        awaitCleanup: ({ self }) => this.#pods.awaitCleanup(self),
         reportPressure: (_, { condition }) => this.#reportCondition(condition, true),
         reportNoPressure: (_, { condition }) => this.#reportCondition(condition, false),
       },
@@ -225,8 +191,8 @@ export class EvictionManager {
       const isPartial = measurement.isOfMemoryAlone || measurement.hurried.aborted;
       const { state } = context;
       const { settings } = this.#figures;
-      const [nowMs, lastEndMs] = [this.#options.clock.now(), this.#lastEndMs];
-      const [pods, ends] = [this.#pods(), this.#ends(context)];
+      const [nowMs, lastEndMs] = [this.#context.clock.now(), this.#pods.lastEndMs];
+      const [pods, ends] = [this.#pods.running(), this.#pods.ends(context.unendable)];
       const facts = { settings, state, nowMs, lastEndMs, summary, isPartial, pods, ...ends };
       this.#send({ type: 'EVALUATED', evaluation: evaluateEviction(facts) });
     } catch (error) {
@@ -240,7 +206,7 @@ export class EvictionManager {
     if (isOfMemoryAlone) return stats.summary({ onlyNode: true, onlyCPUAndMemory: true });
     await this.#figures.learnLayout(hurried);
     const hasLimits =
-      this.#figures.settings.localStorageCapacityIsolation && this.#pods().some(hasStorageLimit);
+      this.#figures.settings.localStorageCapacityIsolation && this.#pods.running().some(hasStorageLimit);
     return stats.summary({
       onlyNode: !hasLimits,
       network: false,
@@ -269,12 +235,12 @@ export class EvictionManager {
   }
 
   async #remove(what: NodeReclaim): Promise<void> {
-    const { reclaimer, logger } = this.#options;
+    const { reclaimer } = this.#parts;
     try {
       if (what === 'containers') await reclaimer?.deleteDeadContainers();
       else await reclaimer?.deleteUnusedImages();
     } catch (error) {
-      logger.warn(
+      this.#context.logger.warn(
         {},
         `Eviction manager: not all ${RECLAIMED[what]} could be removed: ${errorMessage(error)}`,
       );
@@ -306,104 +272,46 @@ export class EvictionManager {
         return;
       }
       this.#tellAge(remaining, observations);
-      const ends = this.#ends(context);
-      const pods = this.#pods().filter(isWorthEvicting(summary, ends.ending));
+      const ends = this.#pods.ends(context.unendable);
+      const pods = this.#pods.running().filter(isWorthEvicting(summary, ends.ending));
       const choice = chooseVictim({ settings, shortage: remaining, summary, pods, ...ends });
       this.#send({ type: 'RANKED', choice });
     } catch (error) {
-      this.#options.logger.warn({}, `Eviction manager: pods could not be ranked: ${errorMessage(error)}`);
+      this.#context.logger.warn({}, `Eviction manager: pods could not be ranked: ${errorMessage(error)}`);
       this.#send({ type: 'RELIEVED' });
     }
   }
 
   #tellAge({ threshold: { signal } }: Shortage, observations: Observations): void {
-    const { clock, onRanked } = this.#options;
+    const { clock, measurements } = this.#context;
     const timeMs = observations.get(signal)?.timeMs;
-    if (timeMs !== undefined) onRanked?.(signal, Math.max(0, clock.now() - timeMs));
-  }
-
-  #end({ pod, kill, message, gracePeriodSeconds, signal }: Eviction): void {
-    const { recorder, registry, onEvicted } = this.#options;
-    onEvicted?.(signal);
-    recorder.event(pod, 'Warning', EVICTED, message);
-    const onOver = (problem: string) => this.#send({ type: 'POD_FAILED', uid: pod.uid, problem });
-    this.#limits.set(pod.uid, gracePeriodSeconds, onOver);
-    const isKnown = registry.kill(pod.uid, kill);
-    if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.#terminated(pod.uid);
-  }
-
-  #awaitCleanup(actor: { send(event: EvictionEvent): void }): void {
-    if (this.#cleaning.size === 0) {
-      actor.send({ type: 'CLEANED_UP' });
-      return;
-    }
-    this.#patience.arm(CLEANUP_PATIENCE_MS, () => {
-      this.#cleaning.clear();
-      this.#cleanedUp();
-    });
-  }
-
-  #cleanedUp(): void {
-    if (!this.#actor.getSnapshot().matches({ Pass: 'CleaningUp' })) return;
-    this.#patience.disarm();
-    this.#send({ type: 'CLEANED_UP' });
-  }
-
-  // Pods
-
-  /** Those that may have running containers. */
-  #pods(): readonly Pod[] {
-    return this.#entries((snapshot) => snapshot.hasTag('couldHaveRunningContainers')).flatMap(
-      ({ actor }) => actor.getSnapshot().context.pod ?? [],
-    );
-  }
-
-  #ends({ unendable }: EvictionContext) {
-    return { ending: this.#ending(), unendable: new Set(unendable) };
-  }
-
-  /** UIDs of pods that will have ended soon. A pod that has been ending for too long is not among them. */
-  #ending(): ReadonlySet<string> {
-    const nowMs = this.#options.clock.now();
-    const known = new Map(this.#endingSince);
-    this.#endingSince.clear();
-    const near = this.#entries(isEnding).filter(({ pod: { uid }, actor }) => {
-      const { gracePeriodSeconds = 0 } = actor.getSnapshot().context;
-      const sinceMs = known.get(uid) ?? nowMs;
-      this.#endingSince.set(uid, sinceMs);
-      return gracePeriodSeconds <= NEAR_END_SECONDS && nowMs - sinceMs < endPatienceMs(gracePeriodSeconds);
-    });
-    return new Set(near.map(({ pod }) => pod.uid));
-  }
-
-  #entries(matches: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
-    return [...this.#options.registry.entries()].filter(({ actor }) => matches(actor.getSnapshot()));
+    if (timeMs !== undefined) measurements?.evictionStatsAge(signal, Math.max(0, clock.now() - timeMs));
   }
 
   // Events and logs
 
   #reportShortage({ shortage }: EvictionContext): void {
     if (shortage === undefined) return;
-    const { recorder, logger } = this.#options;
+    const { recorder, logger } = this.#context;
     recorder.nodeEvent('Warning', EVICTION_THRESHOLD_MET, evictionThresholdMetMessage(shortage));
     logger.info({}, `Eviction manager: ${describeShortage(shortage)}`);
   }
 
   #reportCondition(condition: PressureCondition, holds: boolean): void {
-    const { recorder, onPressure, nodeName } = this.#options;
+    const { onPressure, nodeName } = this.#parts;
     if (onPressure !== undefined) {
       // While an action runs, the actor's snapshot does not have the condition yet.
       queueMicrotask(onPressure);
       return;
     }
     const reason = nodePressureEventReason(condition, holds);
-    recorder.nodeEvent('Normal', reason, `Node ${nodeName} status is now: ${reason}`);
+    this.#context.recorder.nodeEvent('Normal', reason, `Node ${nodeName} status is now: ${reason}`);
   }
 
   #reportFailed(event: EvictionEvent): void {
     if (event.type !== 'POD_FAILED') return;
-    const { recorder, registry, logger } = this.#options;
-    const pod = registry.get(event.uid)?.pod;
+    const { recorder, logger } = this.#context;
+    const pod = this.#parts.registry.get(event.uid)?.pod;
     if (pod === undefined) return;
     recordExceededGracePeriod(recorder, pod);
     logger.warn(
@@ -411,10 +319,6 @@ export class EvictionManager {
       `Eviction manager: does not wait for the end of the pod any longer: ${event.problem}`,
     );
   }
-}
-
-function isEnding(snapshot: PodSnapshot): boolean {
-  return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
 }
 
 const RECLAIMED: Readonly<Record<NodeReclaim, string>> = {

@@ -7,6 +7,7 @@ import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { GI, MI, settingsWith, thresholds } from '../../support/eviction.ts';
 import { SILENT } from '../../paths/path-node.ts';
+import { testContext } from '../../support/test-context.ts';
 
 type Watched = Parameters<EvictionStats['watchMemory']>;
 type Stalled = Parameters<EvictionStats['watchPressure']>;
@@ -46,7 +47,7 @@ function watchOn(watched: readonly Threshold[], { problem }: { problem?: Error }
     },
   });
   const logger = { ...SILENT, warn: (_: object, message: string) => void made.warnings.push(message) };
-  const watch = new EvictionWatch({ figures, logger, send: ({ type }) => void made.sent.push(type) });
+  const watch = new EvictionWatch(testContext({ logger }), figures, ({ type }) => void made.sent.push(type));
   return Object.assign(made, { watch });
 }
 
