@@ -36,7 +36,7 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
     configuration: configuration(sources, { blocked, recorder: context.recorder, logger }),
     sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
-    pastLives: own.pastLives,
+    instanceCounts: own.instanceCounts,
     shutdownRecord,
     cluster: cluster && ((core: AgentCore) => cluster.join(core, facts)),
     objectChanges: cluster?.objects.changes,

@@ -43,7 +43,7 @@ export class DaemonStats {
     const { podScratch } = runtimeLayout(rootDir);
     const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
     const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
-    const { openStatsProvider } = await import('../runtime/stats/stats-provider.ts');
+    const { openStatsProvider } = await import('../runtime/stats/kernel-stats.ts');
     return openStatsProvider({
       rootDir,
       podLogsDir,

@@ -8,8 +8,8 @@ import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/load-server-settings.ts';
 import { type NodeServices, openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
-import { openEndedPodsFile, openPastLivesFile } from '../runtime/node/root-record.ts';
-import type { PastLivesStore } from '../runtime/pods/past-lives.ts';
+import { openEndedPodsFile, openInstanceCounts } from '../runtime/node/root-record.ts';
+import type { InstanceCountsStore } from '../runtime/pods/instance-counts.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
 import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
 import { eventLog } from '../server/event-log.ts';
@@ -42,7 +42,7 @@ export interface OwnParts {
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
   readonly endedPods: EndedPodsStore;
-  readonly pastLives: PastLivesStore;
+  readonly instanceCounts: InstanceCountsStore;
   readonly shutdownRecord: ShutdownRecord | undefined;
   readonly events: RecentEvents;
   readonly counted: AgentMetrics | undefined;
@@ -80,11 +80,11 @@ export async function openOwnParts(
     cluster = await openCluster(context, given, failure.resolve);
     if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
-    const pastLives = openPastLivesFile(given.rootDir, logger);
+    const instanceCounts = openInstanceCounts(given.rootDir, logger);
     const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
     const shutdownRecord = await openRecordOfShutdown(config, logger, counted);
     const askPlugins = await evictionPlugins(config);
-    return { endedPods, pastLives, shutdownRecord, askPlugins, ...node };
+    return { endedPods, instanceCounts, shutdownRecord, askPlugins, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();

@@ -7,7 +7,7 @@ import type { ShutdownPeriod } from '../../types/node-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
 import type { EvictionParts } from '../eviction/eviction-figures.ts';
 import type { NodePlugins } from '../plugins/plugin-parts.ts';
-import type { PastLivesStore } from '../../runtime/pods/past-lives.ts';
+import type { InstanceCountsStore } from '../../runtime/pods/instance-counts.ts';
 import type { EndedPodsStore } from '../pods/ended-pods.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
 import type { StartGates } from '../start/pod-starts.ts';
@@ -49,7 +49,7 @@ export interface NodeAgentOptions {
   /** Without it, deletions of pods are forgotten when the agent stops. */
   readonly endedPods?: EndedPodsStore;
   /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
-  readonly pastLives?: PastLivesStore;
+  readonly instanceCounts?: InstanceCountsStore;
   /** Puts something between the pod actors and their effects: the judges of tests and simulation do. */
   readonly wrapEffects?: (effects: PodEffects) => PodEffects;
   /** The same for what pods ask before they start. */

@@ -126,7 +126,7 @@ export class NodePods {
       backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs, agent.initialContainerRestartPeriodMs),
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: agent.maximumDeadContainersPerContainer,
-      pastLives: agent.pastLives,
+      instanceCounts: agent.instanceCounts,
       onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
       onSandboxReady: (pod) => this.statusManager.sandboxReady(pod),
     });

@@ -1,3 +1,4 @@
+import { type QOSCgroups, uidOfPodCgroup } from '../../policies/cgroups/cgroup-names.ts';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
@@ -101,6 +102,34 @@ export function subfolders(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
+}
+
+/**
+ * The pods that have a group in the layout, by UID, with that group. `foldersOf`: the folders of a group in which they are looked for; one
+ * that is not there has none.
+ */
+export function podsIn(
+  { byClass, driver }: QOSCgroups,
+  foldersOf: (group: string) => readonly string[],
+): ReadonlyMap<string, string> {
+  const pods = new Map<string, string>();
+  for (const group of Object.values(byClass)) {
+    for (const name of foldersOf(group).flatMap(namesIn)) {
+      const uid = uidOfPodCgroup(name, driver);
+      if (uid !== undefined) pods.set(uid, `${group}/${name}`);
+    }
+  }
+  return pods;
+}
+
+/** Without asking which of them are folders: to list all pods of a full node takes time. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoCode(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 function makeGroup(folder: string, recursive: boolean): boolean {

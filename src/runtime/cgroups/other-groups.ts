@@ -1,30 +1,22 @@
 import { existsSync } from 'node:fs';
-import {
-  podCgroups,
-  type QOSCgroups,
-  scopeName,
-  uidOfPodCgroup,
-} from '../../policies/cgroups/cgroup-names.ts';
+import { podCgroups, type QOSCgroups, scopeName } from '../../policies/cgroups/cgroup-names.ts';
 import type { CgroupDrivers } from './cgroup-drivers.ts';
 import { pidsIn } from './cgroup-removal.ts';
-import { type CgroupTree, subfolders } from './cgroup-tree.ts';
+import { type CgroupTree, podsIn, subfolders } from './cgroup-tree.ts';
 
 /** The groups of pods that an agent with the other driver has left. Their pods are started anew, as the kubelet does. */
 export class OtherGroups {
   readonly #tree: CgroupTree;
   readonly #drivers: CgroupDrivers;
   readonly #layout: QOSCgroups;
-  /** Found when the agent began to use its driver: nobody adds to them. */
+  /** Found when the agent began to use its driver: no pod is added to them. */
   readonly #uids: Set<string>;
 
   constructor(tree: CgroupTree, drivers: CgroupDrivers, layout: QOSCgroups) {
     this.#tree = tree;
     this.#drivers = drivers;
     this.#layout = layout;
-    const names = Object.values(layout.byClass).flatMap((group) => tree.folders(group).flatMap(subfolders));
-    this.#uids = new Set(
-      names.map((name) => uidOfPodCgroup(name, layout.driver)).filter((uid) => uid !== undefined),
-    );
+    this.#uids = new Set(podsIn(layout, (group) => tree.folders(group)).keys());
   }
 
   /** Whether the sandbox runs in such a group. */

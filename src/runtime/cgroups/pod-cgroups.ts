@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { findCgroupMounts } from '../../policies/cgroups/cgroup-mounts.ts';
 import {
   type CgroupDriverName,
@@ -7,7 +7,6 @@ import {
   podCgroups,
   qosCgroups,
   type QOSCgroups,
-  uidOfPodCgroup,
 } from '../../policies/cgroups/cgroup-names.ts';
 import { podCgroupResources, type PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues, type CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
@@ -23,7 +22,7 @@ import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn } from './cgroup-removal.ts';
 import { readSmallFile, valueOf } from '../stats/small-files.ts';
-import { CgroupTree } from './cgroup-tree.ts';
+import { CgroupTree, podsIn } from './cgroup-tree.ts';
 import { OtherGroups } from './other-groups.ts';
 import { QOSGroups } from './qos-groups.ts';
 import { limitReservedGroups } from './reserved-limits.ts';
@@ -215,13 +214,7 @@ export class PodCgroups {
       const turn = this.#searches++ % tree.hierarchies.length;
       const foldersOf = (group: string) =>
         tree.folders(group).filter((_, index) => isThorough || index === turn);
-      const uids = this.#layouts.flatMap(({ driver, byClass }) =>
-        Object.values(byClass)
-          .flatMap(foldersOf)
-          .flatMap(namesIn)
-          .map((name) => uidOfPodCgroup(name, driver)),
-      );
-      return [...new Set(uids.filter((uid) => uid !== undefined))];
+      return [...new Set(this.#layouts.flatMap((layout) => [...podsIn(layout, foldersOf).keys()]))];
     });
   }
 
@@ -286,7 +279,3 @@ export class PodCgroups {
 }
 
 const DRIVERS: readonly CgroupDriverName[] = ['cgroupfs', 'systemd'];
-
-function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
-}

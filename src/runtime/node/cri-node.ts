@@ -53,7 +53,7 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
       collectGarbage: () => images.collectGarbage(),
     },
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
-    { name: 'container memory', remove: ({ uid }) => options.containerMemory.remove(uid) },
+    { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
     RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },

@@ -27,7 +27,7 @@ import type { NodeAdditions } from './compose-node.ts';
 import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
 import { readServerFacts } from '../pods/object-subsystem.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
-import type { ContainerMemory } from '../pods/container-memory.ts';
+import type { KnownContainers } from '../pods/known-containers.ts';
 import type { StartTimes } from '../pods/start-times.ts';
 import type { UserNamespaces } from './user-namespace-ranges.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
@@ -42,7 +42,7 @@ export interface CriPodDetailsOptions {
   readonly selinux: boolean;
   readonly runtimeClasses: RuntimeClasses;
   readonly startTimes: StartTimes;
-  readonly containerMemory: ContainerMemory;
+  readonly knownContainers: KnownContainers;
   readonly volumes: VolumeManager;
   readonly users: UserNamespaces;
   readonly capabilities: RuntimeCapabilities;
@@ -66,15 +66,15 @@ export class CriPodDetails implements PodDetails {
   }
 
   recallContainers(uid: string): void {
-    this.#options.containerMemory.recall(uid);
+    this.#options.knownContainers.recall(uid);
   }
 
   knownContainer(uid: string, containerId: string): KnownContainer | undefined {
-    return this.#options.containerMemory.of(uid, containerId);
+    return this.#options.knownContainers.of(uid, containerId);
   }
 
   rememberContainer(uid: string, containerId: string, known: KnownContainer): Promise<void> {
-    return this.#options.containerMemory.note(uid, containerId, known);
+    return this.#options.knownContainers.note(uid, containerId, known);
   }
 
   async sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest> {

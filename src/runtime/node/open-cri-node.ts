@@ -42,7 +42,7 @@ import { OOMWatch } from './oom-watch.ts';
 import { measuredRuntime } from '../service/measured-runtime.ts';
 import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
-import { ContainerMemory } from '../pods/container-memory.ts';
+import { KnownContainers } from '../pods/known-containers.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { systemClock } from '../../system/timer.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
@@ -241,7 +241,7 @@ async function openPodNode(
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
     dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
     startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
-    containerMemory: new ContainerMemory({ podsDir: join(rootDir, 'pods'), logger }),
+    knownContainers: new KnownContainers({ podsDir: join(rootDir, 'pods'), logger }),
     users: new UserNamespaces(rootDir, ids),
     cgroups,
     volumes: new VolumeManager({

@@ -7,7 +7,7 @@ import { replaceFile } from '../../system/replace-file.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { PastLife, PastLivesStore } from '../pods/past-lives.ts';
+import type { PodInstances, InstanceCountsStore } from '../pods/instance-counts.ts';
 
 export interface RootRecord<T> {
   readonly path: string;
@@ -95,16 +95,16 @@ const EARLIER_MODE = 0o600;
 const EARLIER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A file that cannot be read, or is damaged, is reported: containers count anew. */
-export function openPastLivesFile(rootDir: string, logger: Pick<Logger, 'warn'>): PastLivesStore {
+export function openInstanceCounts(rootDir: string, logger: Pick<Logger, 'warn'>): InstanceCountsStore {
   const path = join(rootDir, EARLIER_INSTANCES_FILE);
   // The newest stays.
   const turns = new OneAtATime();
   return {
-    stored: readRootRecord<readonly PastLife[]>(
+    stored: readRootRecord<readonly PodInstances[]>(
       {
         path,
         bytesMax: EARLIER_BYTES_MAX,
-        parse: livesIn,
+        parse: instancesIn,
         otherwise: [],
         consequence: 'containers of removed pods count anew',
       },
@@ -115,13 +115,13 @@ export function openPastLivesFile(rootDir: string, logger: Pick<Logger, 'warn'>)
   };
 }
 
-function livesIn(content: unknown): readonly PastLife[] | undefined {
+function instancesIn(content: unknown): readonly PodInstances[] | undefined {
   const lives = (content as { readonly lives?: unknown } | null)?.lives;
-  return Array.isArray(lives) && lives.every(isPastLife) ? lives : undefined;
+  return Array.isArray(lives) && lives.every(isPodInstances) ? lives : undefined;
 }
 
-function isPastLife(value: unknown): value is PastLife {
-  const { uid, instances, endedAt } = (value ?? {}) as Partial<Record<keyof PastLife, unknown>>;
+function isPodInstances(value: unknown): value is PodInstances {
+  const { uid, instances, endedAt } = (value ?? {}) as Partial<Record<keyof PodInstances, unknown>>;
   return (
     typeof uid === 'string' &&
     typeof endedAt === 'number' &&

@@ -20,7 +20,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runti
 import { ImageError, type ImageInUse, type PodNode } from '../node/pod-node.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
 import { measuredImageVolumes } from './measured-image-volumes.ts';
-import { PastLives, type PastLivesStore } from './past-lives.ts';
+import { InstanceCounts, type InstanceCountsStore } from './instance-counts.ts';
 import type { PodKiller } from './pod-killer.ts';
 import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 import { RANK, type StartGate } from './start-gate.ts';
@@ -33,7 +33,7 @@ export interface ContainerStarterOptions {
   readonly logger: Logger;
   readonly backOff: BackOffOptions;
   /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
-  readonly pastLives?: PastLivesStore | undefined;
+  readonly instanceCounts?: InstanceCountsStore | undefined;
   readonly node: PodNode;
   readonly gate: StartGate;
   /** Kills containers whose postStart hook has failed. */
@@ -58,12 +58,12 @@ export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
   readonly #failures = new Map<string, Map<string, FailedStart>>();
-  readonly #pastLives: PastLives;
+  readonly #instanceCounts: InstanceCounts;
 
   constructor(options: ContainerStarterOptions) {
     this.#options = options;
-    const { clock, logger, pastLives } = options;
-    this.#pastLives = new PastLives({ clock, logger, store: pastLives });
+    const { clock, logger, instanceCounts } = options;
+    this.#instanceCounts = new InstanceCounts({ clock, logger, store: instanceCounts });
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
@@ -72,7 +72,7 @@ export class ContainerStarter {
 
   /** The containers of the pod are about to be removed: should it come back, they count on. */
   removing(uid: string, podStatus: Pick<RuntimePodStatus, 'containers'>): Promise<void> {
-    return this.#pastLives.note(uid, podStatus);
+    return this.#instanceCounts.note(uid, podStatus);
   }
 
   forget(uid: string): void {
@@ -81,7 +81,7 @@ export class ContainerStarter {
   }
 
   collectGarbage(): void {
-    this.#pastLives.collectGarbage();
+    this.#instanceCounts.collectGarbage();
     const now = this.#options.clock.now();
     for (const [key, { entry }] of this.#backOffs) {
       if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
@@ -172,7 +172,7 @@ export class ContainerStarter {
     const latest = containerStatusByName(podStatus, container.name);
     if (latest !== undefined) return latest.restartCount + 1;
     const { node } = this.#options;
-    const past = this.#pastLives.instances(pod.metadata.uid, container.name);
+    const past = this.#instanceCounts.instances(pod.metadata.uid, container.name);
     return Math.max(past, node.pastInstances(pod.metadata, container.name));
   }
 

@@ -33,7 +33,7 @@ import type { RuntimeService } from '../service/runtime-service.ts';
 import { promiseOf } from '../../system/promises.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { systemClock } from '../../system/timer.ts';
-import { ContainerMemory } from '../pods/container-memory.ts';
+import { KnownContainers } from '../pods/known-containers.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { podPaths } from '../volumes/pod-paths.ts';
 import type { Finding } from './monitor/findings.ts';
@@ -85,11 +85,11 @@ export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
   const runtime = measuredRuntime(bare, setup.measurements);
   const podsDir = join(rootDir, 'pods');
   const startTimes = new StartTimes({ podsDir, logger });
-  const containerMemory = new ContainerMemory({ podsDir, logger });
-  if (settings) return withUpkeep({ ...setup, settings, podsDir, startTimes, containerMemory }, runtime);
+  const knownContainers = new KnownContainers({ podsDir, logger });
+  if (settings) return withUpkeep({ ...setup, settings, podsDir, startTimes, knownContainers }, runtime);
   return {
     runtime,
-    node: processNode({ ...setup, podsDir, startTimes, containerMemory }),
+    node: processNode({ ...setup, podsDir, startTimes, knownContainers }),
     start: () => undefined,
     stop: () => runtime.close(),
   };
@@ -113,7 +113,7 @@ function withUpkeep(
     UpkeepSetup & {
       readonly podsDir: string;
       readonly startTimes: StartTimes;
-      readonly containerMemory: ContainerMemory;
+      readonly knownContainers: KnownContainers;
     },
   runtime: RuntimeService,
 ): NodeParts {
@@ -152,7 +152,7 @@ export interface ProcessPodNodeOptions {
   /** Without it, a pod's start time is not kept over a restart of the agent. */
   readonly startTimes?: StartTimes;
   /** Without it, nothing is remembered of containers. */
-  readonly containerMemory?: ContainerMemory;
+  readonly knownContainers?: KnownContainers;
   /** What `resourceFieldRef` gives for the limits of a container that has none. */
   readonly allocatable?: ResourceList | undefined;
   readonly objects?: ApiObjects | undefined;
@@ -168,7 +168,7 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, podsDir, startTimes, containerMemory, objects, logs }: ProcessPodNodeOptions,
+  { podLogsDir, podsDir, startTimes, knownContainers, objects, logs }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
   const limits = embeddedLimits(process.getuid?.() === 0);
@@ -182,7 +182,7 @@ function processSubsystems(
       remove: async ({ uid }) => startTimes?.remove(uid),
       podsOnDisk: async ({ isKnown }) => ((await startTimes?.podsOnDisk(isKnown)) ?? []).map(podOfUID),
     },
-    { name: 'container memory', remove: async ({ uid }) => containerMemory?.remove(uid) },
+    { name: 'known containers', remove: async ({ uid }) => knownContainers?.remove(uid) },
     {
       name: 'logs',
       removing: async (pod, { name, restartCount }) =>
@@ -223,7 +223,7 @@ function processPodDetails(
     clusterDomain = '',
     hostIPs,
     startTimes,
-    containerMemory,
+    knownContainers,
     allocatable = {},
     objects,
   }: ProcessPodNodeOptions,
@@ -232,9 +232,9 @@ function processPodDetails(
 ): PodDetails {
   const resolveCommand = commandResolver(hostIPs, allocatable, objects);
   return {
-    recallContainers: (uid) => void containerMemory?.recall(uid),
-    knownContainer: (uid, containerId) => containerMemory?.of(uid, containerId),
-    rememberContainer: async (...known) => containerMemory?.note(...known),
+    recallContainers: (uid) => void knownContainers?.recall(uid),
+    knownContainer: (uid, containerId) => knownContainers?.of(uid, containerId),
+    rememberContainer: async (...known) => knownContainers?.note(...known),
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
     sandbox: (pod, attempt) =>
       promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),

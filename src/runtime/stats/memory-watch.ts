@@ -3,7 +3,7 @@ import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { limitIn, machineMemoryUsage, memoryPaths, workingSet } from './memory-files.ts';
-import { HeldFile, meminfoBytes, numberIn } from './small-files.ts';
+import { OpenFile, meminfoBytes, numberIn } from './small-files.ts';
 
 export type MemorySignal = 'memory.available' | 'allocatableMemory.available';
 
@@ -104,9 +104,9 @@ export interface MemoryGauge {
 export function groupGauge(tree: CgroupTree, group: string, capacityBytes?: number): MemoryGauge | undefined {
   const paths = memoryPaths(tree, group);
   if (paths === undefined) return undefined;
-  const usage = new HeldFile(paths.usage);
-  const stat = new HeldFile(paths.stat);
-  const limit = new HeldFile(paths.limit);
+  const usage = new OpenFile(paths.usage);
+  const stat = new OpenFile(paths.stat);
+  const limit = new OpenFile(paths.limit);
   return {
     read: (enoughBytes = Infinity) => {
       const usageText = usage.read();
@@ -122,7 +122,7 @@ export function groupGauge(tree: CgroupTree, group: string, capacityBytes?: numb
 
 /** Of the whole machine. */
 export function machineGauge(meminfoFile: string): MemoryGauge {
-  const meminfo = new HeldFile(meminfoFile);
+  const meminfo = new OpenFile(meminfoFile);
   return {
     read: () => {
       const text = meminfo.read();

@@ -3,9 +3,8 @@ import {
   qosCgroups,
   type QOSCgroups,
   scopeName,
-  uidOfPodCgroup,
 } from '../../policies/cgroups/cgroup-names.ts';
-import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
+import { type CgroupTree, podsIn } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, groupsIn } from './group-processes.ts';
 
 export interface PodGroupsOptions {
@@ -41,21 +40,14 @@ export class PodGroups {
   /** By UID: read from the folders of the QoS classes. A pod with groups of both drivers has that of the present one. */
   byPod(): ReadonlyMap<string, string> {
     const others = Object.values(this.#layouts).filter((layout) => layout !== this.qos);
-    return new Map([...others, this.qos].flatMap((layout) => this.#podsIn(layout)));
+    return new Map(
+      [...others, this.qos].flatMap((layout) => [...podsIn(layout, (group) => this.#foldersOf(group))]),
+    );
   }
 
   /** The group of a container, or of a sandbox, of the pod with that group. */
   ofContainer(podGroup: string, id: string): string {
     return `${podGroup}/${podGroup.endsWith('.slice') ? this.#scope(podGroup, id) : id}`;
-  }
-
-  #podsIn({ byClass, driver }: QOSCgroups): readonly [string, string][] {
-    return Object.values(byClass).flatMap((group) =>
-      this.#groupsIn(group).flatMap((name): [string, string][] => {
-        const uid = uidOfPodCgroup(name, driver);
-        return uid === undefined ? [] : [[uid, `${group}/${name}`]];
-      }),
-    );
   }
 
   #scope(podGroup: string, id: string): string {
@@ -65,11 +57,13 @@ export class PodGroups {
   }
 
   #foundScope(podGroup: string, id: string): string | undefined {
-    return this.#groupsIn(podGroup).find((name) => name.endsWith(scopeName('', id)));
+    return this.#foldersOf(podGroup)
+      .flatMap(groupsIn)
+      .find((name) => name.endsWith(scopeName('', id)));
   }
 
-  #groupsIn(group: string): readonly string[] {
+  #foldersOf(group: string): readonly string[] {
     const folder = groupFolder(this.#tree, group);
-    return folder === undefined ? [] : groupsIn(folder);
+    return folder === undefined ? [] : [folder];
   }
 }

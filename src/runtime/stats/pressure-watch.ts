@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PSIStats } from '../../types/stats.ts';
-import { HeldFile, pressureIn } from './small-files.ts';
+import { OpenFile, pressureIn } from './small-files.ts';
 
 /** How often the kernel updates its averages. */
 const PERIOD_MS = 2000;
@@ -36,7 +36,7 @@ export interface PressureWatchOptions {
 export class PressureWatch {
   readonly #options: PressureWatchOptions;
   /** One open file for each resource that has a threshold. */
-  readonly #files: ReadonlyMap<PressureThreshold['resource'], HeldFile>;
+  readonly #files: ReadonlyMap<PressureThreshold['resource'], OpenFile>;
   readonly #above = new Set<PressureThreshold>();
   readonly #timer: Timer;
   #stopped = false;
@@ -45,7 +45,7 @@ export class PressureWatch {
     this.#options = options;
     const { thresholds, folder, clock } = options;
     this.#timer = new Timer(clock);
-    this.#files = new Map(thresholds.map(({ resource }) => [resource, new HeldFile(join(folder, resource))]));
+    this.#files = new Map(thresholds.map(({ resource }) => [resource, new OpenFile(join(folder, resource))]));
     if (thresholds.length > 0) this.#check();
   }
 

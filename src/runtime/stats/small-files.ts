@@ -19,7 +19,7 @@ export function readLongFile(path: string): string | undefined {
 }
 
 /** A file that is read often and stays open in between. */
-export class HeldFile {
+export class OpenFile {
   readonly #path: string;
   #file: number | undefined;
 

@@ -1,6 +1,6 @@
 /** The figures of the agent's own process, with the names that every process that is measured by Prometheus has. */
 import { readdirSync } from 'node:fs';
-import { descriptorsMax } from '../../runtime/stats/cadvisor/held-files.ts';
+import { descriptorsMax } from '../../runtime/stats/cadvisor/open-files.ts';
 import { readSmallFile } from '../../runtime/stats/small-files.ts';
 import { KUBELET_VERSION } from '../../policies/node/node-software.ts';
 import { type Labels, type Metric, metric, type MetricType } from './metric-text.ts';

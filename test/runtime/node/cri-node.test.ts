@@ -41,7 +41,7 @@ function bed(failing: ReadonlySet<string> = new Set()) {
     appArmor: false,
     dns: subsystem('dns'),
     startTimes: subsystem('startTimes'),
-    containerMemory: subsystem('containerMemory'),
+    knownContainers: subsystem('knownContainers'),
     cgroups: subsystem('cgroups'),
     volumes: subsystem('volumes'),
     users: subsystem('users'),
@@ -67,7 +67,7 @@ test('of a pod that is removed its processes end first, then its logs go; its fo
   expect(calls).toEqual([
     ...['cgroups.endProcesses', 'podLogs.remove', 'logLinks.removeOf', 'dns.forget'],
     ...RELEASED,
-    ...['volumes.unmountPod', 'containerMemory.remove', 'startTimes.remove'],
+    ...['volumes.unmountPod', 'knownContainers.remove', 'startTimes.remove'],
   ]);
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   openEndedPodsFile,
-  openPastLivesFile,
+  openInstanceCounts,
   openShutdownRecord,
 } from '../../../src/runtime/node/root-record.ts';
 import { recordingLogger } from '../../support/recording-logger.ts';
@@ -79,7 +79,7 @@ describe('past lives file', () => {
   afterEach(() => rmSync(rootDir, { recursive: true }));
 
   const open = () =>
-    openPastLivesFile(rootDir, { warn: (_: object, message: string) => void warnings.push(message) });
+    openInstanceCounts(rootDir, { warn: (_: object, message: string) => void warnings.push(message) });
   const lifeOf = (uid: string) => ({ uid, instances: { main: 2 }, endedAt: 5 });
 
   test('what is written is there after the next start, for the owner alone; of several writes the last one stays', async () => {

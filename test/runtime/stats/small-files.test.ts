@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  HeldFile,
+  OpenFile,
   ioStatBytes,
   meminfoBytes,
   numberIn,
@@ -25,7 +25,7 @@ test('a file that the kernel writes record by record is read to its end', () => 
 });
 
 test('each read of a held file returns its present content; after closing, the file can be read again', async () => {
-  const uptime = new HeldFile('/proc/uptime');
+  const uptime = new OpenFile('/proc/uptime');
   const first = uptime.read();
   expect(first).toMatch(/^[\d.]+ [\d.]+\n$/);
   await waitFor(() => uptime.read() !== first, { what: 'time to go by' });

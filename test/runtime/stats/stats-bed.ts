@@ -1,11 +1,11 @@
 /** Stats from plain files laid out as cgroups and `/proc`, and from a runtime whose answers a test sets. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  openStatsProvider,
-  type StatsProvider,
-  type StatsProviderOptions,
-  type SummaryOptions,
+import { openStatsProvider } from '../../../src/runtime/stats/kernel-stats.ts';
+import type {
+  StatsProvider,
+  StatsProviderOptions,
+  SummaryOptions,
 } from '../../../src/runtime/stats/stats-provider.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { ContainerStats, FilesystemUsage } from '../../../src/types/cri.ts';

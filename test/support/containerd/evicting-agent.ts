@@ -3,7 +3,8 @@ import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction/
 import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
 import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
 import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
-import { openStatsProvider, type StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
+import { openStatsProvider } from '../../../src/runtime/stats/kernel-stats.ts';
+import type { StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { testNode } from '../admission.ts';

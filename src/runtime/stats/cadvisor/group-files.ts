@@ -7,7 +7,7 @@ import { groupFolder } from '../group-processes.ts';
 import { limitIn, memoryPaths, memoryUsage } from '../memory-files.ts';
 import { numberIn, pressureIn, readSmallFile, valueOf } from '../small-files.ts';
 import type { GroupCPU, GroupDisk, GroupLimits, GroupMemory, GroupPressure } from './group-figures.ts';
-import type { HeldFiles } from './held-files.ts';
+import type { OpenFiles } from './open-files.ts';
 
 const US_PER_S = 1e6;
 const NS_PER_S = 1e9;
@@ -15,7 +15,7 @@ const DEFAULT_PERIOD_US = 100_000;
 
 export interface SharedByGroups {
   readonly disks: DiskNames;
-  readonly held: HeldFiles;
+  readonly openFiles: OpenFiles;
 }
 
 /** Kept as long as the group is there: to put the paths together takes as long as to read a file. */
@@ -23,7 +23,7 @@ export class GroupFiles {
   readonly #processes: string;
   readonly #version: CgroupTree['version'];
   readonly #disks: DiskNames;
-  readonly #held: HeldFiles;
+  readonly #openFiles: OpenFiles;
   readonly #memory: ReturnType<typeof memoryPaths>;
   readonly #oom: string;
   /** On v1 `cpuacct.usage`, on v2 `cpu.stat`. */
@@ -34,14 +34,14 @@ export class GroupFiles {
   /** Of CPU, memory and I/O. */
   readonly #pressures: readonly string[];
 
-  constructor(tree: CgroupTree, group: string, { disks, held }: SharedByGroups) {
+  constructor(tree: CgroupTree, group: string, { disks, openFiles }: SharedByGroups) {
     const inHierarchy = (controller: string, file: string) =>
       tree.has(controller) ? join(tree.folder(controller, group), file) : undefined;
     const [unified = ''] = tree.folders(group);
     this.#processes = join(groupFolder(tree, group) ?? '', 'cgroup.procs');
     this.#version = tree.version;
     this.#disks = disks;
-    this.#held = held;
+    this.#openFiles = openFiles;
     this.#memory = memoryPaths(tree, group);
     this.#oom = join(
       this.#memory?.stat ?? '',
@@ -58,7 +58,7 @@ export class GroupFiles {
 
   /** `hasQuota`: whether the group has a limit, by which it may have been throttled. Undefined if the group is gone. */
   cpu(hasQuota: boolean): GroupCPU | undefined {
-    const text = this.#cpuUsage === undefined ? undefined : this.#held.read(this.#cpuUsage);
+    const text = this.#cpuUsage === undefined ? undefined : this.#openFiles.read(this.#cpuUsage);
     if (text === undefined) return undefined;
     return this.#version === 1 ? this.#cpuOfV1(text, hasQuota) : cpuOfV2(text, hasQuota);
   }
@@ -67,8 +67,8 @@ export class GroupFiles {
   memory(hasSwap: boolean): GroupMemory | undefined {
     const [version, paths] = [this.#version, this.#memory];
     if (paths === undefined) return undefined;
-    const stat = this.#held.read(paths.stat);
-    const usage = memoryUsage(version, this.#held.read(paths.usage), stat);
+    const stat = this.#openFiles.read(paths.stat);
+    const usage = memoryUsage(version, this.#openFiles.read(paths.usage), stat);
     if (usage === undefined || stat === undefined) return undefined;
     const swap = () =>
       version === 1 ? valueOf(stat, 'total_swap') : numberIn(readSmallFile(paths.swapUsage));
@@ -84,7 +84,7 @@ export class GroupFiles {
 
   /** The ID of a process in the group itself. Undefined if there is none, or it has no ID in this PID namespace. */
   firstProcess(): string | undefined {
-    const first = this.#held.read(this.#processes)?.split('\n', 1)[0] ?? '';
+    const first = this.#openFiles.read(this.#processes)?.split('\n', 1)[0] ?? '';
     return first === '' || first === '0' ? undefined : first;
   }
 
@@ -92,12 +92,12 @@ export class GroupFiles {
   close(): void {
     const { stat, usage } = this.#memory ?? {};
     const paths = [this.#cpuUsage, stat, usage, this.#oom, this.#processes, this.#ioStat, ...this.#pressures];
-    this.#held.close(paths.filter((path) => path !== undefined));
+    this.#openFiles.close(paths.filter((path) => path !== undefined));
   }
 
   /** How many processes the kernel has killed for want of memory. */
   oomKills(): number | undefined {
-    return this.#memory && valueOf(this.#held.read(this.#oom) ?? '', 'oom_kill');
+    return this.#memory && valueOf(this.#openFiles.read(this.#oom) ?? '', 'oom_kill');
   }
 
   limits(): GroupLimits | undefined {
@@ -128,7 +128,7 @@ export class GroupFiles {
   /** Of v2 alone: v1 counts only what a process submits itself, and on some kernels nothing. */
   disks(): readonly GroupDisk[] {
     if (this.#ioStat === undefined) return [];
-    const text = this.#held.read(this.#ioStat) ?? '';
+    const text = this.#openFiles.read(this.#ioStat) ?? '';
     return Array.from(text.matchAll(IO_STAT), ([, device = '', readBytes, writtenBytes, reads, writes]) => ({
       device: this.#disks.nameOf(device),
       readBytes: Number(readBytes),
@@ -141,7 +141,7 @@ export class GroupFiles {
   /** Of v2 alone. */
   pressure(): GroupPressure | undefined {
     if (this.#pressures.length === 0) return undefined;
-    const [cpu, memory, io] = this.#pressures.map((path) => pressureIn(this.#held.read(path)));
+    const [cpu, memory, io] = this.#pressures.map((path) => pressureIn(this.#openFiles.read(path)));
     return { cpu, memory, io };
   }
 

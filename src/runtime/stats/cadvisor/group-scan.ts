@@ -18,7 +18,7 @@ import type { PodGroups } from '../pod-groups.ts';
 import { readLongFile, readSmallFile } from '../small-files.ts';
 import type { GroupFigures, GroupInterface, GroupLimits, InterfaceCounts } from './group-figures.ts';
 import { DiskNames, GroupFiles, type SharedByGroups } from './group-files.ts';
-import { descriptorsMax, HeldFiles, heldFilesMax } from './held-files.ts';
+import { descriptorsMax, OpenFiles, openFilesMax } from './open-files.ts';
 
 /** Limits of groups that may change are read again after this time. */
 const LIMITS_MAX_AGE_MS = 60_000;
@@ -76,7 +76,7 @@ export class GroupScan {
   constructor(options: GroupScanOptions) {
     this.#options = options;
     const { root, clock } = options;
-    this.#shared = { disks: new DiskNames(root), held: new HeldFiles(heldFilesMax(descriptorsMax())) };
+    this.#shared = { disks: new DiskNames(root), openFiles: new OpenFiles(openFilesMax(descriptorsMax())) };
     this.#idle = new Timer(clock);
   }
 
@@ -92,12 +92,12 @@ export class GroupScan {
     this.#isClosed = true;
     await this.#scanned;
     this.#idle.disarm();
-    this.#shared.held.close();
+    this.#shared.openFiles.close();
   }
 
   async #read(scanned: ScannedPods): Promise<readonly GroupFigures[]> {
     if (this.#isClosed) return [];
-    this.#idle.arm(IDLE_MS, () => this.#shared.held.close());
+    this.#idle.arm(IDLE_MS, () => this.#shared.openFiles.close());
     const { podGroups, root } = this.#options;
     const groupOf = podGroups?.byPod() ?? new Map<string, string>();
     const meminfo = readSmallFile(join(root, 'proc/meminfo'));

@@ -2,7 +2,7 @@
 import { totalmem } from 'node:os';
 import { expect, test } from '@jest/globals';
 import type { MemoryCrossing } from '../../../../src/runtime/stats/memory-watch.ts';
-import { openStatsProvider } from '../../../../src/runtime/stats/stats-provider.ts';
+import { openStatsProvider } from '../../../../src/runtime/stats/kernel-stats.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   descriptorsMax,
-  HeldFiles,
-  heldFilesMax,
-} from '../../../../src/runtime/stats/cadvisor/held-files.ts';
+  OpenFiles,
+  openFilesMax,
+} from '../../../../src/runtime/stats/cadvisor/open-files.ts';
 import { openBelow } from '../../../support/held-open.ts';
 
 let folder: string;
@@ -24,7 +24,7 @@ const open = () => openBelow(folder);
 
 describe('held files', () => {
   test('stay open, and are read from their beginning each time', () => {
-    const held = new HeldFiles(10);
+    const held = new OpenFiles(10);
     const path = file('a', '1');
     expect([held.read(path), open()]).toEqual(['1', 1]);
     file('a', '23');
@@ -34,7 +34,7 @@ describe('held files', () => {
   });
 
   test('are not more than so many; the others are opened each time', () => {
-    const held = new HeldFiles(1);
+    const held = new OpenFiles(1);
     const [a, b] = [file('a', '1'), file('b', '2')];
     expect([held.read(a), held.read(b), held.read(b)]).toEqual(['1', '2', '2']);
     expect(open()).toBe(1);
@@ -42,13 +42,13 @@ describe('held files', () => {
   });
 
   test('that cannot be read take no place', () => {
-    const held = new HeldFiles(1);
+    const held = new OpenFiles(1);
     expect(held.read(join(folder, 'missing'))).toBeUndefined();
     expect(held.size).toBe(0);
   });
 
   test('can be closed one by one', () => {
-    const held = new HeldFiles(10);
+    const held = new OpenFiles(10);
     const [a, b] = [file('a', '1'), file('b', '2')];
     for (const path of [a, b]) held.read(path);
     held.close([a, join(folder, 'unknown')]);
@@ -60,8 +60,8 @@ describe('held files', () => {
 });
 
 test('at most a quarter of the descriptors of the process is held', () => {
-  expect(heldFilesMax(1024)).toBe(256);
-  expect(heldFilesMax(1_000_000)).toBe(4096);
-  expect(heldFilesMax(undefined)).toBe(0);
+  expect(openFilesMax(1024)).toBe(256);
+  expect(openFilesMax(1_000_000)).toBe(4096);
+  expect(openFilesMax(undefined)).toBe(0);
   expect(descriptorsMax()).toBeGreaterThan(0);
 });

@@ -1,13 +1,13 @@
 /** Files of cgroups that stay open between scrapes: to open and close a file takes twice as long as to read it. */
-import { HeldFile, readSmallFile } from '../small-files.ts';
+import { OpenFile, readSmallFile } from '../small-files.ts';
 
 /** Of the descriptors that the process may have. */
 const SHARE = 4;
-const HELD_MAX = 4096;
+const OPEN_MAX = 4096;
 
 /** How many files may stay open. */
-export function heldFilesMax(descriptorsMax: number | undefined): number {
-  return Math.min(HELD_MAX, Math.trunc((descriptorsMax ?? 0) / SHARE));
+export function openFilesMax(descriptorsMax: number | undefined): number {
+  return Math.min(OPEN_MAX, Math.trunc((descriptorsMax ?? 0) / SHARE));
 }
 
 /** The soft limit of descriptors of this process. */
@@ -16,9 +16,9 @@ export function descriptorsMax(): number | undefined {
   return soft === undefined ? undefined : Number(soft);
 }
 
-export class HeldFiles {
+export class OpenFiles {
   readonly #max: number;
-  readonly #files = new Map<string, HeldFile>();
+  readonly #files = new Map<string, OpenFile>();
 
   constructor(max: number) {
     this.#max = max;
@@ -32,7 +32,7 @@ export class HeldFiles {
   read(path: string): string | undefined {
     const known = this.#files.get(path);
     if (known === undefined && this.#files.size >= this.#max) return readSmallFile(path);
-    const file = known ?? new HeldFile(path);
+    const file = known ?? new OpenFile(path);
     const text = file.read();
     if (text === undefined) this.#files.delete(path);
     else this.#files.set(path, file);

@@ -21,7 +21,7 @@ interface PodMemory {
 }
 
 /** `<podsDir>/<uid>/known-containers`, JSON. */
-export class ContainerMemory {
+export class KnownContainers {
   readonly #podsDir: string;
   readonly #logger: Pick<Logger, 'warn'>;
   readonly #pods = new Map<string, PodMemory>();

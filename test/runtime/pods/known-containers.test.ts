@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ContainerMemory } from '../../../src/runtime/pods/container-memory.ts';
+import { KnownContainers } from '../../../src/runtime/pods/known-containers.ts';
 
 let podsDir: string;
 let warnings: string[];
 const open = () =>
-  new ContainerMemory({ podsDir, logger: { warn: (_fields, message) => warnings.push(message) } });
+  new KnownContainers({ podsDir, logger: { warn: (_fields, message) => warnings.push(message) } });
 const file = () => join(podsDir, 'uid', 'known-containers');
 
 beforeEach(() => {

@@ -1,16 +1,23 @@
 import { expect, test } from '@jest/globals';
-import { type PastLife, PastLives, type PastLivesStore } from '../../../src/runtime/pods/past-lives.ts';
+import {
+  type PodInstances,
+  InstanceCounts,
+  type InstanceCountsStore,
+} from '../../../src/runtime/pods/instance-counts.ts';
 import type { RuntimeContainerStatus } from '../../../src/types/runtime-pod.ts';
 
 const instance = (name: string, restartCount: number) =>
   ({ name, restartCount }) as unknown as RuntimeContainerStatus;
 
 /** `write` gets what would be on the disk. */
-function bed(stored: readonly PastLife[] = [], write: PastLivesStore['write'] = () => Promise.resolve()) {
+function bed(
+  stored: readonly PodInstances[] = [],
+  write: InstanceCountsStore['write'] = () => Promise.resolve(),
+) {
   const clock = { time: 0, now: () => clock.time };
   const warnings: string[] = [];
   const logger = { warn: (_: object, message: string) => void warnings.push(message) };
-  return { clock, warnings, lives: new PastLives({ clock, logger, store: { stored, write } }) };
+  return { clock, warnings, lives: new InstanceCounts({ clock, logger, store: { stored, write } }) };
 }
 
 test('a removed pod has had as many instances of a container as its highest attempt says', async () => {
@@ -38,7 +45,7 @@ test('it is forgotten after a while, and the oldest before that where there are 
 });
 
 test('the next agent knows it, unless it is too old; of a pod of the API server nothing is kept', async () => {
-  const written: (readonly PastLife[])[] = [];
+  const written: (readonly PodInstances[])[] = [];
   const { lives } = bed([], (all) => Promise.resolve(void written.push(all)));
   await lives.note('a', { containers: [instance('main', 3)] });
   await lives.note('12345678-1234-1234-1234-123456789abc', { containers: [instance('main', 3)] });
