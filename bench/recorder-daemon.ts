@@ -40,9 +40,11 @@ const SETTLE_MS = 500;
 const MAIN_THREAD = 'MainThread';
 const PROFILER_THREAD = 'v8:Prof';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+/** By the file and the name of a function. What XState copies for an inspection is a part of the recorder. */
 const PARTS = {
-  recorder: /\/src\/(?:server|policies)\/record\/|\/src\/actors\/transitions\.ts$/u,
-  page: /\/src\/server\/ui\/|\/src\/actors\/page\/|\/src\/daemon\/(?:daemon|serve)-page\.ts$/u,
+  recorder:
+    /\/src\/(?:server|policies)\/record\/|\/src\/actors\/transitions\.ts |\/xstate\/.* sendInspectionEvent$/u,
+  page: /\/src\/server\/ui\/|\/src\/actors\/page\/|\/src\/daemon\/(?:daemon|serve)-page\.ts /u,
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'statelet-bench-'));
@@ -152,7 +154,7 @@ function samplesOf(
   for (const { id, callFrame, children = [] } of nodes) {
     if (callFrame.functionName === '(idle)') idle.add(id);
     const own = (Object.keys(PARTS) as (keyof typeof PARTS)[]).find((part) =>
-      PARTS[part].test(callFrame.url),
+      PARTS[part].test(`${callFrame.url} ${callFrame.functionName}`),
     );
     if (own !== undefined) partOf.set(id, own);
     for (const child of children) partOf.set(child, partOf.get(id));
