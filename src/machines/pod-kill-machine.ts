@@ -3,7 +3,7 @@
  * it is not withdrawn. Through whom the pod ends, and when it is asked for again, is decided by src/policies/eviction-plugins/pod-kill.ts.
  *
  * The actor keeps to this: `requestKill` is answered by one of TAKEN, ENDING and REFUSED, which may come at once; the first request for a
- * pod that is ending by then is never REFUSED. After `abortRequest` there is no answer. RETRY_DUE is sent when the armed timer has run out, OVERDUE when the armed limit has; HASTEN when a plugin wants the
+ * pod that is ending by then is never REFUSED. After `abortRequest` there is no answer. OVERDUE is sent when the armed limit has run out; HASTEN when a plugin wants the
  * pod gone within another grace period; POD_TERMINATED and POD_GONE when that has happened.
  */
 import { assign, setup } from 'xstate';
@@ -37,12 +37,12 @@ export type PodKillEvent =
   /** Another part has ended it, or somebody else has deleted its object. */
   | { readonly type: 'ENDING'; readonly awaits: AwaitedEnd }
   | { readonly type: 'REFUSED'; readonly refusal: KillRefusal }
-  | { readonly type: 'RETRY_DUE' }
   | { readonly type: 'HASTEN'; readonly gracePeriodSeconds: number }
   | { readonly type: 'OVERDUE'; readonly problem: string }
   | { readonly type: 'POD_TERMINATED' }
   /** There is no pod of its UID any more: neither an object nor anything on this node. */
-  | { readonly type: 'POD_GONE' };
+  | { readonly type: 'POD_GONE' }
+  | { readonly type: 'STOP' };
 
 function initialContext({ input }: { input: PodKillInput }): PodKillContext {
   return {
@@ -63,6 +63,8 @@ export const podKillMachine = setup({
     events: {} as PodKillEvent,
     input: {} as PodKillInput,
   },
+  /** Provided by the actor, which has chance. */
+  delays: { retry: 1_000 },
   guards: {
     /** Of a pod that has no running container any more, nothing can be hastened. */
     isShorter: ({ context, event }) =>
@@ -94,8 +96,6 @@ export const podKillMachine = setup({
     // Asked of the actor.
     requestKill: ask(),
     abortRequest: ask(),
-    armRetry: ask(),
-    disarmRetry: ask(),
     armLimit: ask(),
     disarmLimit: ask(),
     reportTaken: ask(),
@@ -111,6 +111,7 @@ export const podKillMachine = setup({
   initial: 'Requesting',
   on: {
     POD_GONE: { target: '.Ended' },
+    STOP: { target: '.Stopped' },
   },
   states: {
     Requesting: {
@@ -141,10 +142,8 @@ export const podKillMachine = setup({
     },
     BackingOff: {
       description: 'The request was not taken: waits as long as the server named, or longer with each time',
-      entry: ['armRetry'],
-      exit: ['disarmRetry'],
+      after: { retry: [{ guard: 'hasBeenTaken', target: 'Hastening' }, { target: 'Requesting' }] },
       on: {
-        RETRY_DUE: [{ guard: 'hasBeenTaken', target: 'Hastening' }, { target: 'Requesting' }],
         HASTEN: {
           description: 'Asked for with the next try, not earlier',
           guard: 'isShorter',
@@ -198,5 +197,6 @@ export const podKillMachine = setup({
       description: 'The pod has ended, or is gone',
       entry: ['reportEnded'],
     },
+    Stopped: { description: 'What has been asked of a server is not taken back', type: 'final' },
   },
 });

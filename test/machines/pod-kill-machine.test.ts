@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type PodKillEvent, podKillMachine } from '../../src/machines/pod-kill-machine.ts';
 import type { KillRefusalKind } from '../../src/policies/eviction-plugins/pod-kill.ts';
+import { after } from '../support/child-events.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const pod = { uid: 'uid-of-web', name: 'web', namespace: 'default' };
@@ -12,7 +13,7 @@ const refused = (kind: KillRefusalKind = 'Postponed'): PodKillEvent => ({
   type: 'REFUSED',
   refusal: { kind, problem: kind },
 });
-const DUE: PodKillEvent = { type: 'RETRY_DUE' };
+const DUE = after('retry', 'podKill.BackingOff');
 const OVERDUE: PodKillEvent = { type: 'OVERDUE', problem: 'too long' };
 const TERMINATED: PodKillEvent = { type: 'POD_TERMINATED' };
 const GONE: PodKillEvent = { type: 'POD_GONE' };
@@ -44,7 +45,7 @@ describe('Requesting', () => {
 
   test('a request that is not taken is tried again later', () => {
     const it = backingOff();
-    expect([it.state, it.asked]).toEqual(['BackingOff', ['abortRequest', 'reportRefusal', 'armRetry']]);
+    expect([it.state, it.asked]).toEqual(['BackingOff', ['abortRequest', 'reportRefusal']]);
     expect(it.context).toMatchObject({ failures: 1, refusal: { problem: 'Postponed' } });
   });
 
@@ -89,7 +90,7 @@ describe('BackingOff', () => {
 
   test('a pod that ends meanwhile needs no further request', () => {
     const it = backingOff().send(TERMINATED);
-    expect([it.state, it.asked]).toEqual(['Ended', ['disarmRetry', 'reportEnded']]);
+    expect([it.state, it.asked]).toEqual(['Ended', ['reportEnded']]);
   });
 
   test('of a pod that is ending already, hastening is tried again', () => {
@@ -161,5 +162,14 @@ test.each([requesting, backingOff, awaiting, hastening, overdue])(
   (make) => {
     const it = make().send(GONE);
     expect([it.state, it.asked.at(-1)]).toEqual(['Ended', 'reportEnded']);
+  },
+);
+
+test.each([requesting, backingOff, awaiting, hastening, overdue])(
+  'a stop ends each state, and what was armed or asked in it',
+  (make) => {
+    const it = make().send({ type: 'STOP' });
+    expect(it.state).toBe('Stopped');
+    expect(it.asked.every((name) => ['abortRequest', 'disarmLimit'].includes(name))).toBe(true);
   },
 );

@@ -64,11 +64,11 @@ const LIVES: Readonly<Record<string, Life>> = {
     input: { pod: POD, gracePeriodSeconds: 30 },
     events: [
       { type: 'REFUSED', refusal: { kind: 'Postponed', problem: 'a budget', askedMs: 5 } },
-      { type: 'RETRY_DUE' },
+      { type: 'xstate.after.retry.podKill.BackingOff' },
       { type: 'TAKEN', awaits: 'Object' },
       { type: 'HASTEN', gracePeriodSeconds: 5 },
       { type: 'REFUSED', refusal: { kind: 'Unanswered', problem: 'no answer' } },
-      { type: 'RETRY_DUE' },
+      { type: 'xstate.after.retry.podKill.BackingOff' },
       { type: 'ENDING', awaits: 'Object' },
       { type: 'POD_TERMINATED' },
       { type: 'OVERDUE', problem: 'it takes long' },

@@ -17,7 +17,6 @@ import {
 } from '../../policies/eviction-plugins/pod-kill.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
-import { Timer } from '../../system/timer.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -51,7 +50,6 @@ interface Kill {
   readonly reason: string;
   readonly killer: PodKillerName;
   readonly actor: ActorRefFrom<typeof podKillMachine>;
-  readonly retry: Timer;
   request: AbortController | undefined;
   /** Of its chart, and since when. */
   state: string;
@@ -105,11 +103,7 @@ export class PluginPodKills implements PodKills {
   /** What has been asked of a server is not taken back. */
   stop(): void {
     this.#isStopped = true;
-    this.#limits.clear();
-    for (const { retry, request } of this.#kills.values()) {
-      retry.disarm();
-      request?.abort();
-    }
+    for (const { actor } of this.#kills.values()) actor.send({ type: 'STOP' });
   }
 
   #begin({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
@@ -133,7 +127,6 @@ export class PluginPodKills implements PodKills {
       reason,
       killer: killerOf(pod, killers, api !== undefined),
       actor,
-      retry: new Timer(clock),
       request: undefined,
       state: 'Requesting',
       sinceMs: clock.now(),
@@ -152,12 +145,15 @@ export class PluginPodKills implements PodKills {
   }
 
   #provide(): typeof podKillMachine {
+    const { random } = this.#context;
     return podKillMachine.provide({
+      delays: {
+        retry: ({ context: { refusal, failures } }) =>
+          refusal === undefined ? 0 : killRetryMs(refusal, failures, random()),
+      },
       actions: {
         requestKill: ({ context }) => this.#with(context, (kill) => this.#request(kill, context)),
         abortRequest: ({ context }) => this.#with(context, (kill) => kill.request?.abort()),
-        armRetry: ({ context }) => this.#with(context, (kill) => this.#armRetry(kill, context)),
-        disarmRetry: ({ context }) => this.#with(context, ({ retry }) => retry.disarm()),
         armLimit: ({ context }) => this.#armLimit(context),
         disarmLimit: ({ context: { pod } }) => this.#limits.lift(pod.uid),
         reportTaken: ({ context }) => this.#with(context, (kill) => this.#reportTaken(kill)),
@@ -225,12 +221,6 @@ export class PluginPodKills implements PodKills {
     return { type: 'ENDING', awaits: isDeleted && killer !== 'SyncPodKill' ? 'Object' : 'Node' };
   }
 
-  #armRetry({ pod, retry }: Kill, { refusal, failures }: PodKillContext): void {
-    if (refusal === undefined) return;
-    const delayMs = killRetryMs(refusal, failures, this.#context.random());
-    retry.arm(delayMs, () => this.#send(pod.metadata.uid, { type: 'RETRY_DUE' }));
-  }
-
   /** Another part may have told the pod to end within another time. */
   #armLimit({ pod: { uid }, gracePeriodSeconds, awaits }: PodKillContext): void {
     const inForce = this.#parts.registry.get(uid)?.actor.getSnapshot().context.gracePeriodSeconds;
@@ -277,9 +267,8 @@ export class PluginPodKills implements PodKills {
     );
   }
 
-  #failed({ pod, retry }: Kill, error: unknown): void {
+  #failed({ pod }: Kill, error: unknown): void {
     const { metadata } = pod;
-    retry.disarm();
     this.#limits.lift(metadata.uid);
     this.#kills.delete(metadata.uid);
     const line = `The actor that ends the pod for a plugin failed: ${errorMessage(error)}`;

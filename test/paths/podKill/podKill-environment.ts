@@ -2,6 +2,7 @@
 import type { SnapshotFrom } from 'xstate';
 import { type PodKillEvent, podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
 import type { KillRefusalKind } from '../../../src/policies/eviction-plugins/pod-kill.ts';
+import { after } from '../../support/child-events.ts';
 import { testPod } from '../../support/pods.ts';
 import type { Environment } from '../paths.ts';
 
@@ -34,13 +35,14 @@ const EVENTS = {
   postponed: refused('Postponed'),
   unanswered: refused('Unanswered'),
   forbidden: refused('Refused'),
-  retry: { type: 'RETRY_DUE' },
+  retry: after('retry', 'podKill.BackingOff'),
   shorter: hasten('shorter'),
   shortest: hasten('shortest'),
   longer: hasten('longer'),
   overdue: { type: 'OVERDUE', problem: '' },
   terminated: { type: 'POD_TERMINATED' },
   gone: { type: 'POD_GONE' },
+  stop: { type: 'STOP' },
 } as const satisfies Record<string, PodKillEvent>;
 export type PodKillEventName = keyof typeof EVENTS;
 
@@ -53,7 +55,7 @@ export function podKillEnvironment(asked: Asked): Environment<typeof podKillMach
     machine: podKillMachine,
     input: { pod: { uid, name, namespace }, gracePeriodSeconds: 30 },
     events: EVENTS,
-    possible: (state) => (asked === 'server' ? ofServer(state) : ofNode(state)),
+    possible: (state) => [...(asked === 'server' ? ofServer(state) : ofNode(state)), ...stopIn(asked, state)],
     // How often a request was refused decides only how long is waited.
     label: ({ value, context }) => [value, ...Object.values({ ...essence(context), failures: 0 })].join(),
   };
@@ -93,6 +95,11 @@ function ofServer({ value, context }: PodKillState): readonly PodKillEventName[]
     default:
       return [];
   }
+}
+
+function stopIn(asked: Asked, state: PodKillState): readonly PodKillEventName[] {
+  const isOver = state.value === 'Ended' || state.value === 'Stopped';
+  return isOver || isPassedAtOnce(asked, state) ? [] : ['stop'];
 }
 
 /** The answer comes at once, perhaps after the end of the pod: nothing else can happen before it. */

@@ -63,6 +63,7 @@ export class PodKillReplay {
       return answer.promise;
     };
     this.#parent = createActor(supervisorMachine, {
+      clock: this.#clock,
       input: { sources: ['api'] },
       inspect: (event) => this.#inspect(event),
     });
@@ -128,6 +129,7 @@ export class PodKillReplay {
     longer: () => this.#kill(GRACE.longer),
     overdue: () => this.#clock.step(),
     terminated: () => this.#end(),
+    stop: () => this.#kills.stop(),
     gone: () => {
       this.#registry.forget(uid);
       this.#kills.podEnded(uid, 'Forgotten');
