@@ -3,10 +3,11 @@
  * answers. What it must say of itself is decided by src/policies/eviction-plugins/plugin-registration.ts.
  *
  * The actor keeps to this: `askPlugin` is answered by one of ACCEPTED, REFUSED and NOT_ANSWERED; `tellAccepted` and `tellRefused` by one
- * of TOLD and NOT_TOLD; RETRY_DUE is sent when the armed timer has run out. After `endCall` there is no answer. ANSWERED and FAILED
+ * of TOLD and NOT_TOLD. After `endCall` there is no answer. ANSWERED and FAILED
  * tell what came of questions that were put to the plugin together.
  */
 import { assign, setup } from 'xstate';
+import { registrationBackOffMs } from '../policies/eviction-plugins/plugin-registration.ts';
 import { asksOf } from './ask.ts';
 
 export interface PluginInput {
@@ -37,12 +38,12 @@ export type PluginEvent =
   | { readonly type: 'NOT_ANSWERED'; readonly problem: string }
   | { readonly type: 'TOLD'; readonly now: number }
   | { readonly type: 'NOT_TOLD'; readonly problem: string; readonly now: number }
-  | { readonly type: 'RETRY_DUE' }
   | { readonly type: 'ANSWERED'; readonly now: number }
   | { readonly type: 'FAILED'; readonly problem: string; readonly now: number }
   | { readonly type: 'SOCKET_GONE'; readonly now: number }
   /** Another plugin of its name was registered. `by`: the path of its socket. */
-  | { readonly type: 'REPLACED'; readonly by: string; readonly now: number };
+  | { readonly type: 'REPLACED'; readonly by: string; readonly now: number }
+  | { readonly type: 'STOP' };
 
 /** What other parts may ask: whether questions are put to it. */
 export type PluginTag = 'asked';
@@ -60,6 +61,7 @@ export const pluginMachine = setup({
     input: {} as PluginInput,
     tags: {} as PluginTag,
   },
+  delays: { retry: ({ context }) => registrationBackOffMs(context.failures) },
   actions: {
     recordName: assign({
       name: ({ context, event }) => ('name' in event ? event.name : context.name),
@@ -88,8 +90,6 @@ export const pluginMachine = setup({
     tellAccepted: ask(),
     tellRefused: ask(),
     endCall: ask(),
-    armRetry: ask(),
-    disarmTimer: ask(),
     serve: ask(),
     release: ask(),
     reportProblem: ask(),
@@ -107,6 +107,7 @@ export const pluginMachine = setup({
   on: {
     SOCKET_GONE: { actions: ['reportGone', 'recordGone'], target: '.Gone' },
     REPLACED: { actions: ['reportGone', 'recordGone'], target: '.Gone' },
+    STOP: { target: '.Stopped' },
   },
   states: {
     Registering: {
@@ -146,11 +147,8 @@ export const pluginMachine = setup({
         BackingOff: {
           description:
             'It was refused, or did not answer: waits before it is asked again, as long as its socket is there',
-          entry: ['endCall', 'armRetry'],
-          exit: ['disarmTimer'],
-          on: {
-            RETRY_DUE: { target: 'Asking' },
-          },
+          entry: ['endCall'],
+          after: { retry: { target: 'Asking' } },
         },
       },
     },
@@ -175,5 +173,6 @@ export const pluginMachine = setup({
       type: 'final',
       entry: ['release'],
     },
+    Stopped: { type: 'final' },
   },
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pluginMachine, type PluginEvent } from '../../src/machines/plugin-machine.ts';
+import { after } from '../support/child-events.ts';
 import { Stepper } from '../support/stepper.ts';
 
 const NOW = 1000;
@@ -8,7 +9,7 @@ const REFUSED: PluginEvent = { type: 'REFUSED', name: 'rss', problem: 'wrong ver
 const NOT_ANSWERED: PluginEvent = { type: 'NOT_ANSWERED', problem: 'connection refused' };
 const TOLD: PluginEvent = { type: 'TOLD', now: NOW + 1 };
 const NOT_TOLD: PluginEvent = { type: 'NOT_TOLD', problem: 'unimplemented', now: NOW + 1 };
-const RETRY: PluginEvent = { type: 'RETRY_DUE' };
+const RETRY = after('retry', 'plugin.Registering.BackingOff');
 const ANSWERED: PluginEvent = { type: 'ANSWERED', now: NOW + 9 };
 const failed = (problem: string, now = NOW + 2): PluginEvent => ({ type: 'FAILED', problem, now });
 const GONE: PluginEvent = { type: 'SOCKET_GONE', now: NOW + 5 };
@@ -68,22 +69,19 @@ describe('Registering', () => {
     ['not told', NOT_TOLD, ['reportUntold']],
   ] as const)('after it was %s why, it is asked again later', (_, event, reports) => {
     const it = refusing().send(event);
-    expect([it.state, it.asked]).toEqual(['Registering.BackingOff', [...reports, 'endCall', 'armRetry']]);
+    expect([it.state, it.asked]).toEqual(['Registering.BackingOff', [...reports, 'endCall']]);
     expect(it.context).toMatchObject({ problem: 'wrong version', failures: 1 });
   });
 
   test('a plugin that does not answer is asked again later', () => {
     const it = backingOff();
-    expect([it.state, it.asked]).toEqual([
-      'Registering.BackingOff',
-      ['reportProblem', 'endCall', 'armRetry'],
-    ]);
+    expect([it.state, it.asked]).toEqual(['Registering.BackingOff', ['reportProblem', 'endCall']]);
     expect(it.context).toMatchObject({ problem: 'connection refused', failures: 1 });
   });
 
   test('each try in vain is counted, and the time of the first one stays', () => {
     const it = backingOff().send(RETRY);
-    expect([it.state, it.asked]).toEqual(['Registering.Asking', ['disarmTimer', 'askPlugin']]);
+    expect([it.state, it.asked]).toEqual(['Registering.Asking', ['askPlugin']]);
     it.send(REFUSED, TOLD, RETRY, NOT_ANSWERED);
     expect(it.context).toMatchObject({ problem: 'connection refused', failures: 3, since: NOW });
     expect(it.send(RETRY, ACCEPTED, TOLD).context).toMatchObject({ problem: undefined, failures: 0 });
@@ -142,7 +140,7 @@ describe('Gone', () => {
 
   test('a registration under way ends, and no timer stays armed', () => {
     for (const make of [asking, accepting, refusing]) expect(make().send(GONE).asked).toContain('endCall');
-    expect(backingOff().send(GONE).asked).toEqual(expect.arrayContaining(['disarmTimer', 'endCall']));
+    expect(backingOff().send(GONE).asked).toEqual(expect.arrayContaining(['endCall', 'release']));
   });
 
   test('nothing comes after it', () => {
@@ -150,4 +148,12 @@ describe('Gone', () => {
     it.send(ANSWERED, failed('late'), REPLACED);
     expect([it.state, it.context.since]).toEqual(['Gone', NOW + 5]);
   });
+});
+
+test('a stop ends each state, and the call that is under way', () => {
+  for (const make of [asking, accepting, refusing, backingOff]) {
+    const it = make().send({ type: 'STOP' });
+    expect([it.state, it.asked]).toEqual(['Stopped', ['endCall']]);
+  }
+  expect(serving().send({ type: 'STOP' }).state).toBe('Stopped');
 });

@@ -6,7 +6,6 @@ import {
   EVICTION_PLUGIN_TYPE,
   judgeOffer,
   type OfferVerdict,
-  registrationBackOffMs,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
@@ -16,7 +15,6 @@ import {
   type StaggeredQueue,
   tellStatus,
 } from '../../plugins/registration/registration-calls.ts';
-import { Timer } from '../../system/timer.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { EvictionPlugin } from '../../types/eviction-plugin.ts';
 import type { ActorContext } from '../actor-context.ts';
@@ -49,7 +47,6 @@ export class PluginWorker implements HostedPlugin {
   readonly #parts: PluginWorkerParts;
   readonly #actor: ActorRefFrom<typeof pluginMachine>;
   readonly #builtIn: EvictionPlugin | undefined;
-  readonly #timer: Timer;
   #type = EVICTION_PLUGIN_TYPE;
   #served: ServedPlugin | undefined;
   #client: RegistrationClient | undefined;
@@ -72,8 +69,8 @@ export class PluginWorker implements HostedPlugin {
     this.#parts = parts;
     this.#builtIn = typeof source === 'string' ? undefined : source;
     this.origin = typeof source === 'string' ? source : BUILT_IN;
-    this.#timer = new Timer(clock);
     this.#actor = createActor(parts.machine, {
+      clock,
       id: `plugin ${typeof source === 'string' ? source : source.name}`,
       input: { origin: this.origin, now: clock.now() },
       parent,
@@ -124,6 +121,8 @@ export class PluginWorker implements HostedPlugin {
   readonly state = (): PluginState => {
     const { value, status } = this.#actor.getSnapshot();
     if (status === 'error') return 'Gone';
+    // It is shown as it was.
+    if (value === 'Stopped') return this.#state ?? 'Registering';
     return typeof value === 'string' ? value : 'Registering';
   };
 
@@ -153,7 +152,7 @@ export class PluginWorker implements HostedPlugin {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#letGo();
-    if (this.#context.parent === undefined) this.#actor.stop();
+    this.#actor.send({ type: 'STOP' });
     await this.#underWay;
   }
 
@@ -167,14 +166,6 @@ export class PluginWorker implements HostedPlugin {
   tell(refusal: string | undefined): void {
     if (this.#builtIn !== undefined) this.#send({ type: 'TOLD', now: this.#context.clock.now() });
     else this.#underWay = this.#notify(refusal);
-  }
-
-  armRetry({ failures }: PluginContext): void {
-    this.#timer.arm(registrationBackOffMs(failures), () => this.#send({ type: 'RETRY_DUE' }));
-  }
-
-  disarmTimer(): void {
-    this.#timer.disarm();
   }
 
   endCall(): void {
@@ -292,7 +283,6 @@ export class PluginWorker implements HostedPlugin {
   }
 
   #letGo(): void {
-    this.#timer.disarm();
     this.endCall();
     this.#served?.close();
   }
@@ -338,8 +328,6 @@ export function providePluginMachine(
       tellAccepted: ({ self }) => workerOf(self)?.tell(undefined),
       tellRefused: ({ context, self }) => workerOf(self)?.tell(context.problem ?? ''),
       endCall: ({ self }) => workerOf(self)?.endCall(),
-      armRetry: ({ context, self }) => workerOf(self)?.armRetry(context),
-      disarmTimer: ({ self }) => workerOf(self)?.disarmTimer(),
       serve: ({ self }) => workerOf(self)?.serve(),
       release: ({ self }) => workerOf(self)?.release(),
       reportProblem: ({ context, event, self }) => workerOf(self)?.reportProblem(context, event),

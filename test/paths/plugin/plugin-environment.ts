@@ -1,6 +1,7 @@
 /** The events of a plugin's chart: from its registration, from the answers to questions, and from the folder of sockets. */
 import type { SnapshotFrom } from 'xstate';
 import { type PluginEvent, pluginMachine } from '../../../src/machines/plugin-machine.ts';
+import { after } from '../../support/child-events.ts';
 import type { Environment } from '../paths.ts';
 
 export type PluginSnapshot = SnapshotFrom<typeof pluginMachine>;
@@ -18,7 +19,8 @@ export const EVENTS = {
   notAnswered: { type: 'NOT_ANSWERED', problem: 'connection refused' },
   told: { type: 'TOLD', now: NOW },
   notTold: { type: 'NOT_TOLD', problem: 'unimplemented', now: NOW },
-  retry: { type: 'RETRY_DUE' },
+  retry: after('retry', 'plugin.Registering.BackingOff'),
+  stop: { type: 'STOP' },
   answered: { type: 'ANSWERED', now: NOW },
   failed: { type: 'FAILED', problem: 'timeout', now: NOW },
   answeredNonsense: { type: 'FAILED', problem: 'nonsense', now: NOW },
@@ -27,15 +29,16 @@ export const EVENTS = {
 } as const satisfies Record<string, PluginEvent>;
 export type Name = keyof typeof EVENTS;
 
-const QUESTIONS = ['answered', 'failed', 'answeredNonsense', 'socketGone', 'replaced'] as const;
+const QUESTIONS = ['answered', 'failed', 'answeredNonsense', 'socketGone', 'replaced', 'stop'] as const;
 const POSSIBLE: Readonly<Record<string, readonly Name[]>> = {
-  'Registering.Asking': ['accepted', 'refused', 'notAnswered', 'socketGone'],
-  'Registering.Accepting': ['told', 'notTold', 'socketGone'],
-  'Registering.Refusing': ['told', 'notTold', 'socketGone'],
-  'Registering.BackingOff': ['retry', 'socketGone'],
+  'Registering.Asking': ['accepted', 'refused', 'notAnswered', 'socketGone', 'stop'],
+  'Registering.Accepting': ['told', 'notTold', 'socketGone', 'stop'],
+  'Registering.Refusing': ['told', 'notTold', 'socketGone', 'stop'],
+  'Registering.BackingOff': ['retry', 'socketGone', 'stop'],
   Serving: QUESTIONS,
   Failing: QUESTIONS,
   Gone: [],
+  Stopped: [],
 };
 
 export const pluginEnvironment: Environment<typeof pluginMachine> = {

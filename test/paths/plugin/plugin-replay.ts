@@ -50,7 +50,7 @@ class PluginReplay {
       state: stateName(after),
       ...essence(after),
     });
-    const changes = topOf(before) !== topOf(after);
+    const changes = topOf(before) !== topOf(after) && name !== 'stop';
     expect(this.#hosted.since()).toBe(changes ? this.#bed.clock.now() : since);
     this.#check(stateName(snapshot));
   }
@@ -67,6 +67,7 @@ class PluginReplay {
     told: () => this.#plugin.hear(),
     notTold: () => this.#plugin.fail(EVENTS.notTold.problem),
     retry: () => this.#bed.clock.step(),
+    stop: () => this.#bed.plugins.stop(),
     answered: () => this.#hosted.answered(),
     failed: () => this.#hosted.failed(EVENTS.failed.problem),
     answeredNonsense: () => this.#hosted.failed(EVENTS.answeredNonsense.problem),
@@ -86,7 +87,7 @@ class PluginReplay {
     const isCalled = ['Registering.Asking', 'Registering.Accepting', 'Registering.Refusing'].includes(state);
     const isAsked = state === 'Serving' || state === 'Failing';
     const isConnected = isAsked || state === 'Registering.Accepting';
-    const others = this.#isReplaced ? [PATHS.other] : [];
+    const others = this.#isReplaced && state !== 'Stopped' ? [PATHS.other] : [];
     expect({
       calls: this.#plugin.pending,
       clients: this.#plugin.connections,
