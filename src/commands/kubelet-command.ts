@@ -153,7 +153,7 @@ export function kubeletArguments(
 function parts(word: string): { readonly name?: string; readonly value?: string } {
   const [, name, value] = /^--([^=]+)(?:=(.*))?$/su.exec(word) ?? [];
   if (name === undefined) return {};
-  return { name: name.replaceAll('_', '-'), ...(value !== undefined && { value }) };
+  return { name: name.replaceAll('_', '-'), value };
 }
 
 function written(name: string, value: string | undefined): string {

@@ -58,8 +58,8 @@ async function runDaemon(
       setVerbosity: (level) => {
         logger.level = levelOf(level);
       },
-      ...(inspect && { inspect }),
-      ...(stateLog && { stateLog }),
+      inspect,
+      stateLog,
       ...(live && { welcome: live.welcome }),
     });
     if (manager) void tellReady(manager, logger);

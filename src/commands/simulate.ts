@@ -69,9 +69,7 @@ async function runOne(
 ): Promise<void> {
   const began = Date.now();
   const onProgress = (elapsedMs: number) => progress.tell(() => passed(simulation, elapsedMs));
-  const result = await withHistory(flags.history, (onLine) =>
-    run({ ...simulation, onProgress, ...(onLine && { onLine }) }),
-  );
+  const result = await withHistory(flags.history, (onLine) => run({ ...simulation, onProgress, onLine }));
   progress.clear();
   const seconds = ((Date.now() - began) / 1000).toFixed(1);
   print(summary(simulation, result, seconds));

@@ -89,7 +89,7 @@ class FolderFollower {
   constructor(options: FileSourceOptions, signal: AbortSignal) {
     const { path, nodeName, source = 'file', lastGood } = options;
     this.path = resolve(path);
-    this.#options = { source, nodeName, signal, calls: patientCalls, ...(lastGood && { lastGood }) };
+    this.#options = { source, nodeName, signal, calls: patientCalls, lastGood };
   }
 
   /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */

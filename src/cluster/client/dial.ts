@@ -66,8 +66,8 @@ async function secure(
       ca: ca ?? [...getCACertificates('default'), ...getCACertificates('system')],
       // As in Go, a certificate of the kubeconfig is trusted even if it is no root.
       allowPartialTrustChain: true,
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
+      cert,
+      key,
       rejectUnauthorized: !insecureSkipTLSVerify,
       ALPNProtocols: [...protocols],
     });

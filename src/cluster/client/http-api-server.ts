@@ -182,8 +182,8 @@ function deleteBody({ gracePeriodSeconds, uid }: DeleteOptions): object {
   return {
     apiVersion: 'v1',
     kind: 'DeleteOptions',
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-    ...(uid !== undefined && { preconditions: { uid } }),
+    gracePeriodSeconds,
+    preconditions: uid === undefined ? undefined : { uid },
   };
 }
 

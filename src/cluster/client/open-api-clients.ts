@@ -48,8 +48,17 @@ export function openApiClients(
   const [shared, own] = [openPool(), openPool()];
   const client = (pool: ConnectionPool, limit?: RateLimit) => {
     const bucket = limit && limit.perSecond > 0 ? new TokenBucket(clock, limit) : undefined;
-    const exchange = { pool, credentials, observer, bucket, userAgent, requestTimeoutMs, clock };
-    return new HttpApiServer(new Exchange({ ...exchange, ...(measurements && { measurements }) }));
+    const exchange = {
+      pool,
+      credentials,
+      observer,
+      bucket,
+      userAgent,
+      requestTimeoutMs,
+      clock,
+      measurements,
+    };
+    return new HttpApiServer(new Exchange(exchange));
   };
   return {
     main: client(shared, options.mainLimit),

@@ -121,7 +121,7 @@ export function refusal(what: string, { status, headers }: HttpAnswer, text: str
     status,
     reason,
     causes,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryAfterMs,
   });
 }
 
@@ -153,7 +153,7 @@ export function watchError(what: string, object: unknown): ApiError {
   return new ApiError(typeof message === 'string' ? message : `${what}: the server ended the watch`, {
     status,
     reason: typeof reason === 'string' && reason !== '' ? reason : reasonOf(status),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryAfterMs,
   });
 }
 

@@ -66,10 +66,10 @@ function withoutUser(details: ConnectionDetails): ConnectionDetails {
   const { server, ca, tlsServerName, insecureSkipTLSVerify, proxyURL } = details;
   return {
     server,
-    ...(ca !== undefined && { ca }),
-    ...(tlsServerName !== undefined && { tlsServerName }),
-    ...(insecureSkipTLSVerify !== undefined && { insecureSkipTLSVerify }),
-    ...(proxyURL !== undefined && { proxyURL }),
+    ca,
+    tlsServerName,
+    insecureSkipTLSVerify,
+    proxyURL,
     headers: {},
   };
 }

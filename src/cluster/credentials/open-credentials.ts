@@ -177,7 +177,10 @@ function warnOfCertificate(
   }
 }
 
-/** Writes the kubeconfig of a node whose certificate the agent keeps itself, with the kubelet's names. The server is that of the bootstrap kubeconfig; certificate and key are both in `pemPath`. */
+/**
+ * Writes the kubeconfig of a node whose certificate the agent keeps itself, with the kubelet's names. The server is that of the bootstrap
+ * kubeconfig; certificate and key are both in `pemPath`.
+ */
 async function writeKubeconfig(
   path: string,
   { details, caFile }: LoadedKubeconfig,
@@ -190,10 +193,10 @@ async function writeKubeconfig(
       : { 'certificate-authority': caFile };
   const cluster = {
     ...authority,
-    ...(insecureSkipTLSVerify && { 'insecure-skip-tls-verify': true }),
-    ...(proxyURL !== undefined && { 'proxy-url': proxyURL }),
+    'insecure-skip-tls-verify': insecureSkipTLSVerify,
+    'proxy-url': proxyURL,
     server,
-    ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
+    'tls-server-name': tlsServerName,
   };
   const config = {
     apiVersion: 'v1',

@@ -82,7 +82,7 @@ export class ObjectWatch {
     this.#watch = watchObject<ConfigObject>(api, reference, {
       clock,
       random,
-      ...(recovered && { recovered }),
+      recovered,
       watchSecondsMin: WATCH_SECONDS_MIN,
       keep: contentsOf,
     }).subscribe((state) => this.#see(state));

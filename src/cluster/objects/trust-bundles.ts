@@ -64,7 +64,7 @@ export class TrustBundles {
       this.close();
       return;
     }
-    const timing = { clock, random, ...(recovered && { recovered }) };
+    const timing = { clock, random, recovered };
     this.#watch = reflect<ClusterTrustBundle>(api, collection, timing).subscribe(({ objects }) => {
       if (objects === undefined || versionsOf(objects) === versionsOf(this.#bundles)) return;
       this.#bundles = objects;

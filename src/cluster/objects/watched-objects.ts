@@ -60,7 +60,7 @@ export class WatchedObjects implements ObjectSource {
       onChange: () => onChange(reference),
       clock,
       random,
-      ...(this.#recovered && { recovered: this.#recovered }),
+      recovered: this.#recovered,
       logger,
     });
     this.#watches.set(key, watch);

@@ -32,7 +32,7 @@ export async function reviewToken(
   );
   if (status?.authenticated !== true) return undefined;
   const { username = '', uid, groups = [], extra } = status.user ?? {};
-  return { name: username, ...(uid !== undefined && { uid }), groups, ...(extra && { extra }) };
+  return { name: username, uid, groups, extra };
 }
 
 const ATTEMPTS = 5;

@@ -144,7 +144,7 @@ class Reflector<T extends ApiObject> {
       const watch = new Subscription();
       const end = (error?: unknown) => {
         watch.unsubscribe();
-        resolve({ events, ...(error !== undefined && { error }) });
+        resolve({ events, error });
       };
       const cancel = () => end();
       signal.addEventListener('abort', cancel, { once: true });
@@ -209,14 +209,14 @@ class Reflector<T extends ApiObject> {
     this.#problem = problem;
     const { emit } = this.#options;
     const isListed = this.#version !== undefined;
-    emit({ ...(isListed && { objects: this.#store.objects }), ...(problem !== undefined && { problem }) });
+    emit({ objects: isListed ? this.#store.objects : undefined, problem });
   }
 
   #selectors(): Selectors {
     const { fieldSelector, labelSelector } = this.#options;
     return {
-      ...(fieldSelector !== undefined && { fieldSelector }),
-      ...(labelSelector !== undefined && { labelSelector }),
+      fieldSelector,
+      labelSelector,
     };
   }
 }

@@ -18,7 +18,7 @@ export class ServiceWatch {
   #known: KnownServices = { listed: false, services: [] };
 
   constructor(api: ApiServer, { clock, random, recovered, onListed }: ServiceWatchOptions) {
-    const timing = { clock, random, ...(recovered && { recovered }) };
+    const timing = { clock, random, recovered };
     // A cluster has many services and many nodes: a list an hour of each would be much.
     const options = { ...timing, fieldSelector: WITH_ADDRESS, keep: addressOf, relistAfterMs: Infinity };
     this.#watch = reflect<Service>(api, { resource: 'services' }, options).subscribe(({ objects }) => {

@@ -26,8 +26,8 @@ export function watchObject<T extends ApiObject>(
       const [object] = objects ?? [];
       return {
         isKnown: objects !== undefined,
-        ...(object && { object }),
-        ...(problem !== undefined && { problem }),
+        object,
+        problem,
       };
     }),
     share({ connector: () => new ReplaySubject(1) }),

@@ -66,7 +66,7 @@ export class DaemonConnection {
       path,
       method,
       headers: { Host: 'localhost', ...headers },
-      ...(signal && { signal }),
+      signal,
       agent: false,
     });
   }

@@ -80,7 +80,7 @@ async function deletePod(
   const path = `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}?${query.toString()}`;
   const signal = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
   try {
-    await daemon.json(path, { method: 'DELETE', ...(signal && { signal }) });
+    await daemon.json(path, { method: 'DELETE', signal });
   } catch (error) {
     if (signal?.aborted !== true) throw error;
     const message = `timed out waiting for pod ${namespace}/${name} to end; it goes on ending`;

@@ -85,7 +85,7 @@ async function openSecure(options: NodeServerOptions, port: number, servers: Ser
     routes: enabledRoutes(routes, settings),
     check,
     logger,
-    ...(measurements && { measurements }),
+    measurements,
   });
   const server = await secureServer({ material, service, logger, limits });
   const flags = { portFlag: '--port', hostFlag: '--address' };
@@ -124,7 +124,7 @@ async function openReadOnly(
   const service = nodeService({
     routes: readOnlyRoutes(routes),
     logger,
-    ...(measurements && { measurements }),
+    measurements,
     isReadOnly: true,
   });
   serveRoutes(server, service);
