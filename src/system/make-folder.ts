@@ -1,5 +1,5 @@
 /**
- * Makes folders with their parents. Node's own way, `recursive`, never ends where the kernel lets nobody make a folder, as in `/proc`: it
+ * Makes folders with their parents. Node's own way, `recursive`, never ends where the kernel lets no process make a folder, as in `/proc`: it
  * goes on making a parent that is there.
  */
 import { mkdirSync, statSync } from 'node:fs';

@@ -50,7 +50,7 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
     listPodSandbox: sandboxes.listPodSandbox,
     listContainers: containers.listContainers,
     warn: (message) => logger.warn(message),
-    ...(measurements && { measurements }),
+    measurements,
   });
   return {
     version: (callOptions) => context.call(VERSION, {}, callOptions),

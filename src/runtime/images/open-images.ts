@@ -35,7 +35,7 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
   const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
   const records = new ImageRecords({
     rootDir,
-    ...(measurements && { measurements }),
+    measurements,
     runtime,
     logger,
     clock: systemClock,
@@ -49,7 +49,7 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
   const images = new ImageManager({
     runtime,
     recorder,
-    ...(measurements && { measurements }),
+    measurements,
     records,
     serializeImagePulls,
     maxParallelImagePulls,
@@ -57,11 +57,11 @@ export async function openImages(setup: ImagesSetup, runtime: RuntimeService): P
     registryBurst,
     clock: systemClock,
     keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
-    ...(secrets && { pullSecrets: (pod, signal) => secrets.read(pod, signal) }),
-    ...(plugins && { plugins }),
+    pullSecrets: secrets && ((pod, signal) => secrets.read(pod, signal)),
+    plugins,
     backOff: CRASH_LOOP_BACK_OFF,
   });
-  return { images, records, ...(plugins && { plugins }) };
+  return { images, records, plugins };
 }
 
 async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | undefined> {
@@ -73,7 +73,7 @@ async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | unde
     binDir: settings.imageCredentialProviderBinDir,
     clock: systemClock,
     logger,
-    ...(measurements && { measurements }),
-    ...(objects && { accounts: objects }),
+    measurements,
+    accounts: objects,
   });
 }

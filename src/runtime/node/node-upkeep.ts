@@ -72,6 +72,6 @@ export function createContainerGC(
       const pod = podOfLabels(labels);
       await logs.clean(containerLogPath(podLogsDir, pod, metadata.name, metadata.attempt));
     },
-    ...(removeOrphanedLogs && { removeOrphanedLogs }),
+    removeOrphanedLogs,
   });
 }

@@ -165,7 +165,7 @@ async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Pr
 
 function bareRuntime({ endpoint, settings, logger, measurements }: CriNodeSetup): RuntimeService {
   return createCriRuntime({
-    ...(measurements && { measurements: measurements.pleg }),
+    measurements: measurements?.pleg,
     endpoint,
     ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
@@ -187,7 +187,7 @@ async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promi
     memoryQoS: memoryQoSOf(settings),
     recorder,
     logger,
-    ...(measurements && { measurements }),
+    measurements,
     reservesPIDs: reservesPIDs(reservations),
     reserved: reservedGroups(settings, reservations),
   });
@@ -255,7 +255,7 @@ async function openPodNode(
       claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
       measurements,
     }),
-    ...(objects && { objects }),
+    objects,
     images,
     capabilities,
     podLogs: new PodLogs(podLogsDir),
@@ -289,7 +289,7 @@ function imageGC(
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,
     maxAgeMs: settings.imageMaximumGCAgeMs,
-    ...(measurements && { measurements: measurements.images }),
+    measurements: measurements?.images,
     onRemoved: (image) => images.forget(image),
     onRemaining: (present, listedAt) => records.prune(present, listedAt),
   });

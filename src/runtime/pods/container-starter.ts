@@ -295,8 +295,7 @@ export class ContainerStarter {
     try {
       const { runtime, clock, recorder, turnover, logger, node } = this.#options;
       const podIP = () => node.podIP(pod, podStatus);
-      const measured = turnover && { turnover };
-      const target = { runtime, clock, recorder, ...measured, logger, pod, container, containerId, podIP };
+      const target = { runtime, clock, recorder, turnover, logger, pod, container, containerId, podIP };
       await runPostStartHook(target, signal);
       // An agent that dies before this is on the disk leaves it to the next one to run the hook again.
       await node.rememberContainer(pod.metadata.uid, containerId, { hooked: true });

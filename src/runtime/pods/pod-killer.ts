@@ -142,7 +142,7 @@ export class PodKiller {
           runtime,
           clock,
           recorder,
-          ...(this.#options.turnover && { turnover: this.#options.turnover }),
+          turnover: this.#options.turnover,
           logger,
           pod,
           container,

@@ -46,7 +46,7 @@ export class PodRuntime {
       runtime,
       clock,
       recorder,
-      ...(turnover && { turnover }),
+      turnover,
       logger,
       podIP,
     });
@@ -248,9 +248,7 @@ export class PodRuntime {
     runtimeHandler: string | undefined,
   ): Promise<PreparedSandbox> {
     const { runtime } = this.#options;
-    const sandboxId = await runtime.runPodSandbox(sandboxConfig, {
-      ...(runtimeHandler && { runtimeHandler }),
-    });
+    const sandboxId = await runtime.runPodSandbox(sandboxConfig, { runtimeHandler });
     if (pod.spec.hostNetwork === true) return { sandboxId, sandboxConfig, podStatus };
     const sandbox = sandboxView(await runtime.podSandboxStatus(sandboxId));
     const sandboxes = [sandbox, ...podStatus.sandboxes];

@@ -47,7 +47,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
   const network = ip !== undefined && { network: { ip, additionalIps } };
   const warn = (message: string) => logger?.warn(message);
   const layout = runtimeLayout(rootDir);
-  const client = new MonitorClient(layout, { requestTimeoutMs, warn, ...(onFinding && { onFinding }) });
+  const client = new MonitorClient(layout, { requestTimeoutMs, warn, onFinding });
   const longer = (seconds: number) => seconds * 1000 + requestTimeoutMs;
   return {
     version: () =>

@@ -78,7 +78,7 @@ export class LoopbackForwarder implements PortForwarder {
     // Each side may end its direction before the other one.
     const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
     this.#sockets.add(socket);
-    // An error is followed by close: whoever uses the connection hears of it by that.
+    // An error is followed by close, which ends the other side of the connection.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#sockets.delete(socket));
     return new Promise((resolve, reject) => {

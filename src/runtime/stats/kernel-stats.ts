@@ -96,7 +96,7 @@ class KernelStats implements StatsProvider {
       scratchOf,
       clock,
       logger,
-      ...(measurements && { measurements }),
+      measurements,
     });
     this.#claims = new ClaimFigures({ podsDir, podOf, logger });
   }
@@ -229,7 +229,7 @@ class KernelStats implements StatsProvider {
   async #disksOf(pods: readonly RuntimePodStatus[], options: SummaryOptions): Promise<DiskSources> {
     const { diskUsageMaxAgeMs = DISK_USAGE_MAX_AGE_MS, diskUsagePatienceMs = DISK_USAGE_PATIENCE_MS } =
       options;
-    const call = options.signal ? { signal: options.signal } : {};
+    const call = { signal: options.signal };
     const limits = { maxAgeMs: diskUsageMaxAgeMs, patienceMs: diskUsagePatienceMs };
     const isWhole = options.network ?? true;
     const [disks, claims, runtimeStats] = await Promise.all([
@@ -291,9 +291,7 @@ class KernelStats implements StatsProvider {
     { signal }: SummaryOptions,
   ): Promise<RuntimeStatsById> {
     const groupOf = this.#groupOf();
-    return pods.every(({ uid }) => groupOf.has(uid))
-      ? new Map()
-      : this.#runtimeStats({ ...(signal && { signal }) });
+    return pods.every(({ uid }) => groupOf.has(uid)) ? new Map() : this.#runtimeStats({ signal });
   }
 
   async #runtimeStats(call: CallOptions): Promise<RuntimeStatsById> {

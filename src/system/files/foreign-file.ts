@@ -1,4 +1,4 @@
-/** Reads files that others may replace, also by what blocks whoever opens or reads it: a pipe, a device, a file of the kernel. */
+/** Reads files that others may replace, also by what blocks a process that opens or reads it: a pipe, a device, a file of the kernel. */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, statfs } from 'node:fs/promises';
 import { StateletError } from '../../types/errors.ts';
@@ -10,7 +10,7 @@ interface ForeignFile {
   readonly stats: BigIntStats;
 }
 
-/** What stands at the path might block whoever opens or reads it. */
+/** What stands at the path might block a process that opens or reads it. */
 export class NotPlainError extends StateletError {
   constructor(message: string) {
     super('FailedPrecondition', message);

@@ -42,7 +42,7 @@ export async function removeIn(folder: Opened, name: string): Promise<void> {
   for (let passes = 1; ; passes++) {
     const pass = new Pass(mountOf(folder), isTakenOver);
     if (await pass.remove(place)) return;
-    // What is left was made meanwhile, or lies in a folder that its owner has closed: the next pass lets nobody else into folders.
+    // What is left was made meanwhile, or lies in a folder that its owner has closed: the next pass closes folders to other users.
     if (passes === PASSES_MAX || (isTakenOver && pass.removed === 0)) throw pass.problem;
     isTakenOver = true;
   }
@@ -118,7 +118,7 @@ class Pass implements FolderVisitor {
   }
 }
 
-/** Has nobody else change the folder from now on: not even its owner, where this process may change owners. */
+/** From now on no other user can change the folder: not even its owner, where this process may change owners. */
 async function takeOver(folder: Opened): Promise<void> {
   if (process.geteuid?.() === 0) await changeOwner(folder, { uid: 0, gid: 0 }).catch(() => undefined);
   await changeMode(folder, OWN_FOLDER_MODE).catch(() => undefined);

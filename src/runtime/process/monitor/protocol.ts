@@ -43,7 +43,7 @@ export interface MonitorMethods {
   resizeTerminal: Method<[streamsId: string, size: TerminalSize]>;
   /** The client has closed its end of the standard input. */
   endInput: Method<[streamsId: string]>;
-  /** What this monitor found damaged at its start, and nobody has been told yet. */
+  /** What this monitor found damaged at its start, and has not told yet. */
   takeFindings: Method<[], Finding[]>;
   ping: Method<[]>;
 }

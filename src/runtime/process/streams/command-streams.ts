@@ -71,7 +71,7 @@ class PipedStreams implements CommandStreams {
     this.stdout = out?.stream;
     this.stderr = err?.stream;
     this.exit = this.#run();
-    // Whoever is interested awaits it; nobody has to.
+    // A rejection that no caller awaits must not end the process.
     this.exit.catch(() => undefined);
   }
 
