@@ -96,6 +96,18 @@ const REMOVALS = {
     'This walks by paths and follows what becomes a link meanwhile: use src/system/files/remove-tree.ts.',
 };
 
+const PRIVATE_MEMBERS = {
+  selector:
+    ':matches(MemberExpression[property.name=/^_[a-z]/]:not([property.name="_transitions"]), ObjectPattern > Property[key.name=/^_[a-z]/]:not([key.name="_transitions"]))',
+  message:
+    'This is private to a library. Only the `_transitions` of an inspected step are in the types of XState for all.',
+};
+
+const UNLISTED_ACTORS = {
+  selector: "ImportDeclaration[source.value='xstate'] ImportSpecifier[imported.name='createActor']",
+  message: 'Use `createActor` of src/actors/agent-actor.ts, so that the page can find the actor.',
+};
+
 const FOLDERS = {
   selector:
     'CallExpression:matches([callee.name=/^mkdir(Sync)?$/], [callee.property.name=/^mkdir(Sync)?$/]) Property[key.name="recursive"]',
@@ -218,7 +230,12 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts'],
     ignores: ['src/system/files/**'],
-    rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS] },
+    rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS, PRIVATE_MEMBERS] },
+  },
+  {
+    files: ['src/actors/**/*.ts'],
+    ignores: ['src/actors/agent-actor.ts', 'src/actors/pods/pod-registry.ts'],
+    rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS, PRIVATE_MEMBERS, UNLISTED_ACTORS] },
   },
   {
     files: FILES_OF_PODS,

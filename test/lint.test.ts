@@ -37,3 +37,19 @@ test.each(['chown', 'chmod', 'cp', 'readFile', 'writeFile', 'opendir'])(
     expect(refused('src/config/x.ts', code)).toEqual([]);
   },
 );
+
+test('an actor that the page could not find', () => {
+  const code = "import { createActor, setup } from 'xstate';";
+  expect(refused('src/actors/node/x.ts', code)).toEqual(['no-restricted-syntax']);
+  expect(refused('src/actors/node/x.ts', "import { createActor } from '../agent-actor.ts';")).toEqual([]);
+  expect(refused('src/actors/pods/pod-registry.ts', code)).toEqual([]);
+});
+
+test.each(['system._register = own;', 'const { _nodes } = snapshot;'])(
+  'what is private to a library: %s',
+  (code) => {
+    expect(refused('src/actors/x.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(refused('src/replay/x.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(refused('src/actors/x.ts', 'const { _transitions } = step;')).toEqual([]);
+  },
+);

@@ -4,9 +4,9 @@
  *
  * The machine asks for effects and timers by named actions and hears of their outcome as events. The actor that runs it
  * keeps to this: at most one effect at a time; each effect ends with exactly one event, `*_DONE`, `*_FAILED` or, after an
- * abort, `AT_REST`; nothing that may start a container is in flight once that event has been sent. `awaitRuntime`,
- * `awaitRemoval`, `requestName`, `requestRoom` and `makeRoom` are answered by the events that their states wait for, at
- * once or later, and asked again they are answered again.
+ * abort, `AT_REST`; nothing that may start a container is in flight once that event has been sent. The actor answers
+ * `awaitRuntime`, `awaitRemoval`, `requestName`, `requestRoom` and `makeRoom` each time they are asked, at once or later, by
+ * the events that their states wait for.
  */
 import { assign, setup } from 'xstate';
 import { REMOVAL_DELAY } from '../policies/admission/start-delay.ts';
