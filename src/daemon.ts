@@ -1,18 +1,25 @@
 /** The composition root: opens what belongs to the daemon, builds the agent, starts it and stops it. */
 import type { NodeAgent } from './actors/node-agent.ts';
 import type { StateletConfig } from './config/config.ts';
-import { announce } from './daemon/announce.ts';
 import { daemonAgent } from './daemon/daemon-agent.ts';
 import { DaemonServer } from './daemon/daemon-server.ts';
 import { DaemonStats } from './daemon/daemon-stats.ts';
-import { openShutdownWatch } from './daemon/open-shutdown-watch.ts';
-import { closeOwnParts, openOwnParts, type OwnParts, type OwnPartsDeps } from './daemon/own-parts.ts';
+import {
+  closeDaemonParts,
+  openDaemonParts,
+  type DaemonParts,
+  type DaemonSettings,
+} from './daemon/daemon-parts.ts';
 import { leavePodsRunning } from './open-node.ts';
+import { shownURL } from './policies/formats/secret-fields.ts';
+import { shutdownPeriods, shutdownSeconds } from './policies/termination/shutdown-periods.ts';
 import type { ShutdownWatch } from './runtime/shutdown/shutdown-watch.ts';
+import { welcome } from './server/welcome.ts';
 import { systemClock } from './system/timer.ts';
+import type { Logger } from './types/logger.ts';
 import type { LivePods } from './types/served-pod.ts';
 
-export interface DaemonDeps extends OwnPartsDeps {
+export interface DaemonDeps extends DaemonSettings {
   /** Changes how much is logged, in the levels of klog. Without it the log stays as it is. */
   readonly setVerbosity?: (level: number) => void;
   /** A person reads the log in a terminal: it begins with instructions. */
@@ -37,7 +44,7 @@ export interface Daemon {
 /** Rejects when the agent cannot run as configured; everything is closed again then. */
 export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Promise<Daemon> {
   const running: { agent?: NodeAgent } = {};
-  const own = await openOwnParts(given, deps, (uid) => running.agent?.supervisor.desired.get(uid));
+  const own = await openDaemonParts(given, deps, (uid) => running.agent?.supervisor.desired.get(uid));
   const daemon = new RunningDaemon(own, deps);
   running.agent = daemon.agent;
   try {
@@ -52,33 +59,24 @@ export async function startDaemon(given: StateletConfig, deps: DaemonDeps): Prom
 class RunningDaemon implements Daemon {
   readonly agent: NodeAgent;
   readonly #deps: DaemonDeps;
-  readonly #own: OwnParts;
+  readonly #own: DaemonParts;
   readonly #stats: DaemonStats;
   readonly #server: DaemonServer;
   #shutdownWatch: ShutdownWatch | undefined;
 
-  constructor(own: OwnParts, deps: DaemonDeps) {
+  constructor(own: DaemonParts, deps: DaemonDeps) {
     this.#own = own;
     this.#deps = deps;
-    const { config, parts, counted } = own;
-    const { logger, stateLog } = deps;
-    const stats = new DaemonStats({
-      config,
-      runtime: parts.runtime,
-      cgroupDriver: parts.cgroupDriver,
-      agent: () => this.agent,
-      logger,
-      ...(counted && { measurements: counted }),
-    });
+    const { context, config, parts } = own;
+    const stats = new DaemonStats(context, { config, parts, agent: () => this.agent });
     this.#stats = stats;
-    this.agent = daemonAgent({ own, stats, logger });
+    this.agent = daemonAgent(own, stats);
     this.#server = new DaemonServer({
       own,
       agent: this.agent,
       stats,
-      logger,
       setVerbosity: (level) => deps.setVerbosity?.(level),
-      logsTransitions: stateLog === 'transitions',
+      logsTransitions: deps.stateLog === 'transitions',
     });
   }
 
@@ -109,7 +107,7 @@ class RunningDaemon implements Daemon {
       page: page.url,
       logger,
       forPeople,
-      ...(welcome && { welcome }),
+      welcome,
     });
     const port = await this.#server.openPorts();
     await cluster?.prepare({
@@ -141,6 +139,61 @@ class RunningDaemon implements Daemon {
     await this.#shutdownWatch?.close();
     await this.#stats.close();
     await this.#server.close();
-    await closeOwnParts(this.#own);
+    await closeDaemonParts(this.#own);
   }
+}
+
+interface AnnounceOptions {
+  readonly config: StateletConfig;
+  readonly isInCluster: boolean;
+  /** Where the endpoints are served, as `host:port`; undefined when they are not. */
+  readonly address: string | undefined;
+  /** Where the page is served. */
+  readonly page: string | undefined;
+  readonly logger: Logger;
+  /** A person reads the log in a terminal: it begins with instructions. */
+  readonly forPeople: boolean;
+  /** Shows these instructions elsewhere than in the log. */
+  readonly welcome?: (text: string) => void;
+}
+
+/** Says which pods the daemon runs, and from where; to people, with what they can do now. */
+function announce(options: AnnounceOptions): void {
+  const { config, isInCluster, address, page, logger, forPeople } = options;
+  const { staticPodPath, staticPodURL, localPods, nodeName, rootDir } = config;
+  const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
+  const server = isInCluster ? 'the API server' : undefined;
+  const local = localPods.map((pods) => ('url' in pods ? shownURL(pods.url) : pods.path));
+  const sources = [...local, staticPodPath, url, server].filter((source) => source !== undefined);
+  const runtime = config.containerRuntimeEndpoint;
+  const fields = { node: nodeName, rootDir, runtime, ...(address && { address }) };
+  const message = `Running the pods of ${sources.join(' and ') || 'no source'}`;
+  if (!forPeople) {
+    logger.info(fields, message);
+    return;
+  }
+  const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
+  const tell = options.welcome ?? ((text: string) => logger.info({}, text));
+  tell(welcome({ ...config, sources, page }, shell));
+  logger.debug(fields, message);
+}
+
+/** Not started yet. Undefined where a shutdown of the machine does not wait for pods: the code for it is not loaded then. */
+async function openShutdownWatch(
+  agent: NodeAgent,
+  config: Pick<StateletConfig, 'shutdown'>,
+  logger: Logger,
+): Promise<ShutdownWatch | undefined> {
+  const { shutdown } = agent;
+  const seconds = shutdownSeconds(shutdownPeriods(config.shutdown));
+  if (shutdown === undefined || seconds === 0) return undefined;
+  const { ShutdownWatch: Watch } = await import('./runtime/shutdown/shutdown-watch.ts');
+  const watch = new Watch({
+    seconds,
+    onShutdown: () => void agent.endGroups().then(() => watch.release()),
+    onCancelled: () => shutdown.cancel(),
+    clock: systemClock,
+    logger,
+  });
+  return watch;
 }

@@ -10,11 +10,10 @@ import type { CredentialProviderConfig } from './policies/images/credential-prov
 import type { RuntimeClasses } from './policies/cri/sandbox-config.ts';
 import { shutdownPeriods } from './policies/termination/shutdown-periods.ts';
 import { isOutOfSpace } from './system/system-errors.ts';
+import type { AgentContext } from './types/agent-context.ts';
 import type { ApiObjects } from './types/api-objects.ts';
 import { errorMessage, StateletError } from './types/errors.ts';
-import type { EventRecorder, NodeEventRecorder } from './types/event-recorder.ts';
 import type { Logger } from './types/logger.ts';
-import type { Measurements } from './types/measurements.ts';
 import type { OwnNodeFacts } from './types/node-facts.ts';
 
 /** How long an agent that stops waits for calls to the runtime that are under way. */
@@ -31,23 +30,18 @@ export interface ClusterServices {
   readonly objects?: ApiObjects;
 }
 
-export interface NodeServices extends ClusterServices {
-  /** Without them nothing is measured. */
-  readonly measurements?: Measurements;
-}
-
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
 export async function openNode(
   config: StateletConfig,
-  recorder: EventRecorder & NodeEventRecorder,
-  logger: Logger,
-  services: NodeServices = {},
+  context: AgentContext,
+  services: ClusterServices = {},
 ): Promise<Node> {
+  const { logger } = context;
   await makePodLogsDir(config, logger);
   const facts = await readNodeFacts(config);
   const { capacity, allocatable } = facts;
   logger.debug({ capacity: amountsText(capacity), allocatable: amountsText(allocatable) }, 'Node resources');
-  return { facts, parts: await openParts(config, { facts, recorder, logger, ...services }) };
+  return { facts, parts: await openParts(config, context, { facts, ...services }) };
 }
 
 /** On a full disk the agent goes on, so that it can remove what is not needed; the folder is made again when a pod starts. */
@@ -71,16 +65,11 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-interface PartsSurroundings extends NodeServices {
-  readonly facts: OwnNodeFacts;
-  readonly recorder: EventRecorder & NodeEventRecorder;
-  readonly logger: Logger;
-}
-
 /** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
-  { facts, recorder, logger, runtimeClasses, objects, measurements }: PartsSurroundings,
+  { recorder, logger, measurements }: AgentContext,
+  { facts, runtimeClasses, objects }: ClusterServices & Pick<Node, 'facts'>,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -94,16 +83,15 @@ async function openParts(
       clusterDomain: node.clusterDomain,
       objects,
       settings: node,
-      ...(measurements && { measurements }),
+      measurements,
       recorder,
       logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
-  const providers = await credentialProviders(config);
   const { openCriNode } = await import('./runtime/node/open-cri-node.ts');
   return openCriNode({
-    ...(providers && { credentialProviders: providers }),
+    credentialProviders: await credentialProviders(config),
     endpoint,
     rootDir,
     podLogsDir,
@@ -112,9 +100,9 @@ async function openParts(
     facts,
     reservations: config,
     settings: node,
-    ...(runtimeClasses && { runtimeClasses }),
-    ...(objects && { objects }),
-    ...(measurements && { measurements }),
+    runtimeClasses,
+    objects,
+    measurements,
     recorder,
     logger,
   });

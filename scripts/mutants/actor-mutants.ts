@@ -1,7 +1,7 @@
 /** Mutants of the actors, and of what they do on the node. */
 import type { Mutant } from './mutant.ts';
 
-const SLOTS = 'src/actors/pods/effect-slots.ts';
+const SLOTS = 'src/actors/pods/pod-actor.ts';
 const STARTS = 'src/actors/start/pod-starts.ts';
 const NAMES = 'src/actors/start/name-arbiter.ts';
 const RETIREMENT = 'src/actors/pods/pod-lifecycle.ts';

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const CHART = 'src/machines/preemption-machine.ts';
 const PREEMPTIONS = 'src/actors/start/preemptions.ts';
-const END_LIMITS = 'src/actors/start/end-limits.ts';
+const END_LIMITS = 'src/actors/start/kill-timeouts.ts';
 const ADMISSION = 'src/actors/start/room-arbiter.ts';
 const LEDGER = 'src/actors/start/resource-ledger.ts';
 const DELIVERY = 'src/actors/pods/pod-lifecycle.ts';

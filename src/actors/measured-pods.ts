@@ -5,7 +5,7 @@ import type { AgentMeasurements, ContainerType, PodEffect, PodMeasurements } fro
 import type { ContainerStatus, PodStatus } from '../types/kubernetes.ts';
 import type { PodContext, PodEvent } from '../machines/pod-machine.ts';
 import type { PodEffects } from './pods/pod-actor.ts';
-import type { PodEnds } from './pods/pod-ends.ts';
+import type { PodTerminations } from './pods/pod-terminations.ts';
 import type { PodEntry, PodObserver } from './pods/pod-registry.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 
@@ -48,18 +48,18 @@ export function measuredEffects(effects: PodEffects, measurements: PodMeasuremen
 /** When pods begin to run, and when they are gone. */
 export function measurePods(
   measurements: AgentMeasurements,
-  { statusManager, ends }: { readonly statusManager: StatusManager; readonly ends: PodEnds },
+  { statusManager, ends }: { readonly statusManager: StatusManager; readonly ends: PodTerminations },
 ): void {
-  const containerEnds = new ShownEnds(measurements);
+  const shownEnds = new ShownEnds(measurements);
   statusManager.news.subscribe(({ uid }) => {
     const status = statusManager.get(uid);
     if (status?.phase !== undefined) measurements.podPhase(uid, status.phase);
-    if (status !== undefined) containerEnds.shown(uid, status);
+    if (status !== undefined) shownEnds.shown(uid, status);
   });
   ends.subscribe(({ uid }, end) => {
     if (end !== 'Forgotten') return;
     measurements.podForgotten(uid);
-    containerEnds.forget(uid);
+    shownEnds.forget(uid);
   });
 }
 

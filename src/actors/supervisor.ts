@@ -13,10 +13,9 @@ import { PodWakeUps } from './loop/pod-wake-ups.ts';
 import { SourceChanges } from './loop/source-changes.ts';
 import type { SupervisorLoop } from './loop/supervisor-loop.ts';
 import type { DesiredPods } from './pods/desired-pods.ts';
-import { EffectSlots } from './pods/effect-slots.ts';
+import { EffectSlots, type PodEffects, providePodMachine } from './pods/pod-actor.ts';
 import type { EndedPods } from './pods/ended-pods.ts';
-import { type PodEffects, providePodMachine } from './pods/pod-actor.ts';
-import { PodEnds } from './pods/pod-ends.ts';
+import { PodTerminations } from './pods/pod-terminations.ts';
 import { PodLifecycle } from './pods/pod-lifecycle.ts';
 import type { PodRegistry } from './pods/pod-registry.ts';
 import { PodRemoval } from './pods/pod-removal.ts';
@@ -54,7 +53,7 @@ export class Supervisor {
   readonly desired: DesiredPods;
   readonly ended: EndedPods;
   /** Tells how far pods have come on the way to their end. */
-  readonly ends = new PodEnds();
+  readonly ends = new PodTerminations();
   /** The root of the tree of actors. */
   readonly actor: AnyActorRef;
   readonly #parts: SupervisorParts;

@@ -4,7 +4,7 @@ import type { RunFlags } from '../config/config.ts';
 import { oneLine } from '../policies/formats/terminal-text.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod/pod-kinds.ts';
 import { podSummary } from '../policies/status/pod-table.ts';
-import { isGood, type PodOutcome, type PodResult } from '../run-once/pod-result.ts';
+import { isGood, type PodOutcome, type PodResult } from '../run-once/pod-verdict.ts';
 import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
 import { createLogger } from '../server/open-logger.ts';
 import { onOutputClosed, print, printError } from '../system/terminal.ts';

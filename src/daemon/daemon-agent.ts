@@ -11,19 +11,11 @@ import { podSources } from '../pod-sources.ts';
 import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import { channelEvent, inBatches, podConfig, type PodSources } from '../sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
-import { systemClock } from '../system/timer.ts';
-import type { EventRecorder } from '../types/event-recorder.ts';
-import type { Logger } from '../types/logger.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import type { DaemonStats } from './daemon-stats.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { DaemonParts } from './daemon-parts.ts';
 
-export interface DaemonAgentOptions {
-  readonly own: OwnParts;
-  readonly stats: DaemonStats;
-  readonly logger: Logger;
-}
-
-export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAgent {
+export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true }),
@@ -33,7 +25,7 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
   const agent: NodeAgent = new NodeAgent(context, {
     ...nodeAgentOptions(config, { parts, facts }),
     sources: Object.keys(sources),
-    configuration: configuration(sources, { blocked, recorder: context.recorder, logger }),
+    configuration: configuration(context, sources, blocked),
     sourceProblem: () => [...blocked.values()].flat().map(problemText).join('; ') || undefined,
     endedPods,
     instanceCounts: own.instanceCounts,
@@ -58,19 +50,14 @@ export function daemonAgent({ own, stats, logger }: DaemonAgentOptions): NodeAge
   return agent;
 }
 
-interface SourceSurroundings {
-  /** Gets what a source waits at, by source, and loses it when it goes on. */
-  readonly blocked: Map<PodSource, readonly SourceProblem[]>;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-}
-
+/** `blocked` gets what a source waits at, by source, and loses it when it goes on. */
 function configuration(
+  { clock, recorder, logger }: AgentContext,
   sources: PodSources,
-  { blocked, recorder, logger }: SourceSurroundings,
+  blocked: Map<PodSource, readonly SourceProblem[]>,
 ): Observable<SupervisorEvent> {
   return podConfig(sources, {
-    now: () => systemClock.now(),
+    now: () => clock.now(),
     recorder,
     onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
     onBlocked: (source, problems) => {

@@ -6,19 +6,17 @@ import type { SummaryOptions } from '../runtime/stats/stats-provider.ts';
 import { Endpoints } from '../server/endpoints.ts';
 import type { Route } from '../server/routes/route.ts';
 import { systemClock } from '../system/timer.ts';
-import type { Logger } from '../types/logger.ts';
 import { NODE_PORT } from '../types/node-settings.ts';
 import type { DaemonStats } from './daemon-stats.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { DaemonParts } from './daemon-parts.ts';
 
 const NO_CERTIFICATES = { client: undefined, serving: undefined };
 
 export interface DaemonServerOptions {
-  readonly own: OwnParts;
+  readonly own: DaemonParts;
   readonly agent: NodeAgent;
   readonly stats: DaemonStats;
-  readonly logger: Logger;
   readonly setVerbosity: (level: number) => void;
   readonly logsTransitions: boolean;
 }
@@ -40,7 +38,8 @@ export class DaemonServer {
 
   /** The socket, the address of `--healthz` and the page of `--ui`, where there are such. */
   async openEndpoints(): Promise<void> {
-    const { own, agent, stats, logger } = this.#options;
+    const { own, agent, stats } = this.#options;
+    const { logger } = own.context;
     const { healthz, rootDir, nodeName } = own.config;
     const { supervisor, statusManager } = agent;
     const sources = {
@@ -62,14 +61,15 @@ export class DaemonServer {
 
   /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
   async openPorts(): Promise<number> {
-    const { own, logger } = this.#options;
-    const { config, cluster, counted } = own;
+    const { own } = this.#options;
+    const { logger } = own.context;
+    const { config, cluster, metrics } = own;
     const { port = NODE_PORT } = config.server;
     if (!opensPorts(config)) return port;
     const { openNodePorts } = await import('./open-node-ports.ts');
     const routes = await this.#routesOfNode();
-    const measurements = counted && { measurements: counted.requests };
-    this.#ports = await openNodePorts({ config, cluster, routes, logger, ...measurements });
+    const measurements = metrics?.requests;
+    this.#ports = await openNodePorts({ config, cluster, routes, logger, measurements });
     return this.#ports.port ?? port;
   }
 
@@ -88,8 +88,9 @@ export class DaemonServer {
 
   /** Loaded when a client first asks for a path of the node's server. */
   #routesOfNode(): Promise<readonly Route[]> {
-    const { own, agent, stats, logger, setVerbosity, logsTransitions } = this.#options;
-    const { config, parts, cluster, counted } = own;
+    const { own, agent, stats, setVerbosity, logsTransitions } = this.#options;
+    const { logger } = own.context;
+    const { config, parts, cluster, metrics } = own;
     return (this.#nodeRoutes ??= import('./serve-node.ts').then(({ nodeApi, nodeRoutes }) =>
       nodeRoutes(
         nodeApi({
@@ -100,7 +101,7 @@ export class DaemonServer {
           setVerbosity,
           logsTransitions,
           stats: () => stats.provider(),
-          counted,
+          counted: metrics,
           certificateEnds: () => cluster?.certificateEnds() ?? NO_CERTIFICATES,
         }),
         config.featureGates,

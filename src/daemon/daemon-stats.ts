@@ -2,30 +2,24 @@ import type { NodeAgent } from '../actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from '../config/config.ts';
 import { runtimeLayout } from '../runtime/process/layout.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
-import type { RuntimeService } from '../runtime/service/runtime-service.ts';
 import type { StatsProvider } from '../runtime/stats/stats-provider.ts';
-import { systemClock } from '../system/timer.ts';
-import type { Logger } from '../types/logger.ts';
-import type { VolumeMeasurements } from '../types/measurements.ts';
-import type { RuntimePodStatus } from '../types/runtime-pod.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 
-export interface DaemonStatsOptions {
+export interface DaemonStatsParts {
   readonly config: StateletConfig;
-  readonly runtime: RuntimeService;
-  /** Undefined where pods have no cgroups. */
-  readonly cgroupDriver: NodeParts['cgroupDriver'];
+  readonly parts: Pick<NodeParts, 'runtime' | 'cgroupDriver'>;
   readonly agent: () => NodeAgent;
-  readonly logger: Logger;
-  readonly measurements?: VolumeMeasurements;
 }
 
 /** What the node and its pods use. Loaded when eviction starts, or for the first request. */
 export class DaemonStats {
-  readonly #options: DaemonStatsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: DaemonStatsParts;
   #provider: Promise<StatsProvider> | undefined;
 
-  constructor(options: DaemonStatsOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: DaemonStatsParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   provider(): Promise<StatsProvider> {
@@ -37,7 +31,9 @@ export class DaemonStats {
   }
 
   async #open(): Promise<StatsProvider> {
-    const { config, runtime, cgroupDriver, agent, logger, measurements } = this.#options;
+    const { clock, logger, measurements } = this.#context;
+    const { config, parts, agent } = this.#parts;
+    const { runtime, cgroupDriver } = parts;
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
     const { pleg, supervisor } = agent();
     const { podScratch } = runtimeLayout(rootDir);
@@ -49,17 +45,15 @@ export class DaemonStats {
       podLogsDir,
       nodeName,
       cgroupRoot,
-      ...(cgroupDriver && { cgroupDriver }),
+      cgroupDriver,
       systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
-      clock: systemClock,
+      clock,
       runtime,
       pods: () => pleg.pods(),
       podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
       logger,
-      ...(measurements && { measurements }),
-      ...(isEmbedded && {
-        scratchOf: ({ sandboxes }: RuntimePodStatus) => sandboxes.map(({ id }) => podScratch(id)),
-      }),
+      measurements,
+      scratchOf: isEmbedded ? ({ sandboxes }) => sandboxes.map(({ id }) => podScratch(id)) : undefined,
     });
   }
 }

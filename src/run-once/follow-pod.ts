@@ -1,11 +1,12 @@
 /** Follows one pod until its outcome is known, and has the supervisor try again in between. */
+import type { AnyActorRef } from 'xstate';
 import type { NodeAgent } from '../actors/node-agent.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
+import { Timer } from '../system/timer.ts';
 import type { Clock } from '../types/clock.ts';
+import { StateletError } from '../types/errors.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
-import { awaitChange } from './await-change.ts';
-import type { PodOutcome } from './pod-result.ts';
-import { failedContainers, podVerdict } from './pod-verdict.ts';
+import { failedContainers, type PodOutcome, podVerdict } from './pod-verdict.ts';
 
 export interface FollowOptions {
   readonly agent: NodeAgent;
@@ -156,4 +157,48 @@ function good(result: 'Running' | 'Completed'): PodOutcome {
 
 function nameOf({ name }: { readonly name: string }): string {
   return name;
+}
+
+export interface AwaitChangeOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Unix ms; undefined: no time limit. */
+  readonly atMs: number | undefined;
+}
+
+/**
+ * Resolves when the actor may have changed, when it is `atMs`, or when the signal aborts. May resolve too early: the caller
+ * checks again.
+ */
+export async function awaitChange(
+  actor: AnyActorRef,
+  { clock, signal, atMs }: AwaitChangeOptions,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const wake = () => resolve(undefined);
+  const timer = new Timer(clock);
+  timer.arm((atMs ?? Infinity) - clock.now(), wake);
+  // An actor that has failed answers each subscription with its error at once: waking on it would make callers spin.
+  const subscription = actor.subscribe({ next: wake, error: () => undefined });
+  signal.addEventListener('abort', wake);
+  await promise;
+  signal.removeEventListener('abort', wake);
+  subscription.unsubscribe();
+  timer.disarm();
+}
+
+/** Resolves when the runtime is ready, or the signal aborts. Rejects with `Unavailable` when it is not ready after `patienceMs`. */
+export async function awaitRuntime(
+  { supervisor }: NodeAgent,
+  clock: Clock,
+  signal: AbortSignal,
+  patienceMs: number,
+): Promise<void> {
+  const atMs = clock.now() + patienceMs;
+  while (supervisor.runtimeProblem !== undefined && !signal.aborted) {
+    if (clock.now() >= atMs) {
+      throw new StateletError('Unavailable', `container runtime is not ready: ${supervisor.runtimeProblem}`);
+    }
+    await awaitChange(supervisor.actor, { clock, signal, atMs });
+  }
 }

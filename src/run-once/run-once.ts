@@ -1,29 +1,29 @@
 /** Runs the pods of the sources once: reads, admits and starts them, reports an outcome for each, and leaves them running. */
-import { defer, mergeAll } from 'rxjs';
+import { defer, lastValueFrom, mergeAll, of, take, timeout, toArray } from 'rxjs';
 import { NodeAgent } from '../actors/node-agent.ts';
 import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
-import { eventLog } from '../server/event-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import type { SupervisorEvent } from '../machines/supervisor-machine.ts';
 import { leavePodsRunning, type Node, nodeAgentOptions, openNode, withinStopLimit } from '../open-node.ts';
 import { podSources } from '../pod-sources.ts';
 import type { Rejection } from '../policies/admission/rejection.ts';
-import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
-import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
+import { shortDuration } from '../policies/formats/duration.ts';
 import { rfc3339 } from '../policies/formats/time.ts';
-import { openEndedPodsFile } from '../runtime/node/root-record.ts';
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
+import { CONFIG_SOURCE_ANNOTATION, fullName, podFullName } from '../policies/pod/pod-kinds.ts';
 import { lockRootDir } from '../runtime/node/root-lock.ts';
-import { systemClock } from '../system/timer.ts';
+import { openEndedPodsFile } from '../runtime/node/root-record.ts';
+import { eventLog } from '../server/event-log.ts';
+import { podConfig, type PodSources } from '../sources/pod-config.ts';
 import { problemText, type SourceProblem } from '../sources/source.ts';
+import { systemClock } from '../system/timer.ts';
 import type { AgentContext } from '../types/agent-context.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
 import { admitInTurn } from './admit-in-turn.ts';
-import { awaitRuntime } from './await-runtime.ts';
-import { followPod } from './follow-pod.ts';
-import { LastWarnings } from './last-warnings.ts';
-import type { PodOutcome, PodResult } from './pod-result.ts';
-import { readSources } from './read-sources.ts';
+import { awaitRuntime, followPod } from './follow-pod.ts';
+import type { PodOutcome, PodResult } from './pod-verdict.ts';
 
 /** How long a server may take to answer. */
 const SERVER_MS = 1_000;
@@ -70,9 +70,9 @@ async function runPods(
   const { logger } = options;
   const recorder = new LastWarnings(eventLog(logger, () => systemClock.now()));
   const endedPods = openEndedPodsFile(config.rootDir, logger);
-  const { facts, parts } = await openNode(config, recorder, logger);
+  const context = { clock: systemClock, random: Math.random, logger, recorder };
+  const { facts, parts } = await openNode(config, context);
   try {
-    const context = { clock: systemClock, random: Math.random, logger, recorder };
     const run = new Run(context, pods, config, { facts, parts, recorder, endedPods });
     return await run.results(options);
   } finally {
@@ -179,4 +179,61 @@ function endOlderVersions({ pleg, supervisor }: NodeAgent, pods: readonly Pod[])
   const wanted = new Map(pods.map((pod) => [podFullName(pod), pod.metadata.uid]));
   const older = pleg.pods().filter((pod) => (wanted.get(fullName(pod)) ?? pod.uid) !== pod.uid);
   for (const pod of older) supervisor.killRuntimePod(pod);
+}
+
+// Reads every source of pods once.
+
+export interface FirstPods {
+  /** In the order of the sources. */
+  readonly pods: readonly Pod[];
+  readonly problems: readonly SourceProblem[];
+}
+
+/** For a source that does not answer within its time there is a problem and no pods. */
+export async function readSources(
+  sources: PodSources,
+  now: () => number,
+  waitMs: (source: PodSource) => number,
+): Promise<FirstPods> {
+  const problems: SourceProblem[] = [];
+  const onProblem = (problem: SourceProblem) => problems.push(problem);
+  const config = podConfig(readOnce(sources, waitMs), { now, onProblem });
+  const events = await lastValueFrom(config.pipe(toArray()));
+  // Pods are admitted in this order: it must not depend on which source was read first.
+  const inOrder = Object.keys(sources).flatMap((name) => events.filter(({ source }) => source === name));
+  return { pods: inOrder.flatMap((event) => ('pods' in event ? event.pods : [])), problems };
+}
+
+function readOnce(sources: PodSources, waitMs: (source: PodSource) => number): PodSources {
+  const once = Object.entries(sources).map(([name, updates]) => {
+    const source = name as PodSource;
+    const first = waitMs(source);
+    const late: SourceProblem = { source, message: `did not answer within ${shortDuration(first)}` };
+    return [source, updates.pipe(take(1), timeout({ first, with: () => of({ problems: [late] }) }))];
+  });
+  return Object.fromEntries(once) as PodSources;
+}
+
+/** Passes events on, and keeps the last warning of each pod: container statuses do not hold the cause of every failure. */
+export class LastWarnings implements EventRecorder, NodeEventRecorder {
+  readonly #recorder: EventRecorder & NodeEventRecorder;
+  readonly #warnings = new Map<string, string>();
+
+  constructor(recorder: EventRecorder & NodeEventRecorder) {
+    this.#recorder = recorder;
+  }
+
+  event(...event: Parameters<EventRecorder['event']>): void {
+    const [pod, type, reason, message] = event;
+    if (type === 'Warning') this.#warnings.set(pod.uid, `${reason}: ${message}`);
+    this.#recorder.event(...event);
+  }
+
+  nodeEvent(...event: Parameters<NodeEventRecorder['nodeEvent']>): void {
+    this.#recorder.nodeEvent(...event);
+  }
+
+  of(uid: string): string | undefined {
+    return this.#warnings.get(uid);
+  }
 }

@@ -1,7 +1,9 @@
 /** Followed by the millisecond: the production agent on the simulated runtime, under a virtual clock. */
 import { describe, expect, test } from '@jest/globals';
-import { followPod } from '../../src/run-once/follow-pod.ts';
-import type { PodOutcome } from '../../src/run-once/pod-result.ts';
+import { createActor, fromTransition } from 'xstate';
+import { awaitChange, awaitRuntime, followPod } from '../../src/run-once/follow-pod.ts';
+import type { PodOutcome } from '../../src/run-once/pod-verdict.ts';
+import type { Clock } from '../../src/types/clock.ts';
 import type { PodSpec } from '../../src/types/kubernetes.ts';
 import { container, podSpec, SimulatedAgent } from '../support/simulated-agent.ts';
 
@@ -203,4 +205,101 @@ describe('a pod that runs to its end', () => {
     });
     expect(outcome).toMatchObject({ result: 'Failed', failedContainers: ['init'] });
   });
+});
+
+/** A clock whose only timer fires when the test says so. */
+function heldClock() {
+  const armed = new Map<number, { readonly fire: () => void; readonly delayMs: number }>();
+  let last = 0;
+  const clock: Clock = {
+    now: () => 1_000,
+    setTimeout: (fire, delayMs) => {
+      last += 1;
+      armed.set(last, { fire, delayMs });
+      return last;
+    },
+    clearTimeout: (handle) => void armed.delete(handle as number),
+  };
+  return { clock, armed };
+}
+
+function counter() {
+  const count = fromTransition((value: number, event: { type: 'add' | 'break' }) => {
+    if (event.type === 'break') throw new Error('broken');
+    return value + 1;
+  }, 0);
+  const actor = createActor(count);
+  actor.subscribe({ error: () => undefined });
+  return actor.start();
+}
+
+test('resolves when the actor changes, and leaves no timer and no listener behind', async () => {
+  const { clock, armed } = heldClock();
+  const actor = counter();
+  const { signal } = new AbortController();
+  const change = awaitChange(actor, { clock, signal, atMs: 6_000 });
+  expect([...armed.values()].map(({ delayMs }) => delayMs)).toEqual([5_000]);
+  actor.send({ type: 'add' });
+  await change;
+  expect(armed.size).toBe(0);
+});
+
+test('resolves when the time has come', async () => {
+  const { clock, armed } = heldClock();
+  const { signal } = new AbortController();
+  const change = awaitChange(counter(), { clock, signal, atMs: 6_000 });
+  for (const { fire } of armed.values()) fire();
+  await change;
+});
+
+test('resolves when the signal aborts, though the actor has failed and there is no time limit', async () => {
+  const { clock, armed } = heldClock();
+  const actor = counter();
+  const stop = new AbortController();
+  actor.send({ type: 'break' });
+  let isOver = false;
+  const change = awaitChange(actor, { clock, signal: stop.signal, atMs: undefined }).then(() => {
+    isOver = true;
+  });
+  await new Promise(setImmediate);
+  expect(isOver).toBe(false);
+  stop.abort();
+  await change;
+  expect(armed.size).toBe(0);
+});
+
+const PATIENCE_MS = 10_000;
+
+/** Stops the runtime for `downMs`, waits for it, and tells how and when the wait ended. */
+async function wait(downMs: number, signal = new AbortController().signal) {
+  const agent = new SimulatedAgent();
+  const { supervisor } = agent.run.agent;
+  await agent.until(() => supervisor.runtimeProblem === undefined, 'the runtime to be ready');
+  agent.apply('', { kind: 'stop runtime', downMs });
+  agent.create('web');
+  await agent.until(() => supervisor.runtimeProblem !== undefined, 'the runtime to be gone');
+  const began = agent.nowMs;
+  const ends: { readonly error: unknown; readonly afterMs: number }[] = [];
+  const end = (error?: unknown) => ends.push({ error, afterMs: agent.nowMs - began });
+  void awaitRuntime(agent.run.agent, agent.clock, signal, PATIENCE_MS).then(() => end(), end);
+  await agent.until(() => ends.length > 0, 'the wait to end');
+  return ends[0];
+}
+
+test('resolves when the runtime is ready again', async () => {
+  const end = await wait(2_000);
+  expect(end?.error).toBeUndefined();
+  expect(end?.afterMs).toBeLessThan(PATIENCE_MS);
+});
+
+test('it is an error, with the reason, when the runtime is not ready in time', async () => {
+  const end = await wait(600_000);
+  expect(end).toMatchObject({
+    error: { kind: 'Unavailable', message: expect.stringContaining('container runtime is not ready: ') },
+    afterMs: PATIENCE_MS,
+  });
+});
+
+test('a signal that has aborted ends the wait at once', async () => {
+  expect(await wait(600_000, AbortSignal.abort())).toEqual({ error: undefined, afterMs: 0 });
 });

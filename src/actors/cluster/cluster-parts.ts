@@ -5,7 +5,7 @@ import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { DesiredPods } from '../pods/desired-pods.ts';
-import type { PodEnds } from '../pods/pod-ends.ts';
+import type { PodTerminations } from '../pods/pod-terminations.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
 
@@ -15,7 +15,7 @@ export interface AgentCore extends ActorContext {
   readonly desired: DesiredPods;
   /** The static pods that a person has deleted on this node. */
   readonly deleted: Pick<EndedPods, 'has'>;
-  readonly ends: PodEnds;
+  readonly ends: PodTerminations;
   readonly statusManager: StatusManager;
   /** What decides whether the node is ready. */
   readonly health: () => NodeHealth;

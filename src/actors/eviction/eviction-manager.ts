@@ -32,7 +32,7 @@ import { podFields } from '../../types/logger.ts';
 import type { Summary } from '../../types/stats.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
-import { recordExceededGracePeriod } from '../start/end-limits.ts';
+import { recordExceededGracePeriod } from '../start/kill-timeouts.ts';
 import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
 import { EvictionPods } from './eviction-pods.ts';
 import { EvictionWatch } from './eviction-watch.ts';

@@ -5,7 +5,7 @@ import { Timer } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
-import { EndLimits, endPatienceMs } from '../start/end-limits.ts';
+import { KillTimeouts, endPatienceMs } from '../start/kill-timeouts.ts';
 
 /** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
 const CLEANUP_PATIENCE_MS = 30_000;
@@ -22,7 +22,7 @@ export interface EvictionPodsParts {
 export class EvictionPods {
   readonly #context: AgentContext;
   readonly #parts: EvictionPodsParts;
-  readonly #limits: EndLimits;
+  readonly #limits: KillTimeouts;
   /** Armed while the chart waits for the clean-up of evicted pods. */
   readonly #patience: Timer;
   /** UIDs of evicted pods that have ended and have not been cleaned up yet. */
@@ -34,7 +34,7 @@ export class EvictionPods {
   constructor(context: AgentContext, parts: EvictionPodsParts) {
     this.#context = context;
     this.#parts = parts;
-    this.#limits = new EndLimits(context.clock);
+    this.#limits = new KillTimeouts(context.clock);
     this.#patience = new Timer(context.clock);
   }
 

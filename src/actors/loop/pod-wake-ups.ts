@@ -1,8 +1,7 @@
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { ActorContext, Loop } from '../actor-context.ts';
-import { inTurns } from '../pods/in-turns.ts';
+import { inTurns, type PodRegistry } from '../pods/pod-registry.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
-import type { PodRegistry } from '../pods/pod-registry.ts';
 import type { PodStarts } from '../start/pod-starts.ts';
 
 export interface PodWakeUpsParts {

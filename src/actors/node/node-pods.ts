@@ -8,7 +8,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { SupervisorLoop } from '../loop/supervisor-loop.ts';
 import { measuredEffects, measurePods, podObserver } from '../measured-pods.ts';
-import { ContainerEnds } from '../pods/container-ends.ts';
+import { ContainerExitLog } from '../pods/container-exit-log.ts';
 import { DesiredPods } from '../pods/desired-pods.ts';
 import { EndedPods, NO_STORE } from '../pods/ended-pods.ts';
 import type { PodEffects } from '../pods/pod-actor.ts';
@@ -40,7 +40,7 @@ export class NodePods {
   readonly #parts: NodePodsParts;
   readonly #desired = new DesiredPods();
   readonly #ended: EndedPods;
-  readonly #containerEnds: ContainerEnds;
+  readonly #containerExitLog: ContainerExitLog;
   readonly #podRuntime: PodRuntime;
 
   constructor(context: ActorContext, parts: NodePodsParts) {
@@ -49,7 +49,7 @@ export class NodePods {
     const loop = new SupervisorLoop(context, agent.sources);
     this.#context = loop.context;
     const { measurements, logger } = context;
-    this.#containerEnds = new ContainerEnds(logger);
+    this.#containerExitLog = new ContainerExitLog(logger);
     const desired = this.#desired;
     const statusManager = new StatusManager(context, desired);
     const registry = new PodRegistry(loop.context, {
@@ -72,7 +72,7 @@ export class NodePods {
     });
     const { ends } = this.supervisor;
     ends.subscribe(({ uid }, end) => {
-      if (end === 'Forgotten') this.#containerEnds.forget(uid);
+      if (end === 'Forgotten') this.#containerExitLog.forget(uid);
     });
     probes.news.subscribe((news) => {
       this.#showProbeResult(news);
@@ -103,7 +103,7 @@ export class NodePods {
       statusManager: this.statusManager,
       ended: this.#ended,
       podRuntime: this.#podRuntime,
-      containerEnds: this.#containerEnds,
+      containerExitLog: this.#containerExitLog,
       hostIPs: () => node.hostIPs(),
       staticPodSyncs: this.staticPodSyncs,
     });
@@ -127,7 +127,7 @@ export class NodePods {
       gate: new StartGate({ clock, atOnce: startsAtOnce }),
       deadInstancesKept: agent.maximumDeadContainersPerContainer,
       instanceCounts: agent.instanceCounts,
-      onContainerEnd: (pod, instance) => this.#containerEnds.tell(pod, instance),
+      onContainerEnd: (pod, instance) => this.#containerExitLog.tell(pod, instance),
       onSandboxReady: (pod) => this.statusManager.sandboxReady(pod),
     });
   }

@@ -19,7 +19,7 @@ import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
-import type { PodEnd } from '../pods/pod-ends.ts';
+import type { PodEnd } from '../pods/pod-terminations.ts';
 import { PluginNews } from './plugin-news.ts';
 import type {
   HostedPlugin,

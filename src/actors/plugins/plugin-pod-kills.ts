@@ -24,7 +24,7 @@ import { podFields } from '../../types/logger.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
-import { EndLimits, recordExceededGracePeriod } from '../start/end-limits.ts';
+import { KillTimeouts, recordExceededGracePeriod } from '../start/kill-timeouts.ts';
 import { askServer, type KillApi } from './kill-requests.ts';
 import type { PodKills, PodKillView } from './plugin-parts.ts';
 
@@ -61,14 +61,14 @@ export class PluginPodKills implements PodKills {
   readonly #parts: PluginPodKillsParts;
   /** By UID. */
   readonly #kills = new Map<string, Kill>();
-  readonly #limits: EndLimits;
+  readonly #limits: KillTimeouts;
   #machine: typeof podKillMachine | undefined;
   #isStopped = false;
 
   constructor(context: Context, parts: PluginPodKillsParts) {
     this.#context = context;
     this.#parts = parts;
-    this.#limits = new EndLimits(context.clock);
+    this.#limits = new KillTimeouts(context.clock);
   }
 
   kill(pods: readonly RuledPod[]): void {

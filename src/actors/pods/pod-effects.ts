@@ -34,10 +34,10 @@ import { errorKind, type ErrorKind, StateletError } from '../../types/errors.ts'
 import type { Container, Pod } from '../../types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { RuntimeWatch } from '../node/runtime-watch.ts';
-import type { ContainerEnds } from './container-ends.ts';
+import type { ContainerExitLog } from './container-exit-log.ts';
 import type { EndedPods } from './ended-pods.ts';
 import type { PodEffects } from './pod-actor.ts';
-import { referenceOf } from './pod-reference.ts';
+import { referenceOf } from './pod-registry.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
 import type { StatusManager } from './status-manager.ts';
 
@@ -46,7 +46,7 @@ export interface PodEffectsParts {
   readonly podRuntime: PodRuntime;
   readonly node: PodNode;
   readonly probes: ProbeManager;
-  readonly containerEnds: ContainerEnds;
+  readonly containerExitLog: ContainerExitLog;
   readonly statusManager: StatusManager;
   readonly ended: Pick<EndedPods, 'kept'>;
   /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
@@ -231,7 +231,7 @@ function withKnown({ node }: Deps, pod: Pod | undefined, podStatus: RuntimePodSt
 function report(deps: Deps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
   const pod = podOf(context);
   if (deps.statusManager.isFinal(context.uid)) return { ended: true };
-  deps.containerEnds.read(pod.metadata, podStatus);
+  deps.containerExitLog.read(pod.metadata, podStatus);
   const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
   deps.statusManager.set(pod, status);
   deps.probes.rememberResults(pod, status);

@@ -4,8 +4,10 @@
  */
 import { deletionKill, showsNoRunningContainer } from '../../policies/termination/ended-pod.ts';
 import { planHousekeeping } from '../../policies/pod-actions/wanted-pods.ts';
-import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
-import { RUNTIME_ONLY_GRACE_PERIOD_SECONDS } from '../../policies/termination/pod-termination.ts';
+import {
+  isTerminalPhase,
+  RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
+} from '../../policies/termination/pod-termination.ts';
 import type { PodEvent } from '../../machines/pod-context.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
@@ -19,11 +21,10 @@ import type { ActorContext, Loop } from '../actor-context.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
 import type { PodStarts } from '../start/pod-starts.ts';
 import type { DesiredPods } from './desired-pods.ts';
-import type { EffectSlots } from './effect-slots.ts';
+import type { EffectSlots } from './pod-actor.ts';
 import type { EndedPods } from './ended-pods.ts';
-import { inTurns } from './in-turns.ts';
-import type { PodEnds } from './pod-ends.ts';
-import { type PodEntry, type PodMachine, type PodRegistry, uidOfActor } from './pod-registry.ts';
+import { inTurns, type PodEntry, type PodMachine, type PodRegistry, uidOfActor } from './pod-registry.ts';
+import type { PodTerminations } from './pod-terminations.ts';
 import type { PodRemoval } from './pod-removal.ts';
 import type { StatusManager } from './status-manager.ts';
 
@@ -37,7 +38,7 @@ export interface PodLifecycleParts {
   readonly slots: EffectSlots;
   readonly desired: DesiredPods;
   readonly ended: EndedPods;
-  readonly ends: PodEnds;
+  readonly ends: PodTerminations;
   readonly starts: PodStarts;
   readonly removal: PodRemoval;
   readonly node: Pick<PodNode, 'unsupportedFields'>;

@@ -1,9 +1,10 @@
 /** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
 import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
-import type { podMachine } from '../../machines/pod-machine.ts';
-import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { PodContext, podMachine } from '../../machines/pod-machine.ts';
+import { fullName, parsePodFullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
+import type { Clock } from '../../types/clock.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
@@ -161,4 +162,19 @@ function actorId(name: string, uid: string): string {
 /** The UID of the pod whose actor has that id. */
 export function uidOfActor(id: string): string {
   return id.slice(id.indexOf(' ') + 1);
+}
+
+/** So many pods are handled in one turn of the event loop: probes and eviction go on between the turns. */
+const PODS_A_TURN = 25;
+
+/** Handles the items in their order, the first ones at once and the others in later turns of the event loop. */
+export function inTurns<T>(clock: Clock, items: readonly T[], handle: (item: T) => void): void {
+  for (const item of items.slice(0, PODS_A_TURN)) handle(item);
+  const others = items.slice(PODS_A_TURN);
+  if (others.length > 0) clock.setTimeout(() => inTurns(clock, others, handle), 0);
+}
+
+/** The pod of an actor, also where only the runtime knows the pod. */
+export function referenceOf({ pod, uid, fullName }: PodContext): PodReference {
+  return pod ? pod.metadata : { uid, ...parsePodFullName(fullName) };
 }

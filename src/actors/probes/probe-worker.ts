@@ -2,17 +2,18 @@
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { type ProbeContext, type ProbeEvent, probeMachine } from '../../machines/probe-machine.ts';
 import type { SupervisorEvent } from '../../machines/supervisor-machine.ts';
+import { fullName } from '../../policies/pod/pod-kinds.ts';
+import { beatFrom } from '../../policies/probes/probe-schedule.ts';
 import {
   type ProbeKind,
   probeOf,
   type ProbeRecord,
   type ProbeResult,
   type ProbeTarget,
+  type SeenContainer,
   type Sighting,
   startedBefore,
 } from '../../policies/probes/probe.ts';
-import { beatFrom } from '../../policies/probes/probe-schedule.ts';
-import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { PodNode } from '../../runtime/node/pod-node.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import { probeContainer } from '../../runtime/probes/prober.ts';
@@ -20,12 +21,13 @@ import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import { Timer } from '../../system/timer.ts';
 import { MAX_TIMER_MS } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { ProbedContainer } from '../../types/measurements.ts';
+import type { ContainerStatus, PodStatus } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
+import type { ProbedContainer } from '../../types/measurements.ts';
+import type { KnownContainer } from '../../types/runtime-pod.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
 import type { StatusManager } from '../pods/status-manager.ts';
-import { sightingOf } from './probe-sighting.ts';
 
 /** A probe has another result than before. */
 export type ProbeNews = SupervisorEvent & { readonly type: 'PROBE' } & {
@@ -230,4 +232,30 @@ function measured({ pod: { metadata }, container, kind }: ProbeTarget): ProbedCo
 /** The id in the inspector. No pod actor has such an id. */
 function actorId({ pod, container, kind }: ProbeTarget): string {
   return `${fullName(pod.metadata)} ${container.name} ${kind} ${pod.metadata.uid}`;
+}
+
+/** What a probe needs to know of its container, from the status of the pod. */
+function sightingOf(
+  status: PodStatus | undefined,
+  containerName: string,
+  knownContainer: (containerId: string) => KnownContainer | undefined = () => undefined,
+): Sighting | undefined {
+  if (status === undefined) return undefined;
+  const { phase, containerStatuses = [], initContainerStatuses = [] } = status;
+  const container = [...containerStatuses, ...initContainerStatuses].find(
+    ({ name, containerID }) => name === containerName && containerID,
+  );
+  if (container === undefined) return { phase, container };
+  const seen = seenContainer(container);
+  const known = knownContainer(seen.id);
+  return { phase, container: known ? { ...seen, known } : seen };
+}
+
+function seenContainer({ containerID = '', started = false, state }: ContainerStatus): SeenContainer {
+  const common = { id: containerID.replace(/^[^:]*:\/\//u, ''), started };
+  if (state?.running) {
+    return { ...common, state: 'running', startedAt: Date.parse(state.running.startedAt ?? '') || 0 };
+  }
+  if (state?.terminated) return { ...common, state: 'terminated', exitCode: state.terminated.exitCode };
+  return { ...common, state: 'waiting' };
 }

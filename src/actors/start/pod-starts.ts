@@ -2,7 +2,7 @@ import type { PodContext, PodEvent } from '../../machines/pod-context.ts';
 import type { UsedResources } from '../../policies/admission/used-resources.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { referenceOf } from '../pods/pod-reference.ts';
+import { referenceOf } from '../pods/pod-registry.ts';
 import type { Loop } from '../actor-context.ts';
 import type { PodRemoval } from '../pods/pod-removal.ts';
 import { NameArbiter } from './name-arbiter.ts';

@@ -29,7 +29,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { createActor } from '../agent-actor.ts';
-import { EndLimits, recordExceededGracePeriod } from './end-limits.ts';
+import { KillTimeouts, recordExceededGracePeriod } from './kill-timeouts.ts';
 
 export type PreemptionActor = ActorRefFrom<typeof preemptionMachine>;
 
@@ -54,7 +54,7 @@ export interface PreemptionsParts {
 interface Preemption {
   readonly actor: PreemptionActor;
   /** Time limits for the ends of the awaited pods, by UID. */
-  readonly limits: EndLimits;
+  readonly limits: KillTimeouts;
   /** Pods were told to end for it. Other pods may have been told since that there is no room. */
   hasPromised: boolean;
 }
@@ -102,7 +102,7 @@ export class Preemptions {
       parent,
       inspect,
     });
-    this.#preemptions.set(uid, { actor, limits: new EndLimits(clock), hasPromised: false });
+    this.#preemptions.set(uid, { actor, limits: new KillTimeouts(clock), hasPromised: false });
     actor.start();
     actor.send({ type: 'PREEMPT' });
     const forgetWhenIdle = () => {

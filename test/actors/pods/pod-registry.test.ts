@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
-import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
+import { inTurns, PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
 import { stateName } from '../../../src/actors/transitions.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
 import { testContext } from '../../support/test-context.ts';
@@ -156,4 +157,24 @@ describe('incarnations', () => {
     spawn();
     expect([registry.send(UID, CREATE), registry.send('nobody', CREATE)]).toEqual([true, false]);
   });
+});
+
+test('inTurns handles 25 items in each turn, in their order', async () => {
+  const clock = new VirtualClock();
+  const handled: number[] = [];
+  const items = Array.from({ length: 60 }, (_, index) => index);
+  inTurns(clock, items, (item) => handled.push(item));
+  expect(handled).toEqual(items.slice(0, 25));
+  await clock.step();
+  expect(handled).toEqual(items.slice(0, 50));
+  await clock.step();
+  expect(handled).toEqual(items);
+  expect(clock.armed).toBe(0);
+});
+
+test('inTurns handles items that fit into one turn at once', () => {
+  const clock = new VirtualClock();
+  const handled: string[] = [];
+  inTurns(clock, ['a', 'b'], (item) => handled.push(item));
+  expect([handled, clock.armed]).toEqual([['a', 'b'], 0]);
 });

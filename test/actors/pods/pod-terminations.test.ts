@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { type PodEnd, PodEnds } from '../../../src/actors/pods/pod-ends.ts';
+import { type PodEnd, PodTerminations } from '../../../src/actors/pods/pod-terminations.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import type { PodReference } from '../../../src/types/event-recorder.ts';
 
 const pod = (uid: string): PodReference => ({ name: 'web', namespace: 'default', uid });
 
-let ends: PodEnds;
+let ends: PodTerminations;
 let told: string[];
 
 beforeEach(() => {
-  ends = new PodEnds();
+  ends = new PodTerminations();
   told = [];
 });
 

@@ -17,7 +17,7 @@ export function endPatienceMs(gracePeriodSeconds: number): number {
 }
 
 /** Time limits for the ends of pods, by UID. */
-export class EndLimits {
+export class KillTimeouts {
   readonly #clock: Clock;
   readonly #timers = new Map<string, TimerHandle>();
 

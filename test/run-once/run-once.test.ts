@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { delay, NEVER, of } from 'rxjs';
-import { readSources } from '../../src/run-once/read-sources.ts';
+import { LastWarnings, readSources } from '../../src/run-once/run-once.ts';
 import type { SourceUpdate } from '../../src/sources/source.ts';
 import { testPod } from '../support/pods.ts';
 
@@ -40,4 +40,40 @@ test('a source without pods has none', async () => {
     pods: [],
     problems: [],
   });
+});
+
+const WEB = { name: 'web', namespace: 'default', uid: 'uid-web' };
+
+const JOB = { name: 'job', namespace: 'default', uid: 'uid-job' };
+
+function recorded() {
+  const events: unknown[][] = [];
+  const warnings = new LastWarnings({
+    event: (...event) => events.push(event),
+    nodeEvent: (...event) => events.push(event),
+  });
+  return { events, warnings };
+}
+
+test('of each pod the last warning is kept; normal events do not replace it', () => {
+  const { warnings } = recorded();
+  warnings.event(WEB, 'Warning', 'FailedMount', 'no such folder');
+  warnings.event(WEB, 'Warning', 'Failed', 'no such image');
+  warnings.event(WEB, 'Normal', 'Pulling', 'once more');
+  warnings.event(JOB, 'Warning', 'BackOff', 'restarting');
+  expect([warnings.of(WEB.uid), warnings.of(JOB.uid)]).toEqual([
+    'Failed: no such image',
+    'BackOff: restarting',
+  ]);
+  expect(warnings.of('another')).toBeUndefined();
+});
+
+test('every event is passed on unchanged', () => {
+  const { events, warnings } = recorded();
+  warnings.event(WEB, 'Warning', 'Failed', 'no such image', { container: 'main' });
+  warnings.nodeEvent('Warning', 'SystemOOM', 'out of memory');
+  expect(events).toEqual([
+    [WEB, 'Warning', 'Failed', 'no such image', { container: 'main' }],
+    ['Warning', 'SystemOOM', 'out of memory'],
+  ]);
 });

@@ -5,7 +5,7 @@ export type PodEnd = 'Terminated' | 'Finished' | 'Forgotten';
 export type PodEndListener = (pod: PodReference, end: PodEnd) => void;
 
 /** The one place where ends of pods are told: each part of the agent that waits for an end listens here. */
-export class PodEnds {
+export class PodTerminations {
   readonly #listeners: PodEndListener[] = [];
   /** By UID. */
   readonly #waiting = new Map<string, PromiseWithResolvers<undefined>>();

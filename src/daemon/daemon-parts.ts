@@ -6,7 +6,7 @@ import type { EndedPodsStore } from '../actors/pods/ended-pods.ts';
 import type { StateLog } from '../actors/pods/state-log.ts';
 import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/load-server-settings.ts';
-import { type NodeServices, openNode } from '../open-node.ts';
+import { openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
 import { openEndedPodsFile, openInstanceCounts } from '../runtime/node/root-record.ts';
 import type { InstanceCountsStore } from '../runtime/pods/instance-counts.ts';
@@ -20,19 +20,18 @@ import { openFlightRecorder } from '../server/record/open-flight-recorder.ts';
 import { systemClock } from '../system/timer.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { Logger } from '../types/logger.ts';
-import type { Measurements } from '../types/measurements.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
 import { DaemonPage } from './daemon-page.ts';
 import type { Cluster } from './join-cluster.ts';
 import type { openEvictionPlugins } from './open-eviction-plugins.ts';
 
-export interface OwnPartsDeps {
+export interface DaemonSettings {
   readonly logger: Logger;
   readonly inspect?: ActorContext['inspect'];
   readonly stateLog?: StateLog;
 }
 
-export interface OwnParts {
+export interface DaemonParts {
   /** Also inspects the actors of the node: for the caller and the state log. */
   readonly context: ActorContext;
   readonly lock: RootLock;
@@ -45,7 +44,7 @@ export interface OwnParts {
   readonly instanceCounts: InstanceCountsStore;
   readonly shutdownRecord: ShutdownRecord | undefined;
   readonly events: RecentEvents;
-  readonly counted: AgentMetrics | undefined;
+  readonly metrics: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
@@ -54,11 +53,11 @@ export interface OwnParts {
 }
 
 /** `podOf`: the pod of that UID, as its source has it. Rejects when the agent cannot run as configured. */
-export async function openOwnParts(
+export async function openDaemonParts(
   given: StateletConfig,
-  deps: OwnPartsDeps,
+  deps: DaemonSettings,
   podOf: (uid: string) => Pod | undefined,
-): Promise<OwnParts> {
+): Promise<DaemonParts> {
   const lock = await lockRootDir(given.rootDir);
   const config = await withReportedAddresses(given);
   const { logger } = deps;
@@ -66,14 +65,14 @@ export async function openOwnParts(
   const events = new RecentEvents({ nodeName: config.nodeName, now, podOf });
   const recorder = new EventFanOut(eventLog(logger, now), events);
   let cluster: Cluster | undefined;
-  const counted = await countedMetrics(given);
+  const metrics = await openMetrics(given);
   const context: ActorContext = {
     clock: systemClock,
     random: Math.random,
     logger,
     recorder,
-    measurements: counted,
-    inspect: deps.inspect,
+    measurements: metrics,
+    inspect: await withStateLog(deps),
   };
   const failure = Promise.withResolvers<string>();
   const opened = await (async () => {
@@ -81,8 +80,11 @@ export async function openOwnParts(
     if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
     const instanceCounts = openInstanceCounts(given.rootDir, logger);
-    const node = await openNode(config, recorder, logger, servicesOf(cluster, counted));
-    const shutdownRecord = await openRecordOfShutdown(config, logger, counted);
+    const node = await openNode(config, context, {
+      runtimeClasses: cluster?.runtimeClasses,
+      objects: cluster?.objects,
+    });
+    const shutdownRecord = await openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
     return { endedPods, instanceCounts, shutdownRecord, askPlugins, ...node };
   })().catch(async (error: unknown) => {
@@ -91,16 +93,15 @@ export async function openOwnParts(
     throw error;
   });
   const page = new DaemonPage(config, logger);
-  const inspect = await withStateLog(deps);
   const flightRecorder = await openFlightRecorder(config, logger);
   return {
     ...opened,
-    context: { ...context, inspect },
+    context,
     lock,
     config,
     cluster,
     events,
-    counted,
+    metrics,
     flightRecorder,
     page,
     failure: failure.promise,
@@ -108,7 +109,7 @@ export async function openOwnParts(
 }
 
 /** All but the page and the flight recorder, which end before. */
-export async function closeOwnParts({ cluster, parts, lock }: OwnParts): Promise<void> {
+export async function closeDaemonParts({ cluster, parts, lock }: DaemonParts): Promise<void> {
   await cluster?.close();
   await parts.stop();
   lock.release();
@@ -130,14 +131,14 @@ async function openCluster(
 async function openRecordOfShutdown(
   { cluster, rootDir, shutdown }: StateletConfig,
   logger: Logger,
-  counted: AgentMetrics | undefined,
+  metrics: AgentMetrics | undefined,
 ): Promise<ShutdownRecord | undefined> {
   if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
   const { openShutdownRecord } = await import('../runtime/node/root-record.ts');
   const record = openShutdownRecord(rootDir, logger);
   const { startMs, endMs } = record.stored;
-  if (startMs !== undefined) counted?.nodeLife.shutdownBegan(startMs);
-  if (endMs !== undefined) counted?.nodeLife.shutdownEnded(endMs);
+  if (startMs !== undefined) metrics?.nodeLife.shutdownBegan(startMs);
+  if (endMs !== undefined) metrics?.nodeLife.shutdownEnded(endMs);
   return record;
 }
 
@@ -147,18 +148,11 @@ async function evictionPlugins(config: StateletConfig): Promise<typeof openEvict
   return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
 }
 
-/** Nothing is counted, and the code for it is not loaded, unless a port of the agent serves metrics. */
-async function countedMetrics(config: StateletConfig): Promise<AgentMetrics | undefined> {
+/** Nothing is metrics, and the code for it is not loaded, unless a port of the agent serves metrics. */
+async function openMetrics(config: StateletConfig): Promise<AgentMetrics | undefined> {
   if (!opensPorts(config)) return undefined;
   const { AgentMetrics } = await import('../server/metrics/agent-metrics.ts');
   return new AgentMetrics();
-}
-
-function servicesOf(cluster: Cluster | undefined, measurements: Measurements | undefined): NodeServices {
-  return {
-    ...(cluster && { runtimeClasses: cluster.runtimeClasses, objects: cluster.objects }),
-    ...(measurements && { measurements }),
-  };
 }
 
 /** In a cluster, pods have the addresses that their node reports. */
@@ -170,7 +164,7 @@ async function withReportedAddresses(config: StateletConfig): Promise<StateletCo
 }
 
 /** The state log is loaded only when it is wanted: actors are cheaper without inspection. */
-async function withStateLog({ logger, inspect, stateLog }: OwnPartsDeps): Promise<ActorContext['inspect']> {
+async function withStateLog({ logger, inspect, stateLog }: DaemonSettings): Promise<ActorContext['inspect']> {
   if (stateLog === undefined) return inspect;
   const { loggedBefore } = await import('../actors/pods/state-log.ts');
   return loggedBefore(stateLog, logger, inspect);

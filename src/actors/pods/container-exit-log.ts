@@ -3,7 +3,7 @@ import { type Logger, podFields } from '../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../types/runtime-pod.ts';
 
 /** Logs the end of each container instance once. Instances that had ended before the agent started are not logged. */
-export class ContainerEnds {
+export class ContainerExitLog {
   readonly #logger: Logger;
   /** Ids of the instances that have been logged or need not be, by the UID of the pod. */
   readonly #known = new Map<string, Set<string>>();

@@ -1,19 +1,19 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { ContainerEnds } from '../../../src/actors/pods/container-ends.ts';
+import { ContainerExitLog } from '../../../src/actors/pods/container-exit-log.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { type PartialContainer, runtimePodStatus } from '../../support/runtime-pod-status.ts';
 
 const POD = { name: 'web', namespace: 'default', uid: 'u-1' };
 
 let lines: object[];
-let ends: ContainerEnds;
+let ends: ContainerExitLog;
 
 beforeEach(() => {
   lines = [];
   const none = () => undefined;
   const info = (fields: object, msg: string) => void lines.push({ ...fields, msg });
   const logger: Logger = { trace: none, debug: none, info, warn: none, error: none };
-  ends = new ContainerEnds(logger);
+  ends = new ContainerExitLog(logger);
 });
 
 const instance = (attempt: number, state: 'running' | 'exited', more: Partial<PartialContainer> = {}) => ({

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor, fromTransition } from 'xstate';
-import { type Effect, EffectSlots } from '../../../src/actors/pods/effect-slots.ts';
+import { type Effect, EffectSlots } from '../../../src/actors/pods/pod-actor.ts';
 import type { PodEvent } from '../../../src/machines/pod-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 
