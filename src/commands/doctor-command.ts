@@ -22,7 +22,7 @@ export async function doctor({ output, ...flags }: DoctorFlags): Promise<number>
   return isSick(all) ? 1 : 0;
 }
 
-// The configuration that the machine is looked at with. One that does not hold is a finding, and the machine is looked at all the same.
+// The configuration by which the machine is examined. One that is not valid is a finding, and the machine is examined all the same.
 
 interface ExaminedConfiguration {
   readonly config: StateletConfig;

@@ -37,7 +37,7 @@ interface Waiting {
 }
 
 export class PluginCalls implements SocketServer {
-  /** The path of the socket, which the agent is told. */
+  /** The path of the socket, which the agent gets when the plugin registers. */
   endpoint = '';
   #registration: Registration = 'Waiting';
   readonly #definition: EvictionPluginDefinition;

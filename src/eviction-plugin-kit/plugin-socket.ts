@@ -37,7 +37,7 @@ export class PluginSocket {
   #inode: bigint | undefined;
   #listensOn: string | undefined;
   #count = 0;
-  /** What keeps the socket from being there, as it was told: it is told once. */
+  /** Why the socket cannot be there, as it was reported: each reason is reported once. */
   #problem = '';
   #looking: Promise<void> = Promise.resolve();
 

@@ -59,7 +59,7 @@ function check(definition: EvictionPluginDefinition): void {
     );
 }
 
-/** Absolute: the agent connects to the path that it is told. */
+/** Absolute: the agent connects to the path as the plugin gives it. */
 function registryOf(registryDir: string | undefined): string {
   if (registryDir !== undefined && registryDir !== '') return resolve(registryDir);
   const root = process.env.STATELET_ROOT ?? '';

@@ -6,7 +6,7 @@ import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:t
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ConnectionDetails } from '../service/api-server.ts';
 
-/** Detects a peer that has gone without a word, where HTTP/2 does not. */
+/** Detects a peer that is gone without closing the connection, where no ping of HTTP/2 does. */
 const TCP_KEEPALIVE_MS = 30_000;
 
 /** Of the names of a server's certificate. */

@@ -30,7 +30,7 @@ export class CertificateStore {
     this.currentPath = this.#path('current');
   }
 
-  /** Undefined where there is none. Rejects with the name of the file where it cannot be read or does not hold. */
+  /** Undefined where there is none. Rejects with the name of the file where it cannot be read or is not valid. */
   async current(): Promise<CertificatePair | undefined> {
     await this.#finishUpdate();
     try {
@@ -134,7 +134,7 @@ export function requestNameOf(
   return `node-csr-${hash.digest('base64url')}`;
 }
 
-// The certificate with which a node serves where nobody gives it one: `kubelet.crt` and `kubelet.key`, as the kubelet names them.
+// The serving certificate of a node that is given none: `kubelet.crt` and `kubelet.key`, as the kubelet names them.
 
 const YEAR_MS = 365 * 24 * 60 * 60_000;
 
@@ -169,7 +169,7 @@ export async function makeSelfSigned(options: SelfSignedOptions): Promise<void> 
   }
 }
 
-/** A pair that is not there, or does not hold, is made anew. */
+/** A pair that is not there, or not valid, is made anew. */
 async function storedPair({
   cert,
   key,

@@ -137,7 +137,7 @@ async function rotating(
   };
 }
 
-/** A file that does not hold is replaced by a new certificate. */
+/** A file that is not valid is replaced by a new certificate. */
 async function storedPair(
   store: CertificateStore,
   { logger }: CredentialsOptions,

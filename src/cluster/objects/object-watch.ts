@@ -109,7 +109,7 @@ export class ObjectWatch {
     if (this.#known !== undefined) return this.#known;
     const kind = reference.resource === 'secrets' ? 'secret' : 'configmap';
     this.#logProblem(`${kind} ${reference.namespace}/${reference.name}`);
-    // Whatever is seen next is news for the pod.
+    // The pod is synced with the next state of the object, whatever it is.
     if (this.#watch !== undefined) this.#found = UNKNOWN;
     const message = `failed to sync ${kind} cache: timed out waiting for the condition`;
     throw new StateletError('DeadlineExceeded', message);

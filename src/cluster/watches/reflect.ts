@@ -1,4 +1,4 @@
-/** Follows a set of objects of the API server: lists them, then watches what changes, for as long as somebody is subscribed. */
+/** Follows a set of objects of the API server: lists them, then watches what changes, as long as there is a subscriber. */
 import { defer, NEVER, Observable, Subscription } from 'rxjs';
 import { sleep, Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';

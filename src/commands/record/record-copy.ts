@@ -12,7 +12,7 @@ import { RecordWriter } from '../../policies/record/record-format.ts';
 import { ReplayedActor } from '../../replay/replayed-actor.ts';
 import { Stepper } from '../../replay/stepped-machine.ts';
 
-/** In a session, the newest: a pod that restarts for days is named very often. */
+/** How many are kept of a session, the newest: a pod that restarts for days is named very often. */
 const OTHERS_MAX = 1_000;
 
 type Copied = RecordedTransition | NamingTransition | { readonly type: 'lost'; readonly count: number };
@@ -127,7 +127,7 @@ export class NamingTransitions {
     this.#pod = pod;
   }
 
-  /** Another session begins, in which each actor is told anew. */
+  /** Another session begins: each actor is written anew in it. */
   begin(node: string): void {
     this.#node = node;
     this.#actors.clear();

@@ -49,7 +49,7 @@ export interface BuiltInStats {
   readonly nodeMemory: NodeMemoryFigures;
 }
 
-/** By UID, of all pods that are measured: also of pods that plugins are not told of. */
+/** By UID, of all pods that are measured: also of pods that are not in a plugin's question. */
 export type StatsByUid = ReadonlyMap<string, PodStats>;
 
 /** The figures of pods are read once for all plugins that are asked about the same pods. Nothing is read without a question. */

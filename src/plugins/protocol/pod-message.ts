@@ -72,7 +72,7 @@ const intOrString: ValueType<number | string> = {
 
 const rawMessage = message<{ readonly raw: Buffer }>({ raw: field(1, bytes) });
 
-/** Which fields somebody manages: JSON within the message. */
+/** `managedFields`: JSON within the message. */
 const fieldsV1: ValueType<unknown> = {
   wireType: rawMessage.wireType,
   zero: undefined,

@@ -95,5 +95,5 @@ export class WebhookAuthorization implements Authorization {
 /** `AlwaysAllow`: who is known may do everything. */
 export const ALWAYS_ALLOW: Authorization = { isAllowed: () => Promise.resolve(true) };
 
-/** Outside a cluster there is nobody to ask. */
+/** Without a cluster there is no API server to ask. */
 export const NEVER_ALLOW: Authorization = { isAllowed: () => Promise.resolve(false) };

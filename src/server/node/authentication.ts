@@ -1,4 +1,4 @@
-/** Finds out who sends a request, as the kubelet does: by client certificate, then by bearer token, else nobody or anonymous. */
+/** Finds out who sends a request, as the kubelet does: by client certificate, then by bearer token, else as anonymous where that is allowed. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
@@ -32,7 +32,7 @@ export class Authentication {
 
   /**
    * Rejects, with what is wrong, for credentials that are no good; undefined where there are none. A token that was believed is taken
-   * out of the request: nobody behind this needs it.
+   * out of the request: no handler needs it.
    */
   async userOf(request: IncomingMessage): Promise<ServerUser | undefined> {
     const problems: unknown[] = [];

@@ -17,7 +17,7 @@ import { type ServingPair, TLSMaterial } from './tls-material.ts';
 
 /** What the API server is asked. */
 export interface Reviews {
-  /** Whose token it is; undefined: nobody's. */
+  /** The user of the token; undefined: the token is not valid. */
   token(token: string): Promise<ServerUser | undefined>;
   access(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
 }
@@ -152,7 +152,7 @@ const FLAGS = '/debug/flags/v';
 
 const LOGS = '/logs/';
 
-/** Not told of at all without the debugging handlers. */
+/** Without the debugging handlers these paths do not exist. */
 const HIDDEN = ['/configz', '/checkpoint/', '/flagz', '/statusz', FLAGS];
 
 /** What of the routes is served with these settings. */

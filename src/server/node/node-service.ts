@@ -77,7 +77,7 @@ const NO_PAGE = new RequestError(404, '404 page not found\n', { 'X-Content-Type-
 /** Below a known path, and told only to those who may ask. */
 export const NO_PAGE_THERE = new RequestError(404, '404: Page Not Found');
 
-/** Throws the redirect to the clean form of the path. Escapes in it are escaped once more: whoever follows gets the kubelet's 404. */
+/** Throws the redirect to the clean form of the path. Escapes in it are escaped once more, so that a client that follows gets the kubelet's 404. */
 export function redirectUnclean({ method }: IncomingMessage, target: RequestTarget): void {
   const { rawPath, query } = target;
   if (cleaned(rawPath) !== rawPath) redirect(method, escapedPath(cleaned(escapesOf(target))), query);
@@ -106,7 +106,7 @@ function redirect(method: string | undefined, path: string, query: string): neve
   });
 }
 
-/** Below these, requests are let in or refused before it is looked at what is there; those with a slash at their end must have it. */
+/** Below these paths, requests are authorized before it is known whether the path exists. Those that end with a slash must have it. */
 const ROOTS = ['/pods', '/containerLogs', '/exec', '/attach', '/portForward', '/run'];
 
 const ROOTS_WITH_SLASH = ['/stats/', '/logs/', '/runningpods/', '/checkpoint/', '/debug/pprof/'];

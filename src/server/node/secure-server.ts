@@ -10,7 +10,7 @@ import { serveRoutes, type Service } from './serve-routes.ts';
 import type { TLSMaterial } from './tls-material.ts';
 
 export interface SecureLimits {
-  /** Connections from which no request has been let in. */
+  /** For connections of which no request has been authenticated yet. */
   readonly unauthenticated: UnauthenticatedLimits;
   readonly handshakeMs: number;
   /** How long a client may take to send the headers of a request. */

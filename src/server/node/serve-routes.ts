@@ -31,7 +31,7 @@ export function serveRoutes(server: Server | SecureServer, service: Service): vo
   });
   server.on('upgrade', (raw: IncomingMessage, socket: Duplex, head: Buffer) => {
     takenOver(raw.socket);
-    socket.on('error', () => undefined); // The client is gone; whoever reads the socket hears of its end.
+    socket.on('error', () => undefined); // The client is gone; readers of the socket get its end.
     const end = service.began?.(raw);
     if (end) socket.once('close', end);
     void upgrade(raw, socket, head, service);

@@ -37,7 +37,7 @@ export class TLSMaterial {
     this.asksForClientCertificate = clientCAFile !== undefined;
   }
 
-  /** Undefined where nothing has changed since the last call. Rejects, and names the file, where something does not hold. */
+  /** Undefined where nothing has changed since the last call. Rejects, and names the file, where one is not valid. */
   async changed(): Promise<SecureContextOptions | undefined> {
     const pair = await this.#options.certificate();
     const ca = await this.#authorities();

@@ -51,7 +51,7 @@ export async function askedQuery(
   return query;
 }
 
-/** What goes wrong on the way is told in the answer, as the kubelet tells it. */
+/** An error on the way is written into the answer, as the kubelet does it. */
 export async function serveServiceLogs(
   query: SystemLogQuery,
   places: SystemLogPlaces,
@@ -158,7 +158,7 @@ async function copyServiceFile(
   out.write(`\n${problem}\n`);
 }
 
-/** False: there is no such file, or it is a folder. A named pipe must not hold the agent up until somebody writes to it. */
+/** False: there is no such file, or it is a folder. It is opened without waiting, as a named pipe would block the agent. */
 async function copyFile(dir: string, name: string, out: Writable, signal: AbortSignal): Promise<boolean> {
   const place = await placeOfLog(dir, name);
   let file: FileHandle | undefined;

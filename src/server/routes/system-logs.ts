@@ -147,7 +147,7 @@ async function beginningOf(file: FileHandle): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** A named pipe must not hold the agent up until somebody writes to it. */
+/** Opened without waiting: at a named pipe the agent would be blocked until another process writes to it. */
 async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -48,7 +48,7 @@ export async function askRuntime<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** How long the runtime keeps a URL that nobody used: then it has room again. */
+/** How long the runtime keeps a URL that was not used. After that it has room for another one. */
 const RETRY_SECONDS = '60';
 
 function runtimeRefusal(error: unknown): RequestError {

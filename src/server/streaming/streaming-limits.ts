@@ -8,7 +8,7 @@ export interface StreamingLimits {
 /** The kubelet's. */
 export const STREAM_CREATION_MS = 30_000;
 
-/** How long a client that is told of the end may take to read more of the rest, and to close the connection. */
+/** How long a client may take to read the rest and to close the connection, once the end has been sent to it. */
 export const LINGER_MS = 15 * 60_000;
 
 /** After a command's outcome, how long a runtime may take to say that its output has ended. */

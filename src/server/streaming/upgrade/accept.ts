@@ -23,9 +23,9 @@ export function acceptSpdy({ socket, head }: UpgradeRequest, protocol: string): 
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 
 export interface Accepted {
-  /** '' for none. ws is not told of it, as it takes no names with a slash, such as SPDY/3.1+portforward.k8s.io. */
+  /** '' for none. It is not passed to ws, which takes no names with a slash, such as SPDY/3.1+portforward.k8s.io. */
   readonly protocol: string;
-  /** None is told as an empty name: the servers of container runtimes do so, and through the kubelet clients get their answer. */
+  /** No protocol is answered as an empty name, as the servers of container runtimes do it, whose answers the kubelet passes on. */
   readonly tellsNone?: boolean;
 }
 

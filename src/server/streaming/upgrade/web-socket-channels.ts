@@ -88,7 +88,7 @@ export class WebSocketChannels {
 
   /** What was sent before still reaches the client. */
   end(): void {
-    // Nothing is wanted any more; a stream that nobody reads would hold the connection open.
+    // What still comes is dropped: a stream that is not read would hold the connection open.
     for (const channel of this.#channels.values()) channel.resume();
     this.#socket.close(1000);
   }
