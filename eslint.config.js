@@ -100,7 +100,7 @@ const PRIVATE_MEMBERS = {
   selector:
     ':matches(MemberExpression[property.name=/^_[a-z]/]:not([property.name="_transitions"]), ObjectPattern > Property[key.name=/^_[a-z]/]:not([key.name="_transitions"]))',
   message:
-    'This is private to a library. Only the `_transitions` of an inspected step are in the types of XState for all.',
+    'This is private to a library: use its public means. (XState shows `_transitions` to each inspector.)',
 };
 
 const UNLISTED_ACTORS = {
