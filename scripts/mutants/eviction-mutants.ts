@@ -28,8 +28,8 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     name: 'evicted-beside-ending',
     breaks: 'A pod is evicted though another one is about to end (eviction)',
     file: PASS,
-    find: `victim: awaited.length > 0 ? undefined : mayGo };`,
-    replace: `victim: awaited.length > 0 && ending.size < 0 ? undefined : mayGo };`,
+    find: `victim: awaited.length > 0 ? undefined : first };`,
+    replace: `victim: awaited.length > 0 && ending.size < 0 ? undefined : first };`,
   },
   {
     name: 'stale-figures',

@@ -134,6 +134,7 @@ const STATUS_WRITER: Sentences = {
   Writing: 'statuses are being written to the API server',
   Waiting: 'the API server does not answer: statuses wait',
   Trying: 'one status is written, to see whether the API server answers again',
+  Stopped: 'statuses are not written any more: the agent stops',
 };
 
 const EVICTION_PLUGINS: Sentences = {

@@ -100,14 +100,13 @@ const now = Date.UTC(2026, 0, 31, 12);
 
 const HOUR = 3_600_000;
 
-const certificateOfCredentialWarnings = {
+const credential = {
   ...clientTemplate('node-1'),
   notBefore: now - HOUR,
   notAfter: now + HOUR,
 };
 
-const warnings = (more: object = {}) =>
-  credentialWarnings({ ...certificateOfCredentialWarnings, ...more }, 'node-1', now);
+const warnings = (more: object = {}) => credentialWarnings({ ...credential, ...more }, 'node-1', now);
 
 test('a certificate of this node that is valid needs no warning', () => {
   expect(warnings()).toEqual([]);

@@ -70,13 +70,13 @@ test('a name that is too long is replaced', () => {
 
 const AT = Date.UTC(2030, 0, 1);
 
-const PODOfEventReport = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web', uid: 'u-1' };
+const REPORTED_POD = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web', uid: 'u-1' };
 
 const correlator = () => {
   const events = new EventCorrelator();
   return (afterMs: number, message = 'Back-off') => {
     const source = { component: 'kubelet', host: 'node-1' };
-    const facts = { source, object: PODOfEventReport, type: 'Warning', reason: 'BackOff', message } as const;
+    const facts = { source, object: REPORTED_POD, type: 'Warning', reason: 'BackOff', message } as const;
     return eventReport(facts, events.correlate(facts, AT + afterMs, `web.${afterMs}`), AT + afterMs);
   };
 };
@@ -89,7 +89,7 @@ test('a new event is created with source, reporting fields and whole seconds', (
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name: 'web.1500', namespace: 'shop' },
-      involvedObject: PODOfEventReport,
+      involvedObject: REPORTED_POD,
       reason: 'BackOff',
       message: 'Back-off',
       type: 'Warning',

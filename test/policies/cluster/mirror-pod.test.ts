@@ -36,7 +36,7 @@ test('without the UID of the node no mirror pod can be made', () => {
 
 testVectors('mirrorPods');
 
-const podOfMirrorPodPlan = testPod({
+const plannedPod = testPod({
   name: 'web',
   uid: 'static',
   annotations: { [CONFIG_SOURCE_ANNOTATION]: 'file', [CONFIG_HASH_ANNOTATION]: 'static' },
@@ -55,19 +55,19 @@ const node = { metadata: { name: 'node-1', uid: 'node-uid' } };
 const leaving = { metadata: { ...node.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
 
 test('a static pod without a mirror pod gets one, once the node is known', () => {
-  expect(planMirrorPod({ pod: podOfMirrorPodPlan, node })).toEqual({ create: true });
-  expect(planMirrorPod({ pod: podOfMirrorPodPlan })).toEqual({ create: false });
+  expect(planMirrorPod({ pod: plannedPod, node })).toEqual({ create: true });
+  expect(planMirrorPod({ pod: plannedPod })).toEqual({ create: false });
 });
 
 test('a mirror pod of this version stays', () => {
-  expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod: mirrorOf('static'), node })).toEqual({
+  expect(planMirrorPod({ pod: plannedPod, mirrorPod: mirrorOf('static'), node })).toEqual({
     create: false,
   });
 });
 
 test('a mirror pod of another version, and one that is being deleted, is deleted and made anew', () => {
   for (const mirrorPod of [mirrorOf('earlier'), mirrorOf('static', true)])
-    expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod, node })).toEqual({
+    expect(planMirrorPod({ pod: plannedPod, mirrorPod, node })).toEqual({
       delete: mirrorPod,
       create: true,
     });
@@ -78,7 +78,7 @@ test('a mirror pod of the same UID, and of another version of the manifest, is m
     const annotations = { ...one.metadata.annotations, [MANIFEST_HASH_ANNOTATION]: version };
     return { ...one, metadata: { ...one.metadata, annotations } };
   };
-  const second = ofVersion('2', podOfMirrorPodPlan);
+  const second = ofVersion('2', plannedPod);
   const staysOf = (mirrorPod: Pod) => planMirrorPod({ pod: second, mirrorPod, node });
   expect(staysOf(ofVersion('2', mirrorOf('static')))).toEqual({ create: false });
   // Also one of the kubelet, which may show any version.
@@ -88,8 +88,8 @@ test('a mirror pod of the same UID, and of another version of the manifest, is m
 
 test('while the node is being deleted no mirror pod is made, but a stale one still goes', () => {
   const stale = mirrorOf('earlier');
-  expect(planMirrorPod({ pod: podOfMirrorPodPlan, node: leaving })).toEqual({ create: false });
-  expect(planMirrorPod({ pod: podOfMirrorPodPlan, mirrorPod: stale, node: leaving })).toEqual({
+  expect(planMirrorPod({ pod: plannedPod, node: leaving })).toEqual({ create: false });
+  expect(planMirrorPod({ pod: plannedPod, mirrorPod: stale, node: leaving })).toEqual({
     delete: stale,
     create: false,
   });

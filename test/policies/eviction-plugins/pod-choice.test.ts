@@ -180,7 +180,7 @@ const asked = (target: Pod, forceEvict: boolean, gracePeriodSeconds?: number) =>
   ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
 });
 
-const namesOfChosenPods = (pods: readonly { readonly pod: Pod }[]) =>
+const chosenNames = (pods: readonly { readonly pod: Pod }[]) =>
   pods.map(({ pod: { metadata } }) => metadata.name);
 
 test('of the candidates only the least important goes, beside those that go in any case', () => {
@@ -188,7 +188,7 @@ test('of the candidates only the least important goes, beside those that go in a
   const reclaimed = pod('reclaimed', { [LEVEL]: 'reclaimed_cores' }, 1000);
   const evictPods = [asked(pod('web'), false), asked(reclaimed, false), asked(pod('batch'), true)];
   answers.evictPods('numa', { evictPods });
-  expect(namesOfChosenPods(chosenPods(answers).evictable)).toEqual(['batch', 'reclaimed']);
+  expect(chosenNames(chosenPods(answers).evictable)).toEqual(['batch', 'reclaimed']);
 });
 
 test('a candidate that goes in any case leaves the place to the next one', () => {
@@ -197,7 +197,7 @@ test('a candidate that goes in any case leaves the place to the next one', () =>
   answers.evictPods('rss', { evictPods: [asked(pod('a'), true)] });
   const { best, evictable } = chosenPods(answers);
   expect(best?.pod.metadata.name).toBe('b');
-  expect(namesOfChosenPods(evictable)).toEqual(['a', 'b']);
+  expect(chosenNames(evictable)).toEqual(['a', 'b']);
 });
 
 test('pods of the system, critical ones, and candidates that want to be told are passed over', () => {

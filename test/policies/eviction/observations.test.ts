@@ -65,10 +65,10 @@ const SOFT = thresholds({
   evictionMinimumReclaim: { 'memory.available': '50Mi' },
 });
 
-const observedOfMetThresholds = (left: Left) => observe(summaryOf(left));
+const observedWith = (left: Left) => observe(summaryOf(left));
 
 const isMet = (memory: number, minReclaim: boolean) =>
-  thresholdsMet(SOFT, observedOfMetThresholds({ memory }), { minReclaim }).length > 0;
+  thresholdsMet(SOFT, observedWith({ memory }), { minReclaim }).length > 0;
 
 describe('a threshold is met', () => {
   test('below its value, not at it', () => {
@@ -80,7 +80,7 @@ describe('a threshold is met', () => {
   });
 
   test('never while its signal is not observed', () => {
-    expect(thresholdsMet(SOFT, observedOfMetThresholds({ pids: 0 }), { minReclaim: true })).toEqual([]);
+    expect(thresholdsMet(SOFT, observedWith({ pids: 0 }), { minReclaim: true })).toEqual([]);
   });
 });
 
@@ -98,7 +98,7 @@ test('the grace period is over when exactly its time has passed', () => {
 });
 
 test('figures with the time of the last figures are ignored; figures without a time are used', () => {
-  const at = (nowMs: number) => observedOfMetThresholds({ memory: 1, nowMs });
+  const at = (nowMs: number) => observedWith({ memory: 1, nowMs });
   const updated = (now: number, last: number) => thresholdsUpdatedStats(SOFT, at(now), at(last));
   expect([updated(5000, 5000), updated(4000, 5000), updated(6000, 5000)]).toEqual([[], [], SOFT]);
   const timeless = observe({

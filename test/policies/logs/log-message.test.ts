@@ -79,7 +79,7 @@ describe("Docker's format", () => {
 });
 
 /** `^` begins a line, `$` ends it. */
-function readOfLogPieces(pieces: LogPieces, chunks: readonly string[], { atEnd = true } = {}): string[] {
+function readPieces(pieces: LogPieces, chunks: readonly string[], { atEnd = true } = {}): string[] {
   const read: string[] = [];
   const note = ({ text, isStart, isEnd }: LogPiece) =>
     read.push(`${isStart ? '^' : ''}${text}${isEnd ? '$' : ''}`);
@@ -102,25 +102,25 @@ describe('the lines of a log', () => {
     [['a\nb'], ['^a\n$', '^b$']],
     [[], []],
   ])('of %j are %j', (chunks, want) => {
-    expect(readOfLogPieces(new LogPieces(), chunks)).toEqual(want);
+    expect(readPieces(new LogPieces(), chunks)).toEqual(want);
   });
 
   test('that are not ended are kept until they are', () => {
     const pieces = new LogPieces();
-    expect(readOfLogPieces(pieces, ['a'], { atEnd: false })).toEqual([]);
-    expect(readOfLogPieces(pieces, ['b\n'], { atEnd: false })).toEqual(['^ab\n$']);
+    expect(readPieces(pieces, ['a'], { atEnd: false })).toEqual([]);
+    expect(readPieces(pieces, ['b\n'], { atEnd: false })).toEqual(['^ab\n$']);
   });
 
   test('that are too long come in pieces', () => {
     const chunks = ['123', '456', '78\nab\n'];
-    expect(readOfLogPieces(new LogPieces(4), chunks)).toEqual(['^123456', '78\n$', '^ab\n$']);
-    expect(readOfLogPieces(new LogPieces(4), ['12345', '67890'])).toEqual(['^12345', '67890', '$']);
+    expect(readPieces(new LogPieces(4), chunks)).toEqual(['^123456', '78\n$', '^ab\n$']);
+    expect(readPieces(new LogPieces(4), ['12345', '67890'])).toEqual(['^12345', '67890', '$']);
   });
 
   test('that were begun in another file are forgotten', () => {
     const pieces = new LogPieces(4);
-    readOfLogPieces(pieces, ['12345'], { atEnd: false });
+    readPieces(pieces, ['12345'], { atEnd: false });
     pieces.reset();
-    expect(readOfLogPieces(pieces, ['a\n'])).toEqual(['^a\n$']);
+    expect(readPieces(pieces, ['a\n'])).toEqual(['^a\n$']);
   });
 });

@@ -205,7 +205,7 @@ test("an instance in an unknown state is killed with the kubelet's words", () =>
   });
 });
 
-interface CaseOfRegularContainers {
+interface RegularCase {
   readonly spec?: Partial<PodSpec>;
   readonly containers?: readonly PartialContainer[];
   readonly liveness?: ProbeResult;
@@ -214,13 +214,7 @@ interface CaseOfRegularContainers {
 }
 
 /** The probe results are those of the instance `a1`. */
-function actionsOfRegularContainers({
-  spec = {},
-  containers = [],
-  liveness,
-  startup,
-  specChanged = false,
-}: CaseOfRegularContainers) {
+function regularActions({ spec = {}, containers = [], liveness, startup, specChanged = false }: RegularCase) {
   const facts: PodFacts = {
     pod: podOf(spec),
     podStatus: runtimePodStatus({ containers }),
@@ -233,7 +227,7 @@ function actionsOfRegularContainers({
   return { finished, toStart, kills: toKill.map(({ id, reason, message }) => [id, reason, message]) };
 }
 
-const NOTHINGOfRegularContainers = { finished: false, toStart: [], kills: [] };
+const NO_ACTIONS = { finished: false, toStart: [], kills: [] };
 
 const RUNNING = [{ id: 'a1', name: 'app', state: 'running' } as const];
 
@@ -241,14 +235,12 @@ const ended = (exitCode: number) => [{ id: 'a1', name: 'app', state: 'exited', e
 
 describe('a regular container that runs', () => {
   test.each([undefined, 'Success', 'UNKNOWN'] as const)('is kept while its probes say %s', (result) => {
-    expect(actionsOfRegularContainers({ containers: RUNNING, liveness: result, startup: result })).toEqual(
-      NOTHINGOfRegularContainers,
-    );
+    expect(regularActions({ containers: RUNNING, liveness: result, startup: result })).toEqual(NO_ACTIONS);
   });
 
   test('is replaced when its spec has changed, whatever the restart policy', () => {
     expect(
-      actionsOfRegularContainers({
+      regularActions({
         spec: { restartPolicy: 'Never' },
         containers: RUNNING,
         specChanged: true,
@@ -262,13 +254,13 @@ describe('a regular container that runs', () => {
 
   test('is killed when its liveness probe fails, and started again if the policy says so', () => {
     const message = 'Container app failed liveness probe';
-    expect(actionsOfRegularContainers({ containers: RUNNING, liveness: 'Failure' })).toEqual({
+    expect(regularActions({ containers: RUNNING, liveness: 'Failure' })).toEqual({
       finished: false,
       toStart: [0],
       kills: [['a1', 'LivenessProbe', `${message}, will be restarted`]],
     });
     expect(
-      actionsOfRegularContainers({
+      regularActions({
         spec: { restartPolicy: 'Never' },
         containers: RUNNING,
         liveness: 'Failure',
@@ -281,21 +273,21 @@ describe('a regular container that runs', () => {
   });
 
   test('is killed when its startup probe fails', () => {
-    expect(actionsOfRegularContainers({ containers: RUNNING, startup: 'Failure' }).kills).toEqual([
+    expect(regularActions({ containers: RUNNING, startup: 'Failure' }).kills).toEqual([
       ['a1', 'StartupProbe', 'Container app failed startup probe, will be restarted'],
     ]);
   });
 
   test('is killed for the first of these: a changed spec, its liveness probe, its startup probe', () => {
     const failing = { containers: RUNNING, liveness: 'Failure', startup: 'Failure' } as const;
-    expect(actionsOfRegularContainers({ ...failing, specChanged: true }).kills[0]?.[1]).toBe('');
-    expect(actionsOfRegularContainers(failing).kills[0]?.[1]).toBe('LivenessProbe');
+    expect(regularActions({ ...failing, specChanged: true }).kills[0]?.[1]).toBe('');
+    expect(regularActions(failing).kills[0]?.[1]).toBe('LivenessProbe');
   });
 });
 
 describe('a regular container that does not run', () => {
   test('is started when it has never run', () => {
-    expect(actionsOfRegularContainers({})).toEqual({ finished: false, toStart: [0], kills: [] });
+    expect(regularActions({})).toEqual({ finished: false, toStart: [0], kills: [] });
   });
 
   test.each([
@@ -304,7 +296,7 @@ describe('a regular container that does not run', () => {
     ['OnFailure', 1, [0]],
     ['Never', 1, []],
   ])('under restartPolicy %s after an end with %d starts %j', (restartPolicy, exitCode, toStart) => {
-    expect(actionsOfRegularContainers({ spec: { restartPolicy }, containers: ended(exitCode) })).toEqual({
+    expect(regularActions({ spec: { restartPolicy }, containers: ended(exitCode) })).toEqual({
       finished: toStart.length === 0,
       toStart,
       kills: [],
@@ -312,25 +304,21 @@ describe('a regular container that does not run', () => {
   });
 
   test('is killed before it is started again when its state is unknown', () => {
-    expect(actionsOfRegularContainers({ containers: [{ id: 'a1', name: 'app', state: 'unknown' }] })).toEqual(
-      {
-        finished: false,
-        toStart: [0],
-        kills: [['a1', 'Unknown', 'Container is in "unknown" state, try killing it before restart']],
-      },
-    );
+    expect(regularActions({ containers: [{ id: 'a1', name: 'app', state: 'unknown' }] })).toEqual({
+      finished: false,
+      toStart: [0],
+      kills: [['a1', 'Unknown', 'Container is in "unknown" state, try killing it before restart']],
+    });
   });
 });
 
 test('several containers are started in the order of the spec, by their indices', () => {
   const spec = { containers: [{ name: 'a' }, { name: 'app' }, { name: 'c' }] };
-  expect(actionsOfRegularContainers({ spec, containers: RUNNING }).toStart).toEqual([0, 2]);
+  expect(regularActions({ spec, containers: RUNNING }).toStart).toEqual([0, 2]);
 });
 
 test('a pod is not finished while one of its containers runs', () => {
   const spec = { containers: [{ name: 'app' }, { name: 'web' }], restartPolicy: 'Never' };
   const webEnded = { id: 'w1', name: 'web', state: 'exited', exitCode: 1 } as const;
-  expect(actionsOfRegularContainers({ spec, containers: [...RUNNING, webEnded] })).toEqual(
-    NOTHINGOfRegularContainers,
-  );
+  expect(regularActions({ spec, containers: [...RUNNING, webEnded] })).toEqual(NO_ACTIONS);
 });

@@ -105,7 +105,7 @@ interface Profile {
   readonly localhostProfile?: string;
 }
 
-function profileOfSeccomp(ofPod: Profile | undefined, own: Profile | undefined, seccompDefault = false) {
+function seccompFor(ofPod: Profile | undefined, own: Profile | undefined, seccompDefault = false) {
   const pod = podOf({ ...(ofPod && { securityContext: { seccompProfile: ofPod } }) });
   const container = { name: 'app', ...(own && { securityContext: { seccompProfile: own } }) };
   return seccompProfile(pod, container, { ...FACTS, seccompDefault });
@@ -113,23 +113,23 @@ function profileOfSeccomp(ofPod: Profile | undefined, own: Profile | undefined, 
 
 describe('the seccomp profile of a container', () => {
   test("is its own before the pod's", () => {
-    expect(profileOfSeccomp({ type: 'RuntimeDefault' }, { type: 'Unconfined' })).toEqual(UNCONFINED);
-    expect(profileOfSeccomp({ type: 'RuntimeDefault' }, undefined)).toEqual(RUNTIME_DEFAULT);
+    expect(seccompFor({ type: 'RuntimeDefault' }, { type: 'Unconfined' })).toEqual(UNCONFINED);
+    expect(seccompFor({ type: 'RuntimeDefault' }, undefined)).toEqual(RUNTIME_DEFAULT);
   });
 
   test("is none where neither names one, or the runtime's with seccompDefault", () => {
-    expect(profileOfSeccomp(undefined, undefined)).toEqual(UNCONFINED);
-    expect(profileOfSeccomp(undefined, undefined, true)).toEqual(RUNTIME_DEFAULT);
+    expect(seccompFor(undefined, undefined)).toEqual(UNCONFINED);
+    expect(seccompFor(undefined, undefined, true)).toEqual(RUNTIME_DEFAULT);
   });
 
   test('of type Localhost is a file in the folder of profiles', () => {
-    expect(profileOfSeccomp(undefined, { type: 'Localhost', localhostProfile: 'web/strict.json' })).toEqual({
+    expect(seccompFor(undefined, { type: 'Localhost', localhostProfile: 'web/strict.json' })).toEqual({
       profileType: 'Localhost',
       localhostRef: '/var/lib/kubelet/seccomp/web/strict.json',
     });
   });
 
   test('of type Localhost needs the name of a file', () => {
-    expect(() => profileOfSeccomp({ type: 'Localhost' }, undefined)).toThrow('localhostProfile must be set');
+    expect(() => seccompFor({ type: 'Localhost' }, undefined)).toThrow('localhostProfile must be set');
   });
 });

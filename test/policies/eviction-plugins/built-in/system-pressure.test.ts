@@ -160,7 +160,7 @@ test('of several reasons the one counts for which any pod goes', () => {
 
 const MIB = 2 ** 20;
 
-const settingsOfNumaPressure = DEFAULT_BUILT_IN_SETTINGS.numaMemory;
+const numaSettings = DEFAULT_BUILT_IN_SETTINGS.numaMemory;
 
 /** A node with much page cache: its watermarks count as they are. */
 const node = (freeBytes: number, fields: Partial<NumaNodeMemory> = {}): NumaNodeMemory => ({
@@ -177,24 +177,24 @@ const node = (freeBytes: number, fields: Partial<NumaNodeMemory> = {}): NumaNode
 function verdicts(found: NumaNodeMemory, questions: number, times = 0): readonly NumaVerdict[] {
   const judged: NumaVerdict[] = [];
   for (let i = 0; i < questions; i += 1)
-    judged.push(judgeNumaNode(found, judged.at(-1)?.times ?? times, settingsOfNumaPressure));
+    judged.push(judgeNumaNode(found, judged.at(-1)?.times ?? times, numaSettings));
   return judged;
 }
 
-const reachesOfNumaPressure = (found: NumaNodeMemory, questions: number) =>
+const numaReaches = (found: NumaNodeMemory, questions: number) =>
   verdicts(found, questions).map(({ reach }) => reach);
 
 describe('a NUMA node', () => {
   test('at its low watermark is not short of memory', () => {
-    expect(reachesOfNumaPressure(node(200 * MIB), 9).every((reach) => reach === undefined)).toBe(true);
+    expect(numaReaches(node(200 * MIB), 9).every((reach) => reach === undefined)).toBe(true);
   });
 
   test('just below it loses reclaimed pods from the third question on, and any from the fourth', () => {
-    expect(reachesOfNumaPressure(node(199 * MIB), 4)).toEqual([undefined, undefined, 'reclaimed', 'any']);
+    expect(numaReaches(node(199 * MIB), 4)).toEqual([undefined, undefined, 'reclaimed', 'any']);
   });
 
   test('far below it counts twice from the third question on', () => {
-    expect(reachesOfNumaPressure(node(149 * MIB), 3)).toEqual([undefined, undefined, 'any']);
+    expect(numaReaches(node(149 * MIB), 3)).toEqual([undefined, undefined, 'any']);
   });
 
   test('below the min watermark loses reclaimed pods at once, and any at the next question', () => {
@@ -215,19 +215,19 @@ describe('a NUMA node', () => {
 
   test('with little page cache is short of memory much earlier', () => {
     const poor = { inactiveFileBytes: GIB };
-    expect(judgeNumaNode(node(3 * GIB - 1, poor), 2, settingsOfNumaPressure)).toMatchObject({
+    expect(judgeNumaNode(node(3 * GIB - 1, poor), 2, numaSettings)).toMatchObject({
       targetBytes: 4 * GIB,
       reach: 'any',
     });
-    expect(judgeNumaNode(node(4 * GIB, poor), 2, settingsOfNumaPressure).reach).toBeUndefined();
-    expect(judgeNumaNode(node(GIB, poor), 0, settingsOfNumaPressure)).toMatchObject({ reach: 'reclaimed' });
-    expect(judgeNumaNode(node(GIB), 0, settingsOfNumaPressure).reach).toBeUndefined();
+    expect(judgeNumaNode(node(4 * GIB, poor), 2, numaSettings).reach).toBeUndefined();
+    expect(judgeNumaNode(node(GIB, poor), 0, numaSettings)).toMatchObject({ reach: 'reclaimed' });
+    expect(judgeNumaNode(node(GIB), 0, numaSettings).reach).toBeUndefined();
   });
 
   test('that is small is measured by its own size', () => {
     const small = { totalBytes: 8 * GIB, minBytes: 10 * MIB, lowBytes: 20 * MIB, inactiveFileBytes: 0 };
-    expect(judgeNumaNode(node(GIB, small), 9, settingsOfNumaPressure).reach).toBeUndefined();
-    expect(judgeNumaNode(node(255 * MIB, small), 9, settingsOfNumaPressure)).toMatchObject({
+    expect(judgeNumaNode(node(GIB, small), 9, numaSettings).reach).toBeUndefined();
+    expect(judgeNumaNode(node(255 * MIB, small), 9, numaSettings)).toMatchObject({
       targetBytes: 256 * MIB,
       reach: 'any',
     });
