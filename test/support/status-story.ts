@@ -131,7 +131,8 @@ export class StatusStory {
         this.#now += step.seconds;
         return {};
       case 'terminatePod':
-        this.#manager.terminate(this.#pod);
+        // The kubelet builds upon the static pod's own status, and empties what the API server has of it.
+        this.#manager.terminate(this.#pod, this.#pod.status ?? {});
         return {};
       case 'setContainerReadiness':
         if (this.#isKnown) this.#manager.setContainerReadiness(this.#pod, step.containerID, step.ready);

@@ -93,9 +93,8 @@ export class StatusManager {
   }
 
   /** Nothing is left of the pod on this node: the status is its last one, and the API server may forget the pod. */
-  terminate(pod: Pod): void {
-    // What the API server has of a static pod that ends before a status of it was kept must not be emptied.
-    const served = this.#mirrorPods.ownMirrorPodOf(pod)?.status ?? pod.status;
+  terminate(pod: Pod, served = this.#mirrorPods.ownMirrorPodOf(pod)?.status ?? pod.status): void {
+    // What the API server has (`served`) of a static pod that ends before a status of it was kept must not be emptied.
     const before = this.#statusOf(pod, served);
     this.#keep({ pod, status: terminatedStatus(pod, before), forced: true, podIsFinished: true });
   }
