@@ -8,10 +8,14 @@ import type { StateletConfig } from '../config/config.ts';
 import { opensPorts } from '../config/load-server-settings.ts';
 import { openNode } from '../open-node.ts';
 import { shutdownPeriods } from '../policies/termination/shutdown-periods.ts';
-import { openEndedPodsFile, openInstanceCounts } from '../runtime/node/root-record.ts';
+import {
+  lockRootDir,
+  openEndedPodsFile,
+  openInstanceCounts,
+  type RootLock,
+} from '../runtime/node/root-files.ts';
 import type { InstanceCountsStore } from '../runtime/pods/instance-counts.ts';
 import type { NodeParts } from '../runtime/node/pod-node.ts';
-import { lockRootDir, type RootLock } from '../runtime/node/root-lock.ts';
 import { eventLog } from '../server/event-log.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { RecentEvents } from '../server/recent-events.ts';
@@ -134,7 +138,7 @@ async function openRecordOfShutdown(
   metrics: AgentMetrics | undefined,
 ): Promise<ShutdownRecord | undefined> {
   if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
-  const { openShutdownRecord } = await import('../runtime/node/root-record.ts');
+  const { openShutdownRecord } = await import('../runtime/node/root-files.ts');
   const record = openShutdownRecord(rootDir, logger);
   const { startMs, endMs } = record.stored;
   if (startMs !== undefined) metrics?.nodeLife.shutdownBegan(startMs);

@@ -10,7 +10,7 @@ import {
 } from '../policies/doctor/agent-findings.ts';
 import type { LimitFacts } from '../policies/doctor/machine-findings.ts';
 import type { Holder } from '../policies/doctor/port-findings.ts';
-import { lookAtRootLock } from '../runtime/node/root-lock.ts';
+import { lookAtRootLock } from '../runtime/node/root-files.ts';
 import { promiseOf } from '../system/promises.ts';
 import { kernelText, mapped, reading } from './reading.ts';
 

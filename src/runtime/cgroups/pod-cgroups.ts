@@ -7,25 +7,24 @@ import {
   podCgroups,
   qosCgroups,
   type QOSCgroups,
+  scopeName,
 } from '../../policies/cgroups/cgroup-names.ts';
 import { podCgroupResources, type PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues, type CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
+import { OneAtATime, promiseOf } from '../../system/promises.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { CgroupMeasurements } from '../../types/measurements.ts';
-import { OneAtATime, promiseOf } from '../../system/promises.ts';
+import { readSmallFile, valueOf } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
-import { endProcessesIn } from './cgroup-removal.ts';
-import { readSmallFile, valueOf } from '../stats/small-files.ts';
-import { CgroupTree, podsIn } from './cgroup-tree.ts';
-import { OtherGroups } from './other-groups.ts';
-import { QOSGroups } from './qos-groups.ts';
-import { limitReservedGroups } from './reserved-limits.ts';
+import { endProcessesIn, pidsIn } from './cgroup-removal.ts';
+import { CgroupTree, podsIn, subfolders } from './cgroup-tree.ts';
+import { limitReservedGroups, QOSGroups } from './qos-groups.ts';
 
 export interface PodCgroupsOptions extends PodCgroupSettings {
   /** Default: `cgroupfs`. */
@@ -279,3 +278,42 @@ export class PodCgroups {
 }
 
 const DRIVERS: readonly CgroupDriverName[] = ['cgroupfs', 'systemd'];
+
+/** The groups of pods that an agent with the other driver has left. Their pods are started anew, as the kubelet does. */
+class OtherGroups {
+  readonly #tree: CgroupTree;
+  readonly #drivers: CgroupDrivers;
+  readonly #layout: QOSCgroups;
+  /** Found when the agent began to use its driver: no pod is added to them. */
+  readonly #uids: Set<string>;
+
+  constructor(tree: CgroupTree, drivers: CgroupDrivers, layout: QOSCgroups) {
+    this.#tree = tree;
+    this.#drivers = drivers;
+    this.#layout = layout;
+    this.#uids = new Set(podsIn(layout, (group) => tree.folders(group)).keys());
+  }
+
+  /** Whether the sandbox runs in such a group. */
+  holds(uid: string, sandboxId: string): boolean {
+    if (!this.#uids.has(uid)) return false;
+    const names = this.#foldersOf(uid).flatMap(({ folders }) => folders.flatMap(subfolders));
+    return names.some((name) => name === sandboxId || name.endsWith(scopeName('-', sandboxId)));
+  }
+
+  /** Removes what is left of the pod there, once nothing runs in it. */
+  async removeEmpty(uid: string): Promise<void> {
+    if (!this.#uids.has(uid)) return;
+    const groups = this.#foldersOf(uid);
+    if (groups.some(({ folders }) => folders.some((folder) => pidsIn(folder).length > 0))) return;
+    const driver = await this.#drivers.remover(this.#layout.driver);
+    for (const { group } of groups) await driver.remove(group);
+    this.#uids.delete(uid);
+  }
+
+  #foldersOf(uid: string): readonly { readonly group: string; readonly folders: readonly string[] }[] {
+    return podCgroups(this.#layout, uid)
+      .map((group) => ({ group, folders: this.#tree.folders(group).filter((folder) => existsSync(folder)) }))
+      .filter(({ folders }) => folders.length > 0);
+  }
+}

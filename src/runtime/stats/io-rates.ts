@@ -4,7 +4,7 @@ import { sleep } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CPUStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { groupFolder, processesBelow } from './group-processes.ts';
+import { groupFolder, processesBelow } from './pod-groups.ts';
 import { ioStatBytes, processIOBytes, readLongFile, readSmallFile } from './small-files.ts';
 
 /** A group takes some hundred microseconds if its processes have to be summed up. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RuntimePodStatus } from '../../types/runtime-pod.ts';
 import type { InterfaceStats, NetworkStats } from '../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { groupFolder, processesOf } from './group-processes.ts';
+import { groupFolder, processesOf } from './pod-groups.ts';
 import { runningContainers } from './pod-figures.ts';
 import { readLongFile } from './small-files.ts';
 

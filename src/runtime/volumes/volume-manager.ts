@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
 import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
 import { namesOf } from '../../policies/volumes/projected-files.ts';
-import { usedVolumes, type Volume } from '../../policies/volumes/volume-source.ts';
+import {
+  kindOfFiles,
+  usedVolumes,
+  type Volume,
+  VOLUME_KINDS,
+  type VolumeKindName,
+} from '../../policies/volumes/volume-source.ts';
 import { makeFolder } from '../../system/make-folder.ts';
 import { unlessAborted } from '../../system/promises.ts';
 import { ifThere } from '../../system/system-errors.ts';
@@ -11,7 +17,7 @@ import type { Mount } from '../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { podFields } from '../../types/logger.ts';
-import type { VolumeMeasurements } from '../../types/measurements.ts';
+import type { Stopwatch, VolumeMeasurements } from '../../types/measurements.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,
@@ -25,7 +31,6 @@ import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { podPaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
 import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
 import { readInVolume } from './safe-open.ts';
-import { VolumeMeter } from './volume-meter.ts';
 
 /** More than the kernel would pass to a process. */
 const ENV_FILE_MAX_BYTES = 1024 * 1024;
@@ -306,5 +311,51 @@ export class VolumeStates {
 
   forget(uid: string): void {
     this.#pods.delete(uid);
+  }
+}
+
+/** Measures what the kubelet would count as mounting and unmounting a volume. Without measurements it remembers nothing. */
+export class VolumeMeter {
+  readonly #measurements: VolumeMeasurements | undefined;
+  /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
+  readonly #mounted = new Map<string, Map<string, string>>();
+  /** Those that have not been mounted yet. */
+  readonly #wanted = new Map<string, Map<string, Stopwatch>>();
+
+  constructor(measurements: VolumeMeasurements | undefined) {
+    this.#measurements = measurements;
+  }
+
+  /** Undefined where the volume is mounted already. */
+  mounting(uid: string, volume: Volume, kind: VolumeKindName): Stopwatch | undefined {
+    if (this.#measurements === undefined) return undefined;
+    const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
+    if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
+    const plugin = VOLUME_KINDS[kind].plugin;
+    const end = this.#measurements.volumeOperation('volume_mount', plugin);
+    const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
+    if (!mounted.has(volume.name) && !wanted.has(volume.name))
+      this.#wanted.set(uid, wanted.set(volume.name, this.#measurements.volumeWanted(plugin)));
+    return (outcome) => {
+      end(outcome);
+      if (outcome === 'failure') return;
+      this.#mounted.set(uid, mounted.set(volume.name, plugin));
+      wanted.get(volume.name)?.();
+      wanted.delete(volume.name);
+    };
+  }
+
+  /** All volumes of the pod are unmounted in one go: each of them takes as long as all. */
+  unmounting(uid: string): Stopwatch | undefined {
+    this.#wanted.delete(uid);
+    const mounted = this.#mounted.get(uid);
+    if (mounted === undefined) return undefined;
+    const ends = [...mounted.values()].flatMap(
+      (plugin) => this.#measurements?.volumeOperation('volume_unmount', plugin) ?? [],
+    );
+    return (outcome) => {
+      if (outcome !== 'failure') this.#mounted.delete(uid);
+      for (const end of ends) end(outcome);
+    };
   }
 }

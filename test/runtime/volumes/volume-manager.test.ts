@@ -12,9 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { VolumeStates } from '../../../src/runtime/volumes/volume-manager.ts';
+import { VolumeMeter, VolumeStates } from '../../../src/runtime/volumes/volume-manager.ts';
 import { outputAsNobody } from '../../support/as-nobody.ts';
 import { testPod } from '../../support/pods.ts';
+import { RecordedMeasurements } from '../../support/recorded-measurements.ts';
 import { describeAsRoot, POD_IP, podWith, run, VolumeBed } from './bed.ts';
 
 describe('volume manager', () => {
@@ -401,4 +402,88 @@ test('what is known of a volume is kept until the pod is forgotten', () => {
   ]);
   states.forget('u');
   expect([states.has('u'), states.of('u', 'a').readyAs]).toEqual([false, undefined]);
+});
+
+describe('volume meter', () => {
+  const EMPTY_DIR = { name: 'scratch', emptyDir: {} };
+  const SECRET = { name: 'keys', secret: { secretName: 'keys' } };
+
+  let measurements: RecordedMeasurements;
+  let meter: VolumeMeter;
+  beforeEach(() => {
+    measurements = new RecordedMeasurements();
+    meter = new VolumeMeter(measurements);
+  });
+  const told = () => measurements.told.splice(0);
+
+  describe('mounting', () => {
+    test('is measured once for a volume whose content is the containers’ own', () => {
+      meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
+      expect(told()).toEqual([
+        'volume_mount kubernetes.io/empty-dir begins',
+        'wanted kubernetes.io/empty-dir begins',
+        'volume_mount kubernetes.io/empty-dir ends',
+        'wanted kubernetes.io/empty-dir ends',
+      ]);
+      expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeUndefined();
+      expect(meter.mounting('other pod', EMPTY_DIR, 'emptyDir')).toBeDefined();
+    });
+
+    test('is measured each time for a volume whose files are brought up to date', () => {
+      meter.mounting('u', SECRET, 'secret')?.('success');
+      expect(meter.mounting('u', SECRET, 'secret')).toBeDefined();
+    });
+
+    test('is measured as a whole from the first try on, once', () => {
+      const wanted = () => told().filter((line) => line.startsWith('wanted'));
+      meter.mounting('u', SECRET, 'secret')?.('failure');
+      expect(wanted()).toEqual(['wanted kubernetes.io/secret begins']);
+      meter.mounting('u', SECRET, 'secret')?.('success');
+      expect(wanted()).toEqual(['wanted kubernetes.io/secret ends']);
+      meter.mounting('u', SECRET, 'secret')?.('success');
+      expect(wanted()).toEqual([]);
+      meter.unmounting('u')?.('success');
+      meter.mounting('u', SECRET, 'secret')?.('success');
+      expect(wanted()).toHaveLength(2);
+    });
+
+    test('is measured again after a failure', () => {
+      meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('failure');
+      expect(told().at(-1)).toBe('volume_mount kubernetes.io/empty-dir ends in failure');
+      expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeDefined();
+    });
+  });
+
+  describe('unmounting', () => {
+    test('is measured for each volume of the pod that was mounted', () => {
+      meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
+      meter.mounting('u', SECRET, 'secret')?.('success');
+      told();
+      meter.unmounting('u')?.('success');
+      expect(told()).toEqual([
+        'volume_unmount kubernetes.io/empty-dir begins',
+        'volume_unmount kubernetes.io/secret begins',
+        'volume_unmount kubernetes.io/empty-dir ends',
+        'volume_unmount kubernetes.io/secret ends',
+      ]);
+      expect(meter.unmounting('u')).toBeUndefined();
+      expect(meter.mounting('u', EMPTY_DIR, 'emptyDir')).toBeDefined();
+    });
+
+    test('is measured again after a failure', () => {
+      meter.mounting('u', EMPTY_DIR, 'emptyDir')?.('success');
+      meter.unmounting('u')?.('failure');
+      expect(meter.unmounting('u')).toBeDefined();
+    });
+
+    test('of a pod without volumes is not measured', () => {
+      expect(meter.unmounting('u')).toBeUndefined();
+    });
+  });
+
+  test('without measurements nothing is measured', () => {
+    const unmeasured = new VolumeMeter(undefined);
+    expect(unmeasured.mounting('u', EMPTY_DIR, 'emptyDir')).toBeUndefined();
+    expect(unmeasured.unmounting('u')).toBeUndefined();
+  });
 });

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { constants as osConstants } from 'node:os';
 import { dirname, isAbsolute } from 'node:path';
 import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../../policies/cri/cri-labels.ts';
 import type { ContainerConfig } from '../../../types/cri.ts';
@@ -7,9 +8,9 @@ import type { RuntimeLayout, StreamName } from '../layout.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { requireTerminals } from '../streams/pseudo-terminal.ts';
 import { DEFAULT_PATH, type ProcessSpec, userOf } from './launch.ts';
+import type { Signal } from './main-process.ts';
 import { privilegesOf } from './privileges.ts';
 import { CONTAINER_ID_VARIABLE } from './proc.ts';
-import { stopSignal } from './stop-signal.ts';
 
 /** Throws a StateletError if the embedded runtime cannot run such a container. */
 export function validateContainer(config: ContainerConfig): void {
@@ -82,4 +83,18 @@ export function terminationPath(config: ContainerConfig, privateFile: string): s
   } catch {
     return privateFile;
   }
+}
+
+const [RTMIN, RTMAX] = [34, 64];
+
+/** The signal that asks a container to end. Throws a StateletError of kind InvalidArgument for an unknown signal. */
+export function stopSignal({ metadata, stopSignal: name = 'SIGTERM' }: ContainerConfig): Signal {
+  if (Object.hasOwn(osConstants.signals, name)) return name as NodeJS.Signals;
+  const [, from, offset = '0'] = /^SIG(RTMIN|RTMAX)(?:[+-](\d{1,2}))?$/.exec(name) ?? [];
+  const number = from === 'RTMIN' ? RTMIN + Number(offset) : RTMAX - Number(offset);
+  if (from !== undefined && number >= RTMIN && number <= RTMAX) return number;
+  throw new StateletError(
+    'InvalidArgument',
+    `container "${metadata.name}": lifecycle.stopSignal ${name} is no signal of this machine`,
+  );
 }

@@ -6,7 +6,7 @@ import { nowNs } from '../monitor/start-clock.ts';
 import { ContainerInput } from '../streams/container-input.ts';
 import type { StreamedCommand } from '../streams/streamed-command.ts';
 import { ContainerLog, type Copies } from './container-log.ts';
-import { containerStreams, messageFile, processSpec } from './container-spec.ts';
+import { containerStreams, messageFile, processSpec, stopSignal } from './container-spec.ts';
 import { execCommand, type ExecLimits } from './exec.ts';
 import { exitCodeOf, openForReading, type ProcessSpec, StartError, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
@@ -17,7 +17,6 @@ import { isRunning, type ProcessIdentity, startedAtMs } from './proc.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { RecordStore } from '../monitor/record-store.ts';
 import type { ContainerRecord, Exit, SandboxRecord } from '../monitor/records.ts';
-import { stopSignal } from './stop-signal.ts';
 import type { Sweeper } from './sweeper.ts';
 import { logFilePath } from '../monitor/views.ts';
 

@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { weightToShares } from '../../../policies/cgroups/cgroup-resources.ts';
 import type { CgroupTree } from '../../cgroups/cgroup-tree.ts';
-import { groupFolder } from '../group-processes.ts';
+import { groupFolder } from '../pod-groups.ts';
 import { limitIn, memoryPaths, memoryUsage } from '../memory-files.ts';
 import { numberIn, pressureIn, readSmallFile, valueOf } from '../small-files.ts';
 import type { GroupCPU, GroupDisk, GroupLimits, GroupMemory, GroupPressure } from './group-figures.ts';

@@ -1,13 +1,16 @@
+/** The lock and the records in the root folder of an agent. */
 import { join } from 'node:path';
 import { rfc3339Nano, unixMs } from '../../policies/formats/time.ts';
 import type { EndedPod } from '../../policies/termination/ended-pod.ts';
+import { type FileLock, type HeldLock, lockFile, lookAtLock } from '../../system/file-lock.ts';
+import { makeFolder } from '../../system/make-folder.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { OneAtATime } from '../../system/promises.ts';
 import { replaceFile } from '../../system/replace-file.ts';
-import { errnoCode } from '../../system/system-errors.ts';
-import { errorMessage } from '../../types/errors.ts';
+import { errnoCode, isOutOfSpace } from '../../system/system-errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import type { Logger } from '../../types/logger.ts';
-import type { PodInstances, InstanceCountsStore } from '../pods/instance-counts.ts';
+import type { InstanceCountsStore, PodInstances } from '../pods/instance-counts.ts';
 
 export interface RootRecord<T> {
   readonly path: string;
@@ -192,4 +195,38 @@ function timesIn(content: unknown): LastShutdown | undefined {
 function timeOf(value: unknown): number | undefined {
   if (value === undefined || value === NEVER) return undefined;
   return typeof value === 'string' ? unixMs(value) : NaN;
+}
+
+export type RootLock = FileLock;
+
+const LOCK_FILE = 'lock';
+
+/**
+ * Makes this process the only agent on a root directory. The kernel locks a file in the folder, so that an agent that uses another
+ * path to the folder, or runs in another network namespace, finds the same lock.
+ */
+export async function lockRootDir(rootDir: string): Promise<RootLock> {
+  const lock = await locked(rootDir);
+  if ('release' in lock) return lock;
+  const who = lock.holder === undefined ? '' : ` (pid ${lock.holder})`;
+  throw new StateletError(
+    'FailedPrecondition',
+    `--root-dir ${rootDir} is in use by another instance${who}: stop it, or give this one a folder of its own`,
+  );
+}
+
+/** Whether an agent has the folder, without keeping one from it that starts. Throws the system's error. */
+export function lookAtRootLock(rootDir: string): ReturnType<typeof lookAtLock> {
+  return lookAtLock(join(rootDir, LOCK_FILE));
+}
+
+async function locked(rootDir: string): Promise<FileLock | HeldLock> {
+  try {
+    await makeFolder(rootDir);
+    return lockFile(join(rootDir, LOCK_FILE));
+  } catch (error) {
+    if (errorKind(error) === 'FailedPrecondition') throw error;
+    const mend = isOutOfSpace(error) ? 'make room on its disk' : 'give a folder that this user may write';
+    throw new StateletError('InvalidArgument', `--root-dir ${rootDir}: ${errorMessage(error)}: ${mend}`);
+  }
 }
