@@ -49,10 +49,10 @@ export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
       port,
       routes,
       certificate: await certificateOf(config, cluster, port),
-      ...(asks && { reviews: asks }),
+      reviews: asks,
       clock: systemClock,
       logger,
-      ...(measurements && { measurements }),
+      measurements,
     });
     return {
       port: server.port,

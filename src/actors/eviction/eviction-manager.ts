@@ -116,7 +116,7 @@ export class EvictionManager {
     await this.#figures.learnLayout();
     const { settings } = this.#figures;
     const isOfIO = settings.thresholds.some(({ signal }) => starvedResource(signal) === 'io');
-    const summary = await stats.summary({ network: false, ...(isOfIO && { ioOverMs: IO_OVER_MS }) });
+    const summary = await stats.summary({ network: false, ioOverMs: isOfIO ? IO_OVER_MS : undefined });
     const ends = this.#pods.ends(this.context.unendable);
     const pods = this.#pods.running();
     return explainEviction({ settings, conditions: this.conditions(), summary, pods, ...ends });

@@ -120,16 +120,16 @@ export class PageFacts {
   #room(): readonly RoomView[] {
     const { supervisor, nodeFacts } = this.#sources.agent;
     const { allocatable } = nodeFacts.call(this.#sources.agent);
-    const held = supervisor.reserved;
+    const { reserved } = supervisor;
     const room = ROOM.flatMap((resource) => {
       const amount = allocatable[resource];
       if (amount === undefined) return [];
       const quantity = parseQuantity(amount);
       const most = Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
-      return [{ resource, requested: held.amount(resource), allocatable: most }];
+      return [{ resource, requested: reserved.amount(resource), allocatable: most }];
     });
     const pods = Number(allocatable.pods ?? 0);
-    return [...room, { resource: 'pods', requested: held.pods, allocatable: pods }];
+    return [...room, { resource: 'pods', requested: reserved.pods, allocatable: pods }];
   }
 
   /** Of pods only the one that is asked for, by the name of its actor. */

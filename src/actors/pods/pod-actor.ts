@@ -124,7 +124,7 @@ function startActions(
       const now = delayOf(event);
       // The same reason is reported once, however often the pod asks.
       if (pod === undefined || now === undefined || now.message === delay?.message) return;
-      if (event.type === 'REJECTED' && event.lack !== undefined) statusManager.hold(pod, event.lack);
+      if (event.type === 'REJECTED' && event.lack !== undefined) statusManager.setWaiting(pod, event.lack);
       // A changed manifest waits for the old pod as a rule; room may never become free.
       recorder.event(pod.metadata, event.type === 'REJECTED' ? 'Warning' : 'Normal', now.reason, now.message);
     },

@@ -43,7 +43,7 @@ export class StatusManager {
   /** What is known of a pod before its first status: when it was started. */
   readonly #recalled = new Map<string, PodStatus>();
   /** Pods whose status says how they ended, or why they wait: it does not follow from their containers. */
-  readonly #settled = new Map<string, 'ended' | 'held'>();
+  readonly #settled = new Map<string, 'ended' | 'waiting'>();
   readonly #news = new Subject<StatusNews>();
 
   constructor(context: AgentContext, mirrorPods = NO_MIRROR_PODS) {
@@ -134,9 +134,9 @@ export class StatusManager {
   }
 
   /** The pod waits for room. */
-  hold(pod: Pod, lack: Rejection): void {
+  setWaiting(pod: Pod, lack: Rejection): void {
     this.#change({ pod, status: waitingPodStatus(pod, lack), isHeld: true });
-    this.#settled.set(pod.metadata.uid, 'held');
+    this.#settled.set(pod.metadata.uid, 'waiting');
   }
 
   /** The pod is admitted: its status says no more why it had to wait. */

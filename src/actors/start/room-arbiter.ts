@@ -291,8 +291,8 @@ export class RoomArbiter {
   #room(): FreedRoom {
     const { registry } = this.#parts;
     const unendable = this.#preemptions.unendable();
-    const held = this.#ledger.holders().map(({ metadata }) => metadata.uid);
-    const ending = held.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
+    const holders = this.#ledger.holders().map(({ metadata }) => metadata.uid);
+    const ending = holders.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
     const promisedTo = this.#preemptions.promised().flatMap((uid) => podOf(registry, uid) ?? []);
     return { ending: new Set(ending), promisedTo };
   }

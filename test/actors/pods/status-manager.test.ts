@@ -230,7 +230,7 @@ describe('the end', () => {
 
 describe('a pod that is not admitted', () => {
   test('and waits has no start time, also when it is admitted', () => {
-    manager.hold(pod, REJECTION);
+    manager.setWaiting(pod, REJECTION);
     expect(manager.get(uid)).toMatchObject({ phase: 'Pending', reason: 'OutOfcpu' });
     manager.admit(pod);
     expect(manager.get(uid)?.reason).toBeUndefined();
