@@ -1,16 +1,20 @@
-import { admittedPodStatus } from '../../policies/status/status-changes.ts';
-import { rejectedPodStatus } from '../../policies/status/status-changes.ts';
-import { waitingPodStatus } from '../../policies/status/status-changes.ts';
-import { withContainerReadiness } from '../../policies/status/status-changes.ts';
-import { withContainerStartup } from '../../policies/status/status-changes.ts';
-import { withCondition } from '../../policies/status/status-changes.ts';
-import { withSandboxReady } from '../../policies/status/status-changes.ts';
-import { nextStatus } from '../../policies/cluster/status-versions.ts';
-import type { StatusChange } from '../../policies/cluster/status-versions.ts';
-import type { VersionedStatus } from '../../policies/cluster/status-versions.ts';
-import { withObservedGeneration } from '../../policies/cluster/status-versions.ts';
+import {
+  admittedPodStatus,
+  rejectedPodStatus,
+  terminatedStatus,
+  waitingPodStatus,
+  withCondition,
+  withContainerReadiness,
+  withContainerStartup,
+  withSandboxReady,
+} from '../../policies/status/status-changes.ts';
+import {
+  nextStatus,
+  type StatusChange,
+  type VersionedStatus,
+  withObservedGeneration,
+} from '../../policies/cluster/status-versions.ts';
 import { isTerminalPhase } from '../../policies/termination/pod-termination.ts';
-import { terminatedStatus } from '../../policies/status/status-changes.ts';
 import { type Observable, Subject } from 'rxjs';
 import type { Rejection } from '../../policies/admission/rejection.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';

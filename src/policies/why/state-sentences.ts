@@ -154,6 +154,7 @@ const PLUGIN: Sentences = {
   Serving: 'is asked, and answers',
   Failing: 'is asked, and does not answer as it should',
   Gone: 'has gone, and is not asked any more',
+  Stopped: 'is not asked any more: the agent stops',
 };
 
 const POD_KILL: Sentences = {
@@ -163,6 +164,7 @@ const POD_KILL: Sentences = {
   Hastening: 'is being asked for again, with a shorter grace period',
   Overdue: 'was taken, and the pod should have ended by now',
   Ended: 'is over: the pod has ended',
+  Stopped: 'is not asked for again: the agent stops',
 };
 
 const TAINTS: Sentences = {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { CgroupResources } from '../../../src/policies/cgroups/cgroup-resources.ts';
-import type { CgroupVersion } from '../../../src/policies/cgroups/cgroup-values.ts';
-import { cgroupValues, isHugetlbLimit } from '../../../src/policies/cgroups/cgroup-values.ts';
+import {
+  cgroupValues,
+  type CgroupVersion,
+  isHugetlbLimit,
+} from '../../../src/policies/cgroups/cgroup-values.ts';
 
 const ALL: CgroupResources = {
   cpuShares: 512,

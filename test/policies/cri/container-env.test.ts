@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   containerEnv,
+  type EnvFacts,
+  type EnvFile,
   envFileRefs,
   resolveCommand,
   unreadableEnvFile,
 } from '../../../src/policies/cri/container-env.ts';
-import type { EnvFacts, EnvFile } from '../../../src/policies/cri/container-env.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { testVectors } from '../../support/test-vectors.ts';

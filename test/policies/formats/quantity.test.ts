@@ -6,15 +6,14 @@ import {
   maxQuantity,
   milliValue,
   parseQuantity,
+  type Quantity,
   quantityString,
   quantityValue,
   subQuantity,
   ZERO_QUANTITY,
 } from '../../../src/policies/formats/quantity.ts';
-import type { Quantity } from '../../../src/policies/formats/quantity.ts';
 import { errorKind } from '../../../src/types/errors.ts';
-import type { SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
-import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
+import { seededRandom, type SeededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import { testVectors } from '../../support/test-vectors.ts';
 
 testVectors('quantity');

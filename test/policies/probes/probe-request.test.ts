@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   execCommand,
+  type HTTPGetAction,
   httpRequest,
   requestURL,
   socketAddress,
   timeoutSeconds,
 } from '../../../src/policies/probes/probe-request.ts';
-import type { HTTPGetAction } from '../../../src/policies/probes/probe-request.ts';
 import type { Container } from '../../../src/types/kubernetes.ts';
 
 const CONTAINER: Container = {
