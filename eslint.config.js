@@ -4,66 +4,51 @@ import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /**
- * The arrows of ARCHITECTURE.md: a folder may import what is listed for it, itself, and src/types, which everybody may.
- * `packages` are the only packages allowed; leave it out where any will do.
+ * The arrows of ARCHITECTURE.md: a room may import what is listed for it, itself, and src/types, which everybody may. `agent` stands for
+ * its rooms. `packages` are the only packages allowed; leave it out where any will do.
  */
+const AGENT = ['actors', 'machines', 'policies', 'runtime', 'cluster', 'plugins', 'sources', 'server'].map(
+  (room) => `agent/${room}`,
+);
 const HOUSE = {
   types: { rooms: [], packages: ['@kubernetes/client-node', 'rxjs'] },
-  policies: { rooms: [], packages: [] },
-  machines: { rooms: ['policies'], packages: ['xstate'] },
-  system: { rooms: ['policies'], packages: ['node:[\\w/]+', 'tinyqueue', '@bufbuild/protobuf'] },
-  runtime: { rooms: ['policies', 'system'] },
-  cluster: { rooms: ['policies', 'system'] },
-  plugins: { rooms: ['policies', 'system'] },
-  'eviction-plugin-kit': { rooms: ['plugins', 'policies', 'system'] },
-  actors: { rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'system'] },
-  sources: { rooms: ['policies', 'cluster', 'system'] },
-  server: { rooms: ['policies', 'runtime', 'system'] },
-  config: { rooms: ['policies', 'system'] },
+  'agent/policies': { rooms: [], packages: [] },
+  'agent/machines': { rooms: ['agent/policies'], packages: ['xstate'] },
+  system: { rooms: ['agent/policies'], packages: ['node:[\\w/]+', 'tinyqueue', '@bufbuild/protobuf'] },
+  'agent/runtime': { rooms: ['agent/policies', 'system'] },
+  'agent/cluster': { rooms: ['agent/policies', 'system'] },
+  'agent/plugins': { rooms: ['agent/policies', 'system'] },
+  'agent/actors': {
+    rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins']
+      .map((room) => `agent/${room}`)
+      .concat('system'),
+  },
+  'agent/sources': { rooms: ['agent/policies', 'agent/cluster', 'system'] },
+  'agent/server': { rooms: ['agent/policies', 'agent/runtime', 'system'] },
+  'agent/config': { rooms: ['agent/policies', 'system'] },
+  /** Tools: no room of the agent imports them. */
+  embedded: { rooms: ['agent/policies', 'agent/runtime', 'system'] },
+  'recorder/policies': { rooms: ['agent/policies'], packages: [] },
+  recorder: { rooms: ['agent/machines', 'agent/policies', 'agent/actors', 'system'] },
   /** In the browser. */
-  ui: { rooms: [], packages: ['lit-html'] },
-  simulation: {
-    rooms: ['machines', 'policies', 'runtime', 'cluster', 'plugins', 'actors', 'sources', 'system'],
-  },
-  /** The charts, run through a record. */
-  replay: { rooms: ['machines', 'policies', 'actors'] },
-  'run-once': {
-    rooms: ['machines', 'policies', 'runtime', 'system', 'actors', 'sources', 'server', 'config'].concat([
-      'open-node.ts',
-      'pod-sources.ts',
-    ]),
-  },
-  doctor: { rooms: ['policies', 'runtime', 'cluster', 'system', 'config'] },
-  daemon: {
-    rooms: [
-      'machines',
-      'policies',
-      'runtime',
-      'cluster',
-      'plugins',
-      'actors',
-      'sources',
-      'server',
-      'system',
-    ].concat(['config', 'open-node.ts', 'pod-sources.ts']),
-  },
+  'page/browser': { rooms: [], packages: ['lit-html'] },
+  'page/server': { rooms: ['agent/policies', 'agent/server', 'recorder', 'system'] },
+  'page/watch': { rooms: ['agent/policies', 'agent/actors'] },
+  'doctor/policies': { rooms: ['agent/policies'], packages: [] },
+  doctor: { rooms: ['agent/policies', 'agent/runtime', 'agent/cluster', 'agent/config', 'system'] },
+  simulation: { rooms: [...AGENT, 'system'] },
+  'eviction-plugin-kit': { rooms: ['agent/plugins', 'agent/policies', 'system'] },
+  /** What puts agent and tools together. */
+  run: { rooms: [...AGENT, 'agent/config', 'embedded', 'recorder', 'page', 'doctor', 'system'] },
   commands: {
-    rooms: [
-      'server',
-      'system',
-      'config',
-      'machines',
-      'policies',
-      'runtime',
-      'simulation',
-      'replay',
-      'run-once',
-      'doctor',
-      'daemon.ts',
-    ],
+    rooms: ['agent/server', 'agent/config', 'agent/machines', 'agent/policies', 'agent/runtime'].concat(
+      ['simulation', 'recorder', 'page', 'doctor', 'system'],
+      ['run/daemon.ts', 'run/once'],
+    ),
   },
 };
-const ROOMS = [...Object.keys(HOUSE), 'daemon.ts', 'main.ts', 'open-node.ts', 'pod-sources.ts'];
+const ROOMS = [...Object.keys(HOUSE), 'main.ts', 'run/daemon', 'run/daemon.ts', 'run/once'];
+const isWithin = (room, other) => room === other || room.startsWith(`${other}/`);
 
 const IMPURE_GLOBALS = ['performance', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'].concat([
   'process',
@@ -105,7 +90,7 @@ const PRIVATE_MEMBERS = {
 
 const UNLISTED_ACTORS = {
   selector: "ImportDeclaration[source.value='xstate'] ImportSpecifier[imported.name='createActor']",
-  message: 'Use `createActor` of src/actors/agent-actor.ts, so that the page can find the actor.',
+  message: 'Use `createActor` of src/agent/actors/agent-actor.ts, so that the page can find the actor.',
 };
 
 const FOLDERS = {
@@ -116,12 +101,12 @@ const FOLDERS = {
 
 /** Rooms with files that pods own, can write or can replace. */
 const FILES_OF_PODS = [
-  'src/runtime/logs/**/*.ts',
-  'src/runtime/pods/**/*.ts',
-  'src/runtime/process/containers/**/*.ts',
-  'src/runtime/process/streams/**/*.ts',
-  'src/runtime/stats/disks/**/*.ts',
-  'src/runtime/volumes/**/*.ts',
+  'src/agent/runtime/logs/**/*.ts',
+  'src/agent/runtime/pods/**/*.ts',
+  'src/embedded/containers/**/*.ts',
+  'src/embedded/streams/**/*.ts',
+  'src/agent/runtime/stats/disks/**/*.ts',
+  'src/agent/runtime/volumes/**/*.ts',
 ];
 
 const BY_PATH = ['chmod', 'chown', 'cp', 'copyFile', 'appendFile', 'truncate', 'utimes', 'writeFile'].flatMap(
@@ -137,14 +122,20 @@ const restrictedFileCalls = ['node:fs', 'node:fs/promises'].map((name) => ({
 }));
 
 const arrows = Object.entries(HOUSE).map(([room, { rooms, packages }]) => {
-  const allowed = new Set([room, 'types', ...rooms]);
+  const allowed = [room, 'types', ...rooms];
+  const isAllowed = (other) => allowed.some((one) => isWithin(other, one));
+  /** Nested rooms have rules of their own. */
+  const inner = ROOMS.filter((other) => other !== room && isWithin(other, room));
   return {
     files: [`src/${room}/**/*.ts`],
+    ignores: inner.filter((other) => other in HOUSE).map((other) => `src/${other}/**`),
     rules: {
       'import-x/no-restricted-paths': [
         'error',
         {
-          zones: ROOMS.filter((other) => !allowed.has(other)).map((other) => ({
+          zones: ROOMS.filter(
+            (other) => !isAllowed(other) && !allowed.some((one) => isWithin(one, other)),
+          ).map((other) => ({
             target: `./src/${room}`,
             from: `./src/${other}`,
             message: `src/${room} may import only: ${[...allowed].map((name) => `src/${name}`).join(', ')}.`,
@@ -222,6 +213,7 @@ export default tseslint.config(
       ],
       '@typescript-eslint/consistent-type-definitions': 'off',
       'import-x/no-cycle': 'error',
+      'import-x/no-duplicates': ['error', { 'prefer-inline': true }],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
     },
@@ -233,8 +225,8 @@ export default tseslint.config(
     rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS, PRIVATE_MEMBERS] },
   },
   {
-    files: ['src/actors/**/*.ts'],
-    ignores: ['src/actors/agent-actor.ts', 'src/actors/pods/pod-registry.ts'],
+    files: ['src/agent/actors/**/*.ts'],
+    ignores: ['src/agent/actors/agent-actor.ts', 'src/agent/actors/pods/pod-registry.ts'],
     rules: { 'no-restricted-syntax': ['error', REMOVALS, FOLDERS, PRIVATE_MEMBERS, UNLISTED_ACTORS] },
   },
   {
@@ -243,7 +235,7 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts'],
-    ignores: ['src/system/terminal.ts', 'src/ui/**'],
+    ignores: ['src/system/terminal.ts', 'src/page/browser/**'],
     plugins: { statelet: { rules: { 'one-output': oneOutput } } },
     rules: { 'statelet/one-output': 'error' },
   },
@@ -258,7 +250,7 @@ export default tseslint.config(
   },
   {
     // Under a virtual clock and a seed, a run repeats itself only where nothing comes from elsewhere.
-    files: ['src/runtime/simulated/**/*.ts'],
+    files: ['src/simulation/runtime/**/*.ts'],
     rules: {
       'no-restricted-globals': [
         'error',
@@ -278,8 +270,9 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: '^(?:node:|\\.\\./(?!\\.\\./|service/))',
-              message: 'The simulated runtime does no I/O: of src/runtime it may import service/ alone.',
+              regex: '^(?:node:|\\.\\./(?!\\.\\./)|\\.\\./\\.\\./agent/runtime/(?!service/))',
+              message:
+                'The simulated runtime does no I/O: of src/agent/runtime it may import service/ alone.',
             },
           ],
         },
@@ -287,7 +280,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/machines/**/*.ts', 'src/policies/**/*.ts'],
+    files: ['src/agent/machines/**/*.ts', 'src/**/policies/**/*.ts'],
     rules: {
       'no-restricted-globals': [
         'error',
@@ -305,7 +298,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/machines/**/*.ts'],
+    files: ['src/agent/machines/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',

@@ -4,7 +4,7 @@
  * [--runs N]`.
  */
 import { parseArgs } from 'node:util';
-import { chooseVictim, evaluateEviction } from '../src/policies/eviction/pass.ts';
+import { chooseVictim, evaluateEviction } from '../src/agent/policies/eviction/pass.ts';
 import type { Pod } from '../src/types/kubernetes.ts';
 import type { PodStats, Summary } from '../src/types/stats.ts';
 import { factsWith, nodeWith, settingsWith, statsOf, thresholds } from '../test/support/eviction.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { InspectionEvent } from 'xstate';
-import { activePodsBytes, RemoteEvictionPlugin } from '../src/plugins/remote-eviction-plugin.ts';
+import { activePodsBytes, RemoteEvictionPlugin } from '../src/agent/plugins/remote-eviction-plugin.ts';
 import { LoopMeter } from './support/loop-meter.ts';
 import { median } from './support/measures.ts';
 import { benchManager } from './support/plugin-pods.ts';

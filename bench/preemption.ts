@@ -4,8 +4,8 @@
  * which computes every request again each time. `node bench/preemption.ts [--runs N]`.
  */
 import { parseArgs } from 'node:util';
-import { selectVictims } from '../src/policies/preemption/victims.ts';
-import { resourceRequest } from '../src/policies/pod/resources.ts';
+import { selectVictims } from '../src/agent/policies/preemption/victims.ts';
+import { resourceRequest } from '../src/agent/policies/pod/resources.ts';
 import type { Pod } from '../src/types/kubernetes.ts';
 import { plainVictims } from '../test/support/preemption-reference.ts';
 import { median } from './support/measures.ts';

@@ -3,14 +3,14 @@
  * reads the same files. Needs root, for cgroups. `npm run bench:scrape -- [--pods 100] [--runs 30] [-o json]`.
  */
 import { parseArgs } from 'node:util';
-import { readNodeInfo } from '../src/runtime/node/machine-facts.ts';
-import { AgentMetrics } from '../src/server/metrics/agent-metrics.ts';
-import { cadvisorMetrics } from '../src/server/metrics/cadvisor-metrics.ts';
-import { metricsText } from '../src/server/metrics/metric-text.ts';
-import { nodeMetrics } from '../src/server/metrics/node-metrics.ts';
-import { processMetrics } from '../src/server/metrics/process-metrics.ts';
-import { resourceMetrics } from '../src/server/metrics/resource-metrics.ts';
-import { logMetric } from '../src/server/metrics/metrics-routes.ts';
+import { readNodeInfo } from '../src/agent/runtime/node/machine-facts.ts';
+import { AgentMetrics } from '../src/agent/server/metrics/agent-metrics.ts';
+import { cadvisorMetrics } from '../src/agent/server/metrics/cadvisor-metrics.ts';
+import { metricsText } from '../src/agent/server/metrics/metric-text.ts';
+import { nodeMetrics } from '../src/agent/server/metrics/node-metrics.ts';
+import { processMetrics } from '../src/agent/server/metrics/process-metrics.ts';
+import { resourceMetrics } from '../src/agent/server/metrics/resource-metrics.ts';
+import { logMetric } from '../src/agent/server/metrics/metrics-routes.ts';
 import type { ServedPod } from '../src/types/served-pod.ts';
 import { testPod } from '../test/support/pods.ts';
 import { median } from './support/measures.ts';

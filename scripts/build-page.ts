@@ -2,18 +2,18 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { machines } from '../src/machines/index.ts';
+import { machines } from '../src/agent/machines/index.ts';
 import { pageCharts } from './picture/page-charts.ts';
 
 /** Returns what went into it. */
 export async function buildPage(root: string): Promise<Metafile['inputs']> {
-  const [from, to] = [join(root, 'src/ui'), join(root, 'dist/ui')];
+  const [from, to] = [join(root, 'src/page/browser'), join(root, 'dist/ui')];
   mkdirSync(to, { recursive: true });
   writeFileSync(join(to, 'charts.json'), JSON.stringify(await pageCharts(machines)));
   for (const file of ['index.html', 'icon.svg']) copyFileSync(join(from, file), join(to, file));
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['src/ui/page.ts', 'src/ui/all-charts.ts', 'src/ui/page.css'],
+    entryPoints: ['src/page/browser/page.ts', 'src/page/browser/all-charts.ts', 'src/page/browser/page.css'],
     outdir: to,
     bundle: true,
     format: 'esm',

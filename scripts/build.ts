@@ -57,9 +57,9 @@ async function buildAll(): Promise<void> {
     ...OPTIONS,
     entryPoints: {
       main: 'src/main.ts',
-      monitor: 'src/runtime/process/monitor/monitor.ts',
-      'manifest-worker': 'src/sources/manifests/manifest-worker.ts',
-      'credentials-process': 'src/cluster/credentials/credentials-process.ts',
+      monitor: 'src/embedded/monitor/monitor.ts',
+      'manifest-worker': 'src/agent/sources/manifests/manifest-worker.ts',
+      'credentials-process': 'src/agent/cluster/credentials/credentials-process.ts',
     },
     chunkNames: '[name]-[hash]',
     splitting: true,

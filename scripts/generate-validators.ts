@@ -6,12 +6,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
-import { KUBELET_CONFIGURATION_SCHEMA } from '../src/config/kubelet-configuration.ts';
+import { KUBELET_CONFIGURATION_SCHEMA } from '../src/agent/config/kubelet-configuration.ts';
 import { isStale } from './is-stale.ts';
 
-const POD_SCHEMA = new URL('../src/sources/pod-schema.json', import.meta.url);
+const POD_SCHEMA = new URL('../src/agent/sources/pod-schema.json', import.meta.url);
 /** What the schemas come from. */
-const SOURCES = [POD_SCHEMA, new URL('../src/config', import.meta.url), new URL(import.meta.url)];
+const SOURCES = [POD_SCHEMA, new URL('../src/agent/config', import.meta.url), new URL(import.meta.url)];
 const GENERATED = new URL('../src/generated/', import.meta.url);
 
 export function generateStaleValidators(): void {
@@ -29,8 +29,12 @@ export function generateStaleValidators(): void {
 export function generateValidators(): void {
   mkdirSync(GENERATED, { recursive: true });
   const podSchema = JSON.parse(readFileSync(POD_SCHEMA, 'utf8')) as object;
-  generate('pod-validator', podSchema, 'src/sources/pod-schema.json');
-  generate('configuration-validator', KUBELET_CONFIGURATION_SCHEMA, 'src/config/kubelet-configuration.ts');
+  generate('pod-validator', podSchema, 'src/agent/sources/pod-schema.json');
+  generate(
+    'configuration-validator',
+    KUBELET_CONFIGURATION_SCHEMA,
+    'src/agent/config/kubelet-configuration.ts',
+  );
 }
 
 function generate(name: string, schema: object, source: string): void {

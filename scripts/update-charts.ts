@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AnyStateMachine } from 'xstate';
 import { toMermaid } from '../src/commands/charts/mermaid.ts';
-import { machines } from '../src/machines/index.ts';
-import { podMachine } from '../src/machines/pod-machine.ts';
+import { machines } from '../src/agent/machines/index.ts';
+import { podMachine } from '../src/agent/machines/pod-machine.ts';
 import { pictureOf } from './picture/picture.ts';
 
 const FILE = fileURLToPath(new URL('../docs/charts.md', import.meta.url));

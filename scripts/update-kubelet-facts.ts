@@ -5,9 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
-import { knownFeatureGates } from '../src/policies/node/known-feature-gates.ts';
+import { knownFeatureGates } from '../src/agent/policies/node/known-feature-gates.ts';
 
-const FILE = new URL('../test/config/kubelet-facts.json', import.meta.url);
+const FILE = new URL('../test/agent/config/kubelet-facts.json', import.meta.url);
 const { KUBELET } = process.env;
 if (KUBELET === undefined) throw new Error('KUBELET must name the program of a kubelet');
 

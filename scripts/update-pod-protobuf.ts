@@ -1,5 +1,5 @@
 /**
- * Writes `src/plugins/protocol/pod-fields.json`: which field of a Pod has which number in protocol buffers. A kube-apiserver says it: its
+ * Writes `src/agent/plugins/protocol/pod-fields.json`: which field of a Pod has which number in protocol buffers. A kube-apiserver says it: its
  * executable, in the folder KUBEBUILDER_ASSETS, keeps the types of Go with their tags. `--check` only checks whether the file is up to date.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { format, resolveConfig } from 'prettier';
 import { kubernetesAssets, kubernetesProgram } from '../test/support/kubernetes-programs.ts';
 import { type GoField, type GoType, GoTypes } from './go-types.ts';
 
-const FIELDS_FILE = fileURLToPath(new URL('../src/plugins/protocol/pod-fields.json', import.meta.url));
+const FIELDS_FILE = fileURLToPath(new URL('../src/agent/plugins/protocol/pod-fields.json', import.meta.url));
 
 /** Messages whose JSON is no object of their fields: the code that reads the table knows them. */
 const SPECIAL: ReadonlySet<string> = new Set(['Time', 'Quantity', 'IntOrString', 'FieldsV1']);
@@ -91,7 +91,7 @@ if (!process.argv.includes('--check')) {
   writeFileSync(FIELDS_FILE, wanted);
 } else if (readFileSync(FIELDS_FILE, 'utf8') !== wanted) {
   console.error(
-    `src/plugins/protocol/pod-fields.json is not that of ${release}: run \`npm run update:pod-protobuf\`.`,
+    `src/agent/plugins/protocol/pod-fields.json is not that of ${release}: run \`npm run update:pod-protobuf\`.`,
   );
   process.exitCode = 1;
 }

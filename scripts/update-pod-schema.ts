@@ -1,5 +1,5 @@
 /**
- * Writes `src/sources/pod-schema.json`: JSON Schema of a pod, from the models of @kubernetes/client-node (fields, types,
+ * Writes `src/agent/sources/pod-schema.json`: JSON Schema of a pod, from the models of @kubernetes/client-node (fields, types,
  * which are required) and the supplement. `--check` only checks whether the file is up to date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ type Definition = Readonly<{
 }>;
 
 const MODELS = new URL('../node_modules/@kubernetes/client-node/dist/gen/models/', import.meta.url);
-const SCHEMA_FILE = fileURLToPath(new URL('../src/sources/pod-schema.json', import.meta.url));
+const SCHEMA_FILE = fileURLToPath(new URL('../src/agent/sources/pod-schema.json', import.meta.url));
 const PLAIN_TYPES: Readonly<Record<string, Schema>> = {
   string: { type: 'string' },
   boolean: { type: 'boolean' },
@@ -122,7 +122,7 @@ const options = await resolveConfig(SCHEMA_FILE);
 const wanted = await format(JSON.stringify(await podSchema()), { ...options, filepath: SCHEMA_FILE });
 if (process.argv.includes('--check')) {
   if (readFileSync(SCHEMA_FILE, 'utf8') !== wanted) {
-    console.error('src/sources/pod-schema.json is out of date: run `npm run update:pod-schema`.');
+    console.error('src/agent/sources/pod-schema.json is out of date: run `npm run update:pod-schema`.');
     process.exitCode = 1;
   }
 } else {

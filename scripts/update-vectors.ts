@@ -5,13 +5,14 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { VectorCase, VectorFile } from '../test/support/vectors.ts';
 import {
   COMMITTED_VECTORS,
   listAdapters,
   listVectors,
   readVectors,
   SHARED_VECTORS,
+  type VectorCase,
+  type VectorFile,
 } from '../test/support/vectors.ts';
 
 const TOTAL_BYTES_MAX = 950_000;

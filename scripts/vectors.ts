@@ -1,6 +1,5 @@
 /** `npm run vectors -- [DIR]`: compares the policies with golden vectors. Exit code 1: a difference; 2: nothing to run. */
 import { parseArgs } from 'node:util';
-import type { VectorReport } from '../test/support/vectors.ts';
 import {
   defaultVectorFolder,
   describeFailure,
@@ -9,6 +8,7 @@ import {
   loadAdapter,
   readVectors,
   runVectors,
+  type VectorReport,
 } from '../test/support/vectors.ts';
 
 const USAGE = `Usage: npm run vectors -- [DIR]

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../src/commands/run-flags.ts';
-import { CHECKS } from '../src/policies/doctor/finding.ts';
+import { CHECKS } from '../src/doctor/policies/finding.ts';
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = readdirSync(repository)
@@ -60,6 +60,16 @@ describe.each(DOCUMENTS)('%s', (name) => {
     const named = matches(text, /npm run ([\w:-]+)/gu).map((script) => script.replace(/:$/u, ''));
     expect(named.filter((script) => !(script in scripts))).toEqual([]);
   });
+});
+
+test('the index of documents has every document', () => {
+  const documents = readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'));
+  const listed = matches(read('docs/README.md'), /\]\(([\w-]+\.md)\)/gu);
+  expect(listed.toSorted()).toEqual(documents.filter((name) => name !== 'README.md').toSorted());
+});
+
+test('ARCHITECTURE.md can be read at one sitting', () => {
+  expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(200);
 });
 
 describe('examples', () => {

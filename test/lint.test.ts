@@ -22,34 +22,38 @@ test.each([
   'fs.promises.rm(path, { recursive });',
   'cp(from, to, { recursive: true });',
 ])('a removal or a copy that walks by paths: %s', (code) => {
-  for (const file of ['src/runtime/process/containers/x.ts', 'src/server/x.ts', 'src/pod-sources.ts'])
+  for (const file of ['src/embedded/containers/x.ts', 'src/agent/server/x.ts', 'src/run/pod-sources.ts'])
     expect(refused(file, code)).toEqual(['no-restricted-syntax']);
   expect(refused('src/system/files/remove-tree.ts', code)).toEqual([]);
-  expect(refused('src/runtime/logs/x.ts', 'rm(path, { force: true });')).toEqual([]);
+  expect(refused('src/agent/runtime/logs/x.ts', 'rm(path, { force: true });')).toEqual([]);
 });
 
 test.each(['chown', 'chmod', 'cp', 'readFile', 'writeFile', 'opendir'])(
   'a call that follows links, in the rooms of the files of pods: %s',
   (name) => {
     const code = `import { ${name} } from 'node:fs/promises';`;
-    for (const room of ['volumes/claims', 'logs', 'stats/disks', 'process/containers', 'process/streams'])
-      expect(refused(`src/runtime/${room}/x.ts`, code)).toEqual(['no-restricted-imports']);
-    expect(refused('src/config/x.ts', code)).toEqual([]);
+    for (const room of ['volumes/claims', 'logs', 'stats/disks'])
+      expect(refused(`src/agent/runtime/${room}/x.ts`, code)).toEqual(['no-restricted-imports']);
+    for (const room of ['containers', 'streams'])
+      expect(refused(`src/embedded/${room}/x.ts`, code)).toEqual(['no-restricted-imports']);
+    expect(refused('src/agent/config/x.ts', code)).toEqual([]);
   },
 );
 
 test('an actor that the page could not find', () => {
   const code = "import { createActor, setup } from 'xstate';";
-  expect(refused('src/actors/node/x.ts', code)).toEqual(['no-restricted-syntax']);
-  expect(refused('src/actors/node/x.ts', "import { createActor } from '../agent-actor.ts';")).toEqual([]);
-  expect(refused('src/actors/pods/pod-registry.ts', code)).toEqual([]);
+  expect(refused('src/agent/actors/node/x.ts', code)).toEqual(['no-restricted-syntax']);
+  expect(refused('src/agent/actors/node/x.ts', "import { createActor } from '../agent-actor.ts';")).toEqual(
+    [],
+  );
+  expect(refused('src/agent/actors/pods/pod-registry.ts', code)).toEqual([]);
 });
 
 test.each(['system._register = own;', 'const { _nodes } = snapshot;'])(
   'what is private to a library: %s',
   (code) => {
-    expect(refused('src/actors/x.ts', code)).toEqual(['no-restricted-syntax']);
-    expect(refused('src/replay/x.ts', code)).toEqual(['no-restricted-syntax']);
-    expect(refused('src/actors/x.ts', 'const { _transitions } = step;')).toEqual([]);
+    expect(refused('src/agent/actors/x.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(refused('src/recorder/replay/x.ts', code)).toEqual(['no-restricted-syntax']);
+    expect(refused('src/agent/actors/x.ts', 'const { _transitions } = step;')).toEqual([]);
   },
 );

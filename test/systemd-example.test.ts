@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadConfiguration } from '../src/config/load-configuration.ts';
-import { parseManifest } from '../src/sources/manifests/read-manifest.ts';
+import { loadConfiguration } from '../src/agent/config/load-configuration.ts';
+import { parseManifest } from '../src/agent/sources/manifests/read-manifest.ts';
 import { installedProgram } from './support/installed-program.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../examples/systemd/', import.meta.url));

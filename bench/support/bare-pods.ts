@@ -1,6 +1,6 @@
 /** Only the CRI calls that pods need: the lower bound for every node agent. */
-import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { createCriRuntime } from '../../src/agent/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { removeCgroups } from '../../test/support/containerd/wipe.ts';
 import { nowMs } from './measures.ts';

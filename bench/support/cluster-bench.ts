@@ -3,10 +3,10 @@ import { closeSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NEVER } from 'rxjs';
-import { openApiClients } from '../../src/cluster/client/open-api-clients.ts';
-import type { ApiClients } from '../../src/cluster/service/api-server.ts';
-import { watchNode } from '../../src/cluster/watches/watched-object.ts';
-import { reflect } from '../../src/cluster/watches/reflect.ts';
+import { openApiClients } from '../../src/agent/cluster/client/open-api-clients.ts';
+import type { ApiClients } from '../../src/agent/cluster/service/api-server.ts';
+import { watchNode } from '../../src/agent/cluster/watches/watched-object.ts';
+import { reflect } from '../../src/agent/cluster/watches/reflect.ts';
 import type { Node, Pod } from '../../src/types/kubernetes.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { freePort } from '../../test/support/free-port.ts';

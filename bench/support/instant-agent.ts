@@ -1,8 +1,8 @@
 /** The production agent on a simulated runtime that answers at once and never fails. It is for benches of the agent itself. */
-import { NodeAgent } from '../../src/actors/node-agent.ts';
-import type { NodeAgentOptions } from '../../src/actors/node/node-agent-options.ts';
-import { NO_LATENCIES } from '../../src/runtime/simulated/chance.ts';
-import { SimulatedRuntime } from '../../src/runtime/simulated/simulated-runtime.ts';
+import { NodeAgent } from '../../src/agent/actors/node-agent.ts';
+import type { NodeAgentOptions } from '../../src/agent/actors/node/node-agent-options.ts';
+import { NO_LATENCIES } from '../../src/simulation/runtime/chance.ts';
+import { SimulatedRuntime } from '../../src/simulation/runtime/simulated-runtime.ts';
 import { NO_NODE_FAULTS } from '../../src/simulation/node/node-fault-draws.ts';
 import { simulatedNode } from '../../src/simulation/node/simulated-node.ts';
 import type { Clock } from '../../src/types/clock.ts';

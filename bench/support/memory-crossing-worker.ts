@@ -1,6 +1,6 @@
 /** A thread that reports when the available memory falls below a limit, in Unix milliseconds. It checks every millisecond. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openStatsProvider } from '../../src/runtime/stats/kernel-stats.ts';
+import { openStatsProvider } from '../../src/agent/runtime/stats/kernel-stats.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { nowMs } from './measures.ts';
 

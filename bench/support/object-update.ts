@@ -1,7 +1,7 @@
 /** How long a new value of a ConfigMap takes to the files of the pods that mount it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiServer } from '../../src/cluster/service/api-server.ts';
+import type { ApiServer } from '../../src/agent/cluster/service/api-server.ts';
 import { errnoCode } from '../../src/system/system-errors.ts';
 import type { ConfigMap, Pod } from '../../src/types/kubernetes.ts';
 import { waitFor } from '../../test/support/wait-for.ts';

@@ -1,11 +1,11 @@
 /** Pods as large as those of a cluster, and the manager of eviction plugins over them. */
 import { type AnyStateMachine, createActor, createMachine, type InspectionEvent } from 'xstate';
-import { Plugins } from '../../src/actors/plugins/plugin-directory.ts';
-import { PluginManager } from '../../src/actors/plugins/plugin-manager.ts';
-import type { PodKills } from '../../src/actors/plugins/plugin-parts.ts';
-import type { PodEntry, PodRegistry } from '../../src/actors/pods/pod-registry.ts';
-import { RemoteEvictionPlugin } from '../../src/plugins/remote-eviction-plugin.ts';
-import { registrationClient } from '../../src/plugins/protocol/registration-client.ts';
+import { Plugins } from '../../src/agent/actors/plugins/plugin-directory.ts';
+import { PluginManager } from '../../src/agent/actors/plugins/plugin-manager.ts';
+import type { PodKills } from '../../src/agent/actors/plugins/plugin-parts.ts';
+import type { PodEntry, PodRegistry } from '../../src/agent/actors/pods/pod-registry.ts';
+import { RemoteEvictionPlugin } from '../../src/agent/plugins/remote-eviction-plugin.ts';
+import { registrationClient } from '../../src/agent/plugins/protocol/registration-client.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import type { EvictionPluginSettings } from '../../src/types/node-settings.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';

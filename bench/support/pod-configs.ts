@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import {
   containerConfig as configOfContainer,
   type ContainerFacts,
-} from '../../src/policies/cri/container-config.ts';
-import { podSandboxConfig } from '../../src/policies/cri/sandbox-config.ts';
+} from '../../src/agent/policies/cri/container-config.ts';
+import { podSandboxConfig } from '../../src/agent/policies/cri/sandbox-config.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../src/types/cri.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';

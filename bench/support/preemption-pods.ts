@@ -1,6 +1,6 @@
 /** A node full of pods of all QoS classes, and the resources that a critical pod lacks there. */
-import type { MissingResource } from '../../src/policies/admission/rejection.ts';
-import { resourceRequest } from '../../src/policies/pod/resources.ts';
+import type { MissingResource } from '../../src/agent/policies/admission/rejection.ts';
+import { resourceRequest } from '../../src/agent/policies/pod/resources.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 
 export const CRITICAL_POD: Pod = {

@@ -1,9 +1,9 @@
 /** Pods that start and end on simulated nodes, as fast as the agents can: no call waits or fails. */
 import { Subject } from 'rxjs';
 import { createActor } from 'xstate';
-import type { NodeAgent } from '../../src/actors/node-agent.ts';
-import type { PodEvent } from '../../src/machines/pod-machine.ts';
-import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
+import type { NodeAgent } from '../../src/agent/actors/node-agent.ts';
+import type { PodEvent } from '../../src/agent/machines/pod-machine.ts';
+import type { SupervisorEvent } from '../../src/agent/machines/supervisor-machine.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testNode } from '../../test/support/admission.ts';

@@ -1,7 +1,7 @@
 /** Pods that come and go at a steady rate on the production agent, whose runtime is simulated and answers at once. */
 import { Subject } from 'rxjs';
-import type { NodeAgent } from '../../src/actors/node-agent.ts';
-import type { SupervisorEvent } from '../../src/machines/supervisor-machine.ts';
+import type { NodeAgent } from '../../src/agent/actors/node-agent.ts';
+import type { SupervisorEvent } from '../../src/agent/machines/supervisor-machine.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testNode } from '../../test/support/admission.ts';

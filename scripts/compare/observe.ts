@@ -2,8 +2,8 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { createCriRuntime } from '../../src/agent/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
 import { makeCgroup } from '../../test/support/containerd/cgroups.ts';

@@ -1,7 +1,7 @@
 /** Reads what an agent keeps of pods on the node: cgroups, files and logs. */
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseMountInfo } from '../../src/policies/formats/mountinfo.ts';
+import { parseMountInfo } from '../../src/agent/policies/formats/mountinfo.ts';
 import { ATTEMPTS, type Names, normaliseLogLine, normaliseText } from './normalise.ts';
 
 const CGROUPS = '/sys/fs/cgroup';

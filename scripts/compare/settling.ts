@@ -2,7 +2,7 @@
 import {
   containerShouldRestart,
   isRestartableInitContainer,
-} from '../../src/policies/pod-actions/restart.ts';
+} from '../../src/agent/policies/pod-actions/restart.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { normalise } from './normalise.ts';
 

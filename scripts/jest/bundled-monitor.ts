@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { bundled } from './bundled.ts';
 
-const MONITOR = new URL('../../src/runtime/process/monitor/monitor.ts', import.meta.url);
+const MONITOR = new URL('../../src/embedded/monitor/monitor.ts', import.meta.url);
 const SOURCE = fileURLToPath(MONITOR);
 
 type Spawn = (command: string, args: unknown, ...rest: unknown[]) => unknown;

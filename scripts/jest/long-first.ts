@@ -25,7 +25,7 @@ const LONG = [
   'paths/eviction/',
   'simulation/simulation',
   'e2e/',
-  'runtime/process/',
+  'embedded/',
   'paths/',
 ].map((path) => `/test/${path}`);
 

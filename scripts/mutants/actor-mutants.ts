@@ -1,18 +1,18 @@
 /** Mutants of the actors, and of what they do on the node. */
 import type { Mutant } from './mutant.ts';
 
-const SLOTS = 'src/actors/pods/pod-actor.ts';
-const STARTS = 'src/actors/start/pod-starts.ts';
-const NAMES = 'src/actors/start/name-arbiter.ts';
-const RETIREMENT = 'src/actors/pods/pod-lifecycle.ts';
-const EFFECTS = 'src/actors/pods/pod-effects.ts';
-const CLEANUPS = 'src/actors/pods/pod-lifecycle.ts';
-const SUPERVISOR = 'src/actors/supervisor.ts';
+const SLOTS = 'src/agent/actors/pods/pod-actor.ts';
+const STARTS = 'src/agent/actors/start/pod-starts.ts';
+const NAMES = 'src/agent/actors/start/name-arbiter.ts';
+const RETIREMENT = 'src/agent/actors/pods/pod-lifecycle.ts';
+const EFFECTS = 'src/agent/actors/pods/pod-effects.ts';
+const CLEANUPS = 'src/agent/actors/pods/pod-lifecycle.ts';
+const SUPERVISOR = 'src/agent/actors/supervisor.ts';
 const WORK_QUEUE = 'src/system/work-queue.ts';
-const PLEG = 'src/runtime/pleg/pleg.ts';
-const STARTER = 'src/runtime/pods/container-starter.ts';
-const RUNTIME = 'src/runtime/pods/pod-runtime.ts';
-const KILLER = 'src/runtime/pods/pod-killer.ts';
+const PLEG = 'src/agent/runtime/pleg/pleg.ts';
+const STARTER = 'src/agent/runtime/pods/container-starter.ts';
+const RUNTIME = 'src/agent/runtime/pods/pod-runtime.ts';
+const KILLER = 'src/agent/runtime/pods/pod-killer.ts';
 
 export const ACTOR_MUTANTS: readonly Mutant[] = [
   {
@@ -27,7 +27,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'hook-owed-by-nobody',
     breaks: 'A postStart hook that the death of an agent has interrupted counts as completed (rule 15)',
-    file: 'src/policies/status/remembered-containers.ts',
+    file: 'src/agent/policies/status/remembered-containers.ts',
     find: `known(container.id)?.hooked !== true`,
     replace: `known(container.id) === undefined`,
   },

@@ -1,13 +1,13 @@
 /** Mutants of a node's part in its cluster. */
 import type { Mutant } from './mutant.ts';
 
-const WRITE = 'src/policies/cluster/status-write.ts';
-const CLUSTER = 'src/actors/cluster/cluster-agent.ts';
-const DESIRED = 'src/actors/pods/desired-pods.ts';
-const PLAN = 'src/policies/cluster/mirror-pod.ts';
-const LEASE = 'src/policies/node/lease-renewal.ts';
-const SOURCE = 'src/sources/api-source.ts';
-const WATCHES = 'src/cluster/watches/reflect.ts';
+const WRITE = 'src/agent/policies/cluster/status-write.ts';
+const CLUSTER = 'src/agent/actors/cluster/cluster-agent.ts';
+const DESIRED = 'src/agent/actors/pods/desired-pods.ts';
+const PLAN = 'src/agent/policies/cluster/mirror-pod.ts';
+const LEASE = 'src/agent/policies/node/lease-renewal.ts';
+const SOURCE = 'src/agent/sources/api-source.ts';
+const WATCHES = 'src/agent/cluster/watches/reflect.ts';
 
 export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {

@@ -1,9 +1,9 @@
 /** Mutants of what pods get from ConfigMaps, Secrets and Services. */
 import type { Mutant } from './mutant.ts';
 
-const CONTENTS = 'src/runtime/volumes/kinds/volume-contents.ts';
-const WATCH = 'src/cluster/objects/object-watch.ts';
-const ENVIRONMENT = 'src/policies/cri/env-objects.ts';
+const CONTENTS = 'src/agent/runtime/volumes/kinds/volume-contents.ts';
+const WATCH = 'src/agent/cluster/objects/object-watch.ts';
+const ENVIRONMENT = 'src/agent/policies/cri/env-objects.ts';
 
 export const CONTENT_MUTANTS: readonly Mutant[] = [
   {
@@ -25,7 +25,7 @@ export const CONTENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'objects-not-registered',
     breaks: 'What a pod refers to is not followed: the pod never starts (I7)',
-    file: 'src/runtime/pods/object-subsystem.ts',
+    file: 'src/agent/runtime/pods/object-subsystem.ts',
     find: `promiseOf(() => objects?.registerPod(pod))`,
     replace: `promiseOf(() => objects?.forgetPod(pod.metadata.uid))`,
   },

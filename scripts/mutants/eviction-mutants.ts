@@ -1,13 +1,13 @@
 /** Eviction, broken. */
 import type { Mutant } from './mutant.ts';
 
-const CHART = 'src/machines/eviction-machine.ts';
-const MANAGER = 'src/actors/eviction/eviction-manager.ts';
-const PODS = 'src/actors/eviction/eviction-pods.ts';
-const WATCH = 'src/actors/eviction/eviction-watch.ts';
-const PASS = 'src/policies/eviction/pass.ts';
-const RANKING = 'src/policies/eviction/ranking.ts';
-const CONDITIONS = 'src/policies/eviction/node-pressure.ts';
+const CHART = 'src/agent/machines/eviction-machine.ts';
+const MANAGER = 'src/agent/actors/eviction/eviction-manager.ts';
+const PODS = 'src/agent/actors/eviction/eviction-pods.ts';
+const WATCH = 'src/agent/actors/eviction/eviction-watch.ts';
+const PASS = 'src/agent/policies/eviction/pass.ts';
+const RANKING = 'src/agent/policies/eviction/ranking.ts';
+const CONDITIONS = 'src/agent/policies/eviction/node-pressure.ts';
 
 export const EVICTION_MUTANTS: readonly Mutant[] = [
   {

@@ -80,7 +80,7 @@ async function unitSuites(root: string, file: string): Promise<string[]> {
   const own = (await filesIn(join(root, folder))).filter(
     (suite) => isSuite(suite) && (suite === `${name}.test.ts` || suite.startsWith(`${name}-`)),
   );
-  return ['test/machines/', ...own.map((suite) => join(folder, suite))];
+  return ['test/agent/machines/', ...own.map((suite) => join(folder, suite))];
 }
 
 /** The paths of the files below the folder, relative to it; none if the folder does not exist. */

@@ -1,10 +1,10 @@
 /** Mutants of ordinary pods of manifests, which stay ended. */
 import type { Mutant } from './mutant.ts';
 
-const ENDED = 'src/actors/pods/ended-pods.ts';
-const DELIVERY = 'src/actors/pods/pod-lifecycle.ts';
-const KINDS = 'src/policies/pod/pod-kinds.ts';
-const POD = 'src/machines/pod-machine.ts';
+const ENDED = 'src/agent/actors/pods/ended-pods.ts';
+const DELIVERY = 'src/agent/actors/pods/pod-lifecycle.ts';
+const KINDS = 'src/agent/policies/pod/pod-kinds.ts';
+const POD = 'src/agent/machines/pod-machine.ts';
 
 export const LOCAL_MUTANTS: readonly Mutant[] = [
   {

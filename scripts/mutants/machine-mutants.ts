@@ -1,10 +1,10 @@
 /** Mutants of the charts, and of the policies that their guards ask. */
 import type { Mutant } from './mutant.ts';
 
-const POD = 'src/machines/pod-machine.ts';
-const SUPERVISOR = 'src/machines/supervisor-machine.ts';
-const TERMINATION = 'src/policies/termination/pod-termination.ts';
-const QUEUE = 'src/policies/admission/start-delay.ts';
+const POD = 'src/agent/machines/pod-machine.ts';
+const SUPERVISOR = 'src/agent/machines/supervisor-machine.ts';
+const TERMINATION = 'src/agent/policies/termination/pod-termination.ts';
+const QUEUE = 'src/agent/policies/admission/start-delay.ts';
 
 const STOPPING_KILL = `            SyncPodKill: {
               description: 'Rule 4',

@@ -1,14 +1,14 @@
 /** Eviction by plugins, broken. */
 import type { Mutant } from './mutant.ts';
 
-const MANAGER = 'src/actors/plugins/plugin-manager.ts';
-const QUESTIONS = 'src/actors/plugins/plugin-questions.ts';
-const KILLS = 'src/actors/plugins/plugin-pod-kills.ts';
-const CHECKS = 'src/policies/eviction-plugins/answer-checks.ts';
-const CHOICE = 'src/policies/eviction-plugins/pod-choice.ts';
-const COLLECTED = 'src/policies/eviction-plugins/collected-answers.ts';
-const ORDER = 'src/policies/eviction-plugins/collected-answers.ts';
-const OBSERVED = 'src/policies/eviction-plugins/plugin-pass.ts';
+const MANAGER = 'src/agent/actors/plugins/plugin-manager.ts';
+const QUESTIONS = 'src/agent/actors/plugins/plugin-questions.ts';
+const KILLS = 'src/agent/actors/plugins/plugin-pod-kills.ts';
+const CHECKS = 'src/agent/policies/eviction-plugins/answer-checks.ts';
+const CHOICE = 'src/agent/policies/eviction-plugins/pod-choice.ts';
+const COLLECTED = 'src/agent/policies/eviction-plugins/collected-answers.ts';
+const ORDER = 'src/agent/policies/eviction-plugins/collected-answers.ts';
+const OBSERVED = 'src/agent/policies/eviction-plugins/plugin-pass.ts';
 
 export const PLUGIN_MUTANTS: readonly Mutant[] = [
   {

@@ -1,16 +1,16 @@
 /** Mutants of admission and preemption. */
 import type { Mutant } from './mutant.ts';
 
-const CHART = 'src/machines/preemption-machine.ts';
-const PREEMPTIONS = 'src/actors/start/preemptions.ts';
-const END_LIMITS = 'src/actors/start/kill-timeouts.ts';
-const ADMISSION = 'src/actors/start/room-arbiter.ts';
-const LEDGER = 'src/actors/start/resource-ledger.ts';
-const DELIVERY = 'src/actors/pods/pod-lifecycle.ts';
-const PLAN = 'src/policies/preemption/victim-plan.ts';
-const PROMISES = 'src/policies/preemption/victim-plan.ts';
-const KINDS = 'src/policies/pod/pod-kinds.ts';
-const TEXTS = 'src/policies/preemption/preemption-message.ts';
+const CHART = 'src/agent/machines/preemption-machine.ts';
+const PREEMPTIONS = 'src/agent/actors/start/preemptions.ts';
+const END_LIMITS = 'src/agent/actors/start/kill-timeouts.ts';
+const ADMISSION = 'src/agent/actors/start/room-arbiter.ts';
+const LEDGER = 'src/agent/actors/start/resource-ledger.ts';
+const DELIVERY = 'src/agent/actors/pods/pod-lifecycle.ts';
+const PLAN = 'src/agent/policies/preemption/victim-plan.ts';
+const PROMISES = 'src/agent/policies/preemption/victim-plan.ts';
+const KINDS = 'src/agent/policies/pod/pod-kinds.ts';
+const TEXTS = 'src/agent/policies/preemption/preemption-message.ts';
 
 export const ROOM_MUTANTS: readonly Mutant[] = [
   // Held resources

@@ -1,13 +1,13 @@
 /** What a node runs short of beside memory, and limits of local storage, broken. */
 import type { Mutant } from './mutant.ts';
 
-const MANAGER = 'src/actors/eviction/eviction-manager.ts';
-const PASS = 'src/policies/eviction/pass.ts';
-const MET = 'src/policies/eviction/observations.ts';
-const RANKING = 'src/policies/eviction/ranking.ts';
-const SHORTAGE = 'src/policies/eviction/shortage.ts';
-const SIGNALS = 'src/policies/eviction/signals.ts';
-const THRESHOLDS = 'src/policies/eviction/thresholds.ts';
+const MANAGER = 'src/agent/actors/eviction/eviction-manager.ts';
+const PASS = 'src/agent/policies/eviction/pass.ts';
+const MET = 'src/agent/policies/eviction/observations.ts';
+const RANKING = 'src/agent/policies/eviction/ranking.ts';
+const SHORTAGE = 'src/agent/policies/eviction/shortage.ts';
+const SIGNALS = 'src/agent/policies/eviction/signals.ts';
+const THRESHOLDS = 'src/agent/policies/eviction/thresholds.ts';
 
 export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
@@ -34,14 +34,14 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'used-image-removed',
     breaks: 'Images are removed that containers use (eviction)',
-    file: 'src/policies/garbage/unused-images.ts',
+    file: 'src/agent/policies/garbage/unused-images.ts',
     find: `        inUse: isUsed || image.pinned === true`,
     replace: `        inUse: image.pinned === true`,
   },
   {
     name: 'needed-container-removed',
     breaks: 'The last dead containers of a running pod are removed (eviction)',
-    file: 'src/actors/node-agent.ts',
+    file: 'src/agent/actors/node-agent.ts',
     find: `      isPodTerminated: (uid) => `,
     replace: `      isPodTerminated: (uid) => uid !== '' || `,
   },
@@ -99,7 +99,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'other-disk-counts',
     breaks: 'Usage of another disk than the one that is short counts (eviction)',
-    file: 'src/policies/eviction/file-system-parts.ts',
+    file: 'src/agent/policies/eviction/file-system-parts.ts',
     find: `  return contentsFor(signal, layout)?.parts ?? [];`,
     replace: `  return contentsFor(signal, layout) === undefined ? [] : ALL.parts;`,
   },
@@ -113,7 +113,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'cleanup-forgotten',
     breaks: 'The clean-up of an evicted pod is not waited for (eviction)',
-    file: 'src/actors/eviction/eviction-pods.ts',
+    file: 'src/agent/actors/eviction/eviction-pods.ts',
     find: `this.#cleaning.add(uid);`,
     replace: `this.#cleaning.delete(uid);`,
   },
@@ -148,7 +148,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'full-disk-admits',
     breaks: 'Pods are admitted though the disk is full (admission)',
-    file: 'src/policies/admission/admit-pod.ts',
+    file: 'src/agent/policies/admission/admit-pod.ts',
     find: `  if (conditions.length === 0 || isCriticalPod(pod)) return undefined;`,
     replace: `  if (!conditions.includes(MEMORY_PRESSURE) || isCriticalPod(pod)) return undefined;`,
   },
@@ -169,7 +169,7 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'limit-of-all-ignored',
     breaks: 'The limit of all containers of a pod together is not enforced (eviction)',
-    file: 'src/policies/eviction/pod-usage.ts',
+    file: 'src/agent/policies/eviction/pod-usage.ts',
     find: `    exceededEmptyDir(pod, stats) ?? exceededPod(pod, stats) ?? exceededContainer(`,
     replace: `    exceededEmptyDir(pod, stats) ?? exceededContainer(`,
   },

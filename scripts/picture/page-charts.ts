@@ -7,7 +7,7 @@ import ElkConstructor, {
 } from 'elkjs/lib/elk.bundled.js';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
-import { stateSentence } from '../../src/policies/why/state-sentences.ts';
+import { stateSentence } from '../../src/agent/policies/why/state-sentences.ts';
 import type { ChartWay, DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
 import { graphOf, isAnyDot, isInitialDot, LABEL_PX } from './graph.ts';
 

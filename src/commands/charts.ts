@@ -1,7 +1,7 @@
 /** `statelet charts`: prints a state machine as XState source or as a Mermaid diagram. */
 import type { AnyStateMachine } from 'xstate';
-import { machines } from '../machines/index.ts';
-import { didYouMean } from '../policies/formats/did-you-mean.ts';
+import { machines } from '../agent/machines/index.ts';
+import { didYouMean } from '../agent/policies/formats/did-you-mean.ts';
 import { StateletError } from '../types/errors.ts';
 import { toMermaid } from './charts/mermaid.ts';
 import { toXStateSource } from './charts/xstate-source.ts';

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { styleText } from 'node:util';
 import { Argument, Command, CommanderError, Option } from 'commander';
-import type { RunFlags } from '../config/config.ts';
+import type { RunFlags } from '../agent/config/config.ts';
 import { endAfterOutput, endProcess } from '../system/run-command.ts';
 import { onOutputClosed, print, printError, printStyled } from '../system/terminal.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';

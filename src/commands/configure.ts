@@ -1,8 +1,8 @@
 /** Makes the configuration from the flags and the files of --config and --config-dir. */
-import { configurationLayers, resolveLayers } from '../config/kubelet/configuration-layers.ts';
-import { idleFlagWarnings } from '../config/kubelet/idle-flags.ts';
-import { featureGateWarnings } from '../policies/node/feature-gates.ts';
-import type { RunFlags, StateletConfig } from '../config/config.ts';
+import { configurationLayers, resolveLayers } from '../agent/config/kubelet/configuration-layers.ts';
+import { idleFlagWarnings } from '../agent/config/kubelet/idle-flags.ts';
+import { featureGateWarnings } from '../agent/policies/node/feature-gates.ts';
+import type { RunFlags, StateletConfig } from '../agent/config/config.ts';
 
 export interface Configured {
   readonly config: StateletConfig;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { controlSocket, readAddress, withControlSocket } from '../server/control-socket.ts';
-import { defaultRootDir, thisHost } from '../config/config.ts';
+import { controlSocket, readAddress, withControlSocket } from '../agent/server/control-socket.ts';
+import { defaultRootDir, thisHost } from '../agent/config/config.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 export interface DaemonFlags {

@@ -1,10 +1,10 @@
 /** `statelet doctor`: looks at the machine, and says what is wrong and what mends it. */
 import { styleText } from 'node:util';
-import { resolveConfig, type RunFlags, type StateletConfig } from '../config/config.ts';
+import { resolveConfig, type RunFlags, type StateletConfig } from '../agent/config/config.ts';
 import { examine } from '../doctor/examine.ts';
-import { inOrder, isSick } from '../policies/doctor/diagnosis.ts';
-import { type Finding, findingsOf, type FindingStatus } from '../policies/doctor/finding.ts';
-import { oneLine, padText, textWidth } from '../policies/formats/terminal-text.ts';
+import { inOrder, isSick } from '../doctor/policies/diagnosis.ts';
+import { type Finding, findingsOf, type FindingStatus } from '../doctor/policies/finding.ts';
+import { oneLine, padText, textWidth } from '../agent/policies/formats/terminal-text.ts';
 import { print, printStyled } from '../system/terminal.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import { adviceOnSources, configure } from './configure.ts';

@@ -1,19 +1,22 @@
 /** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
-import { evictionThresholds, resolveEvictionSettings } from '../config/load-eviction-settings.ts';
+import { evictionThresholds, resolveEvictionSettings } from '../agent/config/load-eviction-settings.ts';
 import {
   type EvictionExplanation,
   type ExplainedThreshold,
   explainEviction as explain,
-} from '../policies/eviction/explanation.ts';
-import { type FileSystemLayout, withContainerFsThresholds } from '../policies/eviction/file-system-parts.ts';
+} from '../agent/policies/eviction/explanation.ts';
+import {
+  type FileSystemLayout,
+  withContainerFsThresholds,
+} from '../agent/policies/eviction/file-system-parts.ts';
 import {
   canBeRequested,
   type EvictionCandidate,
   usageText,
   wouldRelieve,
-} from '../policies/eviction/ranking.ts';
-import type { StarvedResource } from '../policies/eviction/signals.ts';
-import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
+} from '../agent/policies/eviction/ranking.ts';
+import type { StarvedResource } from '../agent/policies/eviction/signals.ts';
+import { parseQuantity, quantityValue } from '../agent/policies/formats/quantity.ts';
 import { readForeignFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';

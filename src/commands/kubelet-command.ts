@@ -1,9 +1,9 @@
 /** The kubelet's command line: that of `statelet run` and `statelet run-once`, and that of a link named `kubelet`. */
 import type { Command, Option } from 'commander';
-import type { RunFlags } from '../config/config.ts';
-import { idleFlags, type IdleFlags, isBoolean } from '../config/kubelet/idle-flags.ts';
-import { flagOrNot } from '../config/setting.ts';
-import { KUBELET_VERSION } from '../policies/node/node-software.ts';
+import type { RunFlags } from '../agent/config/config.ts';
+import { idleFlags, type IdleFlags, isBoolean } from '../agent/config/kubelet/idle-flags.ts';
+import { flagOrNot } from '../agent/config/setting.ts';
+import { KUBELET_VERSION } from '../agent/policies/node/node-software.ts';
 import { print } from '../system/terminal.ts';
 import { StateletError } from '../types/errors.ts';
 import { ownVersion } from '../version.ts';

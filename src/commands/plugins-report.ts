@@ -8,9 +8,9 @@ import type {
   PodKillView,
   PodVerdict,
   WantedPod,
-} from '../policies/eviction-plugins/plugins-explanation.ts';
-import { humanDuration } from '../policies/formats/duration.ts';
-import { oneLine } from '../policies/formats/terminal-text.ts';
+} from '../agent/policies/eviction-plugins/plugins-explanation.ts';
+import { humanDuration } from '../agent/policies/formats/duration.ts';
+import { oneLine } from '../agent/policies/formats/terminal-text.ts';
 import { formatTable } from './table.ts';
 
 const VERDICTS: Readonly<Record<PodVerdict, string>> = {

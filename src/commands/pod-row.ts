@@ -1,7 +1,7 @@
 /** The row of a pod in the tables of `statelet pods` and `statelet run --live`. */
-import { humanDuration } from '../policies/formats/duration.ts';
-import { CONFIG_SEEN_ANNOTATION } from '../policies/pod/pod-kinds.ts';
-import { podSummary } from '../policies/status/pod-table.ts';
+import { humanDuration } from '../agent/policies/formats/duration.ts';
+import { CONFIG_SEEN_ANNOTATION } from '../agent/policies/pod/pod-kinds.ts';
+import { podSummary } from '../agent/policies/status/pod-table.ts';
 import type { Pod, PodStatus } from '../types/kubernetes.ts';
 
 export const POD_COLUMNS = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'STATE'] as const;

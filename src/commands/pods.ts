@@ -1,5 +1,5 @@
 /** `statelet pods`: the pods of a running daemon, as kubectl shows pods. */
-import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../server/routes/local-routes.ts';
+import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../agent/server/routes/local-routes.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
 import { byName, POD_COLUMNS, podRow } from './pod-row.ts';

@@ -1,7 +1,7 @@
 /** Handles signals, a closed terminal and uncaught errors of a process that runs pods. */
 import { isatty } from 'node:tty';
 import { endProcess } from '../system/run-command.ts';
-import type { Logger } from '../server/open-logger.ts';
+import type { Logger } from '../agent/server/open-logger.ts';
 
 /** On Ctrl-C the terminal and npm both send SIGINT: signals within this time are one request. */
 const SAME_REQUEST_MS = 1000;

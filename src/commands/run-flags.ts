@@ -1,26 +1,27 @@
 /** The flags of `statelet run`, by the kubelet's names where it has them. */
 import { isIP } from 'node:net';
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  defaultRootDir,
   DEFAULTS,
   type DefaultsByName,
-  defaultRootDir,
   defaultsByName,
   EMBEDDED,
+  type Endpoint,
+  type InspectedPod,
+  type LogFormat,
   thisHost,
-} from '../config/config.ts';
-import type { Endpoint, InspectedPod, LogFormat } from '../config/config.ts';
-import { MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
-import { isHttpURL } from '../config/kubelet-configuration.ts';
-import { ALL_ADMISSION_SETTINGS } from '../config/load-admission-settings.ts';
-import { FEATURE_GATES } from '../config/load-feature-gates.ts';
-import { ALL_CLUSTER_SETTINGS } from '../config/load-cluster-settings.ts';
-import { ALL_SERVER_SETTINGS } from '../config/load-server-settings.ts';
-import { ALL_EVICTION_PLUGIN_SETTINGS } from '../config/load-eviction-plugin-settings.ts';
-import { ALL_EVICTION_SETTINGS } from '../config/load-eviction-settings.ts';
-import { ALL_NODE_SETTINGS } from '../config/load-node-settings.ts';
-import { bytes, parseSetting, type Setting, shownDefault } from '../config/setting.ts';
+} from '../agent/config/config.ts';
+import { MAX_DURATION_MS, parseDuration, shortDuration } from '../agent/policies/formats/duration.ts';
+import { isHttpURL } from '../agent/config/kubelet-configuration.ts';
+import { ALL_ADMISSION_SETTINGS } from '../agent/config/load-admission-settings.ts';
+import { FEATURE_GATES } from '../agent/config/load-feature-gates.ts';
+import { ALL_CLUSTER_SETTINGS } from '../agent/config/load-cluster-settings.ts';
+import { ALL_SERVER_SETTINGS } from '../agent/config/load-server-settings.ts';
+import { ALL_EVICTION_PLUGIN_SETTINGS } from '../agent/config/load-eviction-plugin-settings.ts';
+import { ALL_EVICTION_SETTINGS } from '../agent/config/load-eviction-settings.ts';
+import { ALL_NODE_SETTINGS } from '../agent/config/load-node-settings.ts';
+import { bytes, parseSetting, type Setting, shownDefault } from '../agent/config/setting.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 const MAX_VERBOSITY = 10;

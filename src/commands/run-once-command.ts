@@ -1,12 +1,12 @@
 /** `statelet run-once`: starts the pods of the sources, prints their outcomes, and exits. */
 import { constants } from 'node:os';
-import type { RunFlags } from '../config/config.ts';
-import { oneLine } from '../policies/formats/terminal-text.ts';
-import { CONFIG_SOURCE_ANNOTATION } from '../policies/pod/pod-kinds.ts';
-import { podSummary } from '../policies/status/pod-table.ts';
-import { isGood, type PodOutcome, type PodResult } from '../run-once/pod-verdict.ts';
-import { runOnce as runPodsOnce, type RunOnceReport } from '../run-once/run-once.ts';
-import { createLogger } from '../server/open-logger.ts';
+import type { RunFlags } from '../agent/config/config.ts';
+import { oneLine } from '../agent/policies/formats/terminal-text.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../agent/policies/pod/pod-kinds.ts';
+import { podSummary } from '../agent/policies/status/pod-table.ts';
+import { isGood, type PodOutcome, type PodResult } from '../run/once/pod-verdict.ts';
+import { runOnce as runPodsOnce, type RunOnceReport } from '../run/once/run-once.ts';
+import { createLogger } from '../agent/server/open-logger.ts';
 import { onOutputClosed, print, printError } from '../system/terminal.ts';
 import { StateletError } from '../types/errors.ts';
 import type { ContainerStatus, Pod } from '../types/kubernetes.ts';

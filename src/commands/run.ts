@@ -1,11 +1,11 @@
 /** `statelet run`: starts the daemon, and stops it on a signal. */
-import { createLogger, isForPeople, levelOf, type Logger } from '../server/open-logger.ts';
-import type { RunningInspector } from '../server/inspector.ts';
-import { EMBEDDED, type RunFlags, type StateletConfig } from '../config/config.ts';
-import { type Daemon, type DaemonDeps, startDaemon } from '../daemon.ts';
+import { createLogger, isForPeople, levelOf, type Logger } from '../agent/server/open-logger.ts';
+import type { RunningInspector } from '../agent/server/inspector.ts';
+import { EMBEDDED, type RunFlags, type StateletConfig } from '../agent/config/config.ts';
+import { type Daemon, type DaemonDeps, startDaemon } from '../run/daemon.ts';
 import { adviceOnSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
-import { fullName } from '../policies/pod/pod-kinds.ts';
+import { fullName } from '../agent/policies/pod/pod-kinds.ts';
 import { endProcess, type ServiceManager, takeServiceManager } from '../system/run-command.ts';
 import { isTerminal, onOutputClosed } from '../system/terminal.ts';
 import { errorMessage } from '../types/errors.ts';
@@ -102,7 +102,7 @@ async function leave(daemon: Daemon, problem: string, logger: Logger): Promise<n
 
 async function startInspector(config: StateletConfig, logger: Logger): Promise<RunningInspector | undefined> {
   if (config.inspect === undefined) return undefined;
-  const { startInspector: start } = await import('../server/inspector.ts');
+  const { startInspector: start } = await import('../agent/server/inspector.ts');
   const inspector = await start({ ...config.inspect, only: inspectedNames(config), logger });
   const shown = config.inspectOnly
     ? `actors of ${config.inspectOnly.namespace}/${config.inspectOnly.name} are`

@@ -1,7 +1,7 @@
 /** `statelet simulate`: whole nodes under a virtual clock, checked against the invariants of docs/lifecycle.md. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { parseDuration } from '../policies/formats/duration.ts';
+import { parseDuration } from '../agent/policies/formats/duration.ts';
 import { ALL_FAULTS, type Fault } from '../simulation/plan/fault-kinds.ts';
 import { countOperations, type PlanOptions } from '../simulation/plan/plan.ts';
 import { shrink } from '../simulation/plan/shrink.ts';

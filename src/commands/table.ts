@@ -1,4 +1,4 @@
-import { oneLine, padText, textWidth } from '../policies/formats/terminal-text.ts';
+import { oneLine, padText, textWidth } from '../agent/policies/formats/terminal-text.ts';
 
 type Rows = readonly (readonly string[])[];
 

@@ -1,6 +1,6 @@
 /** Apart from `pods.ts`, so that the bundle loads yaml only for this output: by `import('yaml')` it has no named exports there. */
 import { Document, visit } from 'yaml';
-import { isPrintable } from '../policies/formats/terminal-text.ts';
+import { isPrintable } from '../agent/policies/formats/terminal-text.ts';
 
 /** What is printed with escapes stands between double quotes, where escapes have their meaning. */
 export function toYAML(value: unknown): string {

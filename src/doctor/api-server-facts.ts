@@ -2,22 +2,22 @@
 import { X509Certificate } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { dial, serverUrl } from '../cluster/client/dial.ts';
-import { certificatePair } from '../cluster/credentials/certificate-pair.ts';
+import { dial, serverUrl } from '../agent/cluster/client/dial.ts';
+import { certificatePair } from '../agent/cluster/credentials/certificate-pair.ts';
 import {
   type KubeconfigEntry,
   type Material,
   parseKubeconfig,
-} from '../cluster/credentials/kubeconfig-entry.ts';
-import type { StateletConfig } from '../config/config.ts';
-import { securePort } from '../config/load-server-settings.ts';
+} from '../agent/cluster/credentials/kubeconfig-entry.ts';
+import type { StateletConfig } from '../agent/config/config.ts';
+import { securePort } from '../agent/config/load-server-settings.ts';
 import type {
   ApiServerFacts,
   CertificateFacts,
   CertificateFileFacts,
-} from '../policies/doctor/certificate-findings.ts';
-import type { Reading } from '../policies/doctor/finding.ts';
-import { clockDifferenceMs } from '../policies/node/lease-renewal.ts';
+} from './policies/certificate-findings.ts';
+import type { Reading } from './policies/finding.ts';
+import { clockDifferenceMs } from '../agent/policies/node/lease-renewal.ts';
 import { systemClock } from '../system/timer.ts';
 import { errorMessage } from '../types/errors.ts';
 import { reading, textOf } from './reading.ts';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StateletConfig } from '../config/config.ts';
-import { findCgroupMounts } from '../policies/cgroups/cgroup-mounts.ts';
-import type { CgroupFacts, CgroupMountFacts } from '../policies/doctor/cgroup-findings.ts';
-import { parseMountInfo } from '../policies/formats/mountinfo.ts';
+import type { StateletConfig } from '../agent/config/config.ts';
+import { findCgroupMounts } from '../agent/policies/cgroups/cgroup-mounts.ts';
+import type { CgroupFacts, CgroupMountFacts } from './policies/cgroup-findings.ts';
+import { parseMountInfo } from '../agent/policies/formats/mountinfo.ts';
 import { kernelText, mapped, valueOr } from './reading.ts';
 
 /** `mountinfo`: default that of this process. */

@@ -3,22 +3,22 @@ import { readdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
-import type { StateletConfig } from '../config/config.ts';
-import { flagOrNot } from '../config/setting.ts';
-import type { CNIFacts } from '../policies/doctor/cni-findings.ts';
-import type { DoctorFacts } from '../policies/doctor/diagnosis.ts';
+import type { StateletConfig } from '../agent/config/config.ts';
+import { flagOrNot } from '../agent/config/setting.ts';
+import type { CNIFacts } from './policies/cni-findings.ts';
+import type { DoctorFacts } from './policies/diagnosis.ts';
 import {
   type DriverFacts,
   type RuntimeSettings,
   settingsOfFile,
   settingsOfStatus,
-} from '../policies/doctor/driver-findings.ts';
-import type { Reading } from '../policies/doctor/finding.ts';
-import { swapDevices } from '../policies/doctor/machine-findings.ts';
-import type { RuntimeAnswer } from '../policies/doctor/runtime-findings.ts';
-import { Channel } from '../runtime/cri/calls/channel.ts';
-import { IMAGE_STATUS, RUNTIME_CONFIG, STATUS, VERSION } from '../runtime/cri/messages/methods.ts';
-import { readMachineFacts } from '../runtime/node/machine-facts.ts';
+} from './policies/driver-findings.ts';
+import type { Reading } from './policies/finding.ts';
+import { swapDevices } from './policies/machine-findings.ts';
+import type { RuntimeAnswer } from './policies/runtime-findings.ts';
+import { Channel } from '../agent/runtime/cri/calls/channel.ts';
+import { IMAGE_STATUS, RUNTIME_CONFIG, STATUS, VERSION } from '../agent/runtime/cri/messages/methods.ts';
+import { readMachineFacts } from '../agent/runtime/node/machine-facts.ts';
 import type { RuntimeCondition } from '../types/cri.ts';
 import { cgroupFacts } from './cgroup-facts.ts';
 import { kernelText, mapped, reading, textOf, valueOr } from './reading.ts';

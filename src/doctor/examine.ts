@@ -1,8 +1,8 @@
 /** Looks at everything that a node with this configuration needs. Nothing is changed, and nothing is kept open. */
 import { release } from 'node:os';
-import { EMBEDDED, type StateletConfig } from '../config/config.ts';
-import { diagnosis } from '../policies/doctor/diagnosis.ts';
-import type { Finding } from '../policies/doctor/finding.ts';
+import { EMBEDDED, type StateletConfig } from '../agent/config/config.ts';
+import { diagnosis } from './policies/diagnosis.ts';
+import type { Finding } from './policies/finding.ts';
 import { systemClock } from '../system/timer.ts';
 import { apiServerFacts, certificateReport } from './api-server-facts.ts';
 import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';

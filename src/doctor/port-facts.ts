@@ -1,12 +1,7 @@
-import type { StateletConfig } from '../config/config.ts';
-import { securePort } from '../config/load-server-settings.ts';
-import type { RunningAgent } from '../policies/doctor/agent-findings.ts';
-import {
-  isInTheWay,
-  listeningSockets,
-  type PortFacts,
-  type WantedPort,
-} from '../policies/doctor/port-findings.ts';
+import type { StateletConfig } from '../agent/config/config.ts';
+import { securePort } from '../agent/config/load-server-settings.ts';
+import type { RunningAgent } from './policies/agent-findings.ts';
+import { isInTheWay, listeningSockets, type PortFacts, type WantedPort } from './policies/port-findings.ts';
 import { holdersOf } from './process-facts.ts';
 import { kernelText, mapped, valueOr } from './reading.ts';
 

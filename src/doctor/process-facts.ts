@@ -7,10 +7,10 @@ import {
   isStatelet,
   rootDirOf,
   type RunningAgent,
-} from '../policies/doctor/agent-findings.ts';
-import type { LimitFacts } from '../policies/doctor/machine-findings.ts';
-import type { Holder } from '../policies/doctor/port-findings.ts';
-import { lookAtRootLock } from '../runtime/node/root-files.ts';
+} from './policies/agent-findings.ts';
+import type { LimitFacts } from './policies/machine-findings.ts';
+import type { Holder } from './policies/port-findings.ts';
+import { lookAtRootLock } from '../agent/runtime/node/root-files.ts';
 import { promiseOf } from '../system/promises.ts';
 import { kernelText, mapped, reading } from './reading.ts';
 

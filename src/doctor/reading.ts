@@ -1,6 +1,6 @@
 /** Reads files and answers, with errors of the system in words for people. */
 import { readFile } from 'node:fs/promises';
-import type { Reading } from '../policies/doctor/finding.ts';
+import type { Reading } from './policies/finding.ts';
 import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { errnoCode } from '../system/system-errors.ts';
 import { errorMessage } from '../types/errors.ts';

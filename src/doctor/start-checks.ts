@@ -1,9 +1,9 @@
 /** The checks that cost so little that a daemon for real containers does them at each start. */
-import type { StateletConfig } from '../config/config.ts';
-import { agentFindings } from '../policies/doctor/agent-findings.ts';
-import { cgroupFindings } from '../policies/doctor/cgroup-findings.ts';
-import type { Finding } from '../policies/doctor/finding.ts';
-import { limitFindings } from '../policies/doctor/machine-findings.ts';
+import type { StateletConfig } from '../agent/config/config.ts';
+import { agentFindings } from './policies/agent-findings.ts';
+import { cgroupFindings } from './policies/cgroup-findings.ts';
+import type { Finding } from './policies/finding.ts';
+import { limitFindings } from './policies/machine-findings.ts';
 import { cgroupFacts } from './cgroup-facts.ts';
 import { agentFacts, limitFacts, runningProcesses } from './process-facts.ts';
 

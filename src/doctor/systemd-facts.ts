@@ -1,8 +1,8 @@
 /** Whether systemd runs here, and whether it takes calls of this user. */
 import { stat } from 'node:fs/promises';
-import type { SystemdFacts } from '../policies/doctor/driver-findings.ts';
-import type { Reading } from '../policies/doctor/finding.ts';
-import { SYSTEMD_PLACES } from '../runtime/cgroups/cgroup-drivers.ts';
+import type { SystemdFacts } from './policies/driver-findings.ts';
+import type { Reading } from './policies/finding.ts';
+import { SYSTEMD_PLACES } from '../agent/runtime/cgroups/cgroup-drivers.ts';
 import { DBusConnection } from '../system/dbus/dbus-connection.ts';
 import { errorMessage } from '../types/errors.ts';
 

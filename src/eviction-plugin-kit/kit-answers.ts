@@ -6,7 +6,7 @@ import type {
   GetEvictPodsResponse,
   GetTopEvictionPodsResponse,
   ThresholdMetResponse,
-} from '../plugins/protocol/eviction-plugin-messages.ts';
+} from '../agent/plugins/protocol/eviction-plugin-messages.ts';
 import type { ConditionType, ThresholdMetType, ThresholdOperator } from '../types/eviction-plugin.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type {

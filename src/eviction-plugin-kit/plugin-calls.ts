@@ -6,7 +6,7 @@ import {
   EVICTION_PLUGIN_TYPE,
   EVICTION_PLUGIN_VERSIONS,
   REGISTRATION_SERVICE,
-} from '../plugins/protocol/service-methods.ts';
+} from '../agent/plugins/protocol/service-methods.ts';
 import { sentEvictPods, sentThresholdMet, sentTopPods } from './kit-answers.ts';
 import type { EvictionPluginDefinition, Registration } from './plugin-api.ts';
 import type { SocketServer } from './plugin-socket.ts';

@@ -3,7 +3,7 @@
  * pods, plugins, servers and files of others: no character of them may move the cursor, change colours or titles, or turn the
  * direction of a line. The linter keeps all other code from these streams.
  */
-import { printable, printableStyled } from '../policies/formats/terminal-text.ts';
+import { printable, printableStyled } from '../agent/policies/formats/terminal-text.ts';
 
 export type OutputName = 'stdout' | 'stderr';
 

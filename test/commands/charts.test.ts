@@ -3,14 +3,25 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { extractMachinesFromFile } from '@xstate/machine-extractor';
-import { assign, createActor, createMachine, fromCallback, raise, setup, stateIn } from 'xstate';
-import type { AnyEventObject, AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import {
+  type AnyEventObject,
+  type AnyStateMachine,
+  type AnyStateNode,
+  type AnyTransitionDefinition,
+  assign,
+  createActor,
+  createMachine,
+  fromCallback,
+  raise,
+  setup,
+  stateIn,
+} from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import { activeNodes } from '../../src/actors/transitions.ts';
+import { activeNodes } from '../../src/agent/actors/transitions.ts';
 import { charts } from '../../src/commands/charts.ts';
 import { toMermaid } from '../../src/commands/charts/mermaid.ts';
 import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
-import { machines } from '../../src/machines/index.ts';
+import { machines } from '../../src/agent/machines/index.ts';
 
 /** A machine with an example of each thing that a chart may contain. */
 const lamp = setup({

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { explainEviction, shortQuantity } from '../../src/commands/explain-eviction.ts';
-import type { EvictionExplanation } from '../../src/policies/eviction/explanation.ts';
-import { startApiServer } from '../../src/server/endpoints.ts';
+import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
+import { startApiServer } from '../../src/agent/server/endpoints.ts';
 import { requestingPod } from '../support/admission.ts';
 import { summaryOf, usingMemory } from '../support/eviction.ts';
 

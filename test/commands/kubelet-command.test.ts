@@ -4,11 +4,11 @@ import { Command } from 'commander';
 import { configure } from '../../src/commands/configure.ts';
 import { kubeletArguments, kubeletVersion } from '../../src/commands/kubelet-command.ts';
 import { addRunFlags } from '../../src/commands/run-flags.ts';
-import type { RunFlags } from '../../src/config/config.ts';
+import type { RunFlags } from '../../src/agent/config/config.ts';
 
 /** Recorded from a kubelet by `npm run update:kubelet-facts`: name, type, default, and whether it is deprecated. */
 const { flags } = JSON.parse(
-  readFileSync(new URL('../config/kubelet-facts.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../agent/config/kubelet-facts.json', import.meta.url), 'utf8'),
 ) as { readonly flags: readonly (readonly [string, string, string, string])[] };
 
 function configured(...words: readonly string[]) {

@@ -4,7 +4,7 @@ import type {
   ExplainedPlugin,
   ExplainedPluginCandidate,
   PluginsExplanation,
-} from '../../src/policies/eviction-plugins/plugins-explanation.ts';
+} from '../../src/agent/policies/eviction-plugins/plugins-explanation.ts';
 
 const NOW_MS = 1_000_000_000;
 const ago = (seconds: number) => NOW_MS - seconds * 1000;

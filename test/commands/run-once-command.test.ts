@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { podText, resultJson, resultLine, resultTable } from '../../src/commands/run-once-command.ts';
-import type { PodResult } from '../../src/run-once/pod-verdict.ts';
+import type { PodResult } from '../../src/run/once/pod-verdict.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 const WEB: Pod = {

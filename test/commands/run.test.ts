@@ -5,9 +5,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readAddress } from '../../src/server/control-socket.ts';
+import { readAddress } from '../../src/agent/server/control-socket.ts';
 import { startCli } from '../support/cli.ts';
-import { exitCodeOf } from '../../src/runtime/process/containers/launch.ts';
+import { exitCodeOf } from '../../src/embedded/containers/launch.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { toYAML } from '../../src/commands/to-yaml.ts';
-import { isPrintable, printable } from '../../src/policies/formats/terminal-text.ts';
+import { isPrintable, printable } from '../../src/agent/policies/formats/terminal-text.ts';
 import { HOSTILE } from '../support/hostile-text.ts';
 
 test.each([

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { countsOf, podCalls, requests, sequence, splitAt } from '../../scripts/compare/calls.ts';
 import { decodeMessage } from '../../scripts/compare/cri-messages.ts';
 import type { RecordedCall } from '../../scripts/compare/recording-proxy.ts';
-import * as methods from '../../src/runtime/cri/messages/methods.ts';
+import * as methods from '../../src/agent/runtime/cri/messages/methods.ts';
 import type { Method } from '../../src/system/grpc/method.ts';
 
 interface Times {

@@ -5,9 +5,9 @@ import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { resolveConfig } from '../../src/config/config.ts';
+import { resolveConfig } from '../../src/agent/config/config.ts';
 import { apiServerFacts, certificateReport } from '../../src/doctor/api-server-facts.ts';
-import { apiServerFindings, certificateFindings } from '../../src/policies/doctor/certificate-findings.ts';
+import { apiServerFindings, certificateFindings } from '../../src/doctor/policies/certificate-findings.ts';
 import { TestAuthority } from '../support/certificate-authority.ts';
 
 const HOUR = 3_600_000;

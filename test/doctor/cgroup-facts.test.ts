@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { resolveConfig } from '../../src/config/config.ts';
+import { resolveConfig } from '../../src/agent/config/config.ts';
 import { cgroupFacts } from '../../src/doctor/cgroup-facts.ts';
-import { cgroupFindings } from '../../src/policies/doctor/cgroup-findings.ts';
-import { PlainCgroups } from '../runtime/cgroups/cgroup-bed.ts';
+import { cgroupFindings } from '../../src/doctor/policies/cgroup-findings.ts';
+import { PlainCgroups } from '../agent/runtime/cgroups/cgroup-bed.ts';
 
 let plain: PlainCgroups;
 beforeEach(() => {

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { agentFacts, holdersOf, runningProcesses } from '../../src/doctor/process-facts.ts';
-import { listeningSockets } from '../../src/policies/doctor/port-findings.ts';
-import { lockRootDir } from '../../src/runtime/node/root-files.ts';
+import { listeningSockets } from '../../src/doctor/policies/port-findings.ts';
+import { lockRootDir } from '../../src/agent/runtime/node/root-files.ts';
 
 let rootDir: string;
 beforeEach(() => {

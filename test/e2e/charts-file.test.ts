@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import { toXStateSource } from '../../src/commands/charts/xstate-source.ts';
-import { machines } from '../../src/machines/index.ts';
-import { stateSentence } from '../../src/policies/why/state-sentences.ts';
+import { machines } from '../../src/agent/machines/index.ts';
+import { stateSentence } from '../../src/agent/policies/why/state-sentences.ts';
 import { describeInBrowser } from '../support/browser.ts';
 import { statelet } from '../support/daemon.ts';
 

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { controlSocket } from '../../src/server/control-socket.ts';
+import { controlSocket } from '../../src/agent/server/control-socket.ts';
 import { type CommandResult, DaemonBed } from '../support/daemon.ts';
 import { launcherOf, makeKubeletLink } from '../support/kubelet-link.ts';
 import { manifest, SERVE, shell } from './manifests.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Daemon, DaemonBed, statelet } from '../support/daemon.ts';
 import { sendSignal } from '../support/send-signal.ts';
-import { put } from '../sources/support.ts';
+import { put } from '../agent/sources/support.ts';
 
 let bed: DaemonBed;
 beforeEach(() => {

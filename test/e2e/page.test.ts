@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { describeInBrowser } from '../support/browser.ts';
 import { DaemonBed, type Daemon, type RunningCommand, startStatelet } from '../support/daemon.ts';
 import { PageBed, podRow } from '../support/page-bed.ts';
-import { put } from '../sources/support.ts';
+import { put } from '../agent/sources/support.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DaemonBed, statelet } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { put } from '../sources/support.ts';
+import { put } from '../agent/sources/support.ts';
 import { manifest, shell } from './manifests.ts';
 
 let bed: DaemonBed;

@@ -7,7 +7,10 @@ import {
   startEvictionPlugin,
   type TopEvictionPodsQuestion,
 } from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
-import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
+import {
+  EVICTION_PLUGIN_SERVICE,
+  REGISTRATION_SERVICE,
+} from '../../src/agent/plugins/protocol/service-methods.ts';
 import { KitBed } from '../support/kit-bed.ts';
 import { testPod } from '../support/pods.ts';
 import { PATIENCE_MS } from '../support/wait-for.ts';

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { RemoteEvictionPlugin } from '../../src/plugins/remote-eviction-plugin.ts';
+import { RemoteEvictionPlugin } from '../../src/agent/plugins/remote-eviction-plugin.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { BIN } from '../support/built.ts';
 import { testPod } from '../support/pods.ts';

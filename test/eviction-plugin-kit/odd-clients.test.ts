@@ -5,7 +5,10 @@ import { connect, type Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningEvictionPlugin } from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
-import { EVICTION_PLUGIN_SERVICE, REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
+import {
+  EVICTION_PLUGIN_SERVICE,
+  REGISTRATION_SERVICE,
+} from '../../src/agent/plugins/protocol/service-methods.ts';
 import { KitBed } from '../support/kit-bed.ts';
 import { testPod } from '../support/pods.ts';
 

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { startEvictionPlugin } from '../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
-import { REGISTRATION_SERVICE } from '../../src/plugins/protocol/service-methods.ts';
+import { REGISTRATION_SERVICE } from '../../src/agent/plugins/protocol/service-methods.ts';
 import { KitBed } from '../support/kit-bed.ts';
 import { waitFor } from '../support/wait-for.ts';
 

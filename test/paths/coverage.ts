@@ -6,7 +6,7 @@ import type {
   AnyTransitionDefinition,
   InspectionEvent,
 } from 'xstate';
-import { activeNodes } from '../../src/actors/transitions.ts';
+import { activeNodes } from '../../src/agent/actors/transitions.ts';
 
 interface Counted {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** The shortest paths to every state of every machine, replayed against the production actors on real processes. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { evictionMachine } from '../../src/machines/eviction-machine.ts';
-import { podMachine } from '../../src/machines/pod-machine.ts';
-import { preemptionMachine } from '../../src/machines/preemption-machine.ts';
-import { probeMachine } from '../../src/machines/probe-machine.ts';
-import { supervisorMachine } from '../../src/machines/supervisor-machine.ts';
+import { evictionMachine } from '../../src/agent/machines/eviction-machine.ts';
+import { podMachine } from '../../src/agent/machines/pod-machine.ts';
+import { preemptionMachine } from '../../src/agent/machines/preemption-machine.ts';
+import { probeMachine } from '../../src/agent/machines/probe-machine.ts';
+import { supervisorMachine } from '../../src/agent/machines/supervisor-machine.ts';
 import { Coverage } from './coverage.ts';
 import { plainEvictionEnvironment } from './eviction/eviction-environment.ts';
 import { replayEviction } from './eviction/eviction-replay.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { setup } from 'xstate';
 import { missingCharts, podPicture, withCharts } from '../../scripts/update-charts.ts';
-import { machines } from '../../src/machines/index.ts';
+import { machines } from '../../src/agent/machines/index.ts';
 
 describe('docs/charts.md', () => {
   test('shows every machine as it is; if not: npm run update:charts', async () => {

@@ -1,5 +1,5 @@
 /** Admission failures in the form of the vectors. */
-import type { AdmissionFailure, FailedPredicate } from '../../src/policies/admission/rejection.ts';
+import type { AdmissionFailure, FailedPredicate } from '../../src/agent/policies/admission/rejection.ts';
 
 interface Insufficient {
   readonly resource: string;

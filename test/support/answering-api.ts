@@ -1,6 +1,10 @@
 import { NEVER, type Observable } from 'rxjs';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
-import { apiPath, type Collection, type ObjectReference } from '../../src/cluster/service/api-resources.ts';
+import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
+import {
+  apiPath,
+  type Collection,
+  type ObjectReference,
+} from '../../src/agent/cluster/service/api-resources.ts';
 import type {
   ApiObject,
   ApiServer,
@@ -8,7 +12,7 @@ import type {
   ObjectList,
   RequestOptions,
   WatchEvent,
-} from '../../src/cluster/service/api-server.ts';
+} from '../../src/agent/cluster/service/api-server.ts';
 import { StateletError } from '../../src/types/errors.ts';
 
 export interface ApiRequest {

@@ -1,5 +1,5 @@
 /** The server's side of strategic merge patches. */
-import type { JsonObject, MergeRule, MergeRules } from '../../src/policies/formats/strategic-merge.ts';
+import type { JsonObject, MergeRule, MergeRules } from '../../src/agent/policies/formats/strategic-merge.ts';
 
 const ORDER_DIRECTIVE = '$setElementOrder/';
 

@@ -1,7 +1,7 @@
 /** An API server that has certificate signing requests alone. Tests decide what becomes of each. */
 import { Observable, Subject } from 'rxjs';
-import type { ApiServer, WatchEvent } from '../../src/cluster/service/api-server.ts';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
+import type { ApiServer, WatchEvent } from '../../src/agent/cluster/service/api-server.ts';
+import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
 import type { CertificateSigningRequest } from '../../src/types/kubernetes.ts';
 import { type CertificateOptions, TestAuthority } from './certificate-authority.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { processTable } from '../../src/runtime/process/containers/proc.ts';
+import { processTable } from '../../src/embedded/containers/proc.ts';
 import { sendSignal } from './send-signal.ts';
 
 /** Processes that a test has started. */

@@ -1,8 +1,8 @@
 /** The actor of the Node object with an API server and facts of the test. */
 import { createActor, createMachine } from 'xstate';
-import { ClusterNode } from '../../src/actors/cluster/cluster-node.ts';
-import type { RegistrationSettings } from '../../src/policies/node/initial-node.ts';
-import type { MachineIdentity } from '../../src/policies/node/machine-identity.ts';
+import { ClusterNode } from '../../src/agent/actors/cluster/cluster-node.ts';
+import type { RegistrationSettings } from '../../src/agent/policies/node/initial-node.ts';
+import type { MachineIdentity } from '../../src/agent/policies/node/machine-identity.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Node } from '../../src/types/kubernetes.ts';
 import { type FactsInput, machineFacts, REGISTRATION } from './machine-facts.ts';

@@ -1,9 +1,9 @@
 /** Runs the daemon with a containerd of the test. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { qosCgroups, uidOfPodCgroup } from '../../src/policies/cgroups/cgroup-names.ts';
-import { createCriRuntime } from '../../src/runtime/cri/cri-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { qosCgroups, uidOfPodCgroup } from '../../src/agent/policies/cgroups/cgroup-names.ts';
+import { createCriRuntime } from '../../src/agent/runtime/cri/cri-runtime.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';

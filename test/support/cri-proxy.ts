@@ -9,7 +9,7 @@ import grpc, {
   type ServerUnaryCall,
   type ServerWritableStream,
 } from '@grpc/grpc-js';
-import * as methods from '../../src/runtime/cri/messages/methods.ts';
+import * as methods from '../../src/agent/runtime/cri/messages/methods.ts';
 import type { Labels, RuntimeTap } from './runtime-tap.ts';
 import { waitFor } from './wait-for.ts';
 

@@ -6,13 +6,13 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { STATE_ANNOTATION } from '../../src/server/routes/local-routes.ts';
+import { STATE_ANNOTATION } from '../../src/agent/server/routes/local-routes.ts';
 import {
   containerOf,
   isRunning,
   processTable,
   type ProcessIdentity,
-} from '../../src/runtime/process/containers/proc.ts';
+} from '../../src/embedded/containers/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';

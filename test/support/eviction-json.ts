@@ -1,8 +1,8 @@
 /** How the vectors spell thresholds and observations. */
-import type { Observations } from '../../src/policies/eviction/observations.ts';
-import type { EvictionSignal } from '../../src/policies/eviction/signals.ts';
-import type { Threshold, ThresholdValue } from '../../src/policies/eviction/thresholds.ts';
-import { parseQuantity, quantityString } from '../../src/policies/formats/quantity.ts';
+import type { Observations } from '../../src/agent/policies/eviction/observations.ts';
+import type { EvictionSignal } from '../../src/agent/policies/eviction/signals.ts';
+import type { Threshold, ThresholdValue } from '../../src/agent/policies/eviction/thresholds.ts';
+import { parseQuantity, quantityString } from '../../src/agent/policies/formats/quantity.ts';
 
 type ValueJson = { readonly quantity: string } | { readonly percentage: number };
 

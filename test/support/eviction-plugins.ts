@@ -1,4 +1,4 @@
-import type { RuledPod } from '../../src/policies/eviction-plugins/collected-answers.ts';
+import type { RuledPod } from '../../src/agent/policies/eviction-plugins/collected-answers.ts';
 import type {
   ActivePods,
   EvictionPlugin,

@@ -1,13 +1,16 @@
 /** Nodes and pods for tests of eviction. */
-import type { EvictionFacts, EvictionSettings } from '../../src/policies/eviction/pass.ts';
-import { INITIAL_EVICTION_STATE } from '../../src/policies/eviction/pass.ts';
-import { observe } from '../../src/policies/eviction/observations.ts';
-import { mostUrgentShortage, type Shortage } from '../../src/policies/eviction/shortage.ts';
+import {
+  type EvictionFacts,
+  type EvictionSettings,
+  INITIAL_EVICTION_STATE,
+} from '../../src/agent/policies/eviction/pass.ts';
+import { observe } from '../../src/agent/policies/eviction/observations.ts';
+import { mostUrgentShortage, type Shortage } from '../../src/agent/policies/eviction/shortage.ts';
 import {
   parseThresholds,
   type Threshold,
   type ThresholdSettings,
-} from '../../src/policies/eviction/thresholds.ts';
+} from '../../src/agent/policies/eviction/thresholds.ts';
 import type { NodeStats, PodStats, PSIStats, Summary } from '../../src/types/stats.ts';
 
 export const MI = 2 ** 20;

@@ -1,5 +1,5 @@
-import type { RegistrationClient } from '../../src/plugins/protocol/registration-client.ts';
-import type { PluginInfo } from '../../src/plugins/protocol/service-methods.ts';
+import type { RegistrationClient } from '../../src/agent/plugins/protocol/registration-client.ts';
+import type { PluginInfo } from '../../src/agent/plugins/protocol/service-methods.ts';
 
 export const RSS_INFO: PluginInfo = {
   type: 'EvictionPlugin',

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { SpdyConnection } from '../../src/server/streaming/spdy/spdy-connection.ts';
-import { goAwayFrame } from '../../src/server/streaming/spdy/spdy-frames.ts';
-import type { SpdyStream } from '../../src/server/streaming/spdy/spdy-stream.ts';
+import { SpdyConnection } from '../../src/agent/server/streaming/spdy/spdy-connection.ts';
+import { goAwayFrame } from '../../src/agent/server/streaming/spdy/spdy-frames.ts';
+import type { SpdyStream } from '../../src/agent/server/streaming/spdy/spdy-stream.ts';
 
 /** By their type. For port-forward: `data` and `error`. */
 export type OpenedStreams = ReadonlyMap<string, SpdyStream>;

@@ -6,7 +6,7 @@ import type {
   PortForwarder,
   Streaming,
   TerminalSize,
-} from '../../src/runtime/service/streaming-runtime.ts';
+} from '../../src/agent/runtime/service/streaming-runtime.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface HeldStreams {

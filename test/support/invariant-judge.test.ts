@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
-import type { PodContext } from '../../src/machines/pod-machine.ts';
+import type { PodEffects } from '../../src/agent/actors/pods/pod-actor.ts';
+import type { PodContext } from '../../src/agent/machines/pod-machine.ts';
 import { type PathNode, LASTING_COMMAND, simulatedPathNode } from '../paths/path-node.ts';
 import { InvariantJudge, type JudgedAgent } from './invariant-judge.ts';
 

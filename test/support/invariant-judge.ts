@@ -3,14 +3,14 @@
  * the runtime itself reports. Of a pod's machine it knows only the three phases.
  */
 import type { InspectionEvent } from 'xstate';
-import type { PodEffects } from '../../src/actors/pods/pod-actor.ts';
-import type { PodActor, PodSnapshot } from '../../src/actors/pods/pod-registry.ts';
-import type { StatusManager } from '../../src/actors/pods/status-manager.ts';
-import type { Supervisor } from '../../src/actors/supervisor.ts';
-import type { PodContext } from '../../src/machines/pod-machine.ts';
-import { fullName } from '../../src/policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import type { PodEffects } from '../../src/agent/actors/pods/pod-actor.ts';
+import type { PodActor, PodSnapshot } from '../../src/agent/actors/pods/pod-registry.ts';
+import type { StatusManager } from '../../src/agent/actors/pods/status-manager.ts';
+import type { Supervisor } from '../../src/agent/actors/supervisor.ts';
+import type { PodContext } from '../../src/agent/machines/pod-machine.ts';
+import { fullName } from '../../src/agent/policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../src/agent/policies/termination/pod-termination.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type { Call, CallObserver, Method } from './steered-runtime.ts';
 
 const PHASES = ['Syncing', 'Terminating', 'Terminated'];

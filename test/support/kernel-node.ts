@@ -4,7 +4,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { join } from 'node:path';
-import type { CgroupDriverName } from '../../src/policies/cgroups/cgroup-names.ts';
+import type { CgroupDriverName } from '../../src/agent/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { criHasImage, criServes } from './containerd/cri-probe.ts';
 import { archive, BUSYBOX, PAUSE, standardImages } from './containerd/images.ts';

@@ -1,4 +1,4 @@
-import type { ProbeManagerParts } from '../../src/actors/probes/probe-manager.ts';
+import type { ProbeManagerParts } from '../../src/agent/actors/probes/probe-manager.ts';
 
 /** What probes need of a node whose pods all have the address of this machine, and of which nothing is remembered. */
 export const LOCAL_PODS: Pick<ProbeManagerParts, 'node' | 'pleg'> = {

@@ -1,8 +1,8 @@
 /** What a node knows of itself, for tests of its Node object. */
-import { parseQuantity } from '../../src/policies/formats/quantity.ts';
-import type { RegistrationSettings } from '../../src/policies/node/initial-node.ts';
-import type { MachineIdentity } from '../../src/policies/node/machine-identity.ts';
-import type { NodeStatusFacts } from '../../src/policies/node/node-status.ts';
+import { parseQuantity } from '../../src/agent/policies/formats/quantity.ts';
+import type { RegistrationSettings } from '../../src/agent/policies/node/initial-node.ts';
+import type { MachineIdentity } from '../../src/agent/policies/node/machine-identity.ts';
+import type { NodeStatusFacts } from '../../src/agent/policies/node/node-status.ts';
 
 export const IDENTITY: MachineIdentity = { machineID: 'machine-a', systemUUID: 'system-a', bootID: 'boot-1' };
 export const OTHER_IDENTITY: MachineIdentity = {

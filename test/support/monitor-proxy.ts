@@ -9,7 +9,7 @@ import {
   type MonitorMessage,
   type Params,
   type Request,
-} from '../../src/runtime/process/monitor/protocol.ts';
+} from '../../src/embedded/monitor/protocol.ts';
 import type { Fate, Labels, RuntimeTap } from './runtime-tap.ts';
 
 export class MonitorProxy implements RuntimeTap {

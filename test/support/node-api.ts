@@ -1,10 +1,14 @@
 /** An API server that knows Node objects and leases alone, for tests. It carries out what it answers. */
 import { EMPTY } from 'rxjs';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
-import { apiPath, type Collection, type ObjectReference } from '../../src/cluster/service/api-resources.ts';
-import type { ApiObject, ApiServer, RequestOptions } from '../../src/cluster/service/api-server.ts';
+import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
+import {
+  apiPath,
+  type Collection,
+  type ObjectReference,
+} from '../../src/agent/cluster/service/api-resources.ts';
+import type { ApiObject, ApiServer, RequestOptions } from '../../src/agent/cluster/service/api-server.ts';
 import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
-import { NODE_RULES } from '../../src/policies/formats/strategic-merge.ts';
+import { NODE_RULES } from '../../src/agent/policies/formats/strategic-merge.ts';
 import type { Lease, Node } from '../../src/types/kubernetes.ts';
 
 type Verb = 'get' | 'create' | 'update' | 'patch';

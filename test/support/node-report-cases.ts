@@ -1,14 +1,14 @@
 /** The cases of the vectors `nodeStatus` about registration, reports and the lease, by their `fn`. */
-import { renewedLease } from '../../src/policies/node/lease-renewal.ts';
-import { mayExist, nodePatch, registrationPatch } from '../../src/policies/node/registration.ts';
+import { renewedLease } from '../../src/agent/policies/node/lease-renewal.ts';
+import { mayExist, nodePatch, registrationPatch } from '../../src/agent/policies/node/registration.ts';
 import {
   isReportDue,
   nodeHasChanged,
   nodeStatusHasChanged,
   sentReport,
-} from '../../src/policies/node/status-report.ts';
-import { withPlatformLabels } from '../../src/policies/node/initial-node.ts';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
+} from '../../src/agent/policies/node/status-report.ts';
+import { withPlatformLabels } from '../../src/agent/policies/node/initial-node.ts';
+import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
 import type { Lease, Node, NodeStatus } from '../../src/types/kubernetes.ts';
 
 interface Action {

@@ -1,8 +1,8 @@
 /** Runs our policies of the node object on the golden vectors `nodeStatus`: one entry for each function of the kubelet. */
-import { parseIPAddress } from '../../src/policies/formats/ip-address.ts';
-import { parseQuantity, quantityString } from '../../src/policies/formats/quantity.ts';
-import { rfc3339 } from '../../src/policies/formats/time.ts';
-import type { PressureCondition } from '../../src/policies/eviction/signals.ts';
+import { parseIPAddress } from '../../src/agent/policies/formats/ip-address.ts';
+import { parseQuantity, quantityString } from '../../src/agent/policies/formats/quantity.ts';
+import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
+import type { PressureCondition } from '../../src/agent/policies/eviction/signals.ts';
 import {
   reconcileAttachAnnotation,
   type Reconciled,
@@ -10,15 +10,15 @@ import {
   reconcileHugePages,
   updateDefaultLabels,
   updateDefaultResources,
-} from '../../src/policies/node/registration.ts';
-import { initialNode, withPlatformLabels } from '../../src/policies/node/initial-node.ts';
+} from '../../src/agent/policies/node/registration.ts';
+import { initialNode, withPlatformLabels } from '../../src/agent/policies/node/initial-node.ts';
 import {
   type PluginResources,
   schedulableEvent,
   type UpdatedNode,
   withMachineResources,
-} from '../../src/policies/node/machine-resources.ts';
-import { withPressure, withReady } from '../../src/policies/node/node-conditions.ts';
+} from '../../src/agent/policies/node/machine-resources.ts';
+import { withPressure, withReady } from '../../src/agent/policies/node/node-conditions.ts';
 import {
   withFeatures,
   withImages,
@@ -26,10 +26,10 @@ import {
   withPort,
   withRuntimeHandlers,
   withVersions,
-} from '../../src/policies/node/node-software.ts';
-import { withVolumesInUse } from '../../src/policies/node/node-status.ts';
-import { nodeIPProblem, withAddresses } from '../../src/policies/node/reported-addresses.ts';
-import type { ResourceList } from '../../src/policies/pod/resources.ts';
+} from '../../src/agent/policies/node/node-software.ts';
+import { withVolumesInUse } from '../../src/agent/policies/node/node-status.ts';
+import { nodeIPProblem, withAddresses } from '../../src/agent/policies/node/reported-addresses.ts';
+import type { ResourceList } from '../../src/agent/policies/pod/resources.ts';
 import type { Image } from '../../src/types/cri.ts';
 import type { Node, Taint } from '../../src/types/kubernetes.ts';
 

@@ -1,11 +1,11 @@
 /** Facts of a node's status, for tests: a machine of 4 CPUs with a runtime that is ready. */
-import { parseQuantity } from '../../src/policies/formats/quantity.ts';
+import { parseQuantity } from '../../src/agent/policies/formats/quantity.ts';
 import {
   NO_EVENTS_SENT,
   buildNodeStatus,
   type NodeStatusFacts,
-} from '../../src/policies/node/node-status.ts';
-import { initialNode, type RegistrationSettings } from '../../src/policies/node/initial-node.ts';
+} from '../../src/agent/policies/node/node-status.ts';
+import { initialNode, type RegistrationSettings } from '../../src/agent/policies/node/initial-node.ts';
 import type { Node } from '../../src/types/kubernetes.ts';
 
 export const NOW_MS = Date.UTC(2030, 0, 1);

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listenOnControlSocket } from '../../src/server/control-socket.ts';
-import { Router } from '../../src/server/node/router.ts';
-import { serveRoutes } from '../../src/server/node/serve-routes.ts';
-import { answer, answerJSON, RequestError, type Route } from '../../src/server/routes/route.ts';
+import { listenOnControlSocket } from '../../src/agent/server/control-socket.ts';
+import { Router } from '../../src/agent/server/node/router.ts';
+import { serveRoutes } from '../../src/agent/server/node/serve-routes.ts';
+import { answer, answerJSON, RequestError, type Route } from '../../src/agent/server/routes/route.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 export interface OwnerSocket {

@@ -1,7 +1,7 @@
 /** A page server with made-up pods: what it is told can be changed, and who listens can be counted. */
 import { fileURLToPath } from 'node:url';
-import { pageRoutes, type PageServer, startPageServer } from '../../src/server/ui/page-server.ts';
-import type { PageChanges, PageSource } from '../../src/server/ui/overview-stream.ts';
+import { pageRoutes, type PageServer, startPageServer } from '../../src/page/server/page-server.ts';
+import type { PageChanges, PageSource } from '../../src/page/server/overview-stream.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { CoreEvent } from '../../src/types/kubernetes.ts';

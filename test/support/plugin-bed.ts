@@ -1,13 +1,13 @@
 /** All plugins of a node without sockets and processes: the test says which sockets are there and what the plugins answer. */
-import type { RegisteredPlugin } from '../../src/plugins/registration/plugin-handler.ts';
+import type { RegisteredPlugin } from '../../src/agent/plugins/registration/plugin-handler.ts';
 import {
   Plugins,
   type PluginsParts,
   type ConnectedPlugin,
-} from '../../src/actors/plugins/plugin-directory.ts';
-import type { ActorContext } from '../../src/actors/actor-context.ts';
-import type { HostedPlugin } from '../../src/actors/plugins/plugin-parts.ts';
-import type { SocketListener } from '../../src/plugins/registration/plugin-sockets.ts';
+} from '../../src/agent/actors/plugins/plugin-directory.ts';
+import type { ActorContext } from '../../src/agent/actors/actor-context.ts';
+import type { HostedPlugin } from '../../src/agent/actors/plugins/plugin-parts.ts';
+import type { SocketListener } from '../../src/agent/plugins/registration/plugin-sockets.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { EvictionPlugin } from '../../src/types/eviction-plugin.ts';
 import { FakeRegistration, RSS_INFO } from './fake-registration.ts';

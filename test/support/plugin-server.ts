@@ -17,13 +17,13 @@ import type {
   GetTopEvictionPodsRequest,
   GetTopEvictionPodsResponse,
   ThresholdMetResponse,
-} from '../../src/plugins/protocol/eviction-plugin-messages.ts';
+} from '../../src/agent/plugins/protocol/eviction-plugin-messages.ts';
 import {
   EVICTION_PLUGIN_SERVICE,
   type PluginInfo,
   REGISTRATION_SERVICE,
   type RegistrationStatus,
-} from '../../src/plugins/protocol/service-methods.ts';
+} from '../../src/agent/plugins/protocol/service-methods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 /** `signal` is aborted when the caller gives up. */

@@ -1,5 +1,5 @@
 /** The pod's chart alone. The test gives the results of its effects and the answers to its questions. */
-import { podMachine, type PodEvent } from '../../src/machines/pod-machine.ts';
+import { podMachine, type PodEvent } from '../../src/agent/machines/pod-machine.ts';
 
 const nothing = (): void => undefined;
 

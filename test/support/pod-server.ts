@@ -1,15 +1,15 @@
 /** An API server that holds pods in memory, keeps a list of the requests, and fails as a test wants. */
 import { type Observable, NEVER } from 'rxjs';
-import { ApiError } from '../../src/cluster/service/api-error.ts';
-import type { ObjectReference } from '../../src/cluster/service/api-resources.ts';
+import { ApiError } from '../../src/agent/cluster/service/api-error.ts';
+import type { ObjectReference } from '../../src/agent/cluster/service/api-resources.ts';
 import type {
   ApiObject,
   ApiServer,
   DeleteOptions,
   RequestOptions,
-} from '../../src/cluster/service/api-server.ts';
+} from '../../src/agent/cluster/service/api-server.ts';
 import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
-import { POD_STATUS_RULES } from '../../src/policies/formats/strategic-merge.ts';
+import { POD_STATUS_RULES } from '../../src/agent/policies/formats/strategic-merge.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';
 

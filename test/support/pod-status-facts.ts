@@ -1,8 +1,7 @@
 /** Facts for computing a pod's status. A test gives only the facts that it needs. */
-import type { PodStatusFacts } from '../../src/policies/status/pod-status.ts';
+import type { PodStatusFacts } from '../../src/agent/policies/status/pod-status.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../src/types/kubernetes.ts';
-import { runtimePodStatus } from './runtime-pod-status.ts';
-import type { PartialContainer, PartialPodStatus } from './runtime-pod-status.ts';
+import { type PartialContainer, type PartialPodStatus, runtimePodStatus } from './runtime-pod-status.ts';
 
 export const NOW = '2030-01-01T01:00:00Z';
 export const BEFORE = '2030-01-01T00:00:00Z';

@@ -1,7 +1,7 @@
 /** Steps through the pod's chart alone: its events, and the events that lead to each of its states. */
-import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/machines/pod-machine.ts';
-import { CONFIG_SOURCE_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
-import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
+import { podMachine, type PodEvent, type RuntimeHolds } from '../../src/agent/machines/pod-machine.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../src/agent/policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../src/agent/policies/termination/pod-termination.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { testPod } from './pods.ts';
 import { Stepper } from './stepper.ts';

@@ -2,10 +2,10 @@
  * The kubelet's choice of victims in the simplest form: every request is summed up again whenever it is needed. Tests and the
  * bench compare the policy with it.
  */
-import type { MissingResource } from '../../src/policies/admission/rejection.ts';
-import { isPreemptable } from '../../src/policies/pod/pod-kinds.ts';
-import { podQOS } from '../../src/policies/pod/qos.ts';
-import { resourceRequest } from '../../src/policies/pod/resources.ts';
+import type { MissingResource } from '../../src/agent/policies/admission/rejection.ts';
+import { isPreemptable } from '../../src/agent/policies/pod/pod-kinds.ts';
+import { podQOS } from '../../src/agent/policies/pod/qos.ts';
+import { resourceRequest } from '../../src/agent/policies/pod/resources.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 type Missing = readonly MissingResource[];

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Engine } from '../../src/runtime/process/containers/engine.ts';
-import { runtimeLayout, type RuntimeLayout } from '../../src/runtime/process/layout.ts';
+import { Engine } from '../../src/embedded/containers/engine.ts';
+import { runtimeLayout, type RuntimeLayout } from '../../src/embedded/layout.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { podConfig } from './runtime-configs.ts';
 

@@ -1,4 +1,4 @@
-import type { ContainerRecord, SandboxRecord } from '../../src/runtime/process/monitor/records.ts';
+import type { ContainerRecord, SandboxRecord } from '../../src/embedded/monitor/records.ts';
 import { containerConfig, podConfig } from './runtime-configs.ts';
 
 /** A ready sandbox of the embedded runtime. */

@@ -3,12 +3,9 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createProcessRuntime,
-  type ProcessRuntimeOptions,
-} from '../../src/runtime/process/process-runtime.ts';
-import { connectSocket } from '../../src/runtime/process/monitor/monitor-socket.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { createProcessRuntime, type ProcessRuntimeOptions } from '../../src/embedded/process-runtime.ts';
+import { connectSocket } from '../../src/embedded/monitor/monitor-socket.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import { sendSignal } from './send-signal.ts';
 import { waitFor } from './wait-for.ts';
 

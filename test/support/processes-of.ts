@@ -1,9 +1,5 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
-import {
-  processTable,
-  type ProcessIdentity,
-  startedAtMs,
-} from '../../src/runtime/process/containers/proc.ts';
+import { processTable, type ProcessIdentity, startedAtMs } from '../../src/embedded/containers/proc.ts';
 
 /** A clock that was set back a little while ago is no reason to overlook a process. */
 const CLOCK_SLACK_MS = 10_000;

@@ -1,4 +1,4 @@
-import type { QosLevel } from '../../src/policies/eviction-plugins/qos-level.ts';
+import type { QosLevel } from '../../src/agent/policies/eviction-plugins/qos-level.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 interface QosPodFields {

@@ -1,4 +1,4 @@
-import type { KeptMemory } from '../../src/policies/cgroups/memory-qos.ts';
+import type { KeptMemory } from '../../src/agent/policies/cgroups/memory-qos.ts';
 import type {
   ImageMeasurements,
   Measurements,

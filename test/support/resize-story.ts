@@ -1,5 +1,5 @@
 /** The resize conditions of several pods in the stories of the golden vectors. */
-import { rfc3339 } from '../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
 import {
   isDeferred,
   isInfeasible,
@@ -10,8 +10,8 @@ import {
   withoutPending,
   withPending,
   withWritten,
-} from '../../src/policies/cluster/resize-conditions.ts';
-import { servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
+} from '../../src/agent/policies/cluster/resize-conditions.ts';
+import { servedPodStatus } from '../../src/agent/policies/cluster/served-pod-status.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 export type ResizeStep =

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Router } from '../../src/server/node/router.ts';
-import { serveRoutes } from '../../src/server/node/serve-routes.ts';
-import { RequestError, type Route } from '../../src/server/routes/route.ts';
+import { Router } from '../../src/agent/server/node/router.ts';
+import { serveRoutes } from '../../src/agent/server/node/serve-routes.ts';
+import { RequestError, type Route } from '../../src/agent/server/routes/route.ts';
 
 export interface RouteAnswer {
   readonly status: number | undefined;

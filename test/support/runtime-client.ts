@@ -4,7 +4,7 @@
  * a line of JSON, and stays.
  */
 import { join } from 'node:path';
-import { createProcessRuntime } from '../../src/runtime/process/process-runtime.ts';
+import { createProcessRuntime } from '../../src/embedded/process-runtime.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { podConfig } from './runtime-configs.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type {
   ContainerConfig,
   ContainerStateName,

@@ -1,6 +1,6 @@
 /** An API server of which a test answers each list and each watch by hand. */
 import { finalize, type Observable, Subject } from 'rxjs';
-import type { Collection } from '../../src/cluster/service/api-resources.ts';
+import type { Collection } from '../../src/agent/cluster/service/api-resources.ts';
 import type {
   ApiObject,
   ApiServer,
@@ -8,7 +8,7 @@ import type {
   ObjectList,
   WatchEvent,
   WatchOptions,
-} from '../../src/cluster/service/api-server.ts';
+} from '../../src/agent/cluster/service/api-server.ts';
 
 export interface ListCall {
   readonly collection: Collection;

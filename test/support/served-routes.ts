@@ -1,5 +1,5 @@
 /** Serves routes for tests that look at whole answers: status, headers and body. */
-import type { Route } from '../../src/server/routes/route.ts';
+import type { Route } from '../../src/agent/server/routes/route.ts';
 import { RouteServer } from './route-server.ts';
 
 export interface ServedRoutes {

@@ -1,6 +1,6 @@
-import { stateName } from '../../src/actors/transitions.ts';
-import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
-import type { CallName } from '../../src/runtime/simulated/chance.ts';
+import { stateName } from '../../src/agent/actors/transitions.ts';
+import type { KillPodOptions } from '../../src/agent/policies/termination/pod-termination.ts';
+import type { CallName } from '../../src/simulation/runtime/chance.ts';
 import type { Fault } from '../../src/simulation/plan/fault-kinds.ts';
 import { History, type Violation } from '../../src/simulation/history.ts';
 import { Host } from '../../src/simulation/node/host.ts';
@@ -218,7 +218,7 @@ export class SimulatedAgent {
   }
 }
 
-/** A container whose command says what it does (src/runtime/simulated/simulated-program.ts). */
+/** A container whose command says what it does (src/simulation/runtime/simulated-program.ts). */
 export function container(name: string, words = 'run', more: Partial<Container> = {}): Container {
   return { name, image: 'registry.example/app:1', command: words.split(' '), ...more };
 }

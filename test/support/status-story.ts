@@ -1,16 +1,16 @@
 /** The status manager in the stories of the golden vectors: a pod manager and an API server that hold one pod. */
-import { StatusManager } from '../../src/actors/pods/status-manager.ts';
+import { StatusManager } from '../../src/agent/actors/pods/status-manager.ts';
 import { applyStrategicMergePatch } from './apply-strategic-merge.ts';
-import { POD_STATUS_RULES } from '../../src/policies/formats/strategic-merge.ts';
-import { rfc3339 } from '../../src/policies/formats/time.ts';
-import { servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
+import { POD_STATUS_RULES } from '../../src/agent/policies/formats/strategic-merge.ts';
+import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
+import { servedPodStatus } from '../../src/agent/policies/cluster/served-pod-status.ts';
 import {
   type KnownPods,
   outdatedVersions,
   podsToWrite,
   type StatusRequest,
   writeStatus,
-} from '../../src/policies/cluster/status-write.ts';
+} from '../../src/agent/policies/cluster/status-write.ts';
 import type { Pod, PodSpec, PodStatus } from '../../src/types/kubernetes.ts';
 import { clockOf, testContext } from './test-context.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { POD_UID_LABEL } from '../../src/policies/cri/cri-labels.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { POD_UID_LABEL } from '../../src/agent/policies/cri/cri-labels.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import { simulatedPathNode } from '../paths/path-node.ts';
 import { containerConfig, podConfig } from './runtime-configs.ts';
 import { type Call, SteeredNode } from './steered-runtime.ts';

@@ -3,9 +3,9 @@
  * the answer had already been on its way. All other calls pass through. The runtime's events are lost.
  */
 import { NEVER } from 'rxjs';
-import { POD_UID_LABEL } from '../../src/policies/cri/cri-labels.ts';
-import type { NodeParts, PodNode } from '../../src/runtime/node/pod-node.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import { POD_UID_LABEL } from '../../src/agent/policies/cri/cri-labels.ts';
+import type { NodeParts, PodNode } from '../../src/agent/runtime/node/pod-node.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import { StateletError } from '../../src/types/errors.ts';
 
 /** Synchronous methods: they are not steered. */

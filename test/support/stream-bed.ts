@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type {
   CommandStreams,
   Streaming,
   StreamSelection,
-} from '../../src/runtime/service/streaming-runtime.ts';
+} from '../../src/agent/runtime/service/streaming-runtime.ts';
 import type { ContainerConfig } from '../../src/types/cri.ts';
 import { monitorPid, processRuntimeBed, type ProcessRuntimeBed } from './process-runtime.ts';
 import { startPod } from './runtime-configs.ts';

@@ -5,8 +5,8 @@ import { request as requestTls } from 'node:https';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { SpdyConnection } from '../../src/server/streaming/spdy/spdy-connection.ts';
-import type { SpdyStream } from '../../src/server/streaming/spdy/spdy-stream.ts';
+import { SpdyConnection } from '../../src/agent/server/streaming/spdy/spdy-connection.ts';
+import type { SpdyStream } from '../../src/agent/server/streaming/spdy/spdy-stream.ts';
 
 export interface Refused {
   readonly status: number;

@@ -1,14 +1,14 @@
 /** A pod at the socket of a root folder whose runtime hands its streams to the test. */
 import { PassThrough, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type {
   CommandStreams,
   ExecRequest,
   PortForwarder,
   TerminalSize,
-} from '../../src/runtime/service/streaming-runtime.ts';
-import { streamingRoutes } from '../../src/server/streaming/streaming-routes.ts';
+} from '../../src/agent/runtime/service/streaming-runtime.ts';
+import { streamingRoutes } from '../../src/agent/server/streaming/streaming-routes.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { type OwnerSocket, ownerSocket } from './owner-socket.ts';
 

@@ -9,9 +9,9 @@ import type {
   StreamingRuntime,
   StreamSelection,
   TerminalSize,
-} from '../../src/runtime/service/streaming-runtime.ts';
-import type { RuntimeService } from '../../src/runtime/service/runtime-service.ts';
-import type { StreamingApi } from '../../src/server/streaming/streaming-routes.ts';
+} from '../../src/agent/runtime/service/streaming-runtime.ts';
+import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
+import type { StreamingApi } from '../../src/agent/server/streaming/streaming-routes.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 
 /** A command that was started, as the process has it. */

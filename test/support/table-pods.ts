@@ -1,5 +1,5 @@
 /** Pods made from the table of their fields: they make no sense, but have everything that a pod can have. */
-import fields from '../../src/plugins/protocol/pod-fields.json' with { type: 'json' };
+import fields from '../../src/agent/plugins/protocol/pod-fields.json' with { type: 'json' };
 import type { SeededRandom } from '../../src/simulation/plan/seeded-random.ts';
 
 type Json = Record<string, unknown>;

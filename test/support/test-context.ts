@@ -1,4 +1,4 @@
-import type { ActorContext } from '../../src/actors/actor-context.ts';
+import type { ActorContext } from '../../src/agent/actors/actor-context.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type {

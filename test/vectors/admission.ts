@@ -1,12 +1,16 @@
-import { admissionFailures, admitPod, platformRejection } from '../../src/policies/admission/admit-pod.ts';
+import {
+  admissionFailures,
+  admitPod,
+  platformRejection,
+} from '../../src/agent/policies/admission/admit-pod.ts';
 import {
   type AdmissionFailure,
   rejectionFor,
   unexpectedAdmissionError,
-} from '../../src/policies/admission/rejection.ts';
-import { usedBy } from '../../src/policies/admission/used-resources.ts';
-import { preemptionError } from '../../src/policies/preemption/preemption-message.ts';
-import { selectVictims } from '../../src/policies/preemption/victims.ts';
+} from '../../src/agent/policies/admission/rejection.ts';
+import { usedBy } from '../../src/agent/policies/admission/used-resources.ts';
+import { preemptionError } from '../../src/agent/policies/preemption/preemption-message.ts';
+import { selectVictims } from '../../src/agent/policies/preemption/victims.ts';
 import type { Pod, Taint } from '../../src/types/kubernetes.ts';
 import type { NodeFacts } from '../../src/types/node-facts.ts';
 import { failureAsJson } from '../support/admission-json.ts';

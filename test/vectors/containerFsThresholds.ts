@@ -1,7 +1,7 @@
 import {
   ignoredContainerFs,
   withContainerFsThresholds,
-} from '../../src/policies/eviction/file-system-parts.ts';
+} from '../../src/agent/policies/eviction/file-system-parts.ts';
 import { type ThresholdJson, thresholdAsJson, thresholdFrom } from '../support/eviction-json.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';
 

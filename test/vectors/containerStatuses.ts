@@ -1,5 +1,5 @@
-import { apiContainerStatuses } from '../../src/policies/status/container-statuses.ts';
-import type { StartFailure } from '../../src/policies/status/container-state.ts';
+import { apiContainerStatuses } from '../../src/agent/policies/status/container-statuses.ts';
+import type { StartFailure } from '../../src/agent/policies/status/container-state.ts';
 import type { Pod, PodStatus } from '../../src/types/kubernetes.ts';
 import { type PartialPodStatus, runtimePodStatus } from '../support/runtime-pod-status.ts';
 import type { VectorAdapter } from '../support/vectors.ts';

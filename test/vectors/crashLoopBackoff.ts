@@ -4,7 +4,7 @@ import {
   crashLoopBackOffMessage,
   decideBackOff,
   keepBackOffEntry,
-} from '../../src/policies/pod-actions/back-off.ts';
+} from '../../src/agent/policies/pod-actions/back-off.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -5,7 +5,7 @@ import {
   isNodeCriticalPod,
   isPreemptable,
   isStaticPod,
-} from '../../src/policies/pod/pod-kinds.ts';
+} from '../../src/agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,5 +1,9 @@
-import { EventCorrelator, type EventFacts, eventName } from '../../src/policies/cluster/event-correlation.ts';
-import { eventReport, type EventReport } from '../../src/policies/cluster/event-object.ts';
+import {
+  EventCorrelator,
+  type EventFacts,
+  eventName,
+} from '../../src/agent/policies/cluster/event-correlation.ts';
+import { eventReport, type EventReport } from '../../src/agent/policies/cluster/event-object.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

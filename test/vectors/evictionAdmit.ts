@@ -1,4 +1,4 @@
-import { pressureRejection } from '../../src/policies/admission/admit-pod.ts';
+import { pressureRejection } from '../../src/agent/policies/admission/admit-pod.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,17 +1,17 @@
 import {
   type NodeReclaim,
   withContainerFsThresholds,
-} from '../../src/policies/eviction/file-system-parts.ts';
-import { observe } from '../../src/policies/eviction/observations.ts';
+} from '../../src/agent/policies/eviction/file-system-parts.ts';
+import { observe } from '../../src/agent/policies/eviction/observations.ts';
 import {
   chooseVictim,
   evaluateEviction,
   type Eviction,
   type EvictionFacts,
   INITIAL_EVICTION_STATE,
-} from '../../src/policies/eviction/pass.ts';
-import { shortageAfterReclaim } from '../../src/policies/eviction/shortage.ts';
-import { isHardThreshold, type Threshold } from '../../src/policies/eviction/thresholds.ts';
+} from '../../src/agent/policies/eviction/pass.ts';
+import { shortageAfterReclaim } from '../../src/agent/policies/eviction/shortage.ts';
+import { isHardThreshold, type Threshold } from '../../src/agent/policies/eviction/thresholds.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { Summary } from '../../src/types/stats.ts';
 import { type ThresholdJson, thresholdFrom } from '../support/eviction-json.ts';

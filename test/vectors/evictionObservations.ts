@@ -1,5 +1,5 @@
-import { observe } from '../../src/policies/eviction/observations.ts';
-import { quantityString, quantityValue } from '../../src/policies/formats/quantity.ts';
+import { observe } from '../../src/agent/policies/eviction/observations.ts';
+import { quantityString, quantityValue } from '../../src/agent/policies/formats/quantity.ts';
 import type { Summary } from '../../src/types/stats.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -2,7 +2,7 @@ import {
   conditionsLastObserved,
   conditionsObservedSince,
   nodeConditions,
-} from '../../src/policies/eviction/node-pressure.ts';
+} from '../../src/agent/policies/eviction/node-pressure.ts';
 import {
   byEvictionPriority,
   mergeThresholds,
@@ -10,9 +10,9 @@ import {
   thresholdsMet,
   thresholdsMetGracePeriod,
   thresholdsUpdatedStats,
-} from '../../src/policies/eviction/observations.ts';
-import { type PressureCondition, starvedResource } from '../../src/policies/eviction/signals.ts';
-import type { Threshold } from '../../src/policies/eviction/thresholds.ts';
+} from '../../src/agent/policies/eviction/observations.ts';
+import { type PressureCondition, starvedResource } from '../../src/agent/policies/eviction/signals.ts';
+import type { Threshold } from '../../src/agent/policies/eviction/thresholds.ts';
 import {
   type ObservationsJson,
   observationsFrom,

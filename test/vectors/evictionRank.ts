@@ -1,7 +1,7 @@
-import type { PodFsPart } from '../../src/policies/eviction/file-system-parts.ts';
-import { type EvictionCandidate, rankForEviction } from '../../src/policies/eviction/ranking.ts';
-import type { StarvedResource } from '../../src/policies/eviction/signals.ts';
-import { statsByUID } from '../../src/policies/eviction/pod-usage.ts';
+import type { PodFsPart } from '../../src/agent/policies/eviction/file-system-parts.ts';
+import { type EvictionCandidate, rankForEviction } from '../../src/agent/policies/eviction/ranking.ts';
+import type { StarvedResource } from '../../src/agent/policies/eviction/signals.ts';
+import { statsByUID } from '../../src/agent/policies/eviction/pod-usage.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { PodStats } from '../../src/types/stats.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';

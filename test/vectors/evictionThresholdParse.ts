@@ -1,4 +1,4 @@
-import { parseThresholds, type ThresholdSettings } from '../../src/policies/eviction/thresholds.ts';
+import { parseThresholds, type ThresholdSettings } from '../../src/agent/policies/eviction/thresholds.ts';
 import { StateletError } from '../../src/types/errors.ts';
 import { type ThresholdJson, thresholdAsJson } from '../support/eviction-json.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';

@@ -1,5 +1,8 @@
-import { CollectedAnswers, type RuledPod } from '../../src/policies/eviction-plugins/collected-answers.ts';
-import { chosenPods, EvictionQueue } from '../../src/policies/eviction-plugins/pod-choice.ts';
+import {
+  CollectedAnswers,
+  type RuledPod,
+} from '../../src/agent/policies/eviction-plugins/collected-answers.ts';
+import { chosenPods, EvictionQueue } from '../../src/agent/policies/eviction-plugins/pod-choice.ts';
 import type { PluginCondition, ThresholdMetType } from '../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';

@@ -5,7 +5,7 @@ import {
   type ObservedThreshold,
   observeThresholds,
   standingConditions,
-} from '../../src/policies/eviction-plugins/plugin-pass.ts';
+} from '../../src/agent/policies/eviction-plugins/plugin-pass.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Threshold {

@@ -1,4 +1,4 @@
-import { EvictionQueue } from '../../src/policies/eviction-plugins/pod-choice.ts';
+import { EvictionQueue } from '../../src/agent/policies/eviction-plugins/pod-choice.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 type Operation =

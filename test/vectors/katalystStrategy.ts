@@ -2,8 +2,8 @@ import {
   type Candidate,
   inOrderOfImportance,
   leastImportant,
-} from '../../src/policies/eviction-plugins/collected-answers.ts';
-import { isEvictable, qosLevel } from '../../src/policies/eviction-plugins/qos-level.ts';
+} from '../../src/agent/policies/eviction-plugins/collected-answers.ts';
+import { isEvictable, qosLevel } from '../../src/agent/policies/eviction-plugins/qos-level.ts';
 import { errorMessage } from '../../src/types/errors.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';

@@ -1,16 +1,21 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { formatGoTime, compareGoTimes, ZERO_TIME, type GoTime } from '../../src/policies/formats/time.ts';
+import {
+  formatGoTime,
+  compareGoTimes,
+  ZERO_TIME,
+  type GoTime,
+} from '../../src/agent/policies/formats/time.ts';
 import {
   containerLogRequest,
   loggedInstance,
   runtimeId,
-} from '../../src/policies/server/container-log-request.ts';
-import { isRefusal, type PodLogOptions, type Refusal } from '../../src/policies/server/log-options.ts';
-import { NO_PAGE_THERE, redirectUnclean } from '../../src/server/node/node-service.ts';
-import { requestTarget, type RequestTarget, Router } from '../../src/server/node/router.ts';
-import { type ContainerLogApi, containerLogRoutes } from '../../src/server/routes/container-logs.ts';
-import { RequestError } from '../../src/server/routes/route.ts';
+} from '../../src/agent/policies/server/container-log-request.ts';
+import { isRefusal, type PodLogOptions, type Refusal } from '../../src/agent/policies/server/log-options.ts';
+import { NO_PAGE_THERE, redirectUnclean } from '../../src/agent/server/node/node-service.ts';
+import { requestTarget, type RequestTarget, Router } from '../../src/agent/server/node/router.ts';
+import { type ContainerLogApi, containerLogRoutes } from '../../src/agent/server/routes/container-logs.ts';
+import { RequestError } from '../../src/agent/server/routes/route.ts';
 import type { PodStatus } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,17 +1,17 @@
-import { DesiredPods } from '../../src/actors/pods/desired-pods.ts';
+import { DesiredPods } from '../../src/agent/actors/pods/desired-pods.ts';
 import {
   isMirrorPodOf,
   mirrorPodDeletion,
   newMirrorPod,
   planMirrorPod,
-} from '../../src/policies/cluster/mirror-pod.ts';
+} from '../../src/agent/policies/cluster/mirror-pod.ts';
 import {
   CONFIG_SOURCE_ANNOTATION,
   isMirrorPod,
   isStaticPod,
   parsePodFullName,
   podFullName,
-} from '../../src/policies/pod/pod-kinds.ts';
+} from '../../src/agent/policies/pod/pod-kinds.ts';
 import { errorMessage } from '../../src/types/errors.ts';
 import type { Node, Pod } from '../../src/types/kubernetes.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';

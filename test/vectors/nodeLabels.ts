@@ -1,5 +1,5 @@
-import { texts } from '../../src/config/setting.ts';
-import { nodeLabelsProblem } from '../../src/policies/node/node-capacity.ts';
+import { texts } from '../../src/agent/config/setting.ts';
+import { nodeLabelsProblem } from '../../src/agent/policies/node/node-capacity.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { NodeShutdown } from '../../src/actors/node/node-shutdown.ts';
+import { NodeShutdown } from '../../src/agent/actors/node/node-shutdown.ts';
 import {
   groupByPriority,
   NODE_SHUTTING_DOWN,
@@ -7,9 +7,9 @@ import {
   shutdownProblems,
   shutdownSeconds,
   simplePeriods,
-} from '../../src/policies/termination/shutdown-periods.ts';
+} from '../../src/agent/policies/termination/shutdown-periods.ts';
 import type { Clock, TimerHandle } from '../../src/types/clock.ts';
-import type { KillPodOptions } from '../../src/policies/termination/pod-termination.ts';
+import type { KillPodOptions } from '../../src/agent/policies/termination/pod-termination.ts';
 import type { Pod, PodCondition, PodPhase } from '../../src/types/kubernetes.ts';
 import type { ShutdownSettings } from '../../src/types/node-settings.ts';
 import { testContext } from '../support/test-context.ts';

@@ -1,4 +1,4 @@
-import { podPhase } from '../../src/policies/status/phase.ts';
+import { podPhase } from '../../src/agent/policies/status/phase.ts';
 import type { ContainerStatus, Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

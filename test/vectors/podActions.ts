@@ -1,5 +1,5 @@
-import { computePodActions, type PodActions } from '../../src/policies/pod-actions/pod-actions.ts';
-import type { ProbeResult } from '../../src/policies/probes/probe.ts';
+import { computePodActions, type PodActions } from '../../src/agent/policies/pod-actions/pod-actions.ts';
+import type { ProbeResult } from '../../src/agent/policies/probes/probe.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import {
   type PartialContainer,

@@ -1,14 +1,17 @@
-import { CONFIG_SOURCE_ANNOTATION, MANIFEST_HASH_ANNOTATION } from '../../src/policies/pod/pod-kinds.ts';
-import { type ManifestOrigin, problemText } from '../../src/sources/source.ts';
-import { manifestPod } from '../../src/sources/pod-of-manifest.ts';
-import { parseManifest } from '../../src/sources/manifests/read-manifest.ts';
+import {
+  CONFIG_SOURCE_ANNOTATION,
+  MANIFEST_HASH_ANNOTATION,
+} from '../../src/agent/policies/pod/pod-kinds.ts';
+import { type ManifestOrigin, problemText } from '../../src/agent/sources/source.ts';
+import { manifestPod } from '../../src/agent/sources/pod-of-manifest.ts';
+import { parseManifest } from '../../src/agent/sources/manifests/read-manifest.ts';
 import {
   duplicateMessage,
   type KnownPods,
   type PodSource,
   podUpdates,
   type PodUpdate,
-} from '../../src/policies/pod-actions/wanted-pods.ts';
+} from '../../src/agent/policies/pod-actions/wanted-pods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { firstDifference, type VectorAdapter } from '../support/vectors.ts';
 

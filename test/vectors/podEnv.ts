@@ -4,10 +4,10 @@ import {
   envFileKey,
   envFileRefs,
   type FileKeyRef,
-} from '../../src/policies/cri/container-env.ts';
-import { hostIPsOf } from '../../src/policies/node/reported-addresses.ts';
-import { podAddresses } from '../../src/policies/status/pod-status.ts';
-import { cleanPath } from '../../src/policies/volumes/projected-files.ts';
+} from '../../src/agent/policies/cri/container-env.ts';
+import { hostIPsOf } from '../../src/agent/policies/node/reported-addresses.ts';
+import { podAddresses } from '../../src/agent/policies/status/pod-status.ts';
+import { cleanPath } from '../../src/agent/policies/volumes/projected-files.ts';
 import { errorMessage, StateletError } from '../../src/types/errors.ts';
 import type { ConfigMap, Node, Pod, Secret, Service } from '../../src/types/kubernetes.ts';
 import { kubeletsText } from '../support/kubelets-text.ts';

@@ -2,7 +2,7 @@ import {
   containersReadyCondition,
   podInitializedCondition,
   podReadyCondition,
-} from '../../src/policies/status/pod-conditions.ts';
+} from '../../src/agent/policies/status/pod-conditions.ts';
 import type { ContainerStatus, Pod, PodCondition } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,6 +1,10 @@
-import { formatQuantity, milliValue, quantityValue } from '../../src/policies/formats/quantity.ts';
-import type { ResourceQuantities } from '../../src/policies/pod/resources.ts';
-import { podLimits, podRequests, resourceRequest } from '../../src/policies/pod/resources.ts';
+import { formatQuantity, milliValue, quantityValue } from '../../src/agent/policies/formats/quantity.ts';
+import {
+  podLimits,
+  podRequests,
+  type ResourceQuantities,
+  resourceRequest,
+} from '../../src/agent/policies/pod/resources.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -1,17 +1,17 @@
-import { rfc3339 } from '../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
 import {
   forbiddenTransition,
   normalizedStatus,
   withObservedGeneration,
-} from '../../src/policies/cluster/status-versions.ts';
-import { equalStatuses, servedPodStatus } from '../../src/policies/cluster/served-pod-status.ts';
-import { mergedStatus } from '../../src/policies/cluster/merged-status.ts';
+} from '../../src/agent/policies/cluster/status-versions.ts';
+import { equalStatuses, servedPodStatus } from '../../src/agent/policies/cluster/served-pod-status.ts';
+import { mergedStatus } from '../../src/agent/policies/cluster/merged-status.ts';
 import {
   hasPodInitialized,
   needsReadinessSync,
   withTransitionTimes,
-} from '../../src/policies/status/status-changes.ts';
-import { canBeDeleted, needsReconcile } from '../../src/policies/cluster/status-write.ts';
+} from '../../src/agent/policies/status/status-changes.ts';
+import { canBeDeleted, needsReconcile } from '../../src/agent/policies/cluster/status-write.ts';
 import type { PodStatus } from '../../src/types/kubernetes.ts';
 import { type ResizeStep, ResizeStory } from '../support/resize-story.ts';
 import {

@@ -1,5 +1,5 @@
-import { preemptionError } from '../../src/policies/preemption/preemption-message.ts';
-import { selectVictims } from '../../src/policies/preemption/victims.ts';
+import { preemptionError } from '../../src/agent/policies/preemption/preemption-message.ts';
+import { selectVictims } from '../../src/agent/policies/preemption/victims.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

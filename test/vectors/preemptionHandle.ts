@@ -1,7 +1,7 @@
-import { lastingFailures } from '../../src/policies/admission/admit-pod.ts';
-import { missingResources } from '../../src/policies/admission/rejection.ts';
-import { preemptionError, PREEMPTION_KILL } from '../../src/policies/preemption/preemption-message.ts';
-import { selectVictims } from '../../src/policies/preemption/victims.ts';
+import { lastingFailures } from '../../src/agent/policies/admission/admit-pod.ts';
+import { missingResources } from '../../src/agent/policies/admission/rejection.ts';
+import { preemptionError, PREEMPTION_KILL } from '../../src/agent/policies/preemption/preemption-message.ts';
+import { selectVictims } from '../../src/agent/policies/preemption/victims.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import { failureAsJson, failureFrom, type FailureJson } from '../support/admission-json.ts';
 import type { VectorAdapter } from '../support/vectors.ts';

@@ -1,11 +1,13 @@
-import { judge, decideProbe, NEW_PROBE_RECORD } from '../../src/policies/probes/probe.ts';
-import type {
-  ProbeKind,
-  ProbeOutcome,
-  ProbeTarget,
-  SeenContainer,
-  Sighting,
-} from '../../src/policies/probes/probe.ts';
+import {
+  decideProbe,
+  judge,
+  NEW_PROBE_RECORD,
+  type ProbeKind,
+  type ProbeOutcome,
+  type ProbeTarget,
+  type SeenContainer,
+  type Sighting,
+} from '../../src/agent/policies/probes/probe.ts';
 import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

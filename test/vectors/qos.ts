@@ -1,4 +1,4 @@
-import { computePodQOS, podQOS } from '../../src/policies/pod/qos.ts';
+import { computePodQOS, podQOS } from '../../src/agent/policies/pod/qos.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

@@ -6,7 +6,7 @@ import {
   quantityString,
   quantityValue,
   ZERO_QUANTITY,
-} from '../../src/policies/formats/quantity.ts';
+} from '../../src/agent/policies/formats/quantity.ts';
 import { errorMessage } from '../../src/types/errors.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

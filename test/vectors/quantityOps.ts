@@ -5,7 +5,7 @@ import {
   maxQuantity,
   parseQuantity,
   subQuantity,
-} from '../../src/policies/formats/quantity.ts';
+} from '../../src/agent/policies/formats/quantity.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 export const adapter: VectorAdapter = {

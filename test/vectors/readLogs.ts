@@ -1,7 +1,12 @@
-import { LogView, type LogViewOptions, TailStart, unresolvedLog } from '../../src/policies/logs/log-view.ts';
-import { LogPieces } from '../../src/policies/logs/log-message.ts';
-import { parseGoTime } from '../../src/policies/formats/time.ts';
-import { logViewOptions, type PodLogOptions } from '../../src/policies/server/log-options.ts';
+import {
+  LogView,
+  type LogViewOptions,
+  TailStart,
+  unresolvedLog,
+} from '../../src/agent/policies/logs/log-view.ts';
+import { LogPieces } from '../../src/agent/policies/logs/log-message.ts';
+import { parseGoTime } from '../../src/agent/policies/formats/time.ts';
+import { logViewOptions, type PodLogOptions } from '../../src/agent/policies/server/log-options.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

@@ -2,8 +2,8 @@ import {
   forwardedPorts,
   remoteCommand,
   runCommand,
-} from '../../src/policies/server/remote-command-options.ts';
-import type { Refusal } from '../../src/policies/server/log-options.ts';
+} from '../../src/agent/policies/server/remote-command-options.ts';
+import type { Refusal } from '../../src/agent/policies/server/log-options.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

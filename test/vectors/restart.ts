@@ -3,7 +3,7 @@ import {
   matchingRestartRule,
   shouldAllContainersRestart,
   shouldContainerBeRestarted,
-} from '../../src/policies/pod-actions/restart.ts';
+} from '../../src/agent/policies/pod-actions/restart.ts';
 import type { Container, Pod, PodStatus } from '../../src/types/kubernetes.ts';
 import { type PartialPodStatus, runtimePodStatus } from '../support/runtime-pod-status.ts';
 import type { VectorAdapter } from '../support/vectors.ts';

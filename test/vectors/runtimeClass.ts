@@ -1,4 +1,4 @@
-import { runtimeHandler } from '../../src/policies/cri/sandbox-config.ts';
+import { runtimeHandler } from '../../src/agent/policies/cri/sandbox-config.ts';
 import { errorMessage } from '../../src/types/errors.ts';
 import type { RuntimeClass } from '../../src/types/kubernetes.ts';
 import { testPod } from '../support/pods.ts';

@@ -1,5 +1,5 @@
-import { requestAttributes } from '../../src/policies/server/request-attributes.ts';
-import { requestTarget } from '../../src/server/node/router.ts';
+import { requestAttributes } from '../../src/agent/policies/server/request-attributes.ts';
+import { requestTarget } from '../../src/agent/server/node/router.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 
 interface Input {

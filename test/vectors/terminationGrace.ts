@@ -3,7 +3,7 @@ import {
   type ContainerKillReason,
   stopTimeoutSeconds,
   terminationPrerequisites,
-} from '../../src/policies/termination/pod-termination.ts';
+} from '../../src/agent/policies/termination/pod-termination.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

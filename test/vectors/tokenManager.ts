@@ -1,5 +1,10 @@
-import { isExpired, needsRefresh, TokenCache, tokenKey } from '../../src/policies/volumes/token-cache.ts';
-import { rfc3339 } from '../../src/policies/formats/time.ts';
+import {
+  isExpired,
+  needsRefresh,
+  TokenCache,
+  tokenKey,
+} from '../../src/agent/policies/volumes/token-cache.ts';
+import { rfc3339 } from '../../src/agent/policies/formats/time.ts';
 import type { TokenRequest } from '../../src/types/kubernetes.ts';
 import type { VectorAdapter } from '../support/vectors.ts';
 

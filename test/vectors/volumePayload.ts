@@ -4,20 +4,24 @@ import {
   collectFiles,
   downwardAPIFiles,
   wholeFiles,
-} from '../../src/policies/volumes/downward-api-files.ts';
-import { configMapFiles, credentialFile, secretFiles } from '../../src/policies/volumes/object-files.ts';
+} from '../../src/agent/policies/volumes/downward-api-files.ts';
+import {
+  configMapFiles,
+  credentialFile,
+  secretFiles,
+} from '../../src/agent/policies/volumes/object-files.ts';
 import {
   cleanPath,
   payloadPathProblem,
   type VolumeFile,
-} from '../../src/policies/volumes/projected-files.ts';
+} from '../../src/agent/policies/volumes/projected-files.ts';
 import {
   filesMode,
   isOptional,
   missingSource,
   type Volume,
   type VolumeProjection,
-} from '../../src/policies/volumes/volume-source.ts';
+} from '../../src/agent/policies/volumes/volume-source.ts';
 import { errorMessage, StateletError } from '../../src/types/errors.ts';
 import type { ConfigMap, Pod, Secret } from '../../src/types/kubernetes.ts';
 import { kubeletsText } from '../support/kubelets-text.ts';

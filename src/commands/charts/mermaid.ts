@@ -1,7 +1,6 @@
 /** Writes a machine as a Mermaid state diagram. */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import { activityLabel, arrowsOf } from './arrows.ts';
-import type { Arrow } from './arrows.ts';
+import { activityLabel, type Arrow, arrowsOf } from './arrows.ts';
 
 /** Ends with a line break. The same machine always gives the same text. */
 export function toMermaid(machine: AnyStateMachine): string {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { podsOf } from './chosen-pod.ts';
 import { type Candidate, completions } from './complete.ts';
-import { oneLine } from '../../policies/formats/terminal-text.ts';
+import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
 import { withDaemon } from './daemon-connection.ts';
 import { COMPLETE, type Shell } from './shells.ts';
 

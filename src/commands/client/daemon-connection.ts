@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { defaultRootDir, thisHost } from '../../config/config.ts';
-import { controlSocket, withControlSocket } from '../../server/control-socket.ts';
+import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { controlSocket, withControlSocket } from '../../agent/server/control-socket.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 

@@ -1,6 +1,6 @@
 /** `statelet delete`: ends pods of manifests, static and ordinary ones, until their manifests change. */
-import { parseDuration } from '../../policies/formats/duration.ts';
-import { STATE_ANNOTATION } from '../../server/routes/local-routes.ts';
+import { parseDuration } from '../../agent/policies/formats/duration.ts';
+import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';

@@ -1,6 +1,6 @@
 /** `statelet events`: the newest events of the node and its pods, as `kubectl events` shows them. */
 import { createInterface } from 'node:readline';
-import { humanDuration } from '../../policies/formats/duration.ts';
+import { humanDuration } from '../../agent/policies/formats/duration.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import { columnWidths, tableLines } from '../table.ts';

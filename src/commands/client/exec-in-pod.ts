@@ -1,6 +1,6 @@
 /** `statelet exec` and `statelet attach`. */
 import { finished } from 'node:stream/promises';
-import { printable } from '../../policies/formats/terminal-text.ts';
+import { printable } from '../../agent/policies/formats/terminal-text.ts';
 import { bareStreams } from '../../system/terminal.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Container, Pod } from '../../types/kubernetes.ts';

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Endpoint } from '../../config/config.ts';
-import { RequestError, type Route } from '../../server/routes/route.ts';
-import { PAGE_ROUTES, startPageServer } from '../../server/ui/page-server.ts';
+import type { Endpoint } from '../../agent/config/config.ts';
+import { RequestError, type Route } from '../../agent/server/routes/route.ts';
+import { PAGE_ROUTES, startPageServer } from '../../page/server/page-server.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 
 export interface PageFlags extends FolderFlags {

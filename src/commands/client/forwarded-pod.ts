@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { readErrorStream } from '../../server/streaming/spdy/error-stream.ts';
-import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
+import { readErrorStream } from '../../agent/server/streaming/spdy/error-stream.ts';
+import type { SpdyConnection } from '../../agent/server/streaming/spdy/spdy-connection.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
 import { openSpdy } from './spdy-request.ts';

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseDuration } from '../../policies/formats/duration.ts';
-import { parseGoTime } from '../../policies/formats/time.ts';
-import { oneLine, printable } from '../../policies/formats/terminal-text.ts';
+import { parseDuration } from '../../agent/policies/formats/duration.ts';
+import { parseGoTime } from '../../agent/policies/formats/time.ts';
+import { oneLine, printable } from '../../agent/policies/formats/terminal-text.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { bareStreams } from '../../system/terminal.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';

@@ -1,8 +1,8 @@
 /** `statelet port-forward`: connections to ports of this machine become connections to ports of a pod. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { parsePort } from '../../policies/server/remote-command-options.ts';
-import { hostPort } from '../../server/listen.ts';
+import { parsePort } from '../../agent/policies/server/remote-command-options.ts';
+import { hostPort } from '../../agent/server/listen.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { chosenPod, type NamespaceFlags } from './chosen-pod.ts';

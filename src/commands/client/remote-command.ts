@@ -2,10 +2,10 @@
 import type { Readable, Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
-import { exitCodeOf, isStatus } from '../../server/streaming/command/command-status.ts';
-import { readErrorStream } from '../../server/streaming/spdy/error-stream.ts';
-import type { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
-import type { SpdyStream } from '../../server/streaming/spdy/spdy-stream.ts';
+import { exitCodeOf, isStatus } from '../../agent/server/streaming/command/command-status.ts';
+import { readErrorStream } from '../../agent/server/streaming/spdy/error-stream.ts';
+import type { SpdyConnection } from '../../agent/server/streaming/spdy/spdy-connection.ts';
+import type { SpdyStream } from '../../agent/server/streaming/spdy/spdy-stream.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
 import { openSpdy } from './spdy-request.ts';

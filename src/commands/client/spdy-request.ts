@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { SpdyConnection } from '../../server/streaming/spdy/spdy-connection.ts';
+import { SpdyConnection } from '../../agent/server/streaming/spdy/spdy-connection.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { type DaemonConnection, refusal } from './daemon-connection.ts';

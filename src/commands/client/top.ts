@@ -1,6 +1,6 @@
 /** `statelet top`: what the pods or the node use now, as `kubectl top` shows it. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
+import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';

@@ -1,10 +1,10 @@
 /** The answer to why a pod is as it is where no daemon runs: from the record that the last one has left. */
 import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../config/config.ts';
-import { type RecordedPod, whyGone } from '../../policies/why/why-gone.ts';
-import type { Why } from '../../policies/why/why-pod.ts';
-import { recordFolder } from '../../server/record/flight-recorder.ts';
-import { recordedPod, recordEnd } from '../../server/record/recorded-end.ts';
+import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { type RecordedPod, whyGone } from '../../agent/policies/why/why-gone.ts';
+import type { Why } from '../../agent/policies/why/why-pod.ts';
+import { recordFolder } from '../../recorder/flight-recorder.ts';
+import { recordedPod, recordEnd } from '../../recorder/recorded-end.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
 import { ofAnotherUser } from '../record/recorded-entries.ts';

@@ -1,6 +1,6 @@
 /** `statelet why`: what a pod, or the node, does now, what it waits for and until when. */
-import { oneLine } from '../../policies/formats/terminal-text.ts';
-import type { Why } from '../../policies/why/why-pod.ts';
+import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
+import type { Why } from '../../agent/policies/why/why-pod.ts';
 import { errorKind } from '../../types/errors.ts';
 import { chosenPod, type NamespaceFlags, parsePodName } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';

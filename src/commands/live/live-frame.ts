@@ -6,7 +6,7 @@ import {
   printableStyled,
   textWidth,
   wrapText,
-} from '../../policies/formats/terminal-text.ts';
+} from '../../agent/policies/formats/terminal-text.ts';
 import type { LivePod } from '../../types/served-pod.ts';
 import { byName, POD_COLUMNS, podRow } from '../pod-row.ts';
 

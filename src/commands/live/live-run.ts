@@ -1,7 +1,7 @@
 /** `statelet run --live`: the log and the pods of the daemon on one screen. Loaded only where that is shown. */
 import { styleText } from 'node:util';
-import { levelOf, type Logger, textLogger } from '../../server/open-logger.ts';
-import { prettyStream } from '../../server/pretty.ts';
+import { levelOf, type Logger, textLogger } from '../../agent/server/open-logger.ts';
+import { prettyStream } from '../../agent/server/pretty.ts';
 import { beforeEnd } from '../../system/run-command.ts';
 import { bareStreams } from '../../system/terminal.ts';
 import type { LivePod, LivePods } from '../../types/served-pod.ts';

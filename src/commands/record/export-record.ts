@@ -1,10 +1,10 @@
 /** `statelet record export`: what is recorded of a pod, or of the node, in one file for a bug report. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../config/config.ts';
-import type { WantsActor } from '../../policies/record/record-reader.ts';
-import { recordFolder } from '../../server/record/flight-recorder.ts';
-import { RecordFiles } from '../../server/record/read-record.ts';
+import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import type { WantsActor } from '../../recorder/policies/record-reader.ts';
+import { recordFolder } from '../../recorder/flight-recorder.ts';
+import { RecordFiles } from '../../recorder/read-record.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { ownVersion } from '../../version.ts';

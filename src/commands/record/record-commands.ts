@@ -1,6 +1,6 @@
 /** The commands that read the flight recorder. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../policies/formats/duration.ts';
+import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { print } from '../../system/terminal.ts';
 import { rootDirFlag } from '../run-flags.ts';
 import type { ExportFlags } from './export-record.ts';

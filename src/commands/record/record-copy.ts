@@ -1,5 +1,5 @@
 /** Chosen transitions of a record, session by session, with the names and pods that they need. */
-import { machines } from '../../machines/index.ts';
+import { machines } from '../../agent/machines/index.ts';
 import {
   namesPod,
   podOfActor,
@@ -7,10 +7,10 @@ import {
   type RecordedTransition,
   type RecordEntry,
   servesPodOf,
-} from '../../policies/record/record-entry.ts';
-import { RecordWriter } from '../../policies/record/record-format.ts';
-import { ReplayedActor } from '../../replay/replayed-actor.ts';
-import { Stepper } from '../../replay/stepped-machine.ts';
+} from '../../recorder/policies/record-entry.ts';
+import { RecordWriter } from '../../recorder/policies/record-format.ts';
+import { ReplayedActor } from '../../recorder/replay/replayed-actor.ts';
+import { Stepper } from '../../recorder/replay/stepped-machine.ts';
 
 /** How many are kept of a session, the newest: a pod that restarts for days is named very often. */
 const OTHERS_MAX = 1_000;

@@ -1,7 +1,7 @@
 /** Entries of a record, with errors that say what would be right. */
-import { podOfActor, servesPodOf } from '../../policies/record/record-entry.ts';
-import type { RecordEntry, WantsActor } from '../../policies/record/record-reader.ts';
-import type { RecordFiles } from '../../server/record/read-record.ts';
+import { podOfActor, servesPodOf } from '../../recorder/policies/record-entry.ts';
+import type { RecordEntry, WantsActor } from '../../recorder/policies/record-reader.ts';
+import type { RecordFiles } from '../../recorder/read-record.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type NamespaceFlags, parsePodName } from '../client/chosen-pod.ts';

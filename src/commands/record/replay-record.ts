@@ -1,10 +1,10 @@
 /** `statelet replay`: runs the charts of this version through a record, and says where they act differently. */
 import { resolve } from 'node:path';
-import { machines } from '../../machines/index.ts';
-import { oneLine } from '../../policies/formats/terminal-text.ts';
-import type { Deed, Difference } from '../../replay/replayed-actor.ts';
-import { Replay, type ReplayCounts } from '../../replay/replay.ts';
-import { RecordFiles } from '../../server/record/read-record.ts';
+import { machines } from '../../agent/machines/index.ts';
+import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
+import type { Deed, Difference } from '../../recorder/replay/replayed-actor.ts';
+import { Replay, type ReplayCounts } from '../../recorder/replay/replay.ts';
+import { RecordFiles } from '../../recorder/read-record.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import { chosenActors } from './recorded-entries.ts';

@@ -1,11 +1,11 @@
 /** `statelet timeline`: the transitions of a pod, or of the node, as the flight recorder has them; a daemon need not run. */
 import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../config/config.ts';
-import { oneLine } from '../../policies/formats/terminal-text.ts';
-import { podOfActor } from '../../policies/record/record-entry.ts';
-import type { RecordEntry } from '../../policies/record/record-reader.ts';
-import { recordFolder } from '../../server/record/flight-recorder.ts';
-import { RecordFiles } from '../../server/record/read-record.ts';
+import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
+import { podOfActor } from '../../recorder/policies/record-entry.ts';
+import type { RecordEntry } from '../../recorder/policies/record-reader.ts';
+import { recordFolder } from '../../recorder/flight-recorder.ts';
+import { RecordFiles } from '../../recorder/read-record.ts';
 import { sleep, systemClock } from '../../system/timer.ts';
 import type { Transition } from '../../types/transition.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';

@@ -1,5 +1,5 @@
-import { answerTo, type Question, within } from '../../runtime/simulated/chance.ts';
-import type { ApiError } from '../../cluster/service/api-error.ts';
+import { answerTo, type Question, within } from '../runtime/chance.ts';
+import type { ApiError } from '../../agent/cluster/service/api-error.ts';
 import { internalError, tooManyRequests } from './refusals.ts';
 
 /** Probabilities, from 0 to 1, of what can go wrong between an agent and the API server. */

@@ -1,8 +1,8 @@
 /** Carries out requests at a simulated API server: for a node by its rights, for the cluster's users and controllers without limits. */
-import type { Collection, ObjectReference } from '../../cluster/service/api-resources.ts';
-import type { DeleteOptions, ObjectList } from '../../cluster/service/api-server.ts';
-import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { rfc3339 } from '../../policies/formats/time.ts';
+import type { Collection, ObjectReference } from '../../agent/cluster/service/api-resources.ts';
+import type { DeleteOptions, ObjectList } from '../../agent/cluster/service/api-server.ts';
+import { equalJson } from '../../agent/policies/formats/canonical-json.ts';
+import { rfc3339 } from '../../agent/policies/formats/time.ts';
 import type { ConfigMap, Pod } from '../../types/kubernetes.ts';
 import type { ApiStore, Author, NewObject, StoredObject } from './api-store.ts';
 import { matches } from './field-selectors.ts';

@@ -1,6 +1,6 @@
-import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
-import { ApiError } from '../../cluster/service/api-error.ts';
-import type { Collection, ObjectReference } from '../../cluster/service/api-resources.ts';
+import type { ConnectionObserver } from '../../agent/cluster/service/api-server.ts';
+import { ApiError } from '../../agent/cluster/service/api-error.ts';
+import type { Collection, ObjectReference } from '../../agent/cluster/service/api-resources.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';

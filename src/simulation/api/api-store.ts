@@ -1,7 +1,7 @@
 /** What a simulated API server stores: the objects, their versions, and the latest changes. */
 import { Subject } from 'rxjs';
-import type { ApiResource } from '../../cluster/service/api-resources.ts';
-import type { ApiObject } from '../../cluster/service/api-server.ts';
+import type { ApiResource } from '../../agent/cluster/service/api-resources.ts';
+import type { ApiObject } from '../../agent/cluster/service/api-server.ts';
 import type { ObjectMeta } from '../../types/kubernetes.ts';
 
 export interface StoredObject extends ApiObject {

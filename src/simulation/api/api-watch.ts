@@ -1,14 +1,14 @@
 /** One watch of one client: events in their order and sometimes late, bookmarks, and the ways in which a watch ends. */
 import type { Subscriber, Subscription } from 'rxjs';
-import { ApiError } from '../../cluster/service/api-error.ts';
-import type { Collection } from '../../cluster/service/api-resources.ts';
+import { ApiError } from '../../agent/cluster/service/api-error.ts';
+import type { Collection } from '../../agent/cluster/service/api-resources.ts';
 import type {
   ApiObject,
   ConnectionObserver,
   WatchEvent,
   WatchOptions,
-} from '../../cluster/service/api-server.ts';
-import { answerTo, within } from '../../runtime/simulated/chance.ts';
+} from '../../agent/cluster/service/api-server.ts';
+import { answerTo, within } from '../runtime/chance.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';

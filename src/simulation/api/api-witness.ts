@@ -1,5 +1,5 @@
 /** Who looks at a simulated API server: judges, and the history. */
-import type { Collection, ObjectReference } from '../../cluster/service/api-resources.ts';
+import type { Collection, ObjectReference } from '../../agent/cluster/service/api-resources.ts';
 import type { ApiVerb } from './node-rights.ts';
 
 /** A request of an agent. */

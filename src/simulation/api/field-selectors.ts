@@ -1,5 +1,5 @@
 /** Field selectors of lists and watches: a comma between conditions such as `spec.nodeName=node-1`. */
-import type { ApiObject } from '../../cluster/service/api-server.ts';
+import type { ApiObject } from '../../agent/cluster/service/api-server.ts';
 
 export function matches(object: ApiObject, selector = ''): boolean {
   if (selector === '') return true;

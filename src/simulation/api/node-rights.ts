@@ -1,7 +1,7 @@
 /** What a node may do at the API server: the rules of the node authorizer and of the admission plugin NodeRestriction. */
-import type { Collection, ObjectReference } from '../../cluster/service/api-resources.ts';
-import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { CONFIG_MIRROR_ANNOTATION } from '../../policies/pod/pod-kinds.ts';
+import type { Collection, ObjectReference } from '../../agent/cluster/service/api-resources.ts';
+import { equalJson } from '../../agent/policies/formats/canonical-json.ts';
+import { CONFIG_MIRROR_ANNOTATION } from '../../agent/policies/pod/pod-kinds.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import { nameSelected } from './field-selectors.ts';
 import type { ContentReference, ContentResource } from './pod-references.ts';

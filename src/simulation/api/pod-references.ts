@@ -1,6 +1,6 @@
 /** The objects of the cluster to which a pod's spec refers: those that the node authorizer lets its node read. */
-import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
-import { podContainers } from '../../policies/volumes/volume-source.ts';
+import { isMirrorPod } from '../../agent/policies/pod/pod-kinds.ts';
+import { podContainers } from '../../agent/policies/volumes/volume-source.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { ApiStore, StoredChange } from './api-store.ts';
 

@@ -1,10 +1,10 @@
 /** How the API server refuses requests: by status, reason and message as a real one does. */
-import { ApiError } from '../../cluster/service/api-error.ts';
+import { ApiError } from '../../agent/cluster/service/api-error.ts';
 import {
   type Collection,
   type ObjectReference,
   servedResource,
-} from '../../cluster/service/api-resources.ts';
+} from '../../agent/cluster/service/api-resources.ts';
 
 const what = ({ resource, ...target }: Collection | ObjectReference): string =>
   'name' in target ? `${inGroup(resource)} "${target.name}"` : inGroup(resource);

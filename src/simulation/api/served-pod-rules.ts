@@ -1,7 +1,7 @@
 /** What an API server makes of pods: defaults when they are created, the check of their status, deletion with a grace period. */
-import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { rfc3339, unixMs } from '../../policies/formats/time.ts';
-import { computePodQOS } from '../../policies/pod/qos.ts';
+import { equalJson } from '../../agent/policies/formats/canonical-json.ts';
+import { rfc3339, unixMs } from '../../agent/policies/formats/time.ts';
+import { computePodQOS } from '../../agent/policies/pod/qos.ts';
 import type {
   ContainerState,
   ContainerStatus,

@@ -1,6 +1,6 @@
 /** One agent's connection to a simulated API server. */
 import { Observable } from 'rxjs';
-import { apiPath, type Collection, type ObjectReference } from '../../cluster/service/api-resources.ts';
+import { apiPath, type Collection, type ObjectReference } from '../../agent/cluster/service/api-resources.ts';
 import type {
   ApiClients,
   ApiObject,
@@ -12,8 +12,8 @@ import type {
   RequestOptions,
   WatchEvent,
   WatchOptions,
-} from '../../cluster/service/api-server.ts';
-import { answerTo } from '../../runtime/simulated/chance.ts';
+} from '../../agent/cluster/service/api-server.ts';
+import { answerTo } from '../runtime/chance.ts';
 import type { ApiOperations } from './api-operations.ts';
 import { ApiRequest, type RequestDetails, type RequestHost } from './api-request.ts';
 import type { NewObject } from './api-store.ts';

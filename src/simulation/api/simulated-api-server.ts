@@ -1,5 +1,5 @@
 /** A simulated API server for one node, under a virtual clock. It outlives the node's agents. */
-import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
+import type { ConnectionObserver } from '../../agent/cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { ApiOperations } from './api-operations.ts';

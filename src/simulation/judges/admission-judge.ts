@@ -1,9 +1,9 @@
 /** Holds the agent's admission of pods against what the pods really hold of the node's resources. */
-import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import type { PodEvent } from '../../machines/pod-machine.ts';
-import type { PreemptionEvent } from '../../machines/preemption-machine.ts';
-import { EVICTED } from '../../policies/eviction/eviction-message.ts';
-import { isCriticalPod, isPreemptable, isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
+import type { PodEvent } from '../../agent/machines/pod-machine.ts';
+import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts';
+import { EVICTED } from '../../agent/policies/eviction/eviction-message.ts';
+import { isCriticalPod, isPreemptable, isStaticPod } from '../../agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Violation } from '../history.ts';

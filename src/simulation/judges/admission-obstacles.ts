@@ -1,8 +1,8 @@
 /** What keeps a pod from being admitted, by the specs of all pods alone. The judges hold the agent's ledger against this. */
-import { resourceAmount } from '../../policies/admission/used-resources.ts';
-import { hostPorts } from '../../policies/network/port-mappings.ts';
-import { parseQuantity } from '../../policies/formats/quantity.ts';
-import { podRequest } from '../../policies/pod/resources.ts';
+import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
+import { hostPorts } from '../../agent/policies/network/port-mappings.ts';
+import { parseQuantity } from '../../agent/policies/formats/quantity.ts';
+import { podRequest } from '../../agent/policies/pod/resources.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 

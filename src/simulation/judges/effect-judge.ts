@@ -1,7 +1,7 @@
 /** Holds the effects of pods (sync, stop, cleanup) against the invariants: one at a time, and each as the pod's chart wants it. */
-import type { PodEffects } from '../../actors/pods/pod-actor.ts';
-import type { PodContext } from '../../machines/pod-machine.ts';
-import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import type { PodEffects } from '../../agent/actors/pods/pod-actor.ts';
+import type { PodContext } from '../../agent/machines/pod-machine.ts';
+import type { CallUnderWay } from '../runtime/witness.ts';
 import type { PodProgress } from './pod-progress.ts';
 import { DRAINING, isRead, type RuntimeTruth } from './pod-states.ts';
 

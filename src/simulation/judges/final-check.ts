@@ -1,6 +1,6 @@
 /** Checks a node after the last fault: each pod must reach the state that is wanted, and then, with no pod wanted, nothing may be left. */
-import { stateName } from '../../actors/transitions.ts';
-import { isEnding } from '../../policies/termination/pod-termination.ts';
+import { stateName } from '../../agent/actors/transitions.ts';
+import { isEnding } from '../../agent/policies/termination/pod-termination.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
 import type { Host } from '../node/host.ts';

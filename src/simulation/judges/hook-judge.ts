@@ -1,5 +1,5 @@
 /** No container counts as started before its postStart hook has completed, however often the agent is killed (lifecycle 15). */
-import type { CommandTruth, ContainerTruth } from '../../runtime/simulated/witness.ts';
+import type { CommandTruth, ContainerTruth } from '../runtime/witness.ts';
 import type { Container, PodSpec, PodStatus } from '../../types/kubernetes.ts';
 import type { RuntimeTruth } from './pod-states.ts';
 

@@ -1,9 +1,9 @@
 /** Holds what a simulated node does against the invariants of docs/lifecycle.md, at every step, by what really runs. */
-import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { stateName } from '../../actors/transitions.ts';
-import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
-import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
-import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
+import { stateName } from '../../agent/actors/transitions.ts';
+import type { PodContext, PodEvent } from '../../agent/machines/pod-machine.ts';
+import { isManifestPod } from '../../agent/policies/pod/pod-kinds.ts';
+import type { CallUnderWay } from '../runtime/witness.ts';
 import type { Violation } from '../history.ts';
 import { EffectJudge, type EffectName } from './effect-judge.ts';
 import { type EndOrders, inState, newProgress, type PodProgress } from './pod-progress.ts';

@@ -1,6 +1,6 @@
 /** Holds the ends of pods against what was asked for: a reason to end, released volumes, and the right final status. */
-import type { PodEvent } from '../../machines/pod-machine.ts';
-import { isEnding } from '../../policies/termination/pod-termination.ts';
+import type { PodEvent } from '../../agent/machines/pod-machine.ts';
+import { isEnding } from '../../agent/policies/termination/pod-termination.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';
 import { goesOnForever } from '../plan/pod-specs.ts';
 import type { AdmissionJudge } from './admission-judge.ts';

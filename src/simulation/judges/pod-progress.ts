@@ -1,6 +1,6 @@
 /** How far one incarnation of a pod has come, by what its actor has shown. */
-import type { PodEvent } from '../../machines/pod-machine.ts';
-import type { PodStatusOverride } from '../../policies/termination/pod-termination.ts';
+import type { PodEvent } from '../../agent/machines/pod-machine.ts';
+import type { PodStatusOverride } from '../../agent/policies/termination/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { NEW } from './pod-states.ts';
 

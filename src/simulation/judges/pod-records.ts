@@ -1,8 +1,8 @@
 /** Which pods hold resources of a simulated node, by what the pods' actors show and the runtime knows. */
-import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { stateName } from '../../actors/transitions.ts';
-import { isCriticalPriority, isMirrorPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
-import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
+import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
+import { stateName } from '../../agent/actors/transitions.ts';
+import { isCriticalPriority, isMirrorPod, isStaticPod } from '../../agent/policies/pod/pod-kinds.ts';
+import { effectiveGracePeriodSeconds } from '../../agent/policies/termination/pod-termination.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { isBeforeStart, isEndingState, isPastSyncing, isTerminated, NEW } from './pod-states.ts';
 

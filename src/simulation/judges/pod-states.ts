@@ -1,5 +1,5 @@
-import type { CallName } from '../../runtime/simulated/chance.ts';
-import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
+import type { CallName } from '../runtime/chance.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 
 /** The states of the pod's chart, as the judges and the history name them. */
 

@@ -1,9 +1,9 @@
 /** Holds preemption against what the pods really hold: which pods are chosen as victims, and that they end. */
-import type { PodEvent } from '../../machines/pod-machine.ts';
-import type { PreemptionEvent } from '../../machines/preemption-machine.ts';
-import { isCriticalPod, isPreemptable } from '../../policies/pod/pod-kinds.ts';
-import { PREEMPTING, PREEMPTING_MESSAGE } from '../../policies/preemption/preemption-message.ts';
-import { podQOS } from '../../policies/pod/qos.ts';
+import type { PodEvent } from '../../agent/machines/pod-machine.ts';
+import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts';
+import { isCriticalPod, isPreemptable } from '../../agent/policies/pod/pod-kinds.ts';
+import { PREEMPTING, PREEMPTING_MESSAGE } from '../../agent/policies/preemption/preemption-message.ts';
+import { podQOS } from '../../agent/policies/pod/qos.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import { insufficientResources, takenPorts } from './admission-obstacles.ts';
 import { isEndingOrEnded, patienceMs, podsOf, type PodRecord, type PodRecords } from './pod-records.ts';

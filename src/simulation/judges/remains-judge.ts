@@ -1,6 +1,6 @@
 /** Judges that what is left of pods does not stay on a node, and that nothing of a pod is removed that is still needed. */
-import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { stateName } from '../../actors/transitions.ts';
+import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
+import { stateName } from '../../agent/actors/transitions.ts';
 import { isBeforeStart } from './pod-states.ts';
 
 /** An agent looks for remains in each housekeeping. So many go by before it has to have begun a removal. */

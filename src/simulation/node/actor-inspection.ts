@@ -1,13 +1,13 @@
 /** Passes the events and snapshots of an agent's actors to the judges and to the history. */
 import type { InspectedEventEvent, InspectionEvent, SnapshotFrom } from 'xstate';
-import type { PodSnapshot } from '../../actors/pods/pod-registry.ts';
-import { stateName } from '../../actors/transitions.ts';
-import type { EvictionPluginsEvent } from '../../machines/eviction-plugins-machine.ts';
-import type { EvictionEvent, evictionMachine } from '../../machines/eviction-machine.ts';
-import type { PodEvent } from '../../machines/pod-machine.ts';
-import type { PreemptionContext, PreemptionEvent } from '../../machines/preemption-machine.ts';
-import type { Eviction } from '../../policies/eviction/pass.ts';
-import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
+import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
+import { stateName } from '../../agent/actors/transitions.ts';
+import type { EvictionPluginsEvent } from '../../agent/machines/eviction-plugins-machine.ts';
+import type { EvictionEvent, evictionMachine } from '../../agent/machines/eviction-machine.ts';
+import type { PodEvent } from '../../agent/machines/pod-machine.ts';
+import type { PreemptionContext, PreemptionEvent } from '../../agent/machines/preemption-machine.ts';
+import type { Eviction } from '../../agent/policies/eviction/pass.ts';
+import { PRESSURE_CONDITIONS } from '../../agent/policies/eviction/signals.ts';
 import type { AdmissionJudge } from '../judges/admission-judge.ts';
 import type { EvictionView } from '../judges/eviction/eviction-judge.ts';
 import type { LifecycleJudge } from '../judges/lifecycle-judge.ts';

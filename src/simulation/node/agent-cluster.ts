@@ -1,13 +1,13 @@
 /** The part of a simulated agent in its cluster: the production actors, with a client of the simulated API server. */
 import type { Observable } from 'rxjs';
-import { ClusterAgent } from '../../actors/cluster/cluster-agent.ts';
-import type { AgentCore, ClusterParts } from '../../actors/cluster/cluster-parts.ts';
-import { EventSender } from '../../actors/cluster/event-sender.ts';
-import { ServerObjects } from '../../cluster/objects/server-objects.ts';
-import { watchNode } from '../../cluster/watches/watched-object.ts';
-import type { RegistrationSettings } from '../../policies/node/initial-node.ts';
-import { apiSource } from '../../sources/api-source.ts';
-import type { SourceUpdate } from '../../sources/source.ts';
+import { ClusterAgent } from '../../agent/actors/cluster/cluster-agent.ts';
+import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster-parts.ts';
+import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
+import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
+import { watchNode } from '../../agent/cluster/watches/watched-object.ts';
+import type { RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
+import { apiSource } from '../../agent/sources/api-source.ts';
+import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/node-settings.ts';
 import type { Logger } from '../../types/logger.ts';

@@ -1,7 +1,7 @@
 /** One simulated node: a runtime, a disk and sources that outlive its agents, and the agent that runs now. */
 import type { SimulatedDisk } from './simulated-disk.ts';
-import type { EndedPod } from '../../policies/termination/ended-pod.ts';
-import { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
+import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
+import { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';

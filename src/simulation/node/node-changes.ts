@@ -1,8 +1,8 @@
 /** Carries out the changes of a plan on one node: to its sources, its runtime and its agent. */
-import { hasReason } from '../../cluster/service/api-error.ts';
-import { rfc3339 } from '../../policies/formats/time.ts';
-import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
-import type { CallUnderWay } from '../../runtime/simulated/witness.ts';
+import { hasReason } from '../../agent/cluster/service/api-error.ts';
+import { rfc3339 } from '../../agent/policies/formats/time.ts';
+import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
+import type { CallUnderWay } from '../runtime/witness.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';

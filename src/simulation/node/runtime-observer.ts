@@ -5,8 +5,8 @@ import type {
   ContainerTruth,
   RuntimeWitness,
   SandboxTruth,
-} from '../../runtime/simulated/witness.ts';
-import type { SimulatedRuntime } from '../../runtime/simulated/simulated-runtime.ts';
+} from '../runtime/witness.ts';
+import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';

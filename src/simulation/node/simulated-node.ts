@@ -1,11 +1,21 @@
-import { resolveCommand } from '../../policies/cri/container-env.ts';
-import { containerConfig } from '../../policies/cri/container-config.ts';
-import { podSandboxConfig } from '../../policies/cri/sandbox-config.ts';
+import { resolveCommand } from '../../agent/policies/cri/container-env.ts';
+import { containerConfig } from '../../agent/policies/cri/container-config.ts';
+import { podSandboxConfig } from '../../agent/policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
-import { ImageError, type PodDetails, type PodNode, type PodSubsystem } from '../../runtime/node/pod-node.ts';
-import { additionsOf, composeNode, type NodeAdditions, podOfUID } from '../../runtime/node/compose-node.ts';
-import { objectSubsystem, readServerFacts } from '../../runtime/pods/object-subsystem.ts';
-import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
+import {
+  ImageError,
+  type PodDetails,
+  type PodNode,
+  type PodSubsystem,
+} from '../../agent/runtime/node/pod-node.ts';
+import {
+  additionsOf,
+  composeNode,
+  type NodeAdditions,
+  podOfUID,
+} from '../../agent/runtime/node/compose-node.ts';
+import { objectSubsystem, readServerFacts } from '../../agent/runtime/pods/object-subsystem.ts';
+import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
 import { folderOf } from './simulated-disk.ts';
 import { NodeFaultDraws } from './node-fault-draws.ts';
 import { simulatedVolumes, type SimulatedVolumesOptions, stepOf } from './simulated-volumes.ts';

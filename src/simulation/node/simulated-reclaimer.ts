@@ -1,9 +1,9 @@
 /** Removes dead containers and unused images of a simulated node, with the collectors of the daemon. */
-import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
-import { ContainerGC } from '../../runtime/garbage/container-gc.ts';
-import { ImageGC } from '../../runtime/garbage/image-gc.ts';
-import type { NodeReclaimer, NodeView } from '../../runtime/node/pod-node.ts';
-import type { SimulatedConnection } from '../../runtime/simulated/simulated-connection.ts';
+import type { NodeReclaim } from '../../agent/policies/eviction/file-system-parts.ts';
+import { ContainerGC } from '../../agent/runtime/garbage/container-gc.ts';
+import { ImageGC } from '../../agent/runtime/garbage/image-gc.ts';
+import type { NodeReclaimer, NodeView } from '../../agent/runtime/node/pod-node.ts';
+import type { SimulatedConnection } from '../runtime/simulated-connection.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { NodeEventRecorder } from '../../types/event-recorder.ts';

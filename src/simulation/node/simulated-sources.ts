@@ -1,8 +1,8 @@
 import { BehaviorSubject, filter, map, type Observable, startWith } from 'rxjs';
-import type { ObjectReference } from '../../cluster/service/api-resources.ts';
-import { equalJson } from '../../policies/formats/canonical-json.ts';
-import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../policies/pod/pod-kinds.ts';
-import type { SourceUpdate } from '../../sources/source.ts';
+import type { ObjectReference } from '../../agent/cluster/service/api-resources.ts';
+import { equalJson } from '../../agent/policies/formats/canonical-json.ts';
+import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../agent/policies/pod/pod-kinds.ts';
+import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { Pod, PodCondition } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 

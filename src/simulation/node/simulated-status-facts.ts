@@ -1,9 +1,9 @@
 /** What a simulated node says of itself in its status. */
-import { bytesQuantity } from '../../policies/node/node-capacity.ts';
-import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
-import { milliValue, parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
-import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
-import { type NodeHealth, readyProblems } from '../../policies/node/ready-problems.ts';
+import { bytesQuantity } from '../../agent/policies/node/node-capacity.ts';
+import { PRESSURE_CONDITIONS } from '../../agent/policies/eviction/signals.ts';
+import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
+import { type NodeHealth, readyProblems } from '../../agent/policies/node/ready-problems.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 
 export const NODE_ADDRESS = '192.0.2.1';

@@ -1,13 +1,13 @@
 /** The volumes of a simulated node: production code says which files they have, and writes them to a simulated disk. */
-import { volumePayload } from '../../policies/volumes/projected-files.ts';
-import { usedVolumes, type Volume, volumeKind } from '../../policies/volumes/volume-source.ts';
-import { type PodSubsystem, PrepareError } from '../../runtime/node/pod-node.ts';
+import { volumePayload } from '../../agent/policies/volumes/projected-files.ts';
+import { usedVolumes, type Volume, volumeKind } from '../../agent/policies/volumes/volume-source.ts';
+import { type PodSubsystem, PrepareError } from '../../agent/runtime/node/pod-node.ts';
 import {
   downwardAPIContents,
   objectContents,
   sourceFiles,
   type VolumeContentsByKind,
-} from '../../runtime/volumes/kinds/volume-contents.ts';
+} from '../../agent/runtime/volumes/kinds/volume-contents.ts';
 import { sleep } from '../../system/timer.ts';
 import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Clock } from '../../types/clock.ts';

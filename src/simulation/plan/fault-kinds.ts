@@ -1,4 +1,4 @@
-import type { RuntimeFaults } from '../../runtime/simulated/call-faults.ts';
+import type { RuntimeFaults } from '../runtime/call-faults.ts';
 import type { ApiFaults } from '../api/api-faults.ts';
 import type { NodeFaults } from '../node/node-fault-draws.ts';
 import type { StatsFaults } from '../resources/simulated-stats.ts';

@@ -1,6 +1,6 @@
 /** The plan of a simulation: operations on its nodes, in their order, drawn from the seed alone. */
 import TinyQueue from 'tinyqueue';
-import type { CallName } from '../../runtime/simulated/chance.ts';
+import type { CallName } from '../runtime/chance.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import { type ClusterChange, clusterChanges } from './cluster-changes.ts';
 import { type ContentChange, contentChanges } from './content-changes.ts';

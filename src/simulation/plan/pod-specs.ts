@@ -1,4 +1,4 @@
-/** The pods of a simulation. A container's command says what it does (src/runtime/simulated/simulated-program.ts). */
+/** The pods of a simulation. A container's command says what it does (src/simulation/runtime/simulated-program.ts). */
 import type { Container, Pod, PodSpec } from '../../types/kubernetes.ts';
 import { withRequests } from './pod-requests.ts';
 import { withStorage } from './pod-storage.ts';

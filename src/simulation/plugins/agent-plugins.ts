@@ -1,12 +1,12 @@
 /** The part of a simulated agent that asks plugins: the production actors, with simulated sockets and plugins. */
-import type { AgentCore } from '../../actors/cluster/cluster-parts.ts';
-import { ConditionTaints } from '../../actors/plugins/condition-taints.ts';
-import type { KillApi } from '../../actors/plugins/kill-requests.ts';
-import { Plugins } from '../../actors/plugins/plugin-directory.ts';
-import { PluginManager } from '../../actors/plugins/plugin-manager.ts';
-import type { NodePlugins } from '../../actors/plugins/plugin-parts.ts';
-import { PluginPodKills } from '../../actors/plugins/plugin-pod-kills.ts';
-import type { ApiServer } from '../../cluster/service/api-server.ts';
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
+import type { KillApi } from '../../agent/actors/plugins/kill-requests.ts';
+import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
+import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
+import type { NodePlugins } from '../../agent/actors/plugins/plugin-parts.ts';
+import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
+import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { PluginCondition } from '../../types/eviction-plugin.ts';
 import type { Node } from '../../types/kubernetes.ts';

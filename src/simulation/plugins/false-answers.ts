@@ -1,5 +1,5 @@
 /** What simulated plugins answer that must not be believed: pods that they must not name, values without sense, other forms. */
-import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
+import { isMirrorPod } from '../../agent/policies/pod/pod-kinds.ts';
 import type {
   EvictPod,
   GetEvictPodsAnswer,

@@ -1,8 +1,8 @@
 /** The folder of a simulated node in which sockets of plugins come and go. It outlives the agents. */
-import type { SocketSource } from '../../actors/plugins/plugin-directory.ts';
-import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
-import type { PluginInfo } from '../../plugins/protocol/service-methods.ts';
-import type { SocketListener } from '../../plugins/registration/plugin-sockets.ts';
+import type { SocketSource } from '../../agent/actors/plugins/plugin-directory.ts';
+import type { RegistrationClient } from '../../agent/plugins/protocol/registration-client.ts';
+import type { PluginInfo } from '../../agent/plugins/protocol/service-methods.ts';
+import type { SocketListener } from '../../agent/plugins/registration/plugin-sockets.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type PluginsPlan, pick, type SocketPlan } from './plugins-plan.ts';

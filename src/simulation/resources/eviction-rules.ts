@@ -1,8 +1,8 @@
 /** The eviction thresholds of a simulated node in numbers. The judge uses them, and the agent gets them as configuration. */
-import type { EvictionParts } from '../../actors/eviction/eviction-figures.ts';
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import { parseThresholds } from '../../policies/eviction/thresholds.ts';
+import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
+import type { FileSystemLayout } from '../../agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
+import { parseThresholds } from '../../agent/policies/eviction/thresholds.ts';
 
 export interface ThresholdRule {
   readonly signal: EvictionSignal;

@@ -1,6 +1,6 @@
 /** How much of each resource simulated nodes have, and their eviction thresholds. */
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
+import type { FileSystemLayout } from '../../agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
 import type { EvictionRules, ThresholdRule } from './eviction-rules.ts';
 import { drawn, type KeyedRandom } from './growth.ts';
 import type { DiskUse } from './node-use.ts';

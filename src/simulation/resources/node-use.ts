@@ -1,6 +1,6 @@
 /** What is left of a node's resources, and what each pod uses, at one moment. */
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
+import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
+import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 import { grown, type Growth } from './growth.ts';
 
 export interface NodeUse {

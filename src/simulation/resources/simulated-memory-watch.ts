@@ -1,5 +1,5 @@
 /** Tells an agent on a simulated node when its memory crosses a threshold. */
-import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
+import type { EvictionStats } from '../../agent/actors/eviction/eviction-figures.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { SimulatedResources } from './simulated-resources.ts';

@@ -1,6 +1,6 @@
 /** The memory of a simulated node that its pods use: it follows from what really runs, and for how long. */
-import type { MemorySignal } from '../../policies/eviction/signals.ts';
-import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
+import type { MemorySignal } from '../../agent/policies/eviction/signals.ts';
+import type { ContainerTruth } from '../runtime/witness.ts';
 import { drawn, drawnGrowth, type Growth, GROWTH_MS, type KeyedRandom } from './growth.ts';
 import { type RunningTruth, runningUse, total } from './node-use.ts';
 

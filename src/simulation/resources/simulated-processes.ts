@@ -1,5 +1,5 @@
 /** How many processes the pods of a simulated node have. */
-import type { ContainerTruth } from '../../runtime/simulated/witness.ts';
+import type { ContainerTruth } from '../runtime/witness.ts';
 import { drawnGrowth, type Growth, type KeyedRandom } from './growth.ts';
 import { type RunningTruth, runningUse, total } from './node-use.ts';
 

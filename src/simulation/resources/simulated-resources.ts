@@ -1,7 +1,7 @@
 /** The resources that a simulated node can run short of, and what its pods use of them. */
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import { resourceAmount } from '../../policies/admission/used-resources.ts';
-import { parseQuantity } from '../../policies/formats/quantity.ts';
+import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
+import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
+import { parseQuantity } from '../../agent/policies/formats/quantity.ts';
 import type { Container, PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedDisk } from '../node/simulated-disk.ts';
 import type { KeyedRandom } from './growth.ts';

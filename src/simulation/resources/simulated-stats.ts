@@ -1,6 +1,6 @@
 /** The figures of a simulated node, as one agent gets them. */
-import type { EvictionStats } from '../../actors/eviction/eviction-figures.ts';
-import type { MemorySignal } from '../../policies/eviction/signals.ts';
+import type { EvictionStats } from '../../agent/actors/eviction/eviction-figures.ts';
+import type { MemorySignal } from '../../agent/policies/eviction/signals.ts';
 import type { Clock } from '../../types/clock.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Summary } from '../../types/stats.ts';

@@ -1,7 +1,7 @@
 /** What is on the disks of a simulated node: it follows from the containers, dead ones too, the volumes and the images. */
-import type { FileSystemLayout } from '../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../policies/eviction/signals.ts';
-import type { ContainerTruth, SandboxTruth } from '../../runtime/simulated/witness.ts';
+import type { FileSystemLayout } from '../../agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../agent/policies/eviction/signals.ts';
+import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 import type { SimulatedDisk } from '../node/simulated-disk.ts';
 import { drawn, drawnGrowth, grown, type KeyedRandom } from './growth.ts';
 import { type DiskUse, type RunningTruth, type StorageUse, sumOf } from './node-use.ts';

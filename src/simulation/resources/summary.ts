@@ -1,5 +1,5 @@
 /** The usage of a simulated node as a kubelet's summary. */
-import type { EvictionSignal, MemorySignal } from '../../policies/eviction/signals.ts';
+import type { EvictionSignal, MemorySignal } from '../../agent/policies/eviction/signals.ts';
 import type {
   ContainerStats,
   FsStats,

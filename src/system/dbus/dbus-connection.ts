@@ -11,7 +11,7 @@
  *   | license               |             | MIT                        | MIT                         |
  *
  * `busctl` would be a process for each call, and another one that waits for signals. With none of them can Node receive a descriptor, which
- * takes a native addon: the lock that holds a shutdown up stays with a child process (`src/runtime/shutdown/logind.ts`).
+ * takes a native addon: the lock that holds a shutdown up stays with a child process (`src/agent/runtime/shutdown/logind.ts`).
  */
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../types/clock.ts';

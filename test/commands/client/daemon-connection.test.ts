@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { withDaemon } from '../../../src/commands/client/daemon-connection.ts';
-import { RequestError } from '../../../src/server/routes/route.ts';
+import { RequestError } from '../../../src/agent/server/routes/route.ts';
 import { ownerSocket } from '../../support/owner-socket.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type DeleteFlags, deletePods } from '../../../src/commands/client/delete.ts';
-import { answerJSON } from '../../../src/server/routes/route.ts';
-import { STATE_ANNOTATION } from '../../../src/server/routes/local-routes.ts';
+import { answerJSON } from '../../../src/agent/server/routes/route.ts';
+import { STATE_ANNOTATION } from '../../../src/agent/server/routes/local-routes.ts';
 import { type OwnerSocket, ownerSocket, podOnNode } from '../../support/owner-socket.ts';
 
 let asked: string[];

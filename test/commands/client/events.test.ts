@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { events, type EventsFlags } from '../../../src/commands/client/events.ts';
-import { RecentEvents } from '../../../src/server/recent-events.ts';
-import { ownerRoutes } from '../../../src/server/routes/owner-routes.ts';
+import { RecentEvents } from '../../../src/agent/server/recent-events.ts';
+import { ownerRoutes } from '../../../src/agent/server/routes/owner-routes.ts';
 import { ROOMY_NODE } from '../../support/admission.ts';
 import { type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { topNode, topPods } from '../../../src/commands/client/top.ts';
-import { answerJSON } from '../../../src/server/routes/route.ts';
+import { answerJSON } from '../../../src/agent/server/routes/route.ts';
 import type { Summary } from '../../../src/types/stats.ts';
 import { type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { liveFrame, type LiveFacts } from '../../../src/commands/live/live-frame.ts';
-import { textWidth } from '../../../src/policies/formats/terminal-text.ts';
+import { textWidth } from '../../../src/agent/policies/formats/terminal-text.ts';
 import type { LivePod } from '../../../src/types/served-pod.ts';
 
 const NOW = Date.parse('2030-01-01T01:00:00Z');

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { exportRecord } from '../../../src/commands/record/export-record.ts';
 import { replayRecord } from '../../../src/commands/record/replay-record.ts';
 import { timeline } from '../../../src/commands/record/timeline.ts';
-import { podOfActor } from '../../../src/policies/record/record-entry.ts';
-import { recordOf } from '../../replay/support.ts';
+import { podOfActor } from '../../../src/recorder/policies/record-entry.ts';
+import { recordOf } from '../../recorder/replay/support.ts';
 
 let rootDir = '';
 let printed = '';

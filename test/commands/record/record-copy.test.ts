@@ -1,10 +1,14 @@
 /** What is copied of a record for one pod: its own actors, and what the charts of the node were told about it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { NamingTransitions, RecordCopy } from '../../../src/commands/record/record-copy.ts';
-import { namesPod, podOfActor, type RecordedTransition } from '../../../src/policies/record/record-entry.ts';
-import { RecordWriter } from '../../../src/policies/record/record-format.ts';
-import { RecordReader } from '../../../src/policies/record/record-reader.ts';
-import { recordOf, replayed } from '../../replay/support.ts';
+import {
+  namesPod,
+  podOfActor,
+  type RecordedTransition,
+} from '../../../src/recorder/policies/record-entry.ts';
+import { RecordWriter } from '../../../src/recorder/policies/record-format.ts';
+import { RecordReader } from '../../../src/recorder/policies/record-reader.ts';
+import { recordOf, replayed } from '../../recorder/replay/support.ts';
 
 interface PodName {
   readonly namespace: string;

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { podMessage } from '../../../src/plugins/protocol/pod-message.ts';
-import { without } from '../../../src/policies/formats/canonical-json.ts';
+import { podMessage } from '../../../src/agent/plugins/protocol/pod-message.ts';
+import { without } from '../../../src/agent/policies/formats/canonical-json.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';
@@ -17,7 +17,7 @@ import { podOfAllFields, podOfZeros, randomPod, ROWS, rowsOf } from '../../suppo
 
 type Json = Record<string, unknown>;
 
-const FIXTURE = fileURLToPath(new URL('../../plugins/protocol/server-pods.jsonl', import.meta.url));
+const FIXTURE = fileURLToPath(new URL('../../agent/plugins/protocol/server-pods.jsonl', import.meta.url));
 const RANDOM_PODS = 60;
 const RECORDED_PODS = 4;
 

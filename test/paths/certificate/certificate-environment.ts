@@ -1,7 +1,10 @@
 /** The events of a certificate: the start of the agent, addresses of the node, answers of the API server, and time. */
 import type { SnapshotFrom } from 'xstate';
-import { certificateMachine, type CertificateEvent } from '../../../src/machines/certificate-machine.ts';
-import { clientTemplate } from '../../../src/policies/cluster/certificates.ts';
+import {
+  certificateMachine,
+  type CertificateEvent,
+} from '../../../src/agent/machines/certificate-machine.ts';
+import { clientTemplate } from '../../../src/agent/policies/cluster/certificates.ts';
 import type { Environment } from '../paths.ts';
 
 export type CertificateState = SnapshotFrom<typeof certificateMachine>;

@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import { CertificateManager } from '../../../src/actors/cluster/certificate-manager.ts';
-import { certificatePair } from '../../../src/cluster/credentials/certificate-pair.ts';
-import { CertificateStore } from '../../../src/cluster/credentials/certificate-store.ts';
-import { signingRequest } from '../../../src/cluster/credentials/made-certificates.ts';
-import { ApiError } from '../../../src/cluster/service/api-error.ts';
-import type { CertificateEvent, certificateMachine } from '../../../src/machines/certificate-machine.ts';
-import { type CertificateFacts, CLIENT_PURPOSE } from '../../../src/policies/cluster/certificates.ts';
+import { CertificateManager } from '../../../src/agent/actors/cluster/certificate-manager.ts';
+import { certificatePair } from '../../../src/agent/cluster/credentials/certificate-pair.ts';
+import { CertificateStore } from '../../../src/agent/cluster/credentials/certificate-store.ts';
+import { signingRequest } from '../../../src/agent/cluster/credentials/made-certificates.ts';
+import { ApiError } from '../../../src/agent/cluster/service/api-error.ts';
+import type {
+  CertificateEvent,
+  certificateMachine,
+} from '../../../src/agent/machines/certificate-machine.ts';
+import { type CertificateFacts, CLIENT_PURPOSE } from '../../../src/agent/policies/cluster/certificates.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';

@@ -1,6 +1,6 @@
 /** The paths of the certificate machine, replayed against the production manager. */
 import { afterAll, expect, test } from '@jest/globals';
-import { certificateMachine } from '../../../src/machines/certificate-machine.ts';
+import { certificateMachine } from '../../../src/agent/machines/certificate-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { shortestPaths } from '../paths.ts';
 import { certificateEnvironment } from './certificate-environment.ts';

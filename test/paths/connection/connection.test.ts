@@ -1,8 +1,8 @@
 /** The paths of the connection machine, replayed against the production actor by requests that end. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
-import { ApiConnection } from '../../../src/actors/cluster/api-connection.ts';
-import { connectionMachine } from '../../../src/machines/connection-machine.ts';
+import { ApiConnection } from '../../../src/agent/actors/cluster/api-connection.ts';
+import { connectionMachine } from '../../../src/agent/machines/connection-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { type Environment, shortestPaths, story } from '../paths.ts';
 import { testContext } from '../../support/test-context.ts';

@@ -1,14 +1,14 @@
 /** The events that are possible for the eviction machine of a node with one short resource, from its figures and its pods. */
 import { initialTransition, type SnapshotFrom, transition } from 'xstate';
-import { evictionMachine, type EvictionEvent } from '../../../src/machines/eviction-machine.ts';
+import { evictionMachine, type EvictionEvent } from '../../../src/agent/machines/eviction-machine.ts';
 import {
   chooseVictim,
   evaluateEviction,
   type EvictionEvaluation,
   type EvictionSettings,
-} from '../../../src/policies/eviction/pass.ts';
-import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
-import type { PressureCondition } from '../../../src/policies/eviction/signals.ts';
+} from '../../../src/agent/policies/eviction/pass.ts';
+import { pressureThresholds } from '../../../src/agent/policies/eviction/pressure-settings.ts';
+import type { PressureCondition } from '../../../src/agent/policies/eviction/signals.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { PodStats } from '../../../src/types/stats.ts';

@@ -1,5 +1,5 @@
 /** Figures of a node: the path says what they show, and when they come. */
-import type { EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
+import type { EvictionStats } from '../../../src/agent/actors/eviction/eviction-figures.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import type { PodStats, Summary } from '../../../src/types/stats.ts';
 import { GI, type Left, nodeWith } from '../../support/eviction.ts';

@@ -4,12 +4,12 @@
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { NodeAgent } from '../../../src/actors/node-agent.ts';
-import type { PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
-import type { EvictionEvent, evictionMachine } from '../../../src/machines/eviction-machine.ts';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import { POD_UID_LABEL } from '../../../src/policies/cri/cri-labels.ts';
-import { PRESSURE_CONDITIONS } from '../../../src/policies/eviction/signals.ts';
+import type { NodeAgent } from '../../../src/agent/actors/node-agent.ts';
+import type { PodSnapshot } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { EvictionEvent, evictionMachine } from '../../../src/agent/machines/eviction-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
+import { POD_UID_LABEL } from '../../../src/agent/policies/cri/cri-labels.ts';
+import { PRESSURE_CONDITIONS } from '../../../src/agent/policies/eviction/signals.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';

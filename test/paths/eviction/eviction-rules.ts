@@ -1,6 +1,6 @@
 /** Rules of eviction that are checked without the machine, by the kills that pods get and by the recorded events. */
-import type { EvictionEvent } from '../../../src/machines/eviction-machine.ts';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { EvictionEvent } from '../../../src/agent/machines/eviction-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
 import { Counts } from '../coverage.ts';
 import { type EvictionSnapshot, type Role, roleOf } from './eviction-environment.ts';
 

@@ -1,6 +1,6 @@
 /** The paths of the eviction machine, replayed against the production agent on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
-import { evictionMachine } from '../../../src/machines/eviction-machine.ts';
+import { evictionMachine } from '../../../src/agent/machines/eviction-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { evictionEnvironment, evictionWalk, type Situation } from './eviction-environment.ts';
 import { replayEviction } from './eviction-replay.ts';

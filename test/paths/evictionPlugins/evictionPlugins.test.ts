@@ -4,13 +4,13 @@ import type { AnyActorRef, InspectionEvent, SnapshotFrom } from 'xstate';
 import {
   type EvictionPluginsEvent,
   evictionPluginsMachine,
-} from '../../../src/machines/eviction-plugins-machine.ts';
-import type { PluginAnswers } from '../../../src/policies/eviction-plugins/plugin-pass.ts';
-import { choosePods, type PluginChoice } from '../../../src/policies/eviction-plugins/pod-choice.ts';
+} from '../../../src/agent/machines/eviction-plugins-machine.ts';
+import type { PluginAnswers } from '../../../src/agent/policies/eviction-plugins/plugin-pass.ts';
+import { choosePods, type PluginChoice } from '../../../src/agent/policies/eviction-plugins/pod-choice.ts';
 import type { NamedPod } from '../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
-import { lastingPod } from '../../actors/eviction/eviction-bed.ts';
-import { PluginBed } from '../../actors/plugins/plugin-bed.ts';
+import { lastingPod } from '../../agent/actors/eviction/eviction-bed.ts';
+import { PluginBed } from '../../agent/actors/plugins/plugin-bed.ts';
 import {
   type FakePlugin,
   met,

@@ -1,8 +1,12 @@
 /** The paths of the lease machine, replayed against the production actor. Each request to the API server is held until its step. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
-import { NodeLease } from '../../../src/actors/cluster/node-lease.ts';
-import { type LeaseEvent, type LeaseFailure, leaseMachine } from '../../../src/machines/lease-machine.ts';
+import { NodeLease } from '../../../src/agent/actors/cluster/node-lease.ts';
+import {
+  type LeaseEvent,
+  type LeaseFailure,
+  leaseMachine,
+} from '../../../src/agent/machines/lease-machine.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Lease } from '../../../src/types/kubernetes.ts';
 import { after, done, failed } from '../../support/child-events.ts';

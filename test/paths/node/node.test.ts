@@ -1,10 +1,10 @@
 /** The paths of the Node object's chart, replayed against the production actor and an API server of the test. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { InspectionEvent, SnapshotFrom } from 'xstate';
-import { ClusterNode } from '../../../src/actors/cluster/cluster-node.ts';
-import { stateName } from '../../../src/actors/transitions.ts';
-import { type NodeEvent, nodeMachine } from '../../../src/machines/node-machine.ts';
-import type { MachineIdentity } from '../../../src/policies/node/machine-identity.ts';
+import { ClusterNode } from '../../../src/agent/actors/cluster/cluster-node.ts';
+import { stateName } from '../../../src/agent/actors/transitions.ts';
+import { type NodeEvent, nodeMachine } from '../../../src/agent/machines/node-machine.ts';
+import type { MachineIdentity } from '../../../src/agent/policies/node/machine-identity.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Node } from '../../../src/types/kubernetes.ts';
 import { IDENTITY, machineFacts, OTHER_IDENTITY, REGISTRATION } from '../../support/machine-facts.ts';

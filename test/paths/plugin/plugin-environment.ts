@@ -1,6 +1,6 @@
 /** The events of a plugin's chart: from its registration, from the answers to questions, and from the folder of sockets. */
 import type { SnapshotFrom } from 'xstate';
-import { type PluginEvent, pluginMachine } from '../../../src/machines/plugin-machine.ts';
+import { type PluginEvent, pluginMachine } from '../../../src/agent/machines/plugin-machine.ts';
 import { after } from '../../support/child-events.ts';
 import type { Environment } from '../paths.ts';
 

@@ -1,8 +1,8 @@
 /** One path of a plugin's chart, replayed against the production actor. Each call to the plugin is held until the step that answers it. */
 import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import type { HostedPlugin } from '../../../src/actors/plugins/plugin-parts.ts';
-import type { pluginMachine } from '../../../src/machines/plugin-machine.ts';
+import type { HostedPlugin } from '../../../src/agent/actors/plugins/plugin-parts.ts';
+import type { pluginMachine } from '../../../src/agent/machines/plugin-machine.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { PluginBed } from '../../support/plugin-bed.ts';
 import type { Coverage } from '../coverage.ts';

@@ -1,6 +1,6 @@
 /** The paths of a plugin's chart, replayed against the production actor and a plugin of the test. */
 import { afterAll, expect, test } from '@jest/globals';
-import { pluginMachine } from '../../../src/machines/plugin-machine.ts';
+import { pluginMachine } from '../../../src/agent/machines/plugin-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';
 import { pluginEnvironment } from './plugin-environment.ts';

@@ -1,11 +1,11 @@
 /** The events that are possible in each state of a pod, from its sources, its kills and its own effects. */
 import type { SnapshotFrom } from 'xstate';
-import { stateName } from '../../../src/actors/transitions.ts';
-import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/machines/pod-machine.ts';
+import { stateName } from '../../../src/agent/actors/transitions.ts';
+import { podMachine, type PodEvent, type RuntimeHolds } from '../../../src/agent/machines/pod-machine.ts';
 import {
   type KillPodOptions,
   RUNTIME_ONLY_GRACE_PERIOD_SECONDS,
-} from '../../../src/policies/termination/pod-termination.ts';
+} from '../../../src/agent/policies/termination/pod-termination.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
 import { LASTING_COMMAND } from '../path-node.ts';

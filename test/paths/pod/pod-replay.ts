@@ -5,14 +5,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import type { NodeAgent } from '../../../src/actors/node-agent.ts';
-import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
-import type { PodActor } from '../../../src/actors/pods/pod-registry.ts';
-import type { StartGates } from '../../../src/actors/start/pod-starts.ts';
-import { stateName } from '../../../src/actors/transitions.ts';
-import type { PodContext, PodEvent, podMachine, RuntimeHolds } from '../../../src/machines/pod-machine.ts';
-import { isStaticPod } from '../../../src/policies/pod/pod-kinds.ts';
-import { isEnding } from '../../../src/policies/termination/pod-termination.ts';
+import type { NodeAgent } from '../../../src/agent/actors/node-agent.ts';
+import type { PodEffects } from '../../../src/agent/actors/pods/pod-actor.ts';
+import type { PodActor } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { StartGates } from '../../../src/agent/actors/start/pod-starts.ts';
+import { stateName } from '../../../src/agent/actors/transitions.ts';
+import type {
+  PodContext,
+  PodEvent,
+  podMachine,
+  RuntimeHolds,
+} from '../../../src/agent/machines/pod-machine.ts';
+import { isStaticPod } from '../../../src/agent/policies/pod/pod-kinds.ts';
+import { isEnding } from '../../../src/agent/policies/termination/pod-termination.ts';
 import { settled } from '../../../src/simulation/node/virtual-clock.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { SteeredNode } from '../../support/steered-runtime.ts';

@@ -1,6 +1,6 @@
 /** Makes the effects of a pod end as a path says: it decides how their calls end. */
-import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEffects } from '../../../src/agent/actors/pods/pod-actor.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
 import type { HeldCall, Method, SteeredNode, Which } from '../../support/steered-runtime.ts';
 import type { PathNode } from '../path-node.ts';
 import { type Outcome, UID } from './pod-environment.ts';

@@ -1,6 +1,6 @@
 /** Every possible event in every state of a pod, replayed against the production actor on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
-import { podMachine } from '../../../src/machines/pod-machine.ts';
+import { podMachine } from '../../../src/agent/machines/pod-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, shortestPathsToStates, simplePaths } from '../paths.ts';

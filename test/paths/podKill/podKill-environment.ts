@@ -1,7 +1,7 @@
 /** The events that are possible while a pod is being killed, by whom it is asked of. */
 import type { SnapshotFrom } from 'xstate';
-import { type PodKillEvent, podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
-import type { KillRefusalKind } from '../../../src/policies/eviction-plugins/pod-kill.ts';
+import { type PodKillEvent, podKillMachine } from '../../../src/agent/machines/pod-kill-machine.ts';
+import type { KillRefusalKind } from '../../../src/agent/policies/eviction-plugins/pod-kill.ts';
 import { after } from '../../support/child-events.ts';
 import { testPod } from '../../support/pods.ts';
 import type { Environment } from '../paths.ts';

@@ -4,12 +4,12 @@
  */
 import { expect } from '@jest/globals';
 import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent } from 'xstate';
-import { PluginPodKills } from '../../../src/actors/plugins/plugin-pod-kills.ts';
-import { PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
-import type { podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
-import type { KillPodOptions } from '../../../src/policies/termination/pod-termination.ts';
-import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
-import type { RuledPod } from '../../../src/policies/eviction-plugins/collected-answers.ts';
+import { PluginPodKills } from '../../../src/agent/actors/plugins/plugin-pod-kills.ts';
+import { PodRegistry } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { podKillMachine } from '../../../src/agent/machines/pod-kill-machine.ts';
+import type { KillPodOptions } from '../../../src/agent/policies/termination/pod-termination.ts';
+import { supervisorMachine } from '../../../src/agent/machines/supervisor-machine.ts';
+import type { RuledPod } from '../../../src/agent/policies/eviction-plugins/collected-answers.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { type ApiRequest, noAnswer, refusal, ScriptedApi } from '../../support/answering-api.ts';
 import { LEAVE_TO_START, podChart } from '../../support/pod-chart.ts';

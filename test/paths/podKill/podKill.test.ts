@@ -1,6 +1,6 @@
 /** The paths of the pod kill machine, replayed against the production actor. */
 import { afterAll, expect, test } from '@jest/globals';
-import { podKillMachine } from '../../../src/machines/pod-kill-machine.ts';
+import { podKillMachine } from '../../../src/agent/machines/pod-kill-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { shortestPaths } from '../paths.ts';
 import { replaying } from '../replaying.ts';

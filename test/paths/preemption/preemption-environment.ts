@@ -1,7 +1,7 @@
 /** The events that are possible in a preemption, from its victims, from the preemptor, and from the size of the node. */
 import type { SnapshotFrom } from 'xstate';
-import { type PreemptionEvent, preemptionMachine } from '../../../src/machines/preemption-machine.ts';
-import { type PreemptionDecision, selectVictims } from '../../../src/policies/preemption/victims.ts';
+import { type PreemptionEvent, preemptionMachine } from '../../../src/agent/machines/preemption-machine.ts';
+import { type PreemptionDecision, selectVictims } from '../../../src/agent/policies/preemption/victims.ts';
 import type { Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import type { NodeFacts } from '../../../src/types/node-facts.ts';
 import { nodeOf } from '../../support/admission.ts';

@@ -4,12 +4,12 @@
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { NodeAgent } from '../../../src/actors/node-agent.ts';
-import type { PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
-import type { PreemptionActor } from '../../../src/actors/start/preemptions.ts';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import type { preemptionMachine, PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
-import { POD_UID_LABEL } from '../../../src/policies/cri/cri-labels.ts';
+import type { NodeAgent } from '../../../src/agent/actors/node-agent.ts';
+import type { PodSnapshot } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { PreemptionActor } from '../../../src/agent/actors/start/preemptions.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
+import type { preemptionMachine, PreemptionEvent } from '../../../src/agent/machines/preemption-machine.ts';
+import { POD_UID_LABEL } from '../../../src/agent/policies/cri/cri-labels.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Logger } from '../../../src/types/logger.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';

@@ -1,6 +1,6 @@
 /** Rules of preemption that are checked without the machine, by the events that pods get and by the pods that run then. */
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import type { PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
+import type { PreemptionEvent } from '../../../src/agent/machines/preemption-machine.ts';
 import { Counts } from '../coverage.ts';
 import { CPUS, type PreemptionState, uidOf } from './preemption-environment.ts';
 

@@ -1,6 +1,6 @@
 /** The paths of the preemption machine, replayed against the production agent on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
-import { preemptionMachine } from '../../../src/machines/preemption-machine.ts';
+import { preemptionMachine } from '../../../src/agent/machines/preemption-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';

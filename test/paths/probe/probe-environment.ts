@@ -1,7 +1,12 @@
 /** The events of a probe: from the status of the pod, from its timer, and from the ends of its runs. */
 import type { SnapshotFrom } from 'xstate';
-import { probeMachine, type ProbeEvent } from '../../../src/machines/probe-machine.ts';
-import type { ProbeKind, ProbeOutcome, ProbeRecord, Sighting } from '../../../src/policies/probes/probe.ts';
+import { probeMachine, type ProbeEvent } from '../../../src/agent/machines/probe-machine.ts';
+import type {
+  ProbeKind,
+  ProbeOutcome,
+  ProbeRecord,
+  Sighting,
+} from '../../../src/agent/policies/probes/probe.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { HEALTH_COMMAND, LASTING_COMMAND } from '../path-node.ts';
 import type { Environment } from '../paths.ts';

@@ -4,9 +4,9 @@
  */
 import { expect } from '@jest/globals';
 import { type AnyActorRef, createActor, type InspectionEvent, setup } from 'xstate';
-import { ProbeManager } from '../../../src/actors/probes/probe-manager.ts';
-import type { ProbeEvent, probeMachine } from '../../../src/machines/probe-machine.ts';
-import type { ProbeKind, ProbeOutcome } from '../../../src/policies/probes/probe.ts';
+import { ProbeManager } from '../../../src/agent/actors/probes/probe-manager.ts';
+import type { ProbeEvent, probeMachine } from '../../../src/agent/machines/probe-machine.ts';
+import type { ProbeKind, ProbeOutcome } from '../../../src/agent/policies/probes/probe.ts';
 import type { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { type Call, type CallObserver, type HeldCall, SteeredNode } from '../../support/steered-runtime.ts';

@@ -1,6 +1,6 @@
 /** The paths of the probe machine, replayed against the production probe manager on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
-import { probeMachine } from '../../../src/machines/probe-machine.ts';
+import { probeMachine } from '../../../src/agent/machines/probe-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';

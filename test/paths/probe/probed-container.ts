@@ -1,13 +1,13 @@
 /** A container that starts, ends and is replaced, and the status of its pod, made from what the runtime reports. */
-import type { ProbeManager } from '../../../src/actors/probes/probe-manager.ts';
-import { generateAPIPodStatus } from '../../../src/policies/status/pod-status.ts';
-import { podSandboxConfig } from '../../../src/policies/cri/sandbox-config.ts';
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
-import { readPod } from '../../../src/runtime/pleg/pod-reader.ts';
+import type { ProbeManager } from '../../../src/agent/actors/probes/probe-manager.ts';
+import { generateAPIPodStatus } from '../../../src/agent/policies/status/pod-status.ts';
+import { podSandboxConfig } from '../../../src/agent/policies/cri/sandbox-config.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
+import { readPod } from '../../../src/agent/runtime/pleg/pod-reader.ts';
 import type { PodSandboxConfig } from '../../../src/types/cri.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../src/types/runtime-pod.ts';
-import { runContainer } from '../../runtime/pods/pod-bed.ts';
+import { runContainer } from '../../agent/runtime/pods/pod-bed.ts';
 import type { PathNode } from '../path-node.ts';
 import type { World } from './probe-environment.ts';
 

@@ -1,6 +1,6 @@
 /** A machine that may go down at any time, with two ordinary pods and a critical one. */
 import type { SnapshotFrom } from 'xstate';
-import { shutdownMachine, type ShutdownEvent } from '../../../src/machines/shutdown-machine.ts';
+import { shutdownMachine, type ShutdownEvent } from '../../../src/agent/machines/shutdown-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';
 import type { Environment } from '../paths.ts';

@@ -1,8 +1,8 @@
 /** Replays steps against the production actor, and checks after each what the actor has done in it. */
 import { expect } from '@jest/globals';
 import type { InspectionEvent } from 'xstate';
-import { NodeShutdown } from '../../../src/actors/node/node-shutdown.ts';
-import type { shutdownMachine } from '../../../src/machines/shutdown-machine.ts';
+import { NodeShutdown } from '../../../src/agent/actors/node/node-shutdown.ts';
+import type { shutdownMachine } from '../../../src/agent/machines/shutdown-machine.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Coverage } from '../coverage.ts';

@@ -1,6 +1,6 @@
 /** The paths of the shutdown machine, replayed against the production actor. */
 import { afterAll, expect, test } from '@jest/globals';
-import { shutdownMachine } from '../../../src/machines/shutdown-machine.ts';
+import { shutdownMachine } from '../../../src/agent/machines/shutdown-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { type Path, shortestPaths } from '../paths.ts';
 import { replaying } from '../replaying.ts';

@@ -1,10 +1,10 @@
 /** The paths of the status writer's machine, replayed against the production actor by a server whose answers the test holds back. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
-import { StatusWriter } from '../../../src/actors/cluster/status-writer.ts';
-import { DesiredPods } from '../../../src/actors/pods/desired-pods.ts';
-import { StatusManager } from '../../../src/actors/pods/status-manager.ts';
-import { statusWriterMachine } from '../../../src/machines/status-writer-machine.ts';
+import { StatusWriter } from '../../../src/agent/actors/cluster/status-writer.ts';
+import { DesiredPods } from '../../../src/agent/actors/pods/desired-pods.ts';
+import { StatusManager } from '../../../src/agent/actors/pods/status-manager.ts';
+import { statusWriterMachine } from '../../../src/agent/machines/status-writer-machine.ts';
 import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { PodServer } from '../../support/pod-server.ts';

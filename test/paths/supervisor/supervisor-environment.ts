@@ -1,6 +1,6 @@
 /** The events of the supervisor: from its streams, from its pods, and from the shutdown of the agent. */
 import type { SnapshotFrom } from 'xstate';
-import { supervisorMachine, type SupervisorEvent } from '../../../src/machines/supervisor-machine.ts';
+import { supervisorMachine, type SupervisorEvent } from '../../../src/agent/machines/supervisor-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { staticPod } from '../../support/agent.ts';
 import { LASTING_COMMAND } from '../path-node.ts';

@@ -4,10 +4,10 @@
  */
 import { expect } from '@jest/globals';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { NodeAgent } from '../../../src/actors/node-agent.ts';
-import type { PodEffects } from '../../../src/actors/pods/pod-actor.ts';
-import type { PodActor, PodRegistry } from '../../../src/actors/pods/pod-registry.ts';
-import type { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import type { NodeAgent } from '../../../src/agent/actors/node-agent.ts';
+import type { PodEffects } from '../../../src/agent/actors/pods/pod-actor.ts';
+import type { PodActor, PodRegistry } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { supervisorMachine } from '../../../src/agent/machines/supervisor-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { InvariantJudge } from '../../support/invariant-judge.ts';
 import { type HeldCall, type Method, SteeredNode } from '../../support/steered-runtime.ts';

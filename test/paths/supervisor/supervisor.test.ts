@@ -1,6 +1,6 @@
 /** The paths of the supervisor machine, replayed against the production supervisor on the simulated runtime. */
 import { afterAll, expect, test } from '@jest/globals';
-import { supervisorMachine } from '../../../src/machines/supervisor-machine.ts';
+import { supervisorMachine } from '../../../src/agent/machines/supervisor-machine.ts';
 import { Coverage } from '../coverage.ts';
 import { simulatedPathNode } from '../path-node.ts';
 import { shortestPaths, simplePaths } from '../paths.ts';

@@ -1,8 +1,12 @@
 /** The paths of the taints machine, replayed against the production actor. Each request to the API server is held until its step. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { SnapshotFrom } from 'xstate';
-import { ConditionTaints } from '../../../src/actors/plugins/condition-taints.ts';
-import { type TaintsEvent, type TaintsFailure, taintsMachine } from '../../../src/machines/taints-machine.ts';
+import { ConditionTaints } from '../../../src/agent/actors/plugins/condition-taints.ts';
+import {
+  type TaintsEvent,
+  type TaintsFailure,
+  taintsMachine,
+} from '../../../src/agent/machines/taints-machine.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { after, done, failed } from '../../support/child-events.ts';
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';

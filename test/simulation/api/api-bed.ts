@@ -1,7 +1,7 @@
 import type { Subscription } from 'rxjs';
-import type { ApiObject, ApiServer, WatchEvent } from '../../../src/cluster/service/api-server.ts';
-import { ApiError } from '../../../src/cluster/service/api-error.ts';
-import type { Collection, ObjectReference } from '../../../src/cluster/service/api-resources.ts';
+import type { ApiObject, ApiServer, WatchEvent } from '../../../src/agent/cluster/service/api-server.ts';
+import { ApiError } from '../../../src/agent/cluster/service/api-error.ts';
+import type { Collection, ObjectReference } from '../../../src/agent/cluster/service/api-resources.ts';
 import { type ApiFaults, NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
 import type { ApiWitness, RequestUnderWay } from '../../../src/simulation/api/api-witness.ts';
 import { SimulatedApiClient } from '../../../src/simulation/api/simulated-api-client.ts';

@@ -1,6 +1,6 @@
 /** A real API server does what the simulated one does. */
 import { afterEach, beforeAll } from '@jest/globals';
-import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
+import { openApiClients } from '../../../src/agent/cluster/client/open-api-clients.ts';
 import { FixedCredentials } from '../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../support/control-plane.ts';

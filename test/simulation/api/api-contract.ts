@@ -1,8 +1,11 @@
 /** What an API server does for a node. Held against the simulated one, and against a real one where there is one. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ObjectReference } from '../../../src/cluster/service/api-resources.ts';
-import type { ApiObject, ApiServer } from '../../../src/cluster/service/api-server.ts';
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import type { ObjectReference } from '../../../src/agent/cluster/service/api-resources.ts';
+import type { ApiObject, ApiServer } from '../../../src/agent/cluster/service/api-server.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+} from '../../../src/agent/policies/pod/pod-kinds.ts';
 import type { ContainerStatus, Lease, Node, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { apiPod, NODE, nodeObject, podAt, pods, refusalOf, statusOf } from './api-bed.ts';
 

@@ -1,6 +1,6 @@
 /** What an API server lets a node read of ConfigMaps, Secrets and Services. Held against the simulated one, and a real one. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Collection, ObjectReference } from '../../../src/cluster/service/api-resources.ts';
+import type { Collection, ObjectReference } from '../../../src/agent/cluster/service/api-resources.ts';
 import type { ConfigMap, PodSpec, Secret } from '../../../src/types/kubernetes.ts';
 import type { ContractBed } from './api-contract.ts';
 import { apiPod, pods, refusalOf } from './api-bed.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ApiObject } from '../../../src/cluster/service/api-server.ts';
-import type { ApiFaults } from '../../../src/simulation/api/api-faults.ts';
-import { NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
+import type { ApiObject } from '../../../src/agent/cluster/service/api-server.ts';
+import { type ApiFaults, NO_API_FAULTS } from '../../../src/simulation/api/api-faults.ts';
 import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { ApiBed, apiPod, NODE, podAt, pods, refusalOf, statusOf, Watched } from './api-bed.ts';

@@ -1,5 +1,5 @@
-import type { PreemptionEvent } from '../../../src/machines/preemption-machine.ts';
-import { PREEMPTION_KILL } from '../../../src/policies/preemption/preemption-message.ts';
+import type { PreemptionEvent } from '../../../src/agent/machines/preemption-machine.ts';
+import { PREEMPTION_KILL } from '../../../src/agent/policies/preemption/preemption-message.ts';
 import type { EvictionTruth } from '../../../src/simulation/judges/eviction/eviction-judge.ts';
 import type { PluginTruth } from '../../../src/simulation/judges/plugins/plugin-judge.ts';
 import type { Violation } from '../../../src/simulation/history.ts';

@@ -1,8 +1,8 @@
 /** Each wrong admission and rejection is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../../src/agent/policies/pod/pod-kinds.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
 import { CLEANED_UP, killed, STOPPED } from './lifecycle-judge-bed.ts';
 import { LEAVE_TO_ASK_FOR_ROOM } from '../../support/pod-chart.ts';
 import { critical, pod, AdmissionJudgeBed, withPort } from './admission-judge-bed.ts';

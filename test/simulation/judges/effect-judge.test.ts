@@ -1,6 +1,6 @@
 /** Effects that overlap, go on too long or fail without a reason are reported. All other effects are not. */
 import { describe, expect, test } from '@jest/globals';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
 import { call, killed, LifecycleJudgeBed } from './lifecycle-judge-bed.ts';
 import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 

@@ -1,9 +1,9 @@
 import { createActor } from 'xstate';
-import type { PodActor, PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
-import type { PodContext, PodEvent, RuntimeHolds } from '../../../src/machines/pod-context.ts';
-import type { KillPodOptions } from '../../../src/policies/termination/pod-termination.ts';
-import type { CallName } from '../../../src/runtime/simulated/chance.ts';
-import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
+import type { PodActor, PodSnapshot } from '../../../src/agent/actors/pods/pod-registry.ts';
+import type { PodContext, PodEvent, RuntimeHolds } from '../../../src/agent/machines/pod-context.ts';
+import type { KillPodOptions } from '../../../src/agent/policies/termination/pod-termination.ts';
+import type { CallName } from '../../../src/simulation/runtime/chance.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../src/simulation/runtime/witness.ts';
 import type { Violation } from '../../../src/simulation/history.ts';
 import type { EffectName } from '../../../src/simulation/judges/effect-judge.ts';
 import { LifecycleJudge } from '../../../src/simulation/judges/lifecycle-judge.ts';

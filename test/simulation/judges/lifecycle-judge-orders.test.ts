@@ -1,6 +1,6 @@
 /** What a pod was told about its end and its newest version must be in force: in its chart, its effects and the runtime. */
 import { describe, expect, test } from '@jest/globals';
-import type { PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
+import type { PodSnapshot } from '../../../src/agent/actors/pods/pod-registry.ts';
 import { testPod } from '../../support/pods.ts';
 import {
   AT_REST,

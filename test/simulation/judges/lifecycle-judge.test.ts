@@ -1,7 +1,7 @@
 /** Each violated invariant is reported, and nothing else is: a judge that never reports anything proves nothing. */
 import { describe, expect, test } from '@jest/globals';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
-import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../../src/agent/policies/pod/pod-kinds.ts';
 import { LEAVE_TO_START } from '../../support/pod-chart.ts';
 import { testPod } from '../../support/pods.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PodEvent } from '../../../src/machines/pod-machine.ts';
+import type { PodEvent } from '../../../src/agent/machines/pod-machine.ts';
 import { EndOrders } from '../../../src/simulation/judges/pod-progress.ts';
 import { PodEndJudge, type PodEndJudgeOptions } from '../../../src/simulation/judges/pod-end-judge.ts';
 import type { PodRecord } from '../../../src/simulation/judges/pod-records.ts';

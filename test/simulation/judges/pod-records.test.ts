@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_SOURCE_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import { CONFIG_SOURCE_ANNOTATION } from '../../../src/agent/policies/pod/pod-kinds.ts';
 import {
   isNeverEvicted,
   patienceMs,

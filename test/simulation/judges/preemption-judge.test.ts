@@ -1,6 +1,6 @@
 /** Each wrong choice of victims, and each wrong wait for them, is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import { PREEMPTION_KILL } from '../../../src/policies/preemption/preemption-message.ts';
+import { PREEMPTION_KILL } from '../../../src/agent/policies/preemption/preemption-message.ts';
 import { killed, STOPPED } from './lifecycle-judge-bed.ts';
 import { CRITICAL, critical, pod, AdmissionJudgeBed, selected, withPort } from './admission-judge-bed.ts';
 

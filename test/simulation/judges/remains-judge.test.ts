@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { PodSnapshot } from '../../../src/actors/pods/pod-registry.ts';
+import type { PodSnapshot } from '../../../src/agent/actors/pods/pod-registry.ts';
 import { RemainsJudge } from '../../../src/simulation/judges/remains-judge.ts';
 
 function bed() {

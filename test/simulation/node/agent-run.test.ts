@@ -1,11 +1,11 @@
 /** Violations that the judges see only in a whole agent are reported, and name the pod. */
 import { describe, expect, test } from '@jest/globals';
-import { planCall } from '../../../src/runtime/simulated/call-faults.ts';
+import { planCall } from '../../../src/simulation/runtime/call-faults.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { CHANCE, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
-import { sandboxConfig } from '../../runtime/simulated/simulated-bed.ts';
+import { sandboxConfig } from '../runtime/simulated-bed.ts';
 
 async function settled(source: 'api' | 'file' = 'api') {
   const agent = new SimulatedAgent();

@@ -8,7 +8,7 @@ import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.
 import { SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
 import { ALL_FAULTS, type Fault } from '../../../src/simulation/plan/fault-kinds.ts';
 import type { Change } from '../../../src/simulation/plan/plan.ts';
-import { sandboxConfig, simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
+import { sandboxConfig, simulatedBed } from '../runtime/simulated-bed.ts';
 import { call } from '../judges/lifecycle-judge-bed.ts';
 import { container, podSpec } from '../../support/simulated-agent.ts';
 

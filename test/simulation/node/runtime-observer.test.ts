@@ -1,6 +1,6 @@
 /** What happens in the runtime is written down, counted and checked. */
 import { expect, test } from '@jest/globals';
-import type { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
+import type { SimulatedRuntime } from '../../../src/simulation/runtime/simulated-runtime.ts';
 import type { Violation } from '../../../src/simulation/history.ts';
 import type { AgentRun } from '../../../src/simulation/node/agent-run.ts';
 import { CreatedPods } from '../../../src/simulation/node/created-pods.ts';

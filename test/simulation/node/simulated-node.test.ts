@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { SimulatedRuntime } from '../../../src/runtime/simulated/simulated-runtime.ts';
+import { SimulatedRuntime } from '../../../src/simulation/runtime/simulated-runtime.ts';
 import { NO_NODE_FAULTS } from '../../../src/simulation/node/node-fault-draws.ts';
 import type { SimulatedDisk } from '../../../src/simulation/node/simulated-disk.ts';
 import { simulatedNode } from '../../../src/simulation/node/simulated-node.ts';

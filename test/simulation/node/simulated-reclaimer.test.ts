@@ -1,7 +1,7 @@
 /** Which containers and images are removed when the disk of a simulated node is short. */
 import { expect, test } from '@jest/globals';
 import { SimulatedReclaimer } from '../../../src/simulation/node/simulated-reclaimer.ts';
-import { sandboxConfig, simulatedBed } from '../../runtime/simulated/simulated-bed.ts';
+import { sandboxConfig, simulatedBed } from '../runtime/simulated-bed.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
 
 /** A pod that goes on, and one that has ended. Each has two dead instances of a container. */

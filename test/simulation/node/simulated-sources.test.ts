@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../src/policies/pod/pod-kinds.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+} from '../../../src/agent/policies/pod/pod-kinds.ts';
 import { type SourceName, SimulatedSources } from '../../../src/simulation/node/simulated-sources.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { testPod } from '../../support/pods.ts';

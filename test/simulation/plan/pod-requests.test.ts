@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { podQOS } from '../../../src/policies/pod/qos.ts';
+import { podQOS } from '../../../src/agent/policies/pod/qos.ts';
 import { withRequests } from '../../../src/simulation/plan/pod-requests.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';

@@ -1,6 +1,6 @@
 /** A pod that does not end must not delay the ends of other pods. */
 import { expect, test } from '@jest/globals';
-import { NO_FAULTS, type RuntimeFaults } from '../../../src/runtime/simulated/call-faults.ts';
+import { NO_FAULTS, type RuntimeFaults } from '../../../src/simulation/runtime/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const OTHERS = 100;

@@ -1,6 +1,6 @@
 /** Critical pods that do not fit, and what happens while room is being made for them. */
 import { describe, expect, test } from '@jest/globals';
-import { PREEMPTING, PREEMPTING_MESSAGE } from '../../../src/policies/preemption/preemption-message.ts';
+import { PREEMPTING, PREEMPTING_MESSAGE } from '../../../src/agent/policies/preemption/preemption-message.ts';
 import { simulatedNodeFacts } from '../../../src/simulation/node/simulated-node-facts.ts';
 import type { PodSpec } from '../../../src/types/kubernetes.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';

@@ -1,6 +1,6 @@
 /** A pod that is deleted while it starts: calls that were made may still be carried out. */
 import { describe, expect, test } from '@jest/globals';
-import type { EventFaults } from '../../../src/runtime/simulated/call-faults.ts';
+import type { EventFaults } from '../../../src/simulation/runtime/call-faults.ts';
 import { ALL_WELL, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 const STARTS = /^(?:RunPodSandbox|CreateContainer|StartContainer|PullImage|ExecSync)\b/;

@@ -1,7 +1,7 @@
 /** Pods that end while the runtime has faults, and pods that start while their old containers are removed. */
 import { describe, expect, test } from '@jest/globals';
-import { answerTo } from '../../../src/runtime/simulated/chance.ts';
-import { sandboxConfig } from '../../runtime/simulated/simulated-bed.ts';
+import { answerTo } from '../../../src/simulation/runtime/chance.ts';
+import { sandboxConfig } from '../runtime/simulated-bed.ts';
 import { ALL_WELL, CHANCE, container, podSpec, SimulatedAgent } from '../../support/simulated-agent.ts';
 
 describe('the sandbox creation of a deleted pod hangs', () => {

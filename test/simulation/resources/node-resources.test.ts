@@ -1,7 +1,7 @@
 /** The resources that may become short on simulated nodes, and the thresholds of eviction there. */
 import { expect, test } from '@jest/globals';
-import { thresholdQuantity } from '../../../src/policies/eviction/thresholds.ts';
-import { parseQuantity, quantityValue } from '../../../src/policies/formats/quantity.ts';
+import { thresholdQuantity } from '../../../src/agent/policies/eviction/thresholds.ts';
+import { parseQuantity, quantityValue } from '../../../src/agent/policies/formats/quantity.ts';
 import { evictionConfiguration } from '../../../src/simulation/resources/eviction-rules.ts';
 import { drawnNodeResources } from '../../../src/simulation/resources/node-resources.ts';
 import { keyedRandom } from '../../../src/simulation/plan/seeded-random.ts';

@@ -1,6 +1,6 @@
 /** The figures that the agent on a simulated node gets: free resources, and the usage of pods. */
 import { describe, expect, test } from '@jest/globals';
-import type { ContainerTruth, SandboxTruth } from '../../../src/runtime/simulated/witness.ts';
+import type { ContainerTruth, SandboxTruth } from '../../../src/simulation/runtime/witness.ts';
 import type { NodeResources } from '../../../src/simulation/resources/node-resources.ts';
 import type { NodeUse } from '../../../src/simulation/resources/node-use.ts';
 import { SimulatedResources } from '../../../src/simulation/resources/simulated-resources.ts';

@@ -1,5 +1,5 @@
 /** What a real API server's admission plugins make of new pods and nodes, as far as a node or a test sees it. */
-import { isMirrorPod } from '../../../src/policies/pod/pod-kinds.ts';
+import { isMirrorPod } from '../../../src/agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { AnyObject, Draft, Store } from './context.ts';
 import { typeOf } from './served-types.ts';

@@ -1,7 +1,7 @@
 /** What the double does with its objects: reads, creates, changes and deletes them, by the rules of a real API server. */
 import { randomInt, randomUUID } from 'node:crypto';
-import { equalJson, without } from '../../../src/policies/formats/canonical-json.ts';
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { equalJson, without } from '../../../src/agent/policies/formats/canonical-json.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import type { NewObject } from '../../../src/simulation/api/api-store.ts';
 import { deletedPod, newPod } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

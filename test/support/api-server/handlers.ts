@@ -1,5 +1,5 @@
 /** Carries out a request for resources: which of the double's parts answers which. */
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import {
   type ApiObjects,
   type DeleteOptions,

@@ -1,5 +1,5 @@
 /** The kinds of patches that are not of Kubernetes: JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7396). */
-import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
+import { equalJson } from '../../../src/agent/policies/formats/canonical-json.ts';
 import { setMember } from '../../../src/system/set-member.ts';
 
 type Tree = Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** The node authorizer: what a node may do follows from the pods that are bound to it. */
-import type { ApiResource, Subresource } from '../../../src/cluster/service/api-resources.ts';
+import type { ApiResource, Subresource } from '../../../src/agent/cluster/service/api-resources.ts';
 import { type ApiVerb, NodeRights } from '../../../src/simulation/api/node-rights.ts';
 import { referenceKey, referencesOf } from '../../../src/simulation/api/pod-references.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

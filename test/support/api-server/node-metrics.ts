@@ -1,7 +1,7 @@
 /** Usage of nodes and pods, as metrics-server serves it: from the Summaries of the nodes. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { without } from '../../../src/policies/formats/canonical-json.ts';
+import { without } from '../../../src/agent/policies/formats/canonical-json.ts';
 import type { AnyObject, Draft, Store } from './context.ts';
 import type { ResourceRequest } from './requests.ts';
 import { selected } from './selectors.ts';

@@ -4,7 +4,7 @@ import https from 'node:https';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:tls';
 import { text } from 'node:stream/consumers';
-import type { UpgradeRequest } from '../../../src/server/streaming/upgrade/accept.ts';
+import type { UpgradeRequest } from '../../../src/agent/server/streaming/upgrade/accept.ts';
 import type { CertificateAuthority } from '../control-plane/certificates.ts';
 import type { AnyObject, Draft } from './context.ts';
 import type { ResourceRequest } from './requests.ts';

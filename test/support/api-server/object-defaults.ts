@@ -1,7 +1,7 @@
 /** The defaults that the API server sets on new objects, and what it sets itself whatever was sent. */
 import { servedPodStatus } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { PodSpec, PodStatus } from '../../../src/types/kubernetes.ts';
-import { withDefaults } from '../../../src/sources/defaults/pod-defaults.ts';
+import { withDefaults } from '../../../src/agent/sources/defaults/pod-defaults.ts';
 import type { Draft, User } from './context.ts';
 
 export interface NewObjectFacts {

@@ -1,6 +1,6 @@
 /** What a change of an object may change, by its kind, and what follows from it. */
-import { equalJson, without } from '../../../src/policies/formats/canonical-json.ts';
-import { computePodQOS } from '../../../src/policies/pod/qos.ts';
+import { equalJson, without } from '../../../src/agent/policies/formats/canonical-json.ts';
+import { computePodQOS } from '../../../src/agent/policies/pod/qos.ts';
 import { podWithStatus, withGeneration } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod, PodStatus } from '../../../src/types/kubernetes.ts';
 import { tolerateLostNodes } from './admission.ts';

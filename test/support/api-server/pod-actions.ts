@@ -1,5 +1,5 @@
 /** What is created on a pod: a binding to a node, and an eviction. */
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import { isTerminal, withDisruption } from '../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { ApiObjects, DeleteOptions, Target, WriteOptions } from './api-objects.ts';

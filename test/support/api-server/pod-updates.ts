@@ -1,5 +1,5 @@
 /** What a change of a pod's spec may change, and what the server says to one that it does not take. */
-import { equalJson } from '../../../src/policies/formats/canonical-json.ts';
+import { equalJson } from '../../../src/agent/policies/formats/canonical-json.ts';
 import type { AnyObject, Draft } from './context.ts';
 import type { ServedType } from './served-types.ts';
 import { type Cause, invalid } from './status-error.ts';

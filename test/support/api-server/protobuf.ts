@@ -1,5 +1,5 @@
 /** Bodies in protocol buffers, which kubectl sends for kinds that it knows. The server answers it in JSON all the same. */
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import { setMember } from '../../../src/system/set-member.ts';
 import type { Draft } from './context.ts';
 import { readTable } from './read-table.ts';

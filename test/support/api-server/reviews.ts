@@ -1,5 +1,5 @@
 /** What is asked and not stored: tokens, reviews of tokens, and what users may do. */
-import { rfc3339 } from '../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../src/agent/policies/formats/time.ts';
 import type { ApiObjects, Target } from './api-objects.ts';
 import type { Authorization } from './authorization.ts';
 import { type AnyObject, type Draft, nodeOf, type User } from './context.ts';

@@ -6,18 +6,21 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createWebSocketStream } from 'ws';
-import { joinCommand } from '../../../src/server/streaming/command/command-session.ts';
-import type { CommandStatus } from '../../../src/server/streaming/command/command-status.ts';
-import { openRuntimeCommand, webSocketCommand } from '../../../src/server/streaming/command/serve-command.ts';
-import { isTunnel } from '../../../src/server/streaming/forward/serve-forward.ts';
-import { FORWARD_PROTOCOL } from '../../../src/server/streaming/forward/spdy-forward.ts';
+import { joinCommand } from '../../../src/agent/server/streaming/command/command-session.ts';
+import type { CommandStatus } from '../../../src/agent/server/streaming/command/command-status.ts';
+import {
+  openRuntimeCommand,
+  webSocketCommand,
+} from '../../../src/agent/server/streaming/command/serve-command.ts';
+import { isTunnel } from '../../../src/agent/server/streaming/forward/serve-forward.ts';
+import { FORWARD_PROTOCOL } from '../../../src/agent/server/streaming/forward/spdy-forward.ts';
 import {
   acceptWebSocket,
   isWebSocket,
   listed,
   type UpgradeRequest,
-} from '../../../src/server/streaming/upgrade/accept.ts';
-import { joinSockets } from '../../../src/server/streaming/upgrade/proxy-upgrade.ts';
+} from '../../../src/agent/server/streaming/upgrade/accept.ts';
+import { joinSockets } from '../../../src/agent/server/streaming/upgrade/proxy-upgrade.ts';
 import type { AnyObject } from './context.ts';
 import type { ResourceRequest } from './requests.ts';
 import { internalError } from './status-error.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { firstValueFrom, ReplaySubject } from 'rxjs';
-import { openApiClients } from '../../../src/cluster/client/open-api-clients.ts';
-import type { WatchEvent } from '../../../src/cluster/service/api-server.ts';
+import { openApiClients } from '../../../src/agent/cluster/client/open-api-clients.ts';
+import type { WatchEvent } from '../../../src/agent/cluster/service/api-server.ts';
 import type { Lease } from '../../../src/types/kubernetes.ts';
 import { describeOnControlPlane } from '../control-plane.ts';
 import { ApiFaultProxy } from './fault-proxy.ts';

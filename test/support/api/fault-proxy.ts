@@ -4,7 +4,7 @@
  */
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
+import type { ConnectionDetails } from '../../../src/agent/cluster/service/api-server.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { waitFor } from '../wait-for.ts';
 import { type BedAnswer, type BedRequest, bodyOf, breakOff, HttpBed } from './http-bed.ts';

@@ -1,5 +1,5 @@
 import { Subject } from 'rxjs';
-import type { ConnectionDetails, Credentials } from '../../../src/cluster/service/api-server.ts';
+import type { ConnectionDetails, Credentials } from '../../../src/agent/cluster/service/api-server.ts';
 
 /** Credentials that a test sets. */
 export class FixedCredentials implements Credentials {

@@ -1,4 +1,4 @@
-import type { ConnectionObserver } from '../../../src/cluster/service/api-server.ts';
+import type { ConnectionObserver } from '../../../src/agent/cluster/service/api-server.ts';
 
 /** Keeps what a client told of its requests. */
 export class ObservedConnection implements ConnectionObserver {

@@ -1,10 +1,10 @@
 /** An agent on containerd with eviction, and pods that it may evict: static pods are never evicted. */
-import type { EvictionParts, EvictionStats } from '../../../src/actors/eviction/eviction-figures.ts';
-import { resolveNodeSettings } from '../../../src/config/load-node-settings.ts';
-import { pressureThresholds } from '../../../src/policies/eviction/pressure-settings.ts';
-import { openCriNode } from '../../../src/runtime/node/open-cri-node.ts';
-import { openStatsProvider } from '../../../src/runtime/stats/kernel-stats.ts';
-import type { StatsProvider } from '../../../src/runtime/stats/stats-provider.ts';
+import type { EvictionParts, EvictionStats } from '../../../src/agent/actors/eviction/eviction-figures.ts';
+import { resolveNodeSettings } from '../../../src/agent/config/load-node-settings.ts';
+import { pressureThresholds } from '../../../src/agent/policies/eviction/pressure-settings.ts';
+import { openCriNode } from '../../../src/agent/runtime/node/open-cri-node.ts';
+import { openStatsProvider } from '../../../src/agent/runtime/stats/kernel-stats.ts';
+import type { StatsProvider } from '../../../src/agent/runtime/stats/stats-provider.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 import { testNode } from '../admission.ts';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { parseMountInfo } from '../../../src/policies/formats/mountinfo.ts';
+import { parseMountInfo } from '../../../src/agent/policies/formats/mountinfo.ts';
 import { waitFor } from '../wait-for.ts';
 import { type Belongings, layoutIn } from './layout.ts';
 

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { bundled } from '../../../scripts/jest/bundled.ts';
-import type { ConnectionDetails } from '../../../src/cluster/service/api-server.ts';
+import type { ConnectionDetails } from '../../../src/agent/cluster/service/api-server.ts';
 import { type CertificateFiles, CertificateAuthority } from './certificates.ts';
 import { Component } from './component.ts';
 import {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Observable } from 'rxjs';
-import { Channel } from '../../../src/runtime/cri/calls/channel.ts';
+import { Channel } from '../../../src/agent/runtime/cri/calls/channel.ts';
 import type { Method } from '../../../src/system/grpc/method.ts';
 import { bytes, field, list, message, string } from '../../../src/system/protobuf.ts';
 import { type ContainerdBed, startContainerd } from '../containerd/containerd.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filter, map, type Observable } from 'rxjs';
-import { createProcessRuntime } from '../../../src/runtime/process/process-runtime.ts';
-import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import { createProcessRuntime } from '../../../src/embedded/process-runtime.ts';
+import type { RuntimeService } from '../../../src/agent/runtime/service/runtime-service.ts';
 import { DaemonBed } from '../daemon.ts';
 import { processesOf } from '../processes-of.ts';
 import { MonitorProxy } from '../monitor-proxy.ts';

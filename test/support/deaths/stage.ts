@@ -1,4 +1,4 @@
-import type { RuntimeService } from '../../../src/runtime/service/runtime-service.ts';
+import type { RuntimeService } from '../../../src/agent/runtime/service/runtime-service.ts';
 import type { Daemon, DaemonBed } from '../daemon.ts';
 import type { RuntimeTap } from '../runtime-tap.ts';
 import type { PodSurroundings } from './pods.ts';

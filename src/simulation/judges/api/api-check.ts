@@ -1,5 +1,5 @@
 /** Checks at the end, when nothing fails any more, that the API server has been told everything. */
-import { isMirrorPod } from '../../../policies/pod/pod-kinds.ts';
+import { isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { Node, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { isTerminal } from '../../api/served-pod-rules.ts';
 import { localUID } from './pod-object-judge.ts';

@@ -1,10 +1,10 @@
 /** Judges what an agent does at the simulated API server, at the moment at which the server carries it out. */
-import { apiPath } from '../../../cluster/service/api-resources.ts';
+import { apiPath } from '../../../agent/cluster/service/api-resources.ts';
 import {
   CONFIG_HASH_ANNOTATION,
   CONFIG_MIRROR_ANNOTATION,
   isMirrorPod,
-} from '../../../policies/pod/pod-kinds.ts';
+} from '../../../agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { StoredChange } from '../../api/api-store.ts';
 import type { ApiWitness, RequestUnderWay } from '../../api/api-witness.ts';

@@ -1,6 +1,6 @@
 /** Holds what an agent writes about its pods at the API server against what really runs, and against what was written before. */
-import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../policies/pod/pod-kinds.ts';
-import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
+import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
+import type { CallUnderWay } from '../../runtime/witness.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { isTerminal } from '../../api/served-pod-rules.ts';
 import { isStart, type RuntimeTruth } from '../pod-states.ts';

@@ -1,5 +1,5 @@
 /** No container starts before it has what it requires of ConfigMaps and Secrets, and what it has is of a version that there was. */
-import type { ContainerTruth } from '../../../runtime/simulated/witness.ts';
+import type { ContainerTruth } from '../../runtime/witness.ts';
 import type { Container, PodSpec } from '../../../types/kubernetes.ts';
 import type { SimulatedDisk } from '../../node/simulated-disk.ts';
 import type { ObjectVersions } from './object-versions.ts';

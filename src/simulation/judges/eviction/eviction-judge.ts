@@ -1,15 +1,15 @@
 /** Checks eviction against what really runs and what it uses: which pod is evicted when something is short, and one at a time. */
-import type { EvictionEvent } from '../../../machines/eviction-machine.ts';
-import type { NodeReclaim } from '../../../policies/eviction/file-system-parts.ts';
-import type { Eviction } from '../../../policies/eviction/pass.ts';
+import type { EvictionEvent } from '../../../agent/machines/eviction-machine.ts';
+import type { NodeReclaim } from '../../../agent/policies/eviction/file-system-parts.ts';
+import type { Eviction } from '../../../agent/policies/eviction/pass.ts';
 import {
   type EvictionSignal,
   PRESSURE_CONDITIONS,
   type PressureCondition,
-} from '../../../policies/eviction/signals.ts';
-import { isCriticalPod } from '../../../policies/pod/pod-kinds.ts';
-import { podQOS } from '../../../policies/pod/qos.ts';
-import type { CallUnderWay } from '../../../runtime/simulated/witness.ts';
+} from '../../../agent/policies/eviction/signals.ts';
+import { isCriticalPod } from '../../../agent/policies/pod/pod-kinds.ts';
+import { podQOS } from '../../../agent/policies/pod/qos.ts';
+import type { CallUnderWay } from '../../runtime/witness.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { exceededLimits, goesBefore } from './eviction-order.ts';
 import { EvictionVictims, type KillEvent } from './eviction-victims.ts';

@@ -1,9 +1,9 @@
 /** Which of two pods has to be evicted first, by the figures that the agent received. */
-import { resourceAmount } from '../../../policies/admission/used-resources.ts';
-import type { FileSystemLayout } from '../../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
-import { parseQuantity } from '../../../policies/formats/quantity.ts';
-import { podRequest } from '../../../policies/pod/resources.ts';
+import { resourceAmount } from '../../../agent/policies/admission/used-resources.ts';
+import type { FileSystemLayout } from '../../../agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../../agent/policies/eviction/signals.ts';
+import { parseQuantity } from '../../../agent/policies/formats/quantity.ts';
+import { podRequest } from '../../../agent/policies/pod/resources.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { type DiskUse, type NodeUse, NOTHING, type StorageUse, sumOf } from '../../resources/node-use.ts';
 import { type PodRecord, priorityOf } from '../pod-records.ts';

@@ -1,7 +1,7 @@
 /** Checks that each victim is told, ends, and is cleaned up before the next pass. */
-import type { Eviction } from '../../../policies/eviction/pass.ts';
-import { EVICTED } from '../../../policies/eviction/eviction-message.ts';
-import type { PodEvent } from '../../../machines/pod-machine.ts';
+import type { Eviction } from '../../../agent/policies/eviction/pass.ts';
+import { EVICTED } from '../../../agent/policies/eviction/eviction-message.ts';
+import type { PodEvent } from '../../../agent/machines/pod-machine.ts';
 import { isNeverEvicted, patienceMs, type PodRecord } from '../pod-records.ts';
 import { isTerminated } from '../pod-states.ts';
 

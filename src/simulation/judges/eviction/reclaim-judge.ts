@@ -1,7 +1,7 @@
 /** Checks that dead containers and unused images are removed before any pod is evicted, and that nothing in use is removed. */
-import type { FileSystemLayout, NodeReclaim } from '../../../policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../../policies/eviction/signals.ts';
-import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../../runtime/simulated/witness.ts';
+import type { FileSystemLayout, NodeReclaim } from '../../../agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../../agent/policies/eviction/signals.ts';
+import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../../runtime/witness.ts';
 import type { RunningTruth } from '../../resources/node-use.ts';
 import type { PodRecords } from '../pod-records.ts';
 import { isTerminated } from '../pod-states.ts';

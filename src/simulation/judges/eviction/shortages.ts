@@ -1,5 +1,5 @@
 /** What a simulated node is short of, by the figures that its agent received. */
-import type { EvictionSignal, PressureCondition } from '../../../policies/eviction/signals.ts';
+import type { EvictionSignal, PressureCondition } from '../../../agent/policies/eviction/signals.ts';
 import { type EvictionRules, isHard, type ThresholdRule } from '../../resources/eviction-rules.ts';
 import type { NodeUse } from '../../resources/node-use.ts';
 

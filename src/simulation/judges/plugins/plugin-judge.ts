@@ -2,14 +2,14 @@
  * Checks eviction by plugins: which pods they are shown, what is made of what they answer, and which pods are ended for them. It knows the
  * answers as the plugins gave them, and computes by itself what they come to.
  */
-import type { EvictionPluginsEvent } from '../../../machines/eviction-plugins-machine.ts';
+import type { EvictionPluginsEvent } from '../../../agent/machines/eviction-plugins-machine.ts';
 import type {
   PluginCondition,
   PluginQuestion,
   TopEvictionPodsQuestion,
 } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { isManifestPod } from '../../../policies/pod/pod-kinds.ts';
+import { isManifestPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { PluginsPlan } from '../../plugins/plugins-plan.ts';
 import type { AskedCall, PluginWitness } from '../../plugins/simulated-plugin.ts';
 import { isEndingOrEnded, type PodRecord, type PodRecords } from '../pod-records.ts';

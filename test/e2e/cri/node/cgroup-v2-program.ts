@@ -1,7 +1,7 @@
 /** A node on cgroup v2, with systemd. Runs as the first program of a machine of its own; see cgroup-v2.test.ts. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { podCgroup, qosCgroups, scopeName } from '../../../../src/policies/cgroups/cgroup-names.ts';
+import { podCgroup, qosCgroups, scopeName } from '../../../../src/agent/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../../src/types/stats.ts';
 import { busyboxPod, CGROUPS, KernelNode, reportOf } from '../../../support/kernel-node.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Finding } from '../../../../src/policies/doctor/finding.ts';
+import type { Finding } from '../../../../src/doctor/policies/finding.ts';
 import { makeCgroup } from '../../../support/containerd/cgroups.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { statelet } from '../../../support/daemon.ts';

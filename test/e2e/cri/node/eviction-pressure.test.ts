@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { pressureThresholds } from '../../../../src/policies/eviction/pressure-settings.ts';
+import { pressureThresholds } from '../../../../src/agent/policies/eviction/pressure-settings.ts';
 import {
   type EvictingAgent,
   evictablePod,

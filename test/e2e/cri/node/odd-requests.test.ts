@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import type { Agent, AgentOptions } from '../../../../scripts/compare/agent.ts';
 import { startKubelet } from '../../../../scripts/compare/kubelet.ts';
 import { startStatelet } from '../../../../scripts/compare/statelet.ts';
-import type { RuntimeService } from '../../../../src/runtime/service/runtime-service.ts';
+import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
 import { seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import { mountsBelow } from '../../../support/containerd/wipe.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';

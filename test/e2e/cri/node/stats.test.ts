@@ -1,8 +1,8 @@
 /** The stats of pods, compared with pods of known usage. */
 import { totalmem } from 'node:os';
 import { expect, test } from '@jest/globals';
-import type { MemoryCrossing } from '../../../../src/runtime/stats/memory-watch.ts';
-import { openStatsProvider } from '../../../../src/runtime/stats/kernel-stats.ts';
+import type { MemoryCrossing } from '../../../../src/agent/runtime/stats/memory-watch.ts';
+import { openStatsProvider } from '../../../../src/agent/runtime/stats/kernel-stats.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';

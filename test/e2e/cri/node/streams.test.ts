@@ -5,7 +5,7 @@ import { Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { pingFrame } from '../../../../src/server/streaming/spdy/spdy-frames.ts';
+import { pingFrame } from '../../../../src/agent/server/streaming/spdy/spdy-frames.ts';
 import { BIN } from '../../../support/built.ts';
 import { describeOnDaemon } from '../../../support/cri-suite.ts';
 import { hashOf, readSlowly } from '../../../support/slow-reader.ts';

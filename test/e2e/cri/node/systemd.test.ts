@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { podCgroup, qosCgroups } from '../../../../src/policies/cgroups/cgroup-names.ts';
+import { podCgroup, qosCgroups } from '../../../../src/agent/policies/cgroups/cgroup-names.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type ContainerdBed, startContainerd } from '../../../support/containerd/containerd.ts';

@@ -1,7 +1,7 @@
 /** Changes of pods in place. Only pods of an API source have them, so these tests run an agent without the daemon. */
 import { expect, test } from '@jest/globals';
-import { resolveNodeSettings } from '../../../../src/config/load-node-settings.ts';
-import { openCriNode } from '../../../../src/runtime/node/open-cri-node.ts';
+import { resolveNodeSettings } from '../../../../src/agent/config/load-node-settings.ts';
+import { openCriNode } from '../../../../src/agent/runtime/node/open-cri-node.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testNode } from '../../../support/admission.ts';
 import { startAgent } from '../../../support/agent.ts';

@@ -1,7 +1,7 @@
 /** Pods that cannot run as specified, and pods that other clients of the runtime kill or remove. */
 import { beforeEach, expect, test } from '@jest/globals';
-import { Channel } from '../../../../src/runtime/cri/calls/channel.ts';
-import { REMOVE_CONTAINER, REMOVE_POD_SANDBOX } from '../../../../src/runtime/cri/messages/methods.ts';
+import { Channel } from '../../../../src/agent/runtime/cri/calls/channel.ts';
+import { REMOVE_CONTAINER, REMOVE_POD_SANDBOX } from '../../../../src/agent/runtime/cri/messages/methods.ts';
 import { busyboxImage } from '../../../support/containerd/images.ts';
 import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';

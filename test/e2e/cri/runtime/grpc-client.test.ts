@@ -1,6 +1,6 @@
 /** The client that asks plugins, with a server of Go: most plugins are written in Go, and containerd is at hand. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { LIST_IMAGES, STATUS, VERSION } from '../../../../src/runtime/cri/messages/methods.ts';
+import { LIST_IMAGES, STATUS, VERSION } from '../../../../src/agent/runtime/cri/messages/methods.ts';
 import { GrpcClient } from '../../../../src/system/grpc/grpc-client.ts';
 import type { Method } from '../../../../src/system/grpc/method.ts';
 import { bytes, field, message } from '../../../../src/system/protobuf.ts';

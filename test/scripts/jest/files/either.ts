@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import * as qos from '../../../../src/policies/pod/qos.ts';
+import * as qos from '../../../../src/agent/policies/pod/qos.ts';
 import { kept } from './kept.ts';
 
 const worker = globalThis as { productModule?: unknown };

@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+} from '../../../../src/agent/policies/pod/pod-kinds.ts';
 import { type ApiCheckFacts, findUntold } from '../../../../src/simulation/judges/api/api-check.ts';
 import type { Node, Pod, PodStatus } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';

@@ -1,6 +1,9 @@
 /** The judge at a simulated server: every request of a node is judged when it is carried out. */
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+} from '../../../../src/agent/policies/pod/pod-kinds.ts';
 import { NO_API_FAULTS } from '../../../../src/simulation/api/api-faults.ts';
 import type { ApiWitness } from '../../../../src/simulation/api/api-witness.ts';
 import { ApiJudge, LeaseJudge, MirrorPodJudge } from '../../../../src/simulation/judges/api/api-judge.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from '../../../../src/policies/pod/pod-kinds.ts';
-import type { CallUnderWay, SandboxTruth } from '../../../../src/runtime/simulated/witness.ts';
+import {
+  CONFIG_HASH_ANNOTATION,
+  CONFIG_MIRROR_ANNOTATION,
+} from '../../../../src/agent/policies/pod/pod-kinds.ts';
+import type { CallUnderWay, SandboxTruth } from '../../../../src/simulation/runtime/witness.ts';
 import {
   localUID,
   PodObjectJudge,

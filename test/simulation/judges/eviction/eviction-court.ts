@@ -1,13 +1,13 @@
-import type { EvictionEvent } from '../../../../src/machines/eviction-machine.ts';
-import type { FileSystemLayout } from '../../../../src/policies/eviction/file-system-parts.ts';
+import type { EvictionEvent } from '../../../../src/agent/machines/eviction-machine.ts';
+import type { FileSystemLayout } from '../../../../src/agent/policies/eviction/file-system-parts.ts';
 import {
   type Eviction,
   type EvictionEvaluation,
   INITIAL_EVICTION_STATE,
-} from '../../../../src/policies/eviction/pass.ts';
-import type { EvictionSignal, PressureCondition } from '../../../../src/policies/eviction/signals.ts';
-import { evictionKill } from '../../../../src/policies/eviction/eviction-message.ts';
-import type { SandboxTruth } from '../../../../src/runtime/simulated/witness.ts';
+} from '../../../../src/agent/policies/eviction/pass.ts';
+import type { EvictionSignal, PressureCondition } from '../../../../src/agent/policies/eviction/signals.ts';
+import { evictionKill } from '../../../../src/agent/policies/eviction/eviction-message.ts';
+import type { SandboxTruth } from '../../../../src/simulation/runtime/witness.ts';
 import type {
   EvictionJudge,
   EvictionView,

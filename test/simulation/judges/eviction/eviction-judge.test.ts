@@ -1,10 +1,10 @@
 /** Who goes when something gets short, and how: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { EvictionSignal } from '../../../../src/policies/eviction/signals.ts';
+import type { EvictionSignal } from '../../../../src/agent/policies/eviction/signals.ts';
 import {
   CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
-} from '../../../../src/policies/pod/pod-kinds.ts';
+} from '../../../../src/agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
 import { killed, STOPPED } from '../lifecycle-judge-bed.ts';

@@ -1,6 +1,6 @@
 /** Conditions of pressure, and who may come while they hold: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { EvictionSignal } from '../../../../src/policies/eviction/signals.ts';
+import type { EvictionSignal } from '../../../../src/agent/policies/eviction/signals.ts';
 import { requestingPod } from '../../../support/admission.ts';
 import { EvictionCourt, pod, rule } from './eviction-court.ts';
 import { CRITICAL } from '../admission-judge-bed.ts';

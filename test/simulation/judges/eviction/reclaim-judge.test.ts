@@ -1,8 +1,11 @@
 /** What of the node itself goes before any pod: each mistake is reported, and nothing else is. */
 import { describe, expect, test } from '@jest/globals';
-import type { FileSystemLayout, NodeReclaim } from '../../../../src/policies/eviction/file-system-parts.ts';
-import type { EvictionSignal } from '../../../../src/policies/eviction/signals.ts';
-import type { ContainerTruth } from '../../../../src/runtime/simulated/witness.ts';
+import type {
+  FileSystemLayout,
+  NodeReclaim,
+} from '../../../../src/agent/policies/eviction/file-system-parts.ts';
+import type { EvictionSignal } from '../../../../src/agent/policies/eviction/signals.ts';
+import type { ContainerTruth } from '../../../../src/simulation/runtime/witness.ts';
 import { call, container, killed, sandbox, STOPPED } from '../lifecycle-judge-bed.ts';
 import { DRAINED, EvictionCourt, ONE_DISK, pod, rule } from './eviction-court.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PluginJudge } from '../../../../src/simulation/judges/plugins/plugin-judge.ts';
 import { SKIPPED_ANNOTATION } from '../../../../src/simulation/plugins/plugins-plan.ts';
-import { evictionKill } from '../../../../src/policies/eviction/eviction-message.ts';
+import { evictionKill } from '../../../../src/agent/policies/eviction/eviction-message.ts';
 import type {
   EvictPod,
   NamedPod,

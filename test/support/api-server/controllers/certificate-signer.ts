@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { rfc3339 } from '../../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import { type AnyObject, type Draft, NODES } from '../context.ts';
 import { typeOf } from '../served-types.ts';

@@ -1,4 +1,4 @@
-import { without } from '../../../../src/policies/formats/canonical-json.ts';
+import { without } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject } from '../context.ts';
 import { STORED_TYPES, type ServedType, storeKey } from '../served-types.ts';

@@ -1,4 +1,4 @@
-import { equalJson, without } from '../../../../src/policies/formats/canonical-json.ts';
+import { equalJson, without } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { typeOf } from '../served-types.ts';

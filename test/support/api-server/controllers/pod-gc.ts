@@ -1,4 +1,4 @@
-import { rfc3339 } from '../../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import { isTerminal, withDisruption } from '../../../../src/simulation/api/served-pod-rules.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { LOOPBACK } from '../bootstrap.ts';

@@ -1,5 +1,5 @@
-import { equalJson, without } from '../../../../src/policies/formats/canonical-json.ts';
-import { rfc3339 } from '../../../../src/policies/formats/time.ts';
+import { equalJson, without } from '../../../../src/agent/policies/formats/canonical-json.ts';
+import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { bind } from '../pod-actions.ts';

@@ -1,5 +1,5 @@
 import { withDisruption } from '../../../../src/simulation/api/served-pod-rules.ts';
-import { rfc3339 } from '../../../../src/policies/formats/time.ts';
+import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject } from '../context.ts';

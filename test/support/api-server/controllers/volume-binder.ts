@@ -1,4 +1,4 @@
-import { parseQuantity, quantityValue } from '../../../../src/policies/formats/quantity.ts';
+import { parseQuantity, quantityValue } from '../../../../src/agent/policies/formats/quantity.ts';
 import { LOOPBACK } from '../bootstrap.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { typeOf } from '../served-types.ts';

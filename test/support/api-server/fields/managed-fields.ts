@@ -1,5 +1,5 @@
 /** Who manages which fields of an object: what a change or an apply makes of `metadata.managedFields`. */
-import { equalJson, without } from '../../../../src/policies/formats/canonical-json.ts';
+import { equalJson, without } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import type { AnyObject, Draft } from '../context.ts';
 import { alwaysTold } from '../object-defaults.ts';
 import { apiVersionOf, type ServedType, storeKey } from '../served-types.ts';

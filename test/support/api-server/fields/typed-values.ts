@@ -1,5 +1,5 @@
 /** Values of known types: their fields, how two of them differ, and one merged into another, by the rules of server-side apply. */
-import { equalJson } from '../../../../src/policies/formats/canonical-json.ts';
+import { equalJson } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { at, type FieldSet, hasBelow, type Path, ROOT } from './field-sets.ts';
 import { ANY, type FieldType, type Key } from './field-types.ts';
 

@@ -1,5 +1,5 @@
 /** Whether two servers answer the same to the steps of a seed, and if not, the first step at which they do not. */
-import { canonicalJson } from '../../../../src/policies/formats/canonical-json.ts';
+import { canonicalJson } from '../../../../src/agent/policies/formats/canonical-json.ts';
 import { type Played, type PlayedServer, playSteps } from './play-steps.ts';
 import type { RandomStep } from './draw.ts';
 import { randomSteps } from './random-steps.ts';

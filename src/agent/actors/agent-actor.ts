@@ -1,0 +1,79 @@
+/** Actors of the agent, and the requests that their charts invoke. */
+import {
+  type Actor,
+  type ActorOptions,
+  type AnyActorLogic,
+  type AnyActorRef,
+  type AnyStateMachine,
+  createActor as createXStateActor,
+  fromPromise,
+  type InputFrom,
+  type PromiseActorLogic,
+} from 'xstate';
+import { errorMessage } from '../../types/errors.ts';
+import type { ActorContext } from './actor-context.ts';
+
+const RUNNING = new WeakMap<AnyActorRef['system'], Set<AnyActorRef>>();
+const NONE: ReadonlySet<AnyActorRef> = new Set();
+
+/**
+ * All actors of the agent are made by it but those of pods, which the registry has: XState keeps no list that can be read. An actor is among
+ * `runningActors` from its start to its end.
+ */
+export const createActor = ((logic: AnyActorLogic, options: ActorOptions<AnyActorLogic> = {}) => {
+  const actor: AnyActorRef = createXStateActor(logic, options);
+  const running = RUNNING.get(actor.system) ?? new Set();
+  RUNNING.set(actor.system, running);
+  const end = () => void running.delete(actor);
+  // The first actor of a system stays as long as the system does. If nothing listens to it, XState reports its failure.
+  if (options.parent === undefined) running.add(actor);
+  else actor.subscribe({ next: () => void running.add(actor), error: end, complete: end });
+  return actor;
+}) as unknown as typeof createXStateActor;
+
+/** Of the system of that actor. */
+export function runningActors({ system }: AnyActorRef): ReadonlySet<AnyActorRef> {
+  return RUNNING.get(system) ?? NONE;
+}
+
+export interface AgentActorOptions<Machine extends AnyStateMachine> {
+  readonly id: string;
+  /** For the log: `the node's lease`. */
+  readonly title: string;
+  readonly input?: InputFrom<Machine>;
+}
+
+/** Not started yet. The delays of its chart pass by the clock of the agent. If it fails, the log says so. */
+export function agentActor<Machine extends AnyStateMachine>(
+  { clock, logger, parent, inspect }: Pick<ActorContext, 'clock' | 'logger' | 'parent' | 'inspect'>,
+  machine: Machine,
+  { id, title, input }: AgentActorOptions<Machine>,
+): Actor<Machine> {
+  const options = { id, input, clock, parent, inspect } as ActorOptions<Machine>;
+  const actor = createActor<Machine>(machine, ...([options] as never));
+  actor.subscribe({
+    error: (error: unknown) => {
+      const message = `The actor of ${title} failed, and does not run any more: ${errorMessage(error)}`;
+      logger.error({ err: error }, message);
+    },
+  });
+  return actor;
+}
+
+/**
+ * A request for a chart to invoke: it is aborted when the state is left that invokes it. The chart hears of a failure as plain facts, so
+ * that a record can keep them.
+ */
+export function requestActor<Output, Input>(
+  ask: (input: Input, signal: AbortSignal) => Promise<Output>,
+  factsOf: (error: unknown) => object,
+): PromiseActorLogic<Output, Input> {
+  return fromPromise<Output, Input>(async ({ input, signal }) => {
+    try {
+      return await ask(input, signal);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- no error: it becomes what an event says
+      throw factsOf(error);
+    }
+  });
+}

@@ -1,0 +1,171 @@
+/** Tells the API server of events, one after the other. Who records an event never waits for the server. */
+import type { ApiServer } from '../../cluster/service/api-server.ts';
+import { ApiError, hasNoNamespace, hasReason } from '../../cluster/service/api-error.ts';
+import { EventCorrelator, type EventFacts, isLogOnly } from '../../policies/cluster/event-correlation.ts';
+import {
+  EventNames,
+  type EventReport,
+  eventReport,
+  inPlaceOf,
+  nodeEventObject,
+  podEventObject,
+} from '../../policies/cluster/event-object.ts';
+import { sleep, Timer } from '../../../system/timer.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type {
+  ContainerReference,
+  EventRecorder,
+  NodeEventRecorder,
+  PodReference,
+} from '../../../types/event-recorder.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+
+/** As in client-go. */
+const QUEUED_MAX = 1_000;
+const TRIES_MAX = 12;
+const RETRY_MS = 10_000;
+/** A server that does not answer in this time counts as away. */
+const ANSWER_MAX_MS = 30_000;
+/** For how long an agent that ends sends the events that wait. */
+const LAST_EVENTS_MAX_MS = 2_000;
+const COMPONENT = 'kubelet';
+
+export interface EventSenderParts {
+  readonly api: ApiServer;
+  readonly nodeName: string;
+  /** Undefined until the node is registered. */
+  readonly nodeUID: () => string | undefined;
+  /** By UID. */
+  readonly podOf: (uid: string) => Pod | undefined;
+  readonly uuid: () => string;
+}
+
+type Context = Pick<AgentContext, 'clock' | 'random' | 'logger'>;
+
+export class EventSender implements EventRecorder, NodeEventRecorder {
+  readonly #context: Context;
+  readonly #parts: EventSenderParts;
+  readonly #correlator = new EventCorrelator();
+  /** Reports that were not begun to be sent, oldest first: one for each event of the server. */
+  readonly #queue = new Map<string, EventReport>();
+  /** The agent ends: nothing is tried again. */
+  readonly #stopping = new AbortController();
+  /** No request is in flight any more, or its answer is not waited for. */
+  readonly #abort = new AbortController();
+  readonly #names = new EventNames();
+  #sending: Promise<void> | undefined;
+  #isRefused = false;
+
+  constructor(context: Context, parts: EventSenderParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  event(
+    pod: PodReference,
+    type: EventFacts['type'],
+    reason: string,
+    message: string,
+    about?: ContainerReference,
+  ): void {
+    if (isLogOnly(reason)) return;
+    const object = podEventObject(pod, about?.container, this.#parts.podOf(pod.uid));
+    this.#record({ object, type, reason, message });
+  }
+
+  nodeEvent(type: EventFacts['type'], reason: string, message: string): void {
+    const { nodeName, nodeUID } = this.#parts;
+    this.#record({ object: nodeEventObject(nodeName, nodeUID()), type, reason, message });
+  }
+
+  /** Takes no more events, and sends those that wait, if the server answers. Resolves when no request is in flight. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const limit = new Timer(this.#context.clock);
+    limit.arm(LAST_EVENTS_MAX_MS, () => this.#abort.abort());
+    await this.#sending;
+    limit.disarm();
+  }
+
+  #record(event: Omit<EventFacts, 'source'>): void {
+    if (this.#stopping.signal.aborted) return;
+    const { nodeName, uuid } = this.#parts;
+    const facts = { ...event, source: { component: COMPONENT, host: nodeName } };
+    const now = this.#context.clock.now();
+    const correlated = this.#correlator.correlate(facts, now, this.#names.next(event.object.name, now, uuid));
+    if (!correlated.isSpam) this.#enqueue(eventReport(facts, correlated, now));
+  }
+
+  /** While the server is away, an event that happens again changes only the count of the report that waits. */
+  #enqueue(report: EventReport): void {
+    const unsent = this.#queue.get(report.key);
+    if (unsent === undefined && this.#queue.size >= QUEUED_MAX) {
+      this.#context.logger.debug({ reason: report.event.reason }, 'Too many events wait: one is not sent');
+      return;
+    }
+    this.#queue.set(report.key, unsent === undefined ? report : inPlaceOf(unsent, report));
+    this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    // Whoever records an event goes on first.
+    await Promise.resolve();
+    for (const [key, report] of this.#queue) {
+      this.#queue.delete(key);
+      await this.#send(report);
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(report: EventReport): Promise<void> {
+    const { clock, random } = this.#context;
+    for (let tries = 1; !this.#abort.signal.aborted; tries += 1) {
+      try {
+        await this.#write(report);
+        this.#isRefused = false;
+        return;
+      } catch (error) {
+        if (this.#isOver(report, tries, error)) return;
+        // The server does not answer: it would not answer the others either.
+        if (this.#stopping.signal.aborted) this.#abort.abort();
+        // Not all nodes come back at the same moment.
+        const delayMs = tries === 1 ? random() * RETRY_MS : RETRY_MS;
+        await sleep(clock, delayMs, this.#stopping.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #write({ isUpdate, event, patch }: EventReport): Promise<void> {
+    const { api } = this.#parts;
+    const collection = { resource: 'events', namespace: event.metadata.namespace } as const;
+    const options = { signal: this.#abort.signal, timeoutMs: ANSWER_MAX_MS };
+    if (isUpdate) {
+      try {
+        await api.patch({ ...collection, name: event.metadata.name }, patch, options);
+        return;
+      } catch (error) {
+        // The server forgets events after an hour.
+        if (!hasReason(error, 'NotFound')) throw error;
+      }
+    }
+    await api.create(collection, event, options);
+  }
+
+  /** What the server refused is not sent again; where there was no answer, some more times. */
+  #isOver({ event }: EventReport, tries: number, error: unknown): boolean {
+    if (this.#abort.signal.aborted) return true;
+    const isRefused = error instanceof ApiError;
+    if (!isRefused && tries < TRIES_MAX) return false;
+    const { logger } = this.#context;
+    const fields = { reason: event.reason, object: `${event.metadata.namespace}/${event.metadata.name}` };
+    const what = isRefused ? 'The API server refused an event' : 'An event could not be sent';
+    const message = `${what}: ${errorMessage(error)}`;
+    // It was created by a request whose answer was lost, or nobody can read it any more: what ends with its namespace still has events.
+    const isExpected = hasReason(error, 'AlreadyExists') || hasNoNamespace(error);
+    if (this.#isRefused || isExpected) logger.debug(fields, message);
+    else logger.warn(fields, message);
+    this.#isRefused = isRefused && !isExpected;
+    return true;
+  }
+}

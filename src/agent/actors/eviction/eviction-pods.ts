@@ -1,0 +1,128 @@
+import type { EvictionEvent } from '../../machines/eviction-machine.ts';
+import { EVICTED } from '../../policies/eviction/eviction-message.ts';
+import type { Eviction } from '../../policies/eviction/pass.ts';
+import { Timer } from '../../../system/timer.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
+import { KillTimeouts, endPatienceMs } from '../start/kill-timeouts.ts';
+
+/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
+const CLEANUP_PATIENCE_MS = 30_000;
+/** A pod that may take longer than this to end is not waited for: it can be evicted, with a shorter grace period. */
+const NEAR_END_SECONDS = 60;
+
+export interface EvictionPodsParts {
+  readonly registry: PodRegistry;
+  /** To the eviction actor. */
+  readonly send: (event: EvictionEvent) => void;
+}
+
+/** The pods of the node as eviction sees them: those that run, those that end anyway, and how far evicted pods have come. */
+export class EvictionPods {
+  readonly #context: AgentContext;
+  readonly #parts: EvictionPodsParts;
+  readonly #limits: KillTimeouts;
+  /** Armed while the chart waits for the clean-up of evicted pods. */
+  readonly #patience: Timer;
+  /** UIDs of evicted pods that have ended and have not been cleaned up yet. */
+  readonly #cleaning = new Set<string>();
+  /** Since when pods have been seen to be ending, by UID. */
+  readonly #endingSince = new Map<string, number>();
+  #lastEndMs: number | undefined;
+
+  constructor(context: AgentContext, parts: EvictionPodsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#limits = new KillTimeouts(context.clock);
+    this.#patience = new Timer(context.clock);
+  }
+
+  /** When the last evicted pod ended. */
+  get lastEndMs(): number | undefined {
+    return this.#lastEndMs;
+  }
+
+  stop(): void {
+    this.#limits.clear();
+    this.#patience.disarm();
+  }
+
+  /** Those that may have running containers. */
+  running(): readonly Pod[] {
+    return this.#entries((snapshot) => snapshot.hasTag('couldHaveRunningContainers')).flatMap(
+      ({ actor }) => actor.getSnapshot().context.pod ?? [],
+    );
+  }
+
+  /** `unendable`: UIDs of evicted pods that did not end in time. */
+  ends(unendable: readonly string[]) {
+    return { ending: this.#ending(), unendable: new Set(unendable) };
+  }
+
+  end({ pod, kill, message, gracePeriodSeconds, signal }: Eviction): void {
+    const { recorder, measurements } = this.#context;
+    const { registry, send } = this.#parts;
+    measurements?.evicted(signal);
+    recorder.event(pod, 'Warning', EVICTED, message);
+    const onOver = (problem: string) => send({ type: 'POD_FAILED', uid: pod.uid, problem });
+    this.#limits.set(pod.uid, gracePeriodSeconds, onOver);
+    const isKnown = registry.kill(pod.uid, kill);
+    if (!isKnown || registry.isPodKnownTerminated(pod.uid)) this.terminated(pod.uid);
+  }
+
+  /** None of the pod's containers runs any more. */
+  terminated(uid: string): void {
+    this.#endingSince.delete(uid);
+    if (this.#limits.lift(uid)) {
+      this.#cleaning.add(uid);
+      this.#lastEndMs = this.#context.clock.now();
+    }
+    this.#parts.send({ type: 'POD_ENDED', uid });
+  }
+
+  /** What the pod had on this node has been released. */
+  released(uid: string): void {
+    if (!this.#cleaning.delete(uid) || this.#cleaning.size > 0 || !this.#patience.isArmed) return;
+    this.#patience.disarm();
+    this.#cleanedUp();
+  }
+
+  /** Answers with CLEANED_UP when what evicted pods had on this node has been released, or that has taken too long. */
+  awaitCleanup(actor: { send(event: EvictionEvent): void }): void {
+    if (this.#cleaning.size === 0) {
+      actor.send({ type: 'CLEANED_UP' });
+      return;
+    }
+    this.#patience.arm(CLEANUP_PATIENCE_MS, () => {
+      this.#cleaning.clear();
+      this.#cleanedUp();
+    });
+  }
+
+  #cleanedUp(): void {
+    this.#parts.send({ type: 'CLEANED_UP' });
+  }
+
+  /** UIDs of pods that will have ended soon. A pod that has been ending for too long is not among them. */
+  #ending(): ReadonlySet<string> {
+    const nowMs = this.#context.clock.now();
+    const known = new Map(this.#endingSince);
+    this.#endingSince.clear();
+    const near = this.#entries(isEnding).filter(({ pod: { uid }, actor }) => {
+      const { gracePeriodSeconds = 0 } = actor.getSnapshot().context;
+      const sinceMs = known.get(uid) ?? nowMs;
+      this.#endingSince.set(uid, sinceMs);
+      return gracePeriodSeconds <= NEAR_END_SECONDS && nowMs - sinceMs < endPatienceMs(gracePeriodSeconds);
+    });
+    return new Set(near.map(({ pod }) => pod.uid));
+  }
+
+  #entries(matches: (snapshot: PodSnapshot) => boolean): readonly PodEntry[] {
+    return [...this.#parts.registry.entries()].filter(({ actor }) => matches(actor.getSnapshot()));
+  }
+}
+
+function isEnding(snapshot: PodSnapshot): boolean {
+  return snapshot.hasTag('terminationRequested') && !snapshot.hasTag('terminated');
+}

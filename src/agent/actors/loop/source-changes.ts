@@ -1,0 +1,88 @@
+import { needsReadinessSync } from '../../policies/status/status-changes.ts';
+import { Subject } from 'rxjs';
+import { isMirrorPod } from '../../policies/pod/pod-kinds.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { podFields } from '../../../types/logger.ts';
+import type { DesiredPods } from '../pods/desired-pods.ts';
+import type { EndedPods } from '../pods/ended-pods.ts';
+import type { PodLifecycle } from '../pods/pod-lifecycle.ts';
+import type { PodRegistry } from '../pods/pod-registry.ts';
+
+export interface SourceChangesParts {
+  readonly registry: PodRegistry;
+  readonly desired: DesiredPods;
+  readonly ended: Pick<EndedPods, 'forget'>;
+  readonly lifecycle: PodLifecycle;
+}
+
+/** What the sources say of their pods (`CONFIG.*`): the desired pods follow it, and the pods' actors are told. */
+export class SourceChanges {
+  /** Emits when a mirror pod has come, changed or gone. */
+  readonly mirrorPods = new Subject<void>();
+  readonly #context: AgentContext;
+  readonly #parts: SourceChangesParts;
+
+  constructor(context: AgentContext, parts: SourceChangesParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  add(pods: readonly Pod[], source: string): void {
+    this.#log(pods, `Added by source ${source}`);
+    const { desired, lifecycle } = this.#parts;
+    const byAge = pods.toSorted((a, b) => age(a).localeCompare(age(b)));
+    for (const pod of byAge) {
+      const { isMirror } = desired.set(pod);
+      if (isMirror) this.#updateStaticPodOf(pod);
+      else lifecycle.create(pod);
+    }
+  }
+
+  update(pod: Pod): void {
+    const { desired, ended, lifecycle } = this.#parts;
+    const { isMirror } = desired.set(pod);
+    if (isMirror) this.#updateStaticPodOf(pod);
+    else if (ended.forget(pod.metadata.uid)) lifecycle.create(pod);
+    else lifecycle.update(pod);
+  }
+
+  /** Nothing is ended yet: before all sources have been seen, another one may still want the pod. */
+  drop(pod: Pod): void {
+    const { desired, ended } = this.#parts;
+    desired.delete(pod);
+    ended.forget(pod.metadata.uid);
+  }
+
+  /** No source wants them any more. */
+  remove(pods: readonly Pod[], source: string): void {
+    this.#log(pods, `Removed by source ${source}`);
+    for (const pod of pods) {
+      if (isMirrorPod(pod)) this.#updateStaticPodOf(pod);
+      else this.#parts.lifecycle.endUnwanted(pod.metadata.uid);
+    }
+  }
+
+  /** Its status at the API server has changed. As a rule this node has written it, and there is nothing to do. */
+  reconcile(pod: Pod): void {
+    const { desired, registry } = this.#parts;
+    desired.set(pod);
+    if (!isMirrorPod(pod) && needsReadinessSync(pod))
+      registry.send(pod.metadata.uid, { type: 'SyncPodSync', pod });
+  }
+
+  #updateStaticPodOf(mirrorPod: Pod): void {
+    const { desired, lifecycle } = this.#parts;
+    this.mirrorPods.next();
+    const pod = desired.staticPodOf(mirrorPod);
+    if (pod !== undefined) lifecycle.update(pod);
+  }
+
+  #log(pods: readonly Pod[], message: string): void {
+    for (const { metadata } of pods) this.#context.logger.info(podFields(metadata), message);
+  }
+}
+
+function age({ metadata }: Pod): string {
+  return metadata.creationTimestamp ?? '';
+}

@@ -1,0 +1,191 @@
+/**
+ * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
+ */
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
+import type { AnyActorRef } from 'xstate';
+import {
+  EVICTION_PLUGIN_TYPE,
+  evictionOfferProblem,
+} from '../../policies/eviction-plugins/plugin-registration.ts';
+import type {
+  PluginHandler,
+  PluginHandlers,
+  RegisteredPlugin,
+} from '../../plugins/registration/plugin-handler.ts';
+import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
+import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
+import type { EvictionPlugin } from '../../../types/eviction-plugin.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { PluginLog } from './plugin-log.ts';
+import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
+import { PluginWorker, type PluginWorkerParts, providePluginMachine } from './plugin-worker.ts';
+
+/** How long, and how many of them, plugins that are gone are still shown. */
+const GONE_KEPT_MS = 10 * 60_000;
+const GONE_MAX = 20;
+
+/** Each opens a connection. */
+const REGISTRATIONS_AT_ONCE = 8;
+
+/** An eviction plugin in another process. */
+export type ConnectedPlugin = EvictionPlugin & { close(): void };
+
+/** Where sockets come from. */
+export interface SocketSource {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface PluginsParts {
+  /** The folder in which sockets of plugins appear. */
+  readonly registryDir: string;
+  /** No other plugin can take the name of one of these. */
+  readonly builtIn: readonly EvictionPlugin[];
+  /** Nor the name of one that is built in and is not asked. */
+  readonly reservedNames?: readonly string[];
+  /** Connects to an eviction plugin. */
+  readonly connect: (plugin: RegisteredPlugin) => ConnectedPlugin;
+  /** Of plugins of other types. */
+  readonly handlers?: PluginHandlers;
+  readonly openRegistration: (socketPath: string) => RegistrationClient;
+  /** A plugin has come, is gone, or has another state. */
+  readonly onChange?: () => void;
+  /** Default: the folder is watched. */
+  readonly watchSockets?: (listener: SocketListener) => SocketSource;
+}
+
+export class Plugins implements PluginDirectory {
+  readonly #context: ActorContext;
+  readonly #parts: PluginsParts;
+  readonly #workerParts: PluginWorkerParts;
+  readonly #log: PluginLog;
+  readonly #workerOf = new WeakMap<AnyActorRef, PluginWorker>();
+  readonly #builtIn: PluginWorker[] = [];
+  /** By the path of the socket, as long as that is there: also those that were replaced. */
+  readonly #bySocket = new Map<string, PluginWorker>();
+  /** Those that have their names, by name and type. */
+  readonly #byName = new Map<string, PluginWorker>();
+  /** In the order in which they went. */
+  #gone: readonly PluginWorker[] = [];
+  readonly #sockets: SocketSource;
+  #isStopped = false;
+
+  constructor(context: ActorContext, parts: PluginsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { registryDir, openRegistration, handlers = [], onChange, watchSockets } = parts;
+    const { clock, logger } = context;
+    this.#workerParts = {
+      machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
+      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(parts)]]),
+      openRegistration,
+      log: (this.#log = new PluginLog(context)),
+      queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
+      onServing: (worker) => this.#serving(worker),
+      onGone: (worker) => this.#released(worker),
+      onChange,
+    };
+    const listener: SocketListener = {
+      onFound: (path) => this.#found(path),
+      onGone: (path) => this.#socketGone(path),
+    };
+    this.#sockets =
+      watchSockets?.(listener) ?? new PluginSockets({ folder: registryDir, clock, logger, ...listener });
+  }
+
+  plugins(): readonly HostedPlugin[] {
+    if (this.#isStopped) return [];
+    return [...this.#byName.values()]
+      .filter(({ isAsked, isOfOtherType }) => isAsked && !isOfOtherType)
+      .sort(byOriginAndName);
+  }
+
+  all(): readonly HostedPlugin[] {
+    const oldest = this.#context.clock.now() - GONE_KEPT_MS;
+    this.#gone = this.#gone.filter((worker) => worker.since() > oldest);
+    const here = [...this.#builtIn, ...this.#bySocket.values()].filter(
+      (worker) => worker.state() !== 'Gone' && !worker.isOfOtherType,
+    );
+    return [...here.sort(byOriginAndName), ...this.#gone];
+  }
+
+  sockets(): readonly PluginSocketView[] {
+    return Array.from(this.#bySocket, ([path, worker]) => ({ path, isRegistered: worker.isAsked }));
+  }
+
+  start(): void {
+    for (const plugin of this.#parts.builtIn) this.#builtIn.push(this.#begin(plugin));
+    this.#sockets.start();
+  }
+
+  /** Resolves when the folder is not read, and nothing is connected any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#log.stop();
+    const workers = [...this.#builtIn, ...this.#bySocket.values()];
+    await Promise.all([this.#sockets.stop(), ...workers.map((worker) => worker.stop())]);
+  }
+
+  #begin(source: EvictionPlugin | string): PluginWorker {
+    const worker = new PluginWorker(this.#context, source, this.#workerParts);
+    this.#workerOf.set(worker.actor, worker);
+    worker.start();
+    return worker;
+  }
+
+  #found(path: string): void {
+    if (!this.#isStopped) this.#bySocket.set(path, this.#begin(path));
+  }
+
+  #socketGone(path: string): void {
+    const worker = this.#bySocket.get(path);
+    this.#bySocket.delete(path);
+    worker?.socketGone();
+  }
+
+  #serving(worker: PluginWorker): void {
+    const { nameAndType, origin } = worker;
+    const former = this.#byName.get(nameAndType);
+    this.#byName.set(nameAndType, worker);
+    // One that is there again is not shown as gone.
+    this.#gone = this.#gone.filter((other) => other.nameAndType !== nameAndType || other.origin !== origin);
+    former?.replaced(origin);
+  }
+
+  #released(worker: PluginWorker): void {
+    const { nameAndType, wasAsked, isOfOtherType } = worker;
+    if (wasAsked && !isOfOtherType) this.#gone = [...this.#gone, worker].slice(-GONE_MAX);
+    if (this.#byName.get(nameAndType) !== worker) return;
+    this.#byName.delete(nameAndType);
+    this.#registerAgain(worker);
+  }
+
+  /** A plugin that was replaced, and whose socket is still there, can have its name back. */
+  #registerAgain(gone: PluginWorker): void {
+    const replaced = [...this.#bySocket].findLast(
+      ([, worker]) => worker !== gone && worker.wasAsked && worker.nameAndType === gone.nameAndType,
+    );
+    if (replaced !== undefined) this.#found(replaced[0]);
+  }
+}
+
+function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsParts): PluginHandler {
+  const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
+  return {
+    problemOf: (offer) => evictionOfferProblem(offer, builtInNames),
+    register: (plugin) => {
+      const eviction = connect(plugin);
+      return { eviction, close: () => eviction.close() };
+    },
+  };
+}
+
+/** Built-in ones first. */
+function byOriginAndName(a: PluginWorker, b: PluginWorker): number {
+  return Number(b.isBuiltIn) - Number(a.isBuiltIn) || compare(a.plugin.name, b.plugin.name);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

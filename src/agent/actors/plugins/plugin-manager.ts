@@ -1,0 +1,264 @@
+/** The actor that asks eviction plugins, and its effects. */
+import type { ActorRefFrom } from 'xstate';
+import {
+  type EvictionPluginsContext,
+  type EvictionPluginsEvent,
+  evictionPluginsMachine,
+} from '../../machines/eviction-plugins-machine.ts';
+import type { KnownPod } from '../../policies/eviction-plugins/answer-checks.ts';
+import { explainPlugins } from '../../policies/eviction-plugins/explain-plugins.ts';
+import { conditionsOf, hardThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
+import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins-explanation.ts';
+import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
+import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
+import { Timer } from '../../../system/timer.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { ActivePods, PluginCondition } from '../../../types/eviction-plugin.ts';
+import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
+import type { Pod, PodStatus } from '../../../types/kubernetes.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { createActor } from '../agent-actor.ts';
+import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
+import type { PodEnd } from '../pods/pod-terminations.ts';
+import { PluginNews } from './plugin-news.ts';
+import type {
+  HostedPlugin,
+  NodePlugins,
+  PluginDirectory,
+  PluginSocketView,
+  PodKills,
+  StandingConditions,
+} from './plugin-parts.ts';
+import { PluginQuestions } from './plugin-questions.ts';
+
+export interface PluginManagerParts {
+  readonly directory: PluginDirectory;
+  readonly kills: PodKills;
+  readonly settings: EvictionPluginSettings;
+  readonly registry: PodRegistry;
+  /** As this node has computed it. */
+  readonly statusOf: (uid: string) => PodStatus | undefined;
+  /** The UID under which this node knows a pod: for that of a mirror pod the one of its static pod. */
+  readonly ownUIDOf: (uid: string) => string;
+  readonly nodeName: string;
+  /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
+  readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  readonly onStopped?: () => void;
+}
+
+const NO_PODS: ActivePods = { pods: [] };
+
+export class PluginManager implements NodePlugins {
+  readonly #context: ActorContext;
+  readonly #parts: PluginManagerParts;
+  readonly #actor: ActorRefFrom<typeof evictionPluginsMachine>;
+  readonly #questions: PluginQuestions;
+  readonly #news: PluginNews;
+  readonly #period: Timer;
+  readonly #taints: { start(): void; stop(): void } | undefined;
+  /** Those that are asked in the pass that is under way, by name. */
+  #asked: ReadonlyMap<string, HostedPlugin> = new Map();
+  /** The pods of that pass. */
+  #activePods = NO_PODS;
+  #hasObserved = false;
+  #isStopped = false;
+
+  constructor(context: ActorContext, parts: PluginManagerParts) {
+    const { settings, nodeName, taintsOf } = parts;
+    const { clock, logger, parent, inspect } = context;
+    this.#context = context;
+    this.#parts = parts;
+    this.#period = new Timer(clock);
+    this.#news = new PluginNews(context);
+    const node = { nodeName, find: (uid: string) => this.#find(uid) };
+    this.#questions = new PluginQuestions(context, node, settings.timeoutMs);
+    this.#taints = taintsOf?.(this);
+    this.#actor = createActor(this.#machine(), {
+      id: 'evictionPlugins',
+      input: { settings },
+      parent,
+      inspect,
+    });
+    this.#actor.subscribe({
+      error: (error: unknown) =>
+        logger.error({}, `Eviction plugins: no plugin is asked any more: ${errorMessage(error)}`),
+    });
+  }
+
+  start(): void {
+    this.#parts.directory.start();
+    this.#actor.start();
+  }
+
+  /** Pods that are being ended go on ending. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#taints?.stop();
+    this.#period.disarm();
+    this.#questions.stop();
+    this.#parts.kills.stop();
+    await this.#parts.directory.stop();
+    this.#parts.onStopped?.();
+  }
+
+  conditions(): readonly PluginCondition[] {
+    return conditionsOf(this.#actor.getSnapshot().context.observations);
+  }
+
+  podEnded(uid: string, how: PodEnd): void {
+    this.#parts.kills.podEnded(uid, how);
+  }
+
+  sockets(): readonly PluginSocketView[] {
+    return this.#parts.directory.sockets();
+  }
+
+  view(): PluginsExplanation {
+    const { directory, kills } = this.#parts;
+    const { context, value } = this.#actor.getSnapshot();
+    const plugins = directory.all().map(({ plugin: { name }, origin, state, since, problem }) => ({
+      name,
+      origin,
+      state: state(),
+      sinceMs: since(),
+      problem: problem(),
+    }));
+    return explainPlugins({
+      ...context,
+      plugins,
+      state: typeof value === 'string' ? value : Object.keys(value).join(),
+      kills: kills.views(),
+      nowMs: this.#context.clock.now(),
+    });
+  }
+
+  #send(event: EvictionPluginsEvent): void {
+    if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
+  }
+
+  #machine(): typeof evictionPluginsMachine {
+    const { settings } = this.#parts;
+    return evictionPluginsMachine.provide({
+      actions: {
+        armPeriod: () => this.#period.arm(settings.syncPeriodMs, () => this.#begin()),
+        disarmPeriod: () => this.#period.disarm(),
+        askPlugins: ({ context }) => this.#askPlugins(context),
+        reportObservations: ({ context }) => this.#observed(context),
+        askForTopPods: ({ context }) => this.#askForTopPods(context),
+        choosePods: ({ context, self }) => self.send({ type: 'CHOSEN', choice: this.#choice(context) }),
+        reportChoice: ({ context }) => this.#news.decided(context.decided),
+        endPods: ({ context, self }) => {
+          this.#endPods(context);
+          self.send({ type: 'HANDED_OVER' });
+        },
+      },
+    });
+  }
+
+  #begin(): void {
+    const { directory } = this.#parts;
+    this.#asked = new Map(directory.plugins().map((hosted) => [hosted.plugin.name, hosted]));
+    this.#activePods = this.#pods();
+    this.#measurePods();
+    this.#send({ type: 'PASS_DUE', plugins: [...this.#asked.keys()], nowMs: this.#context.clock.now() });
+  }
+
+  #askPlugins({ awaited }: EvictionPluginsContext): void {
+    for (const hosted of this.#hosted(awaited)) {
+      void this.#questions.ask(hosted, this.#activePods).then((answers) => {
+        this.#send({ type: 'PLUGIN_ANSWERED', answers, nowMs: this.#context.clock.now() });
+      });
+    }
+  }
+
+  #observed(context: EvictionPluginsContext): void {
+    this.#news.observed(context);
+    // While an action runs, the actor's snapshot is the one before.
+    if (!this.#hasObserved) queueMicrotask(() => this.#taints?.start());
+    this.#hasObserved = true;
+  }
+
+  #askForTopPods({ awaited, observations, nowMs }: EvictionPluginsContext): void {
+    const thresholds = hardThresholds(observations, nowMs);
+    for (const hosted of this.#hosted(awaited)) {
+      const plugin = hosted.plugin.name;
+      const threshold = thresholds.get(plugin);
+      if (threshold === undefined) continue;
+      void this.#questions
+        .askForTopPods(hosted, this.#activePods, threshold)
+        .then(({ answer, refused }) =>
+          this.#send({ type: 'TOP_PODS_ANSWERED', plugin, topPods: answer, refused }),
+        );
+    }
+  }
+
+  #hosted(names: readonly string[]): readonly HostedPlugin[] {
+    return names.flatMap((name) => this.#asked.get(name) ?? []);
+  }
+
+  #choice({ answers, settings }: EvictionPluginsContext) {
+    const { kills } = this.#parts;
+    return choosePods({
+      answers,
+      settings,
+      isUnderWay: (uid) => kills.isUnderWay(uid),
+      isEnding: (uid) => this.#find(uid)?.isEnding !== false,
+    });
+  }
+
+  /** A part that fails to end a pod ends neither the others nor this actor. */
+  #endPods({ decided }: EvictionPluginsContext): void {
+    const { kills } = this.#parts;
+    const { logger, measurements } = this.#context;
+    if (decided === undefined) return;
+    const { underWay, ending } = decided.choice;
+    measurements?.pluginVictims(
+      ending.map(({ plugin, pod: { metadata } }) => ({
+        plugin,
+        namespace: metadata.namespace,
+        name: metadata.name,
+      })),
+    );
+    try {
+      kills.kill([...underWay, ...ending]);
+    } catch (error) {
+      logger.error({}, `Eviction plugins: pods could not be ended: ${errorMessage(error)}`);
+    }
+  }
+
+  // Pods
+
+  #measurePods(): void {
+    const { measurements } = this.#context;
+    if (measurements === undefined) return;
+    const known = [...this.#parts.registry.entries()].map(({ actor }) => this.#known(actor.getSnapshot()));
+    const active = known.filter((pod) => pod !== undefined && !pod.isEnding).length;
+    measurements.pluginPods(active, this.#activePods.pods.length);
+  }
+
+  /** Those that have neither ended nor begun to end. The same object as before where nothing has changed. */
+  #pods(): ActivePods {
+    const pods = [...this.#parts.registry.entries()].flatMap(({ actor }) => {
+      const known = this.#known(actor.getSnapshot());
+      if (known === undefined || known.isEnding || known.isSkipped) return [];
+      return shownToPlugins(known.pod, this.#parts.statusOf(known.pod.metadata.uid));
+    });
+    const { pods: before } = this.#activePods;
+    const isAsBefore = pods.length === before.length && pods.every((pod, index) => pod === before[index]);
+    return isAsBefore ? this.#activePods : { pods };
+  }
+
+  #find(uid: string): KnownPod | undefined {
+    const { registry, ownUIDOf } = this.#parts;
+    const entry = registry.get(ownUIDOf(uid));
+    return entry && this.#known(entry.actor.getSnapshot());
+  }
+
+  #known(snapshot: PodSnapshot): KnownPod | undefined {
+    const { pod }: { readonly pod: Pod | undefined } = snapshot.context;
+    if (pod === undefined) return undefined;
+    const isEnding =
+      snapshot.hasTag('terminationRequested') || !snapshot.hasTag('couldHaveRunningContainers');
+    return { pod, isEnding, isSkipped: isSkipped(pod, this.#parts.settings) };
+  }
+}

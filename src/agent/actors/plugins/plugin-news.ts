@@ -1,0 +1,96 @@
+/** What a pass over eviction plugins tells people: log lines, events and figures, each once while it lasts. */
+import type { DecidedPass, EvictionPluginsContext } from '../../machines/eviction-plugins-machine.ts';
+import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import {
+  conditionsOf,
+  hardThresholds,
+  NOTHING_OBSERVED,
+  type PluginAnswers,
+  type PluginObservations,
+} from '../../policies/eviction-plugins/plugin-pass.ts';
+import {
+  conditionNews,
+  EVICTION_NOTIFIED,
+  noticeMessage,
+  shownReason,
+  thresholdText,
+} from '../../policies/eviction-plugins/pod-kill.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { podFields } from '../../../types/logger.ts';
+
+export class PluginNews {
+  readonly #context: AgentContext;
+  #observations: PluginObservations = NOTHING_OBSERVED;
+  /** The plugins with confirmed thresholds. */
+  #confirmed: ReadonlySet<string> = new Set();
+  readonly #refusals = new Lasting();
+  readonly #notices = new Lasting();
+  readonly #trials = new Lasting();
+
+  constructor(context: AgentContext) {
+    this.#context = context;
+  }
+
+  observed({ observations, nowMs }: EvictionPluginsContext): void {
+    const { logger } = this.#context;
+    const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
+    for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
+    const confirmed = hardThresholds(observations, nowMs);
+    for (const [plugin, threshold] of confirmed)
+      if (!this.#confirmed.has(plugin))
+        logger.warn({ plugin }, `Eviction plugins: ${thresholdText(plugin, threshold)}`);
+    this.#confirmed = new Set(confirmed.keys());
+    this.#observations = observations;
+  }
+
+  decided(pass: DecidedPass | undefined): void {
+    if (pass === undefined) return;
+    const { answers, choice } = pass;
+    this.#tellRefused(answers);
+    const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
+    for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
+      this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
+    const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
+    for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);
+  }
+
+  #tellRefused(answers: readonly PluginAnswers[]): void {
+    const { logger } = this.#context;
+    const all = answers.flatMap(({ plugin, refused }) => refused.map((sentence) => ({ plugin, sentence })));
+    const named = ({ plugin, sentence }: (typeof all)[number]) =>
+      `${plugin} ${sentence.replace(/^and \d+ more$/u, 'and more')}`;
+    // What a plugin did not answer, for example because it was late, is not over.
+    const silent = answers.filter(
+      ({ evictPods, threshold }) => evictPods === undefined || threshold === undefined,
+    );
+    const lasts = (key: string) => silent.some(({ plugin }) => key.startsWith(`${plugin} `));
+    for (const { plugin, sentence } of this.#refusals.new(all, named, lasts))
+      logger.warn({ plugin }, `Eviction plugins: an answer of ${plugin} is refused: ${sentence}`);
+  }
+
+  #tellTrial({ pod, plugin, reason }: RuledPod): void {
+    const { logger, measurements } = this.#context;
+    measurements?.pluginVictim(plugin, true);
+    logger.info(
+      { ...podFields(pod.metadata), plugin },
+      `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${shownReason(reason)}`,
+    );
+  }
+}
+
+/** Tells things apart from those that were there before. */
+class Lasting {
+  #before: ReadonlySet<string> = new Set();
+
+  /** Each once. `lasts`: those that go on although they are not among those of now. */
+  new<T>(
+    now: readonly T[],
+    keyOf: (one: T) => string,
+    lasts: (key: string) => boolean = () => false,
+  ): readonly T[] {
+    const before = this.#before;
+    const keyed = new Map(now.map((one) => [keyOf(one), one]));
+    this.#before = new Set([...[...before].filter(lasts), ...keyed.keys()]);
+    return [...keyed].flatMap(([key, one]) => (before.has(key) ? [] : [one]));
+  }
+}

@@ -1,0 +1,286 @@
+/** The actors that end pods for plugins, one for each pod, and their effects. After a restart of the agent nothing of them is known. */
+import type { ActorRefFrom } from 'xstate';
+import { isSameProblem } from '../../cluster/service/api-error.ts';
+import {
+  type PodKillContext,
+  type PodKillEvent,
+  type PodKillInput,
+  podKillMachine,
+} from '../../machines/pod-kill-machine.ts';
+import { EVICTED, evictionKill } from '../../policies/eviction/eviction-message.ts';
+import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import {
+  killerOf,
+  killGraceSeconds,
+  killMessage,
+  killRetryMs,
+} from '../../policies/eviction-plugins/pod-kill.ts';
+import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { EvictionPluginSettings, PodKillerName } from '../../../types/node-settings.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { podFields } from '../../../types/logger.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { createActor } from '../agent-actor.ts';
+import type { PodRegistry } from '../pods/pod-registry.ts';
+import { KillTimeouts, recordExceededGracePeriod } from '../start/kill-timeouts.ts';
+import { askServer, type KillApi } from './kill-requests.ts';
+import type { PodKills, PodKillView } from './plugin-parts.ts';
+
+/** After its end on the node, what is left of the pod is removed, and the server told, before its object goes. */
+const OBJECT_PATIENCE_SECONDS = 30;
+
+export interface PluginPodKillsParts {
+  readonly registry: Pick<PodRegistry, 'get' | 'kill' | 'isPodTerminationRequested' | 'isPodKnownTerminated'>;
+  /** Without it, all pods end through this node. */
+  readonly api?: KillApi;
+  readonly killers: EvictionPluginSettings['killers'];
+  /** A pod has been told to end for that plugin, once for each kill. */
+  readonly onKilled?: (plugin: string, killer: PodKillerName) => void;
+}
+
+/** Its actors are children of the supervisor. */
+type Context = ActorContext & Required<Pick<ActorContext, 'parent'>>;
+
+/** One pod that is being killed. */
+interface Kill {
+  readonly pod: Pod;
+  readonly plugin: string;
+  readonly reason: string;
+  readonly killer: PodKillerName;
+  readonly actor: ActorRefFrom<typeof podKillMachine>;
+  request: AbortController | undefined;
+  /** Of its chart, and since when. */
+  state: string;
+  sinceMs: number;
+}
+
+export class PluginPodKills implements PodKills {
+  readonly #context: Context;
+  readonly #parts: PluginPodKillsParts;
+  /** By UID. */
+  readonly #kills = new Map<string, Kill>();
+  readonly #limits: KillTimeouts;
+  #machine: typeof podKillMachine | undefined;
+  #isStopped = false;
+
+  constructor(context: Context, parts: PluginPodKillsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#limits = new KillTimeouts(context.clock);
+  }
+
+  kill(pods: readonly RuledPod[]): void {
+    for (const ruled of pods) {
+      const { pod, gracePeriodSeconds } = ruled;
+      const { uid } = pod.metadata;
+      if (this.#isStopped) return;
+      if (!this.#kills.has(uid)) this.#begin(ruled);
+      else if (gracePeriodSeconds !== undefined)
+        this.#send(uid, { type: 'HASTEN', gracePeriodSeconds: killGraceSeconds(pod, gracePeriodSeconds) });
+    }
+  }
+
+  isUnderWay(uid: string): boolean {
+    return this.#kills.has(uid);
+  }
+
+  views(): readonly PodKillView[] {
+    return [...this.#kills.values()].map(({ pod, plugin, reason, killer, actor, state, sinceMs }) => {
+      const { uid, namespace, name } = pod.metadata;
+      const { refusal, overdue } = actor.getSnapshot().context;
+      const problem = refusal?.problem ?? overdue;
+      return { uid, pod: `${namespace}/${name}`, plugin, reason, killer, state, sinceMs, problem };
+    });
+  }
+
+  podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
+    if (how === 'Terminated') this.#send(uid, { type: 'POD_TERMINATED' });
+    if (how === 'Forgotten') this.#send(uid, { type: 'POD_GONE' });
+  }
+
+  /** What has been asked of a server is not taken back. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { actor } of this.#kills.values()) actor.send({ type: 'STOP' });
+  }
+
+  #begin({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
+    const { api, killers } = this.#parts;
+    const { clock, parent, inspect } = this.#context;
+    const { uid, name, namespace } = pod.metadata;
+    const input: PodKillInput = {
+      pod: { uid, name, namespace },
+      gracePeriodSeconds: killGraceSeconds(pod, gracePeriodSeconds),
+    };
+    this.#machine ??= this.#provide();
+    const actor = createActor(this.#machine, {
+      id: `pod-kill ${fullName(input.pod)} ${uid}`,
+      input,
+      parent,
+      inspect,
+    });
+    const kill: Kill = {
+      pod,
+      plugin,
+      reason,
+      killer: killerOf(pod, killers, api !== undefined),
+      actor,
+      request: undefined,
+      state: 'Requesting',
+      sinceMs: clock.now(),
+    };
+    this.#kills.set(uid, kill);
+    actor.subscribe({
+      next: ({ value }) => {
+        if (kill.state === value) return;
+        kill.state = value;
+        kill.sinceMs = clock.now();
+        if (value === 'Ended') this.#forget(kill);
+      },
+      error: (error: unknown) => this.#failed(kill, error),
+    });
+    actor.start();
+  }
+
+  #provide(): typeof podKillMachine {
+    const { random } = this.#context;
+    return podKillMachine.provide({
+      delays: {
+        retry: ({ context: { refusal, failures } }) =>
+          refusal === undefined ? 0 : killRetryMs(refusal, failures, random()),
+      },
+      actions: {
+        requestKill: ({ context }) => this.#with(context, (kill) => this.#request(kill, context)),
+        abortRequest: ({ context }) => this.#with(context, (kill) => kill.request?.abort()),
+        armLimit: ({ context }) => this.#armLimit(context),
+        disarmLimit: ({ context: { pod } }) => this.#limits.lift(pod.uid),
+        reportTaken: ({ context }) => this.#with(context, (kill) => this.#reportTaken(kill)),
+        reportEnding: ({ context }) => this.#with(context, (kill) => this.#reportEnding(kill)),
+        reportRefusal: ({ context, event }) =>
+          this.#with(context, (kill) => this.#reportRefusal(kill, context, event)),
+        reportOverdue: ({ context }) => this.#with(context, (kill) => this.#reportOverdue(kill, context)),
+        reportEnded: ({ context }) => this.#with(context, (kill) => this.#reportEnded(kill)),
+      },
+    });
+  }
+
+  #with({ pod }: PodKillContext, effect: (kill: Kill) => void): void {
+    const kill = this.#kills.get(pod.uid);
+    if (kill !== undefined) effect(kill);
+  }
+
+  #send(uid: string, event: PodKillEvent): void {
+    const actor = this.#kills.get(uid)?.actor;
+    if (!this.#isStopped && actor?.getSnapshot().status === 'active') actor.send(event);
+  }
+
+  #forget(kill: Kill): void {
+    this.#kills.delete(kill.pod.metadata.uid);
+    this.#context.parent.send({ type: 'ACTOR_FORGOTTEN', actor: kill.actor });
+  }
+
+  // Requests
+
+  #request(kill: Kill, { awaits, gracePeriodSeconds }: PodKillContext): void {
+    const { registry, api } = this.#parts;
+    const { pod, killer } = kill;
+    const { uid } = pod.metadata;
+    if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) {
+      this.#send(uid, { type: 'POD_GONE' });
+    } else if (awaits === undefined && registry.isPodTerminationRequested(uid)) {
+      this.#send(uid, this.#ending(kill));
+    } else if (killer === 'SyncPodKill' || api === undefined) {
+      registry.kill(
+        uid,
+        awaits === undefined ? evicting(kill, gracePeriodSeconds) : sooner(gracePeriodSeconds),
+      );
+      this.#send(uid, { type: 'TAKEN', awaits: 'Node' });
+    } else {
+      const { signal } = (kill.request = new AbortController());
+      const asked = askServer(api, { pod, killer, gracePeriodSeconds, signal });
+      void this.#answered(kill, asked, signal);
+    }
+  }
+
+  /** What comes after the abort is dropped: the machine waits for something else by then. */
+  async #answered(kill: Kill, asked: ReturnType<typeof askServer>, signal: AbortSignal): Promise<void> {
+    const answer = await asked;
+    if (signal.aborted) return;
+    const { uid } = kill.pod.metadata;
+    const isFirst = kill.actor.getSnapshot().context.awaits === undefined;
+    const isEnding = isFirst && this.#parts.registry.isPodTerminationRequested(uid);
+    this.#send(uid, isEnding && answer.type === 'REFUSED' ? this.#ending(kill) : answer);
+  }
+
+  /** Where its object is being deleted, the kill goes on until it is gone. */
+  #ending({ pod, killer }: Kill): PodKillEvent {
+    const known = this.#parts.registry.get(pod.metadata.uid)?.actor.getSnapshot().context.pod;
+    const isDeleted = known?.metadata.deletionTimestamp != null;
+    return { type: 'ENDING', awaits: isDeleted && killer !== 'SyncPodKill' ? 'Object' : 'Node' };
+  }
+
+  /** Another part may have told the pod to end within another time. */
+  #armLimit({ pod: { uid }, gracePeriodSeconds, awaits }: PodKillContext): void {
+    const inForce = this.#parts.registry.get(uid)?.actor.getSnapshot().context.gracePeriodSeconds;
+    const seconds = (inForce ?? gracePeriodSeconds) + (awaits === 'Object' ? OBJECT_PATIENCE_SECONDS : 0);
+    this.#limits.set(uid, seconds, (problem) => this.#send(uid, { type: 'OVERDUE', problem }));
+  }
+
+  // Events and logs
+
+  #reportTaken({ pod, plugin, reason, killer }: Kill): void {
+    const { recorder, logger } = this.#context;
+    this.#parts.onKilled?.(plugin, killer);
+    recorder.event(pod.metadata, 'Warning', EVICTED, killMessage(plugin, reason));
+    logger.info({ ...podFields(pod.metadata), plugin, killer }, `The pod is ended for a plugin: ${reason}`);
+  }
+
+  #reportEnding({ pod, plugin }: Kill): void {
+    const line = 'A plugin chose the pod, and it is ending already';
+    this.#context.logger.info({ ...podFields(pod.metadata), plugin }, line);
+  }
+
+  /** Each new problem is a line, not each try. `context`: before the refusal. */
+  #reportRefusal({ pod, plugin, killer }: Kill, { refusal }: PodKillContext, event: PodKillEvent): void {
+    if (event.type !== 'REFUSED') return;
+    const { problem } = event.refusal;
+    const line = `The pod could not be ended for a plugin, which is tried again: ${problem}`;
+    const fields = { ...podFields(pod.metadata), plugin, killer };
+    this.#context.logger[isSameProblem(problem, refusal?.problem) ? 'debug' : 'warn'](fields, line);
+  }
+
+  #reportOverdue({ pod, plugin }: Kill, { hasTerminated, overdue = '' }: PodKillContext): void {
+    const { recorder, logger } = this.#context;
+    const { metadata } = pod;
+    const isHere = this.#parts.registry.isPodTerminationRequested(metadata.uid) && !hasTerminated;
+    if (isHere) recordExceededGracePeriod(recorder, metadata);
+    const where = hasTerminated ? 'has ended on this node, but its object is still there' : 'is still there';
+    logger.warn({ ...podFields(metadata), plugin }, `The pod that a plugin chose ${where}: ${overdue}`);
+  }
+
+  #reportEnded({ pod, plugin }: Kill): void {
+    this.#context.logger.debug(
+      { ...podFields(pod.metadata), plugin },
+      'The pod that a plugin chose has ended',
+    );
+  }
+
+  #failed({ pod }: Kill, error: unknown): void {
+    const { metadata } = pod;
+    this.#limits.lift(metadata.uid);
+    this.#kills.delete(metadata.uid);
+    const line = `The actor that ends the pod for a plugin failed: ${errorMessage(error)}`;
+    this.#context.logger.error({ ...podFields(metadata), err: error }, line);
+  }
+}
+
+function evicting({ plugin, reason }: Kill, gracePeriodSeconds: number): KillPodOptions {
+  return evictionKill(killMessage(plugin, reason), gracePeriodSeconds, { isDisrupted: true });
+}
+
+/** The status stays that of the part that ended it first. */
+function sooner(gracePeriodSeconds: number): KillPodOptions {
+  return { podTerminationGracePeriodSecondsOverride: gracePeriodSeconds };
+}

@@ -1,0 +1,169 @@
+/** Asks a plugin, with a deadline, and holds what it answers against what this node knows. */
+import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
+import {
+  type Checked,
+  checkedEvictPods,
+  checkedThreshold,
+  checkedTopPods,
+  type NodePods,
+} from '../../policies/eviction-plugins/answer-checks.ts';
+import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type {
+  ActivePods,
+  ThresholdMetAnswer,
+  TopEvictionPodsAnswer,
+} from '../../../types/eviction-plugin.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import type { PluginCall } from '../../../types/measurements.ts';
+import type { HostedPlugin } from './plugin-parts.ts';
+
+/** For each threshold, one pod at a time. */
+const TOP_N = 1;
+/** So many plugins are asked at once, on connections that are open. */
+const AT_ONCE = 32;
+
+/** An answer, or why there is none. */
+interface Outcome<Answer> extends Checked<Answer> {
+  readonly problem?: string;
+}
+
+export class PluginQuestions {
+  readonly #context: AgentContext;
+  readonly #node: NodePods;
+  readonly #timeoutMs: number;
+  /** Of the questions under way. */
+  readonly #limits = new Set<AbortController>();
+  readonly #queue: StaggeredQueue;
+
+  constructor(context: AgentContext, node: NodePods, timeoutMs: number) {
+    this.#context = context;
+    this.#node = node;
+    this.#timeoutMs = timeoutMs;
+    this.#queue = new StaggeredQueue(context.clock, AT_ONCE);
+  }
+
+  /** Both questions at once, with one deadline. Never rejects. */
+  async ask(hosted: HostedPlugin, activePods: ActivePods): Promise<PluginAnswers> {
+    const { plugin } = hosted;
+    const node = this.#node;
+    const [evictPods, threshold] = await this.#within((signal) =>
+      Promise.all([
+        this.#outcome(hosted, 'GetEvictPods', signal, async () =>
+          checkedEvictPods(await plugin.getEvictPods({ activePods, signal }), node),
+        ),
+        this.#outcome(hosted, 'ThresholdMet', signal, async () =>
+          checkedThreshold(await plugin.thresholdMet({ activePods, signal }), node),
+        ),
+      ]),
+    );
+    this.#tell(hosted, [evictPods, threshold]);
+    return {
+      plugin: plugin.name,
+      evictPods: evictPods.answer,
+      threshold: threshold.answer,
+      refused: [...evictPods.refused, ...threshold.refused],
+    };
+  }
+
+  /** For a threshold that has been confirmed. Never rejects. */
+  async askForTopPods(
+    hosted: HostedPlugin,
+    activePods: ActivePods,
+    { scope, candidatePods }: ThresholdMetAnswer,
+  ): Promise<Checked<TopEvictionPodsAnswer>> {
+    const { plugin } = hosted;
+    const shown = new Set(candidatePods.map(({ metadata }) => metadata.uid));
+    const pods = activePods.pods.filter(({ metadata }) => shown.has(metadata.uid));
+    const question = {
+      activePods: pods.length > 0 ? { pods } : activePods,
+      topN: TOP_N,
+      evictionScope: scope,
+    };
+    const outcome = await this.#within((signal) =>
+      this.#outcome(hosted, 'GetTopEvictionPods', signal, async () =>
+        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), TOP_N, this.#node),
+      ),
+    );
+    this.#tell(hosted, [outcome]);
+    return outcome;
+  }
+
+  /** Nothing is waited for any longer. */
+  stop(): void {
+    for (const limit of this.#limits) limit.abort(new StateletError('Canceled', 'the agent stops'));
+  }
+
+  /** The deadline begins when the plugin is asked. */
+  async #within<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const limit = new AbortController();
+    const { signal } = limit;
+    this.#limits.add(limit);
+    try {
+      return await this.#queue.run(() => this.#limited(ask, limit), signal);
+    } catch (error) {
+      // The agent has stopped before its turn: what asks says so for each question.
+      if (signal.aborted) return await ask(signal);
+      throw error;
+    } finally {
+      this.#limits.delete(limit);
+    }
+  }
+
+  async #limited<T>(ask: (signal: AbortSignal) => Promise<T>, limit: AbortController): Promise<T> {
+    const { clock } = this.#context;
+    const timeoutMs = this.#timeoutMs;
+    const problem = `has not answered within ${timeoutMs / 1000} s`;
+    const timer = clock.setTimeout(
+      () => limit.abort(new StateletError('DeadlineExceeded', problem)),
+      timeoutMs,
+    );
+    try {
+      return await ask(limit.signal);
+    } finally {
+      clock.clearTimeout(timer);
+    }
+  }
+
+  async #outcome<Answer>(
+    { plugin }: HostedPlugin,
+    call: PluginCall,
+    signal: AbortSignal,
+    ask: () => Promise<Checked<Answer>>,
+  ): Promise<Outcome<Answer>> {
+    const { measurements } = this.#context;
+    try {
+      signal.throwIfAborted();
+      const checked = await Promise.race([ask(), aborted(signal)]);
+      const isRefused = checked.answer === undefined || checked.refused.length > 0;
+      measurements?.pluginAnswered(plugin.name, call, isRefused ? 'refused' : 'success');
+      return checked;
+    } catch (error) {
+      // A plugin that ends with its signal may be the first to say so.
+      const problem = errorMessage(signal.aborted ? signal.reason : error);
+      measurements?.pluginAnswered(plugin.name, call, 'failure');
+      return { answer: undefined, refused: [], problem: `${call}: ${problem}` };
+    }
+  }
+
+  /** A plugin whose answer cannot be used at all is as one that failed. */
+  #tell({ answered, failed }: HostedPlugin, outcomes: readonly Outcome<unknown>[]): void {
+    const problems = outcomes.flatMap(({ answer, problem, refused }) =>
+      answer === undefined ? (problem ?? refused) : [],
+    );
+    if (problems.length === 0) answered();
+    else failed([...new Set(problems)].join('; '));
+  }
+}
+
+/** Rejects when the signal aborts. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(asError(signal.reason));
+  signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true });
+  return promise;
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(errorMessage(reason));
+}

@@ -1,0 +1,353 @@
+/** The effects of pod actors: the kubelet's SyncPod, SyncTerminatingPod and SyncTerminatedPod. */
+import type { Observer } from 'rxjs';
+import type { PodContext, PodEvent } from '../../machines/pod-machine.ts';
+import {
+  DEADLINE_EXCEEDED,
+  type EndStatus,
+  endStatus,
+  hasExceededDeadline,
+  isPastDeadline,
+  isTerminalPhase,
+} from '../../policies/termination/pod-termination.ts';
+import { containerHash, shouldAllContainersRestart } from '../../policies/pod-actions/restart.ts';
+import { computePodActions, type PodActions } from '../../policies/pod-actions/pod-actions.ts';
+import {
+  generateAPIPodStatus,
+  hasRunToItsEnd,
+  type PodStatusFacts,
+} from '../../policies/status/pod-status.ts';
+import {
+  hasProbedContainers,
+  recordsHook,
+  resultBeforeRestart,
+  withOwedHooks,
+} from '../../policies/status/remembered-containers.ts';
+import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
+import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
+import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
+import { rfc3339 } from '../../policies/formats/time.ts';
+import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
+import type { PodRuntime, SyncFailure } from '../../runtime/pods/pod-runtime.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { RuntimeWatch } from '../node/runtime-watch.ts';
+import type { ContainerExitLog } from './container-exit-log.ts';
+import type { EndedPods } from './ended-pods.ts';
+import type { PodEffects } from './pod-actor.ts';
+import { referenceOf } from './pod-registry.ts';
+import type { ProbeManager } from '../probes/probe-manager.ts';
+import type { StatusManager } from './status-manager.ts';
+
+export interface PodEffectsParts {
+  readonly pleg: Pleg;
+  readonly podRuntime: PodRuntime;
+  readonly node: PodNode;
+  readonly probes: ProbeManager;
+  readonly containerExitLog: ContainerExitLog;
+  readonly statusManager: StatusManager;
+  readonly ended: Pick<EndedPods, 'kept'>;
+  /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
+  readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
+  /** Addresses of the node, the primary one first. */
+  readonly hostIPs: () => readonly string[];
+  /** Is told of each static pod that is being synced: its mirror pod at the API server may be missing. */
+  readonly staticPodSyncs: Observer<Pod>;
+}
+
+type Deps = PodEffectsParts & AgentContext;
+
+export function podEffects(agent: AgentContext, parts: PodEffectsParts): PodEffects {
+  const deps = { ...agent, ...parts };
+  return {
+    syncPod: (context, signal) => readingAlone(deps, context, signal, syncPod),
+    stopPod: (context, signal) => readingAlone(deps, context, signal, stopPod),
+    cleanUpPod: (context, signal) => readingAlone(deps, context, signal, cleanUpPod),
+    refreshStatus: (context) => refreshStatus(deps, context),
+  };
+}
+
+/** With errors of these kinds the runtime itself may be down. */
+const NOT_ANSWERED: ReadonlySet<ErrorKind> = new Set(['Unavailable', 'DeadlineExceeded']);
+
+async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, runtime, recorder } = deps;
+  const pod = podOf(context);
+  const problem = runtime.state.runtimeProblem();
+  if (problem !== undefined) throw new StateletError('Unavailable', `the runtime is not ready: ${problem}`);
+  if (isStaticPod(pod)) deps.staticPodSyncs.next(pod);
+  // The status is reported as early as possible: only what it needs is awaited before.
+  if (!knowsStart(deps, pod)) await recallStart(deps, pod);
+  const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
+  if (report(deps, context, before).ended) return runToItsEnd(deps, context);
+
+  const network = pod.spec.hostNetwork ? undefined : runtime.state.networkProblem();
+  if (network !== undefined) {
+    // No event says when the network is ready: it is asked for now, and at the next try.
+    runtime.check();
+    recorder.event(pod.metadata, 'Warning', 'NetworkNotReady', `network is not ready: ${network}`);
+    return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
+  }
+
+  const unprepared = await prepare(deps, context, pod, signal);
+  if (unprepared !== undefined) return unprepared;
+  if (deps.probes.addPod(pod)) report(deps, context, before);
+  const actions = decide(deps, pod, before);
+  if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
+  signal.throwIfAborted();
+  const failures = await podRuntime.syncPod(pod, before, actions, signal);
+  await podRuntime.pruneDeadContainers(before);
+
+  // The next decision is made from what the runtime says now, not from what it was asked to do.
+  const after = withKnown(deps, pod, await pleg.read(pod.metadata, { signal }));
+  if (report(deps, context, after).ended) return runToItsEnd(deps, context);
+  const next = decide(deps, pod, after);
+  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
+  const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
+  return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
+}
+
+async function stopPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, podRuntime, probes } = deps;
+  const reference = referenceOf(context);
+  probes.stopLivenessAndStartup(context.uid);
+  if (context.pod) await recallStart(deps, context.pod);
+  const before = withKnown(deps, context.pod, await pleg.current(reference, { signal }));
+  if (context.pod) report(deps, context, before);
+  await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
+  const after = withKnown(deps, context.pod, await pleg.read(reference, { signal }));
+  if (context.pod) report(deps, context, after);
+  if (isRunning(after)) {
+    throw new StateletError(
+      'Internal',
+      'the stop reported success, but the runtime still runs something of the pod',
+    );
+  }
+  probes.removePod(context.uid);
+  return { type: 'STOP_DONE' };
+}
+
+async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
+  const { pleg, statusManager, node, probes } = deps;
+  const { pod } = context;
+  probes.removePod(context.uid);
+  if (pod && !statusManager.isFinal(context.uid)) {
+    await recallStart(deps, pod);
+    const podStatus = await pleg.current(pod.metadata, { signal });
+    const facts = statusFacts(deps, context, pod, podStatus);
+    statusManager.set(pod, generateAPIPodStatus({ ...facts, podIsTerminal: true }));
+  }
+  await node.release(context.uid);
+  // From now on the API server may forget the pod.
+  if (pod) statusManager.terminate(pod);
+  // When its end is on the disk, or that has failed: a next agent must not start a pod of a manifest that has ended.
+  if (pod && isLocalPod(pod)) await deps.ended.kept();
+  return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
+}
+
+function runToItsEnd(deps: Deps, context: PodContext): PodEvent {
+  return { type: 'SYNC_DONE', terminal: true, again: false, ...endOf(deps, context) };
+}
+
+function endOf({ statusManager }: Deps, { uid }: PodContext): { readonly status?: EndStatus } {
+  const status = statusManager.get(uid);
+  return status === undefined ? {} : { status: endStatus(status) };
+}
+
+/** The pod's age and its deadline count from its first start on this node, also where an earlier agent started it. */
+async function recallStart(deps: Deps, pod: Pod): Promise<void> {
+  const { node, statusManager, clock } = deps;
+  const { uid } = pod.metadata;
+  if (knowsStart(deps, pod)) return;
+  statusManager.recallStart(pod, await node.startTime(uid, rfc3339(clock.now())));
+}
+
+/** Whether an earlier status of the pod, or that of the API server, has its start time. */
+function knowsStart({ statusManager }: Deps, { metadata, status }: Pod): boolean {
+  return (statusManager.get(metadata.uid) ?? status)?.startTime !== undefined;
+}
+
+/** From the last read of the pod. */
+function refreshStatus(deps: Deps, context: PodContext): void {
+  const seen = deps.pleg.lastSeen(context.uid);
+  if (context.pod && seen) report(deps, context, withKnown(deps, context.pod, seen));
+}
+
+/** Prepares the folders, the volumes and the cgroup of the pod: nothing is started before. */
+async function prepare(
+  { node, recorder, statusManager, clock }: Deps,
+  { lastOutcome }: PodContext,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<PodEvent | undefined> {
+  const { uid } = pod.metadata;
+  try {
+    // The disk may have been full when the start was to be recorded.
+    await node.startTime(uid, statusManager.get(uid)?.startTime ?? rfc3339(clock.now()));
+    await node.prepare(pod, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PrepareError)) throw error;
+    if (!error.isTold) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
+    const isMount = error.reason === 'FailedMount';
+    const reason: ResyncReason = isMount ? notMounted(lastOutcome) : { kind: 'failed' };
+    return { type: 'SYNC_FAILED', reason, again: false };
+  }
+}
+
+/** While an effect is in flight, only the effect reads the pod. */
+async function readingAlone(
+  deps: Deps,
+  context: PodContext,
+  signal: AbortSignal,
+  effect: (deps: Deps, context: PodContext, signal: AbortSignal) => Promise<PodEvent>,
+): Promise<PodEvent> {
+  const { pleg, runtime } = deps;
+  pleg.hold(referenceOf(context));
+  try {
+    return await effect(deps, context, signal);
+  } catch (error) {
+    if (signal.aborted) pleg.doubt(context.uid);
+    if (NOT_ANSWERED.has(errorKind(error))) runtime.check();
+    throw error;
+  } finally {
+    pleg.release(context.uid);
+  }
+}
+
+/** Reads what an earlier agent has remembered only where containers run that it may concern. */
+function withKnown({ node }: Deps, pod: Pod | undefined, podStatus: RuntimePodStatus): RuntimePodStatus {
+  const { uid, containers } = podStatus;
+  const isProbed = pod !== undefined && isManifestPod(pod) && hasProbedContainers(pod);
+  if (containers.some((one) => recordsHook(one) || (isProbed && one.state === 'running')))
+    node.recallContainers(uid);
+  return withOwedHooks(podStatus, (id) => node.knownContainer(uid, id));
+}
+
+/** Computes and keeps the status of the pod as the runtime shows it. */
+function report(deps: Deps, context: PodContext, podStatus: RuntimePodStatus): { ended: boolean } {
+  const pod = podOf(context);
+  if (deps.statusManager.isFinal(context.uid)) return { ended: true };
+  deps.containerExitLog.read(pod.metadata, podStatus);
+  const status = generateAPIPodStatus(statusFacts(deps, context, pod, podStatus));
+  deps.statusManager.set(pod, status);
+  deps.probes.rememberResults(pod, status);
+  deps.probes.podStatusChanged(context.uid);
+  return { ended: hasRunToItsEnd(status) };
+}
+
+function statusFacts(
+  deps: Deps,
+  { uid, statusOverride }: PodContext,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+): PodStatusFacts {
+  const previous = deps.statusManager.get(uid);
+  const results = deps.probes.results(uid);
+  const { agentStartedAt } = deps.probes;
+  const known = (id: string) => deps.node.knownContainer(uid, id);
+  const before = { pod, podStatus, previous: previous ?? pod.status, agentStartedAt, known };
+  const now = deps.clock.now();
+  const facts: PodStatusFacts = {
+    pod,
+    podStatus,
+    previous,
+    podIsTerminal: false,
+    startFailures: deps.podRuntime.startFailures(uid),
+    override: statusOverride,
+    probeResults: (probe, containerId) =>
+      results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
+    runtimeName: deps.runtime.name,
+    hostIPs: deps.hostIPs(),
+    now: rfc3339(now),
+  };
+  if (statusOverride || !hasHadItsTime(facts, now)) return facts;
+  // Recorded once: the pod has failed from now on.
+  deps.recorder.event(pod.metadata, 'Normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
+  return { ...facts, override: DEADLINE_EXCEEDED };
+}
+
+/** A pod that ended before its deadline has kept it. */
+function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
+  const { pod, podStatus } = facts;
+  const status = facts.previous ?? pod.status;
+  if (isTerminalPhase(status?.phase) || !isPastDeadline(pod, status, nowMs)) return false;
+  return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
+}
+
+function decide({ statusManager, probes }: Deps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
+  const { uid } = pod.metadata;
+  const { liveness, startup } = probes.results(uid);
+  return computePodActions({
+    pod,
+    podStatus,
+    liveness,
+    startup,
+    specChanged,
+    restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(uid)),
+  });
+}
+
+function specChanged(container: Container, { hash }: RuntimeContainerStatus): boolean {
+  return hash !== undefined && hash !== containerHash(container);
+}
+
+function asksForSomething(actions: PodActions): boolean {
+  return (
+    actions.killPod ||
+    actions.createSandbox ||
+    actions.containersToKill.length > 0 ||
+    startsSomething(actions)
+  );
+}
+
+/** A pod that is to be killed asks for nothing more once nothing of it runs. */
+function asksForMore(actions: PodActions, after: RuntimePodStatus): boolean {
+  return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
+}
+
+function startsSomething(actions: PodActions): boolean {
+  return (
+    actions.initContainersToStart.length > 0 ||
+    actions.containersToStart.length > 0 ||
+    actions.ephemeralContainersToStart.length > 0 ||
+    actions.containersToReset.length > 0
+  );
+}
+
+/** The names of what failed, without containers that were created and have ended: those restart after their back-off. */
+function namesWithoutBackOff(
+  failures: readonly SyncFailure[],
+  before: RuntimePodStatus,
+  after: RuntimePodStatus,
+): ReadonlySet<string> {
+  const known = new Set(before.containers.map(({ id }) => id));
+  const ended = after.containers.filter(({ id, state }) => state === 'exited' && !known.has(id));
+  const names = new Set(ended.map(({ name }) => name));
+  return new Set(failures.map(({ target }) => target).filter((target) => !names.has(target)));
+}
+
+/** Whether a container is to be started that has not just failed: it must not wait for the back-off of those that failed. */
+function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
+  if (actions.killPod || actions.createSandbox) return false;
+  // Containers after an init container that fails are not started.
+  const [init] = actions.initContainersToStart;
+  if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
+  return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
+}
+
+/** Where every failure waits for a back-off, the next sync is due when the first back-off is over. */
+function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
+  const times = failures.map(({ retryAt }) => retryAt).filter((time) => time !== undefined);
+  return times.length === failures.length
+    ? { kind: 'backOff', retryAt: Math.min(...times) }
+    : { kind: 'failed' };
+}
+
+function podOf({ pod, fullName }: PodContext): Pod {
+  if (pod === undefined) throw new StateletError('Internal', `${fullName}: only the runtime knows this pod`);
+  return pod;
+}

@@ -1,0 +1,180 @@
+/** The pod actors of this node, by UID, and what other parts may ask about them. There is no second copy of it. */
+import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
+import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
+import type { PodContext, podMachine } from '../../machines/pod-machine.ts';
+import { fullName, parsePodFullName } from '../../policies/pod/pod-kinds.ts';
+import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { PodReference } from '../../../types/event-recorder.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { stateName } from '../transitions.ts';
+
+export type PodMachine = typeof podMachine;
+export type PodActor = ActorRefFrom<PodMachine>;
+export type PodSnapshot = SnapshotFrom<PodMachine>;
+
+export interface PodEntry {
+  readonly pod: PodReference;
+  readonly fullName: string;
+  readonly actor: PodActor;
+  /** Events that were sent after the actor failed; the next actor gets them. */
+  readonly backlog: PodEvent[];
+}
+
+/** Is told of each new actor, and of each event that is sent to one. */
+export interface PodObserver {
+  /** Called before the actor starts. */
+  spawned(entry: PodEntry): void;
+  sent(uid: string, event: PodEvent): void;
+}
+
+interface StateVisit {
+  readonly state: string;
+  readonly sinceMs: number;
+}
+
+export interface PodRegistryParts {
+  /** Whether every source has been seen: before that, a UID that is not known may still come. */
+  readonly synced: () => boolean;
+  readonly observers?: readonly PodObserver[];
+}
+
+export class PodRegistry {
+  readonly #context: ActorContext;
+  readonly #parts: PodRegistryParts;
+  readonly #entries = new Map<string, PodEntry>();
+  readonly #visits = new WeakMap<PodActor, StateVisit>();
+
+  /** The pods' actors are children of the context's parent, which also hears of their failures. */
+  constructor(context: ActorContext, parts: PodRegistryParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(uid: string): PodEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  entries(): IterableIterator<PodEntry> {
+    return this.#entries.values();
+  }
+
+  /** The pods that have not finished and that are known by their objects. */
+  activePods(): readonly Pod[] {
+    return [...this.#entries.values()].flatMap(({ actor }) => {
+      const snapshot = actor.getSnapshot();
+      return snapshot.hasTag('finished') ? [] : (snapshot.context.pod ?? []);
+    });
+  }
+
+  /** A new incarnation, by the machine with its effects; it replaces one of the same UID, which must have been stopped. */
+  spawn(pod: PodReference, runtimeHolds: RuntimeHolds, machine: PodMachine): PodEntry {
+    const { parent, inspect } = this.#context;
+    const name = fullName(pod);
+    const input = { uid: pod.uid, fullName: name, runtimeHolds };
+    const actor = createActor(machine, { id: actorId(name, pod.uid), parent, inspect, input });
+    const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
+    this.#entries.set(pod.uid, entry);
+    actor.subscribe({ next: ({ value }) => this.#visit(actor, stateName(value)), error: () => undefined });
+    for (const observer of this.#parts.observers ?? []) observer.spawned(entry);
+    actor.start();
+    return entry;
+  }
+
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    this.#entries.delete(uid);
+    this.#context.parent?.send({ type: 'ACTOR_FORGOTTEN', actor: entry.actor });
+  }
+
+  /** false when there is no actor of that UID. */
+  send(uid: string, event: PodEvent): boolean {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return false;
+    for (const observer of this.#parts.observers ?? []) observer.sent(uid, event);
+    if (entry.actor.getSnapshot().status === 'error') entry.backlog.push(event);
+    else entry.actor.send(event);
+    return true;
+  }
+
+  /** Ends a pod: the one way for eviction, preemption and shutdown (I9). Returns false when there is no actor of that UID. */
+  kill(uid: string, options?: KillPodOptions): boolean {
+    return this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
+  }
+
+  /** Since when the chart is in its state, in Unix milliseconds. A state that is entered anew from itself counts on. */
+  inStateSince({ actor }: PodEntry): number | undefined {
+    return this.#visits.get(actor)?.sinceMs;
+  }
+
+  // The questions of docs/lifecycle.md. Each takes a UID.
+
+  /** Before all sources are seen, something of an unknown pod may run. */
+  couldHaveRunningContainers(uid: string): boolean {
+    return this.#hasTag(uid, 'couldHaveRunningContainers') ?? !this.#parts.synced();
+  }
+
+  isPodTerminationRequested(uid: string): boolean {
+    return this.#hasTag(uid, 'terminationRequested') ?? false;
+  }
+
+  shouldPodRuntimeBeRemoved(uid: string): boolean {
+    return this.#hasTag(uid, 'terminated') ?? this.#parts.synced();
+  }
+
+  shouldPodContentBeRemoved(uid: string): boolean {
+    const snapshot = this.#snapshot(uid);
+    if (snapshot === undefined) return this.#parts.synced();
+    const { evicted, pod } = snapshot.context;
+    const deleted = pod?.metadata.deletionTimestamp != null;
+    return evicted || (deleted && snapshot.hasTag('terminated'));
+  }
+
+  isPodKnownTerminated(uid: string): boolean {
+    return this.#hasTag(uid, 'terminated') ?? false;
+  }
+
+  #visit(actor: PodActor, state: string): void {
+    if (this.#visits.get(actor)?.state !== state)
+      this.#visits.set(actor, { state, sinceMs: this.#context.clock.now() });
+  }
+
+  #hasTag(uid: string, tag: PodTag): boolean | undefined {
+    return this.#snapshot(uid)?.hasTag(tag);
+  }
+
+  #snapshot(uid: string): PodSnapshot | undefined {
+    return this.#entries.get(uid)?.actor.getSnapshot();
+  }
+}
+
+/** What people see in the inspector: the name before the UID. Neither has a blank in it. */
+function actorId(name: string, uid: string): string {
+  return `${name} ${uid}`;
+}
+
+/** The UID of the pod whose actor has that id. */
+export function uidOfActor(id: string): string {
+  return id.slice(id.indexOf(' ') + 1);
+}
+
+/** So many pods are handled in one turn of the event loop: probes and eviction go on between the turns. */
+const PODS_A_TURN = 25;
+
+/** Handles the items in their order, the first ones at once and the others in later turns of the event loop. */
+export function inTurns<T>(clock: Clock, items: readonly T[], handle: (item: T) => void): void {
+  for (const item of items.slice(0, PODS_A_TURN)) handle(item);
+  const others = items.slice(PODS_A_TURN);
+  if (others.length > 0) clock.setTimeout(() => inTurns(clock, others, handle), 0);
+}
+
+/** The pod of an actor, also where only the runtime knows the pod. */
+export function referenceOf({ pod, uid, fullName }: PodContext): PodReference {
+  return pod ? pod.metadata : { uid, ...parsePodFullName(fullName) };
+}

@@ -1,0 +1,73 @@
+import { resourceAmount, type UsedResources } from '../../policies/admission/used-resources.ts';
+import { hostPorts } from '../../policies/network/port-mappings.ts';
+import { podRequests } from '../../policies/pod/resources.ts';
+import type { PortMapping } from '../../../types/cri.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+
+/** What the pod requested when it was admitted. An update of its spec frees nothing. */
+interface Share {
+  readonly pod: Pod;
+  readonly amounts: readonly (readonly [resource: string, amount: number])[];
+  readonly ports: readonly PortMapping[];
+}
+
+/** What the pods of this node hold, added up once per pod: an admission takes the same time however many pods there are. */
+export class ResourceLedger implements UsedResources {
+  /** By UID, in the order of admission. */
+  readonly #shares = new Map<string, Share>();
+  readonly #amounts = new Map<string, number>();
+  readonly #ports = new Map<number, readonly PortMapping[]>();
+
+  get pods(): number {
+    return this.#shares.size;
+  }
+
+  amount(resource: string): number {
+    return this.#amounts.get(resource) ?? 0;
+  }
+
+  portsOf(hostPort: number): readonly PortMapping[] {
+    return this.#ports.get(hostPort) ?? [];
+  }
+
+  has(uid: string): boolean {
+    return this.#shares.has(uid);
+  }
+
+  /** In the order of admission, as they were then. */
+  holders(): readonly Pod[] {
+    return [...this.#shares.values()].map(({ pod }) => pod);
+  }
+
+  /** Throws the errors of `parseQuantity`, and then adds nothing. */
+  add(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (this.#shares.has(uid)) return;
+    const requests = [...podRequests(pod)];
+    const amounts = requests.map(([name, quantity]) => [name, resourceAmount(name, quantity)] as const);
+    const share = { pod, amounts, ports: hostPorts(pod.spec) };
+    this.#shares.set(uid, share);
+    for (const [resource, amount] of amounts) this.#change(resource, amount);
+    for (const port of share.ports) this.#ports.set(port.hostPort, [...this.portsOf(port.hostPort), port]);
+  }
+
+  /** Whether the pod held anything. */
+  remove(uid: string): boolean {
+    const share = this.#shares.get(uid);
+    if (share === undefined) return false;
+    this.#shares.delete(uid);
+    for (const [resource, amount] of share.amounts) this.#change(resource, -amount);
+    for (const port of share.ports) this.#release(port);
+    return true;
+  }
+
+  #change(resource: string, by: number): void {
+    this.#amounts.set(resource, this.amount(resource) + by);
+  }
+
+  #release(port: PortMapping): void {
+    const rest = this.portsOf(port.hostPort).filter((other) => other !== port);
+    if (rest.length > 0) this.#ports.set(port.hostPort, rest);
+    else this.#ports.delete(port.hostPort);
+  }
+}

@@ -1,0 +1,312 @@
+/** Which pods have a place on this node: each asks before it first starts, and keeps its place until it has ended. */
+import type { PodEvent } from '../../machines/pod-context.ts';
+import { type Admission, admitPod, admitRunningPod } from '../../policies/admission/admit-pod.ts';
+import type { UsedResources } from '../../policies/admission/used-resources.ts';
+import {
+  mayFitLater,
+  type Rejection,
+  UNEXPECTED_ADMISSION_ERROR,
+  unexpectedAdmissionError,
+} from '../../policies/admission/rejection.ts';
+import { admitPodBeside, type FreedRoom } from '../../policies/preemption/victim-plan.ts';
+import { effectiveGracePeriodSeconds } from '../../policies/termination/pod-termination.ts';
+import type { PodAdmission, PodNode } from '../../runtime/node/pod-node.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import type { NodeFacts } from '../../../types/node-facts.ts';
+import type { ActorContext } from '../actor-context.ts';
+import type { PodRegistry } from '../pods/pod-registry.ts';
+import { Preemptions } from './preemptions.ts';
+import { ResourceLedger } from './resource-ledger.ts';
+
+export type RoomAnswer = Extract<
+  PodEvent,
+  { readonly type: 'ADMITTED' | 'SHORT' | 'PREEMPTING' | 'REJECTED' | 'ROOM_FREED' }
+>;
+
+interface RoomRequest {
+  readonly pod: Pod;
+  readonly answer: (event: RoomAnswer) => void;
+  /** Aborted when its answer does not matter any more. */
+  readonly asked: AbortController;
+}
+
+export interface RoomArbiterParts {
+  readonly registry: PodRegistry;
+  /** Asked of each pod before its room is judged. */
+  readonly admit: PodNode['admit'];
+  readonly nodeFacts: () => NodeFacts;
+  /** With the node as the API server has it now; only in a cluster. */
+  readonly freshNodeFacts?: () => Promise<NodeFacts>;
+  /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
+  readonly preemptionLowerPriorityFirst: boolean;
+}
+
+export class RoomArbiter {
+  readonly #parts: RoomArbiterParts;
+  readonly #ledger = new ResourceLedger();
+  /** Pods that ran before this agent: they hold their room, and whether they may stay is still to be decided. */
+  readonly #unchecked = new Set<string>();
+  /** The latest request of each pod that has no place, by UID, in the order in which they first asked. */
+  readonly #requests = new Map<string, RoomRequest>();
+  /** What a pod lacks for which other pods may be ended, by UID. */
+  readonly #shortages = new Map<string, Rejection>();
+  readonly #preemptions: Preemptions;
+
+  /** The actors of preemptions are children of the context's parent. */
+  constructor(context: ActorContext, parts: RoomArbiterParts) {
+    this.#parts = parts;
+    const { registry } = parts;
+    this.#preemptions = new Preemptions(context, {
+      podOf: (uid) => podOf(registry, uid),
+      facts: () => this.#planFacts(),
+      holds: (uid) => this.#ledger.has(uid),
+      kill: (uid, kill) => registry.kill(uid, kill),
+      gracePeriodSeconds: (uid) => gracePeriodSeconds(registry, uid),
+      preempting: (uid, delay) => this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay }),
+      admit: (uid) => this.#admitPreemptor(uid),
+      reject: (uid, rejection) => this.#rejectPreemptor(uid, rejection),
+      // Reserved room is free: ask the waiting pods again.
+      onPromiseOver: (uid) => this.offer(this.#waiting().filter((other) => other !== uid)),
+    });
+  }
+
+  /** What the admitted pods have reserved of the node. */
+  get reserved(): UsedResources {
+    return this.#ledger;
+  }
+
+  /** A pod that runs already holds what it requests, before any other pod is admitted. */
+  adopt(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (this.#ledger.has(uid)) return;
+    this.#ledger.add(pod);
+    this.#unchecked.add(uid);
+  }
+
+  /**
+   * Answers with ADMITTED; with SHORT where other pods may be ended for this one; else with REJECTED. Whenever there may be room,
+   * ROOM_FREED is sent to each pod that waits for some. Answers at once, unless a part of the node takes its time to admit the pod, or the
+   * node's labels may have changed meanwhile.
+   */
+  request(pod: Pod, answer: (event: RoomAnswer) => void): void {
+    const { uid } = pod.metadata;
+    const isRunning = this.#unchecked.has(uid);
+    const request = { pod, answer, asked: new AbortController() };
+    if (this.#ledger.has(uid) && !isRunning) {
+      answer({ type: 'ADMITTED' });
+      return;
+    }
+    this.#remember(request);
+    const shortage = this.#shortages.get(uid);
+    if (this.#preemptions.has(uid) && shortage !== undefined) {
+      answer({ type: 'SHORT', ...shortage });
+      return;
+    }
+    const rejection = this.#admittedByParts(request);
+    if (rejection instanceof Promise)
+      void rejection.then((known) => this.#isLatest(request) && this.#judge(request, isRunning, known));
+    else this.#judge(request, isRunning, rejection);
+  }
+
+  /** Never throws or rejects: a pod for which admission fails must not hold up other pods. */
+  #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
+    const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
+    try {
+      const rejection = this.#parts.admit(pod, asked.signal);
+      return rejection instanceof Promise ? rejection.catch(failed) : rejection;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** `rejection`: by a part of the node. */
+  #judge(request: RoomRequest, isRunning: boolean, rejection: Rejection | undefined): void {
+    const { nodeFacts, freshNodeFacts } = this.#parts;
+    const admission: Admission = rejection
+      ? { kind: 'rejected', ...rejection }
+      : this.#decide(request.pod, isRunning, nodeFacts);
+    const isOutdated = admission.kind === 'rejected' && admission.reason === 'NodeAffinity';
+    if (isOutdated && freshNodeFacts) void this.#judgeAgain(request, isRunning, freshNodeFacts);
+    else this.#answer(request, admission);
+  }
+
+  /** An earlier request of the pod is not answered any more. */
+  #remember(request: RoomRequest): void {
+    const { uid } = request.pod.metadata;
+    this.#requests.get(uid)?.asked.abort();
+    this.#requests.set(uid, request);
+  }
+
+  #isLatest(request: RoomRequest): boolean {
+    return this.#requests.get(request.pod.metadata.uid) === request;
+  }
+
+  #answer(request: RoomRequest, admission: Admission): void {
+    this.#unchecked.delete(request.pod.metadata.uid);
+    if (admission.kind === 'admitted') this.#admit(request);
+    else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
+    else this.#reject(request, rejectionOf(admission));
+  }
+
+  /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
+  async #judgeAgain(
+    request: RoomRequest,
+    isRunning: boolean,
+    freshNodeFacts: () => Promise<NodeFacts>,
+  ): Promise<void> {
+    // Without an answer of the API server, the node as it is known decides.
+    const facts = await freshNodeFacts().catch(() => this.#parts.nodeFacts());
+    if (this.#isLatest(request))
+      this.#answer(
+        request,
+        this.#decide(request.pod, isRunning, () => facts),
+      );
+  }
+
+  /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
+  makeRoom(pod: Pod, answer: (event: RoomAnswer) => void): void {
+    const { uid } = pod.metadata;
+    this.#remember({ pod, answer, asked: new AbortController() });
+    if (this.#preemptions.has(uid)) this.#preemptions.tellAgain(uid);
+    else this.#preemptions.begin(pod.metadata);
+  }
+
+  /**
+   * The pod has ended, or will not start. A preemption that waited for it goes on. Returns the UIDs of the
+   * pods to which what it held is to be offered.
+   */
+  ended(uid: string): readonly string[] {
+    this.#unchecked.delete(uid);
+    this.#requests.get(uid)?.asked.abort();
+    this.#requests.delete(uid);
+    this.#shortages.delete(uid);
+    const hasFreed = this.#ledger.remove(uid);
+    // Listed first: a pod that begins to wait below has seen already what is free.
+    const waiting = hasFreed ? this.#waiting() : [];
+    this.#preemptions.ended(uid);
+    return waiting;
+  }
+
+  /** There may be room: these pods ask again, one after the other. */
+  offer(uids: readonly string[]): void {
+    for (const uid of uids) this.#requests.get(uid)?.answer({ type: 'ROOM_FREED' });
+  }
+
+  /** The node has become larger, perhaps. */
+  offerAll(): void {
+    this.offer(this.#waiting());
+  }
+
+  stop(): void {
+    for (const { asked } of this.#requests.values()) asked.abort();
+    this.#preemptions.stop();
+  }
+
+  /**
+   * UIDs of the pods that wait for room: the most important first, then the one that has waited longest. A pod for which
+   * room is being made is not among them.
+   */
+  #waiting(): readonly string[] {
+    const { registry } = this.#parts;
+    const waiting = [...this.#requests.keys()].filter(
+      (uid) =>
+        !this.#preemptions.has(uid) &&
+        registry
+          .get(uid)
+          ?.actor.getSnapshot()
+          .matches({ Syncing: { Starting: 'AwaitingRoom' } }) === true,
+    );
+    const priorityOf = (uid: string) => podOf(registry, uid)?.spec.priority ?? 0;
+    return waiting.sort((a, b) => priorityOf(b) - priorityOf(a));
+  }
+
+  #decide(pod: Pod, isRunning: boolean, nodeFacts: () => NodeFacts): Admission {
+    try {
+      const node = nodeFacts();
+      const rejection = isRunning ? admitRunningPod(node, pod) : undefined;
+      if (rejection) return { kind: 'rejected', ...rejection };
+      return isRunning ? { kind: 'admitted' } : this.#fit(node, pod);
+    } catch (error) {
+      // A pod for which admission throws must not hold up other pods.
+      return { kind: 'rejected', ...unexpectedAdmissionError(errorMessage(error)) };
+    }
+  }
+
+  #fit(node: NodeFacts, pod: Pod): Admission {
+    const others = this.#preemptions.promised().filter((uid) => uid !== pod.metadata.uid);
+    if (others.length === 0) return admitPod(node, pod, this.#ledger);
+    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());
+  }
+
+  #admit({ pod, answer }: RoomRequest): void {
+    const { uid } = pod.metadata;
+    this.#ledger.add(pod);
+    this.#requests.delete(uid);
+    this.#shortages.delete(uid);
+    answer({ type: 'ADMITTED' });
+  }
+
+  #short({ pod, answer }: RoomRequest, shortage: Rejection): void {
+    this.#shortages.set(pod.metadata.uid, shortage);
+    answer({ type: 'SHORT', ...shortage });
+  }
+
+  /** The pod is told what it lacks, rather than why no other pod can be ended for it. */
+  #reject({ pod, answer }: RoomRequest, rejection: Rejection): void {
+    const { reason } = rejection;
+    const shortage =
+      reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
+    const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
+    answer({ type: 'REJECTED', ...rejection, ...(lack && { lack }) });
+  }
+
+  #admitPreemptor(uid: string): Admission {
+    const request = this.#wanted(uid);
+    if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
+    const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
+    if (admission.kind === 'admitted') this.#admit(request);
+    return admission;
+  }
+
+  #rejectPreemptor(uid: string, rejection: Rejection): void {
+    const request = this.#wanted(uid);
+    if (request !== undefined) this.#reject(request, rejection);
+  }
+
+  /** With the newest version of its pod; undefined for a pod that has been told to end. */
+  #wanted(uid: string): RoomRequest | undefined {
+    const { registry } = this.#parts;
+    const [request, pod] = [this.#requests.get(uid), podOf(registry, uid)];
+    if (request === undefined || pod === undefined || registry.isPodTerminationRequested(uid))
+      return undefined;
+    return { ...request, pod };
+  }
+
+  #planFacts() {
+    const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#parts;
+    return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
+  }
+
+  #room(): FreedRoom {
+    const { registry } = this.#parts;
+    const unendable = this.#preemptions.unendable();
+    const holders = this.#ledger.holders().map(({ metadata }) => metadata.uid);
+    const ending = holders.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
+    const promisedTo = this.#preemptions.promised().flatMap((uid) => podOf(registry, uid) ?? []);
+    return { ending: new Set(ending), promisedTo };
+  }
+}
+
+function rejectionOf({ reason, message }: Rejection): Rejection {
+  return { reason, message };
+}
+
+function podOf(registry: PodRegistry, uid: string): Pod | undefined {
+  return registry.get(uid)?.actor.getSnapshot().context.pod;
+}
+
+function gracePeriodSeconds(registry: PodRegistry, uid: string): number {
+  const context = registry.get(uid)?.actor.getSnapshot().context;
+  return context?.gracePeriodSeconds ?? effectiveGracePeriodSeconds(undefined, context?.pod);
+}

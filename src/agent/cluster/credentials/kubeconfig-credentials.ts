@@ -1,0 +1,169 @@
+/** Credentials of a kubeconfig, read again when one of its files has changed or what a program printed has expired. */
+import { stat } from 'node:fs/promises';
+import { type Observable, Subject } from 'rxjs';
+import { patientCalls } from '../../../system/files/patient-calls.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
+import { type LoadedKubeconfig, loadKubeconfig } from './load-kubeconfig.ts';
+
+export interface KubeconfigCredentialsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** For tests. */
+  readonly load?: (path: string) => Promise<LoadedKubeconfig>;
+}
+
+/** How often files are looked at while the server accepts what they held. */
+const LOOK_EVERY_MS = 10_000;
+/** A program is not run again earlier, however many requests the server refuses: it may be slow, or ask another service. */
+const PAUSE_MS = 5_000;
+
+interface Loaded {
+  readonly kubeconfig: LoadedKubeconfig;
+  /** Of its files, in their order. */
+  readonly versions: readonly string[];
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+export class KubeconfigCredentials implements Credentials {
+  readonly path: string;
+  readonly changes: Observable<undefined>;
+  readonly #options: Required<KubeconfigCredentialsOptions>;
+  readonly #changes = new Subject<undefined>();
+  #loaded: Loaded | undefined;
+  #lookedAt = 0;
+  #isRefused = false;
+  /** When it was loaded last, or could not be. */
+  #triedAt = -Infinity;
+  /** Why it could not be loaded the last time. */
+  #failure: Error | undefined;
+  /** Requests that come at the same time wait for the same answer. */
+  #pending: Promise<LoadedKubeconfig> | undefined;
+
+  constructor(path: string, options: KubeconfigCredentialsOptions) {
+    this.path = path;
+    this.#options = { load: loadKubeconfig, ...options };
+    this.changes = this.#changes.asObservable();
+  }
+
+  async current(): Promise<ConnectionDetails> {
+    return (await this.kubeconfig()).details;
+  }
+
+  /** Rejects with `InvalidArgument` or `Unavailable`; the message names the file. */
+  async kubeconfig(): Promise<LoadedKubeconfig> {
+    if (this.#loaded !== undefined && !this.#isDue(this.#loaded)) return this.#loaded.kubeconfig;
+    if (this.#failure !== undefined && this.#isTooEarly()) throw this.#failure;
+    this.#pending ??= this.#refreshed().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  refused(): void {
+    this.#isRefused = true;
+  }
+
+  #isTooEarly(): boolean {
+    const sinceTry = this.#options.clock.now() - this.#triedAt;
+    return sinceTry >= 0 && sinceTry < PAUSE_MS;
+  }
+
+  #isDue(loaded: Loaded): boolean {
+    const sinceLook = this.#options.clock.now() - this.#lookedAt;
+    return this.#isRefused || this.#hasExpired(loaded) || sinceLook >= LOOK_EVERY_MS || sinceLook < 0;
+  }
+
+  #hasExpired({ expiresAt }: Loaded): boolean {
+    return this.#options.clock.now() >= expiresAt;
+  }
+
+  /** Infinite for what has expired when it is new: the clock of this machine is wrong then, and the server decides. */
+  #expiryOf({ expiresAtMs = Infinity }: LoadedKubeconfig): number {
+    if (expiresAtMs > this.#options.clock.now()) return expiresAtMs;
+    const problem = 'the program of the kubeconfig printed credentials that have expired already';
+    this.#options.logger.warn({ kubeconfig: this.path, problem }, 'The clock of this machine may be wrong');
+    return Infinity;
+  }
+
+  async #refreshed(): Promise<LoadedKubeconfig> {
+    const former = this.#loaded;
+    if (former === undefined) return this.#load();
+    const mustRenew = this.#isRefused && former.kubeconfig.isRenewable;
+    const mustChange = this.#hasExpired(former) || (mustRenew && !this.#isTooEarly());
+    const versions = await versionsOf(former.kubeconfig.files);
+    this.#lookedAt = this.#options.clock.now();
+    this.#isRefused = mustRenew && !mustChange;
+    if (!mustChange && versions.every((version, index) => version === former.versions[index])) {
+      return former.kubeconfig;
+    }
+    try {
+      return await this.#load();
+    } catch (error) {
+      if (mustChange) {
+        this.#isRefused = true;
+        throw error;
+      }
+      this.#failure = undefined;
+      // Perhaps files are being replaced at this moment: what was read before goes on being used.
+      this.#options.logger.warn(
+        { problem: errorMessage(error) },
+        'Changed credentials are not used: they do not hold',
+      );
+      this.#loaded = { ...former, versions };
+      return former.kubeconfig;
+    }
+  }
+
+  async #load(): Promise<LoadedKubeconfig> {
+    // Before reading: a change in between is then seen at the next look.
+    const before = new Map<string, string>();
+    const files = this.#loaded?.kubeconfig.files ?? [this.path];
+    (await versionsOf(files)).forEach((version, index) => before.set(files[index] ?? '', version));
+    this.#triedAt = this.#options.clock.now();
+    const kubeconfig = await this.#options.load(this.path).catch((error: unknown) => {
+      this.#failure = error as Error;
+      throw error;
+    });
+    this.#failure = undefined;
+    const after = await versionsOf(kubeconfig.files);
+    const versions = kubeconfig.files.map((file, index) => before.get(file) ?? after[index] ?? '');
+    const former = this.#loaded?.kubeconfig.details;
+    this.#loaded = { kubeconfig, versions, expiresAt: this.#expiryOf(kubeconfig) };
+    this.#lookedAt = this.#options.clock.now();
+    this.#isRefused = false;
+    if (former !== undefined && needsOtherConnection(former, kubeconfig.details)) {
+      this.#options.logger.info(
+        { kubeconfig: this.path },
+        'Credentials have changed: connections are made anew',
+      );
+      this.#changes.next(undefined);
+    }
+    return kubeconfig;
+  }
+}
+
+/** Headers are sent with each request; all else belongs to a connection. */
+function needsOtherConnection(former: ConnectionDetails, details: ConnectionDetails): boolean {
+  const ofConnection = (one: ConnectionDetails) => JSON.stringify({ ...one, headers: undefined });
+  return ofConnection(former) !== ofConnection(details);
+}
+
+/** A text that differs between versions of a file; empty for a file that cannot be seen. Follows links. */
+async function versionsOf(files: readonly string[]): Promise<string[]> {
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        const { dev, ino, size, mtimeNs, ctimeNs } = await patientCalls.call(file, () =>
+          stat(file, { bigint: true }),
+        );
+        return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+      } catch {
+        return '';
+      }
+    }),
+  );
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '../../../types/clock.ts';
+import { apiPath } from '../service/api-resources.ts';
+import { isOlderVersion } from '../watches/object-store.ts';
+import {
+  type ConfigObject,
+  type ConfigObjectReference,
+  notRegistered,
+  type ObjectSource,
+} from './object-references.ts';
+
+const DEFAULT_TTL_MS = 60_000;
+
+export interface CachedObjectsOptions {
+  readonly fetched: Pick<ObjectSource, 'read'>;
+  readonly clock: Clock;
+  /** How long a read object counts as new, as the cluster wants it of its nodes. Undefined: a minute. */
+  readonly ttlMs: () => number | undefined;
+}
+
+interface Kept {
+  /** Undefined until the server has answered once. */
+  known: { readonly object: ConfigObject | undefined; readonly at: number } | undefined;
+  /** Settles when the reads before have ended: those that come at the same time share one request. */
+  turn: Promise<unknown>;
+}
+
+/**
+ * The strategy `Cache`: what was read is kept for some time. After that, it still serves where the server does not answer. A pod
+ * that comes to refer to an object gets it as it is then.
+ */
+export class CachedObjects implements ObjectSource {
+  readonly #options: CachedObjectsOptions;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(options: CachedObjectsOptions) {
+    this.#options = options;
+  }
+
+  referred(reference: ConfigObjectReference): void {
+    const key = apiPath(reference);
+    const kept = this.#kept.get(key);
+    if (kept === undefined) this.#kept.set(key, { known: undefined, turn: Promise.resolve() });
+    else kept.known = undefined;
+  }
+
+  forgotten(reference: ConfigObjectReference): void {
+    this.#kept.delete(apiPath(reference));
+  }
+
+  async read(reference: ConfigObjectReference): Promise<ConfigObject | undefined> {
+    const kept = this.#kept.get(apiPath(reference));
+    if (kept === undefined) throw notRegistered(reference);
+    const read = kept.turn.then(() => this.#read(kept, reference));
+    kept.turn = read.catch(() => undefined);
+    return read;
+  }
+
+  close(): void {
+    this.#kept.clear();
+  }
+
+  async #read(kept: Kept, reference: ConfigObjectReference): Promise<ConfigObject | undefined> {
+    const { fetched, clock, ttlMs } = this.#options;
+    const { known } = kept;
+    if (known !== undefined && clock.now() < known.at + (ttlMs() ?? DEFAULT_TTL_MS)) return known.object;
+    try {
+      const object = await fetched.read(reference);
+      if (isOlder(object, known?.object)) return known?.object;
+      kept.known = { object, at: clock.now() };
+      return object;
+    } catch (error) {
+      if (known === undefined) throw error;
+      return known.object;
+    }
+  }
+}
+
+/** A server that lags behind another one may answer with an older version. */
+function isOlder(one: ConfigObject | undefined, other: ConfigObject | undefined): boolean {
+  return isOlderVersion(one?.metadata?.resourceVersion, other?.metadata?.resourceVersion);
+}

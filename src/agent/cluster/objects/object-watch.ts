@@ -1,0 +1,188 @@
+import type { Subscription } from 'rxjs';
+import { sleep, Timer } from '../../../system/timer.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { StateletError } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+import type { ObjectReader } from '../service/api-server.ts';
+import type { WatchTiming } from '../watches/reflect.ts';
+import { type WatchedObject, watchObject } from '../watches/watched-object.ts';
+import type { ConfigObject, ConfigObjectReference } from './object-references.ts';
+
+/** A pod must not wait longer for a server that does not answer: what it needs may already be on its disk. */
+const READ_LIMIT_MS = 1_000;
+/** There may be hundreds of watches, each of an object that changes rarely. */
+const WATCH_SECONDS_MIN = 1_800;
+
+export interface ObjectWatchOptions extends WatchTiming {
+  readonly api: ObjectReader;
+  readonly reference: ConfigObjectReference;
+  /** The object is not as it was when it was last read. */
+  readonly onChange: () => void;
+  readonly logger: Logger;
+}
+
+type Known = WatchedObject<ConfigObject>;
+
+/** One object that pods refer to, followed from the first of them on. */
+export class ObjectWatch {
+  readonly #options: ObjectWatchOptions;
+  readonly #pace: ChangePace;
+  /** Undefined while the object is not followed. */
+  #watch: Subscription | undefined;
+  #firstSeen = Promise.withResolvers<undefined>();
+  /** Undefined until the server has said whether there is such an object. */
+  #known: Known | undefined;
+  #problem: string | undefined;
+  #loggedProblem: string | undefined;
+  /** What the last read found; undefined if there was none since the watch began. */
+  #found: string | undefined;
+  /** Unix ms. */
+  #readAt: number;
+  /** The object does not change any more. */
+  #isFinal = false;
+
+  constructor(options: ObjectWatchOptions) {
+    this.#options = options;
+    this.#pace = new ChangePace(options.clock, options.onChange);
+    this.#readAt = options.clock.now();
+    this.#start();
+  }
+
+  /** Undefined where there is no such object. Rejects if the server does not say within a second. */
+  async read(): Promise<ConfigObject | undefined> {
+    this.#readAt = this.#options.clock.now();
+    if (this.#watch === undefined && !this.#isFinal) this.#start();
+    const known = this.#known ?? (await this.#firstKnown());
+    this.#found = versionOf(known);
+    const { object } = known;
+    if (object?.immutable === true) {
+      this.#isFinal = true;
+      this.#unsubscribe();
+    }
+    return object;
+  }
+
+  /** Nothing is kept of an object that has not been read for that time, until the next read. */
+  stopIfUnread(forMs: number): void {
+    const isUnread = this.#options.clock.now() > this.#readAt + forMs;
+    // A list that is under way at a busy server would have to be asked for again.
+    if (this.#watch !== undefined && this.#known !== undefined && isUnread) this.stop();
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#pace.stop();
+    this.#known = undefined;
+    this.#found = undefined;
+  }
+
+  #start(): void {
+    const { api, reference, clock, random, recovered } = this.#options;
+    this.#firstSeen = Promise.withResolvers();
+    this.#watch = watchObject<ConfigObject>(api, reference, {
+      clock,
+      random,
+      recovered,
+      watchSecondsMin: WATCH_SECONDS_MIN,
+      keep: contentsOf,
+    }).subscribe((state) => this.#see(state));
+  }
+
+  #unsubscribe(): void {
+    this.#watch?.unsubscribe();
+    this.#watch = undefined;
+  }
+
+  #see(state: Known): void {
+    this.#problem = state.problem;
+    if (!state.isKnown) return;
+    this.#known = state;
+    this.#firstSeen.resolve(undefined);
+    if (this.#found !== undefined && this.#found !== versionOf(state)) this.#pace.changed();
+  }
+
+  async #firstKnown(): Promise<Known> {
+    const { clock, reference } = this.#options;
+    const inTime = new AbortController();
+    const timeUp = sleep(clock, READ_LIMIT_MS, inTime.signal);
+    await Promise.race([this.#firstSeen.promise, timeUp]).finally(() => inTime.abort());
+    if (this.#known !== undefined) return this.#known;
+    const kind = reference.resource === 'secrets' ? 'secret' : 'configmap';
+    this.#logProblem(`${kind} ${reference.namespace}/${reference.name}`);
+    // The pod is synced with the next state of the object, whatever it is.
+    if (this.#watch !== undefined) this.#found = UNKNOWN;
+    const message = `failed to sync ${kind} cache: timed out waiting for the condition`;
+    throw new StateletError('DeadlineExceeded', message);
+  }
+
+  /** The event of the pod has the kubelet's words, which do not say why. */
+  #logProblem(what: string): void {
+    if (this.#problem === undefined || this.#problem === this.#loggedProblem) return;
+    this.#loggedProblem = this.#problem;
+    this.#options.logger.warn({}, `A pod waits for ${what}: ${this.#problem}`);
+  }
+}
+
+const UNKNOWN = 'unknown';
+const ABSENT = 'absent';
+
+function versionOf({ object }: Known): string {
+  return object === undefined ? ABSENT : (object.metadata?.resourceVersion ?? '');
+}
+
+/** Annotations may have another copy of the contents (`kubectl apply`). */
+function contentsOf({ metadata = {}, immutable, data, ...rest }: ConfigObject): ConfigObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const binaryData = 'binaryData' in rest ? rest.binaryData : undefined;
+  // Of a Secret: by it a pull knows the form of its credentials.
+  const type = 'type' in rest ? rest.type : undefined;
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    ...(immutable !== undefined && { immutable }),
+    ...(data && { data }),
+    ...(binaryData && { binaryData }),
+    ...(type !== undefined && { type }),
+  };
+}
+
+const PAUSE_MIN_MS = 1_000;
+
+const PAUSE_MAX_MS = 10_000;
+
+/** Limits how often changes are passed on: the first at once, later ones at growing intervals. The last one is always passed on. */
+class ChangePace {
+  readonly #clock: Clock;
+  readonly #tell: () => void;
+  readonly #timer: Timer;
+  #pauseMs = PAUSE_MIN_MS;
+  #toldAt = -Infinity;
+
+  constructor(clock: Clock, tell: () => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+    this.#timer = new Timer(clock);
+  }
+
+  changed(): void {
+    if (this.#timer.isArmed) return;
+    const sinceMs = this.#clock.now() - this.#toldAt;
+    if (sinceMs > 2 * this.#pauseMs) this.#pauseMs = PAUSE_MIN_MS;
+    if (sinceMs >= this.#pauseMs) {
+      this.#tellNow();
+      return;
+    }
+    this.#timer.arm(this.#pauseMs - sinceMs, () => {
+      this.#pauseMs = Math.min(PAUSE_MAX_MS, 2 * this.#pauseMs);
+      this.#tellNow();
+    });
+  }
+
+  stop(): void {
+    this.#timer.disarm();
+  }
+
+  #tellNow(): void {
+    this.#toldAt = this.#clock.now();
+    this.#tell();
+  }
+}

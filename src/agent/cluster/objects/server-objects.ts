@@ -1,0 +1,204 @@
+import { type Observable, Subject } from 'rxjs';
+import { referencedObjects } from '../../policies/cri/env-objects.ts';
+import { Timer } from '../../../system/timer.ts';
+import type { ApiObjects, KnownServices, TokenWish } from '../../../types/api-objects.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { ChangeDetectionStrategy } from '../../../types/node-settings.ts';
+import type {
+  ClusterTrustBundle,
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  ServiceAccount,
+  TrustBundleSelection,
+} from '../../../types/kubernetes.ts';
+import type { WatchTiming } from '../watches/reflect.ts';
+import { ServiceWatch } from '../watches/service-watch.ts';
+import { CachedObjects } from './cached-objects.ts';
+import { ClaimObjects, FetchedObjects, readObject } from './fetched-objects.ts';
+import {
+  type ConfigObjectReference,
+  ObjectReferences,
+  type ObjectSource,
+  type ReferenceChanges,
+} from './object-references.ts';
+import { PodTokens, type PodTokensOptions } from './pod-tokens.ts';
+import { TrustBundles } from './trust-bundles.ts';
+import { WatchedObjects } from './watched-objects.ts';
+
+/** An object that is not read for so many periods of syncs is needed for nothing but the next start of a container. */
+const UNREAD_PERIODS = 5;
+
+export interface ServerObjectsOptions extends Omit<PodTokensOptions, 'onDue'>, WatchTiming {
+  /** Default: `Watch`. */
+  readonly strategy?: ChangeDetectionStrategy;
+  readonly syncFrequencyMs: number;
+  /** Of the Node object, as it was last seen. */
+  readonly nodeLabels?: () => Readonly<Record<string, string>> | undefined;
+  /** With the strategy `Cache`: how long a read object counts as new. Undefined: a minute. */
+  readonly objectTTLMs?: () => number | undefined;
+}
+
+/** The objects of the API server that pods refer to. They are known while a pod refers to them, and no longer. */
+export class ServerObjects implements ApiObjects {
+  readonly #source: ObjectSource;
+  readonly #references = new ObjectReferences();
+  readonly #changed: ChangedPods;
+  readonly #services: ServiceWatch;
+  readonly #tokens: PodTokens;
+  readonly #options: Pick<ServerObjectsOptions, 'api' | 'clock'>;
+  readonly #claims: ClaimObjects;
+  readonly #bundles: TrustBundles;
+  readonly #nodeLabels: ServerObjectsOptions['nodeLabels'];
+  /** A pod has asked for the services, and they were not known. */
+  #areServicesAwaited = false;
+
+  constructor(options: ServerObjectsOptions) {
+    this.#options = options;
+    this.#changed = new ChangedPods(options.clock);
+    this.#source = this.#open(options);
+    this.#services = new ServiceWatch(options.api, { ...options, onListed: () => this.#servicesListed() });
+    this.#claims = new ClaimObjects(options.api, options.clock);
+    this.#bundles = new TrustBundles({ ...options, onChange: (uids) => this.#changed.tell(uids) });
+    this.#nodeLabels = options.nodeLabels;
+    this.#tokens = new PodTokens({ ...options, onDue: (uid) => this.#changed.tell([uid]) });
+  }
+
+  /** The UIDs of pods that are to be synced now: what they refer to has changed, or a token of theirs is due to be renewed. */
+  get changes(): Observable<string> {
+    return this.#changed.changes;
+  }
+
+  registerPod(pod: Pod): void {
+    const { namespace, uid } = pod.metadata;
+    const { configMaps, secrets } = referencedObjects(pod);
+    this.#take(
+      this.#references.set(uid, [
+        ...Array.from(configMaps, (name) => ({ resource: 'configmaps', namespace, name }) as const),
+        ...Array.from(secrets, (name) => ({ resource: 'secrets', namespace, name }) as const),
+      ]),
+    );
+  }
+
+  configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
+    return this.#source.read({ resource: 'configmaps', namespace, name });
+  }
+
+  secret(namespace: string, name: string): Promise<Secret | undefined> {
+    return this.#source.read({ resource: 'secrets', namespace, name });
+  }
+
+  services(): KnownServices {
+    const { known } = this.#services;
+    if (!known.listed) this.#areServicesAwaited = true;
+    return known;
+  }
+
+  serviceAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {
+    return readObject(this.#options, { resource: 'serviceaccounts', namespace, name });
+  }
+
+  persistentVolumeClaim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined> {
+    return this.#claims.claim(namespace, name);
+  }
+
+  persistentVolume(name: string): Promise<PersistentVolume | undefined> {
+    return this.#claims.volume(name);
+  }
+
+  clusterTrustBundles(
+    { metadata }: Pod,
+    selection: TrustBundleSelection,
+  ): Promise<readonly ClusterTrustBundle[]> {
+    return this.#bundles.select(metadata.uid, selection);
+  }
+
+  nodeLabels(): Readonly<Record<string, string>> | undefined {
+    return this.#nodeLabels?.();
+  }
+
+  token(pod: Pod, wish: TokenWish): Promise<string> {
+    return this.#tokens.get(pod, wish);
+  }
+
+  forgetPod(uid: string): void {
+    this.#take(this.#references.delete(uid));
+    this.#changed.forget(uid);
+    this.#bundles.forgetPod(uid);
+    this.#tokens.forgetPod(uid);
+  }
+
+  close(): void {
+    this.#services.close();
+    this.#bundles.close();
+    this.#source.close();
+    this.#tokens.close();
+    this.#changed.stop();
+  }
+
+  #open({
+    strategy = 'Watch',
+    objectTTLMs,
+    syncFrequencyMs,
+    ...options
+  }: ServerObjectsOptions): ObjectSource {
+    const { api, clock } = options;
+    if (strategy === 'Watch') {
+      const onChange = (reference: ConfigObjectReference) =>
+        this.#changed.tell(this.#references.podsOf(reference));
+      return new WatchedObjects({ ...options, unreadMs: UNREAD_PERIODS * syncFrequencyMs, onChange });
+    }
+    const fetched = new FetchedObjects(api, clock);
+    return strategy === 'Get' ? fetched : new CachedObjects({ fetched, clock, ttlMs: () => objectTTLMs?.() });
+  }
+
+  #take({ referred, forgotten }: ReferenceChanges): void {
+    for (const reference of forgotten) this.#source.forgotten(reference);
+    for (const reference of referred) this.#source.referred(reference);
+  }
+
+  #servicesListed(): void {
+    if (this.#areServicesAwaited) this.#changed.tell(this.#references.pods);
+  }
+}
+
+/** How many pods are emitted in one turn of the event loop: a change may concern all pods of the node. */
+const PODS_A_TURN = 25;
+
+/** The UIDs of pods that refer to an object which has changed. */
+class ChangedPods {
+  readonly #changes = new Subject<string>();
+  readonly #waiting = new Set<string>();
+  readonly #timer: Timer;
+
+  constructor(clock: Clock) {
+    this.#timer = new Timer(clock);
+  }
+
+  get changes(): Observable<string> {
+    return this.#changes;
+  }
+
+  tell(uids: Iterable<string>): void {
+    for (const uid of uids) this.#waiting.add(uid);
+    if (!this.#timer.isArmed) this.#turn();
+  }
+
+  forget(uid: string): void {
+    this.#waiting.delete(uid);
+  }
+
+  stop(): void {
+    this.#timer.disarm();
+    this.#waiting.clear();
+  }
+
+  #turn(): void {
+    const now = [...this.#waiting].slice(0, PODS_A_TURN);
+    for (const uid of now) this.#waiting.delete(uid);
+    if (this.#waiting.size > 0) this.#timer.arm(0, () => this.#turn());
+    for (const uid of now) this.#changes.next(uid);
+  }
+}

@@ -1,0 +1,175 @@
+/** Settings of eviction plugins, for every runtime. The kubelet has none of them. */
+import { resolve } from 'node:path';
+import { QOS_LEVELS } from '../policies/eviction-plugins/qos-level.ts';
+import { StateletError } from '../../types/errors.ts';
+import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../../types/node-settings.ts';
+import {
+  duration,
+  fieldsOf,
+  flagOrNot,
+  type Kind,
+  list,
+  number,
+  resolveSettings,
+  type Setting,
+  text,
+  texts,
+  timer,
+} from './setting.ts';
+
+type Killers = EvictionPluginSettings['killers'];
+
+const killers = texts(
+  '=',
+  'LEVEL=KILLER with commas between, such as reclaimed_cores=SyncPodKill',
+) as Kind<Killers>;
+const names: Kind<readonly string[]> = {
+  ...list,
+  expects: 'names with commas between; * for all, -NAME for all but one',
+};
+
+const EVICTION_PLUGIN_SETTINGS: {
+  readonly [Name in keyof EvictionPluginSettings]: Setting<EvictionPluginSettings[Name]>;
+} = {
+  enabled: {
+    flag: '--eviction-plugins [BOOL]',
+    field: 'evictionPlugins.enabled',
+    default: false,
+    kind: flagOrNot,
+    description: 'whether plugins are asked which pods should go',
+  },
+  syncPeriodMs: {
+    flag: '--eviction-plugins-sync-period <DURATION>',
+    field: 'evictionPlugins.syncPeriod',
+    default: 5_000,
+    kind: duration,
+    problem: timer(1),
+    description: 'from the end of one pass over all plugins to the next',
+  },
+  timeoutMs: {
+    flag: '--eviction-plugins-timeout <DURATION>',
+    field: 'evictionPlugins.timeout',
+    default: 2_000,
+    kind: duration,
+    problem: timer(1),
+    description: 'how long a plugin has for an answer',
+  },
+  dryRun: {
+    flag: '--eviction-plugins-dry-run <LIST>',
+    field: 'evictionPlugins.dryRun',
+    default: [],
+    kind: names,
+    description: 'plugins whose answers are counted and never acted on; * for all, -NAME for all but one',
+  },
+  innerPlugins: {
+    flag: '--eviction-plugins-inner <LIST>',
+    field: 'evictionPlugins.innerPlugins',
+    default: ['*'],
+    kind: names,
+    description: 'built-in plugins that are asked; * for all, -NAME for all but one',
+  },
+  conditionTransitionPeriodMs: {
+    flag: '--eviction-plugins-condition-transition-period <DURATION>',
+    field: 'evictionPlugins.conditionTransitionPeriod',
+    default: 300_000,
+    kind: duration,
+    problem: timer(0),
+    description: 'how long a condition of a plugin counts after it was last observed',
+  },
+  evictionBurst: {
+    flag: '--eviction-plugins-burst <N>',
+    field: 'evictionPlugins.evictionBurst',
+    default: 3,
+    kind: number,
+    problem: (value) => (value === 0 ? '1 or more, or below 0 for no limit' : undefined),
+    description: 'how many pods are ended in one pass; below 0: no limit',
+  },
+  skippedAnnotations: {
+    flag: '--eviction-plugins-skipped-annotations <LIST>',
+    field: 'evictionPlugins.skippedAnnotations',
+    default: [],
+    kind: list,
+    description: 'a pod with one of these annotations is shown to no plugin',
+  },
+  skippedLabels: {
+    flag: '--eviction-plugins-skipped-labels <LIST>',
+    field: 'evictionPlugins.skippedLabels',
+    default: [],
+    kind: list,
+    description: 'a pod with one of these labels is shown to no plugin',
+  },
+  killers: {
+    flag: '--eviction-plugins-killers <LIST>',
+    field: 'evictionPlugins.killers',
+    default: {},
+    kind: killers,
+    problem: killersProblem,
+    description: `how pods are ended, by their QoS level: ${POD_KILLERS.join(', ')}`,
+  },
+  registryDir: {
+    flag: '--eviction-plugins-registry-dir <DIR>',
+    field: 'evictionPlugins.registryDir',
+    default: '',
+    kind: text,
+    description: 'where sockets of plugins appear; plugins_registry in the root folder unless given',
+  },
+  taintsKubeconfig: {
+    flag: '--eviction-plugins-taints-kubeconfig <FILE>',
+    field: 'evictionPlugins.taintsKubeconfig',
+    default: '',
+    kind: text,
+    description: 'with whose rights conditions of plugins become taints; as the node itself unless given',
+  },
+};
+
+/** All rows of the table. */
+export const ALL_EVICTION_PLUGIN_SETTINGS = Object.values(
+  EVICTION_PLUGIN_SETTINGS,
+) as unknown as readonly Setting[];
+
+/** The fields of the file that are in the table. */
+export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_PLUGIN_SETTINGS);
+
+export interface Surroundings {
+  readonly rootDir: string;
+  readonly hasCluster: boolean;
+}
+
+/** Paths become absolute. Throws `InvalidArgument`; the message names the flag or the field whose value is not valid. */
+export function resolveEvictionPluginSettings(
+  flags: Readonly<Record<string, unknown>>,
+  file: Readonly<Record<string, unknown>>,
+  fileName: string,
+  { rootDir, hasCluster }: Surroundings,
+): EvictionPluginSettings {
+  const settings = resolveSettings<EvictionPluginSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
+  if (!hasCluster) requireNoCluster(settings, fileName);
+  const { registryDir, taintsKubeconfig } = settings;
+  return {
+    ...settings,
+    registryDir: registryDir === '' ? resolve(rootDir, 'plugins_registry') : resolve(registryDir),
+    taintsKubeconfig: taintsKubeconfig === '' ? '' : resolve(taintsKubeconfig),
+  };
+}
+
+function requireNoCluster({ killers, taintsKubeconfig }: EvictionPluginSettings, fileName: string): void {
+  const ofServer = Object.entries(killers).find(([, killer]) => killer !== 'SyncPodKill');
+  const wrong = [
+    ...(ofServer ? [['killers', `${ofServer[0]}=${ofServer[1]} asks the API server`] as const] : []),
+    ...(taintsKubeconfig === '' ? [] : [['taintsKubeconfig', 'taints are kept by the API server'] as const]),
+  ];
+  for (const [name, why] of wrong) {
+    const { flag = '', field = '' } = EVICTION_PLUGIN_SETTINGS[name];
+    throw new StateletError(
+      'InvalidArgument',
+      `${flag.split(' ')[0] ?? ''}, or ${field} in ${fileName}: ${why}, and no kubeconfig was given`,
+    );
+  }
+}
+
+function killersProblem(value: Killers): string | undefined {
+  const isKnown = ([level, killer]: readonly [string, PodKillerName]) =>
+    QOS_LEVELS.has(level) && POD_KILLERS.includes(killer);
+  if (Object.entries(value).every(isKnown)) return undefined;
+  return `LEVEL=KILLER, of the levels ${[...QOS_LEVELS].join(', ')} and the killers ${POD_KILLERS.join(', ')}`;
+}

@@ -1,0 +1,372 @@
+/**
+ * The Node object of this node as a statechart: that it exists, that it is of this machine, and that it shows the node's status. How the
+ * object is registered is decided by src/agent/policies/node/registration.ts, what is reported and when by status-report.ts, and
+ * whose the object is by machine-identity.ts.
+ *
+ * The actor keeps to this: DUE is sent when the armed timer has run out, and QUICK_LOOK when the timer of the quick looks has;
+ * `register` is answered by one of REGISTERED, REGISTRATION_FAILED and OTHER_MACHINE; `lookForNode` by one of NODE_FOUND,
+ * NODE_MISSING, LOOK_FAILED and OTHER_MACHINE; `report` by one of REPORTED, NODE_MISSING, REPORT_FAILED and OTHER_MACHINE;
+ * `lookAtOther` by one of OTHER_SEEN, NODE_FOUND, NODE_MISSING and LOOK_FAILED. Each ends before the next one begins.
+ */
+import { assign, setup } from 'xstate';
+import { isAbandoned, type LeaseSighting, seenLease } from '../policies/node/machine-identity.ts';
+import { QUICK_LOOKS_MS, REPORT_TRIES } from '../policies/node/status-report.ts';
+import { asksOf } from './ask.ts';
+
+export interface NodeInput {
+  /** The node registers itself, unless its Node object is made by another client. */
+  readonly registersItself: boolean;
+  /** For so long a lease is valid that is not renewed. */
+  readonly leaseDurationSeconds: number;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+export interface NodeContext extends NodeInput {
+  /** Of the Node object. */
+  readonly uid: string | undefined;
+  /** Of the Node object into which this agent has written the node's status. */
+  readonly writtenUid: string | undefined;
+  /** The node is Ready, as far as the server knows. */
+  readonly isReady: boolean;
+  /** Requests that have failed in a row. */
+  readonly failures: number;
+  /** Something has changed that the report under way does not show. */
+  readonly reportsAgain: boolean;
+  /** The other machine that the Node object is of. */
+  readonly other: string | undefined;
+  readonly otherLease: LeaseSighting | undefined;
+  /** The machine that the Node object names does not run any more. */
+  readonly mayTakeOver: boolean;
+  /** Why the last request failed, or what is waited for. */
+  readonly problem: string | undefined;
+  /** Since when the chart is in its state of the first level, Unix ms. */
+  readonly since: number;
+}
+
+interface Failure {
+  readonly problem: string;
+  readonly now: number;
+}
+
+export type NodeEvent =
+  | { readonly type: 'START'; readonly now: number }
+  | { readonly type: 'DUE'; readonly now: number }
+  /** `isReady`: of the node itself, whether or not the server knows. */
+  | { readonly type: 'QUICK_LOOK'; readonly isReady: boolean; readonly now: number }
+  /** Something has changed that the server should know at once, or the server knows something else than before. */
+  | { readonly type: 'REPORT_NOW' }
+  | { readonly type: 'REGISTERED'; readonly uid: string; readonly now: number }
+  | ({ readonly type: 'REGISTRATION_FAILED' } & Failure)
+  | { readonly type: 'NODE_FOUND'; readonly uid: string; readonly now: number }
+  | { readonly type: 'NODE_MISSING'; readonly now: number }
+  | ({ readonly type: 'LOOK_FAILED' } & Failure)
+  /** The server knows the status now. `isReady`: as the server knows it. */
+  | { readonly type: 'REPORTED'; readonly uid: string; readonly isReady: boolean; readonly now: number }
+  | ({ readonly type: 'REPORT_FAILED' } & Failure)
+  | { readonly type: 'OTHER_MACHINE'; readonly other: string; readonly now: number }
+  /** `version`: of the lease of the other machine; undefined if there is none. */
+  | { readonly type: 'OTHER_SEEN'; readonly version: string | undefined; readonly now: number };
+
+/** What other parts may ask: whether the Node object exists and is of this machine. */
+export type NodeTag = 'isRegistered';
+
+const MISSING = 'the Node object does not exist';
+
+function initialContext({ input }: { input: NodeInput }): NodeContext {
+  return {
+    ...input,
+    uid: undefined,
+    writtenUid: undefined,
+    isReady: false,
+    failures: 0,
+    reportsAgain: false,
+    other: undefined,
+    otherLease: undefined,
+    mayTakeOver: false,
+    problem: undefined,
+    since: input.now,
+  };
+}
+
+function sighting({ otherLease }: NodeContext, event: NodeEvent): LeaseSighting | undefined {
+  return event.type === 'OTHER_SEEN' ? seenLease(otherLease, event.version, event.now) : otherLease;
+}
+
+const ask = asksOf('node', 'src/agent/actors/cluster/cluster-node.ts');
+
+export const nodeMachine = setup({
+  types: {
+    context: {} as NodeContext,
+    events: {} as NodeEvent,
+    input: {} as NodeInput,
+    tags: {} as NodeTag,
+  },
+  guards: {
+    registersItself: ({ context }) => context.registersItself,
+    mustReportAgain: ({ context }) => context.reportsAgain,
+    mayTryAgain: ({ context }) => context.failures + 1 < REPORT_TRIES,
+    becomesReady: ({ event }) => event.type === 'QUICK_LOOK' && event.isReady,
+    mayLookQuickly: ({ context, event }) => 'now' in event && event.now - context.since < QUICK_LOOKS_MS,
+    isLateToBeReady: ({ context, event }) =>
+      event.type === 'REPORTED' && !event.isReady && event.now - context.since < QUICK_LOOKS_MS,
+    otherIsAbandoned: ({ context, event }) => {
+      const seen = sighting(context, event);
+      return (
+        seen !== undefined && 'now' in event && isAbandoned(seen, context.leaseDurationSeconds, event.now)
+      );
+    },
+  },
+  actions: {
+    recordBeginning: assign(({ context, event }) => ({
+      since: 'now' in event ? event.now : context.since,
+      other: undefined,
+      problem: undefined,
+      failures: 0,
+    })),
+    recordNode: assign(({ context, event }) =>
+      'uid' in event
+        ? { uid: event.uid, since: event.now, failures: 0, problem: undefined, other: undefined }
+        : context,
+    ),
+    recordReport: assign(({ context, event }) =>
+      event.type === 'REPORTED'
+        ? {
+            uid: event.uid,
+            writtenUid: event.uid,
+            isReady: event.isReady,
+            mayTakeOver: false,
+            failures: 0,
+            problem: undefined,
+          }
+        : context,
+    ),
+    recordFailure: assign(({ context, event }) =>
+      'problem' in event ? { problem: event.problem, failures: context.failures + 1 } : context,
+    ),
+    recordMissing: assign(({ context, event }) => ({
+      uid: undefined,
+      isReady: false,
+      problem: MISSING,
+      failures: 0,
+      reportsAgain: false,
+      since: context.uid !== undefined && 'now' in event ? event.now : context.since,
+    })),
+    recordOther: assign(({ context, event }) =>
+      event.type === 'OTHER_MACHINE'
+        ? {
+            uid: undefined,
+            writtenUid: undefined,
+            isReady: false,
+            other: event.other,
+            otherLease: undefined,
+            mayTakeOver: false,
+            problem: `the Node object is of another machine: ${event.other}`,
+            failures: 0,
+            reportsAgain: false,
+            since: event.now,
+          }
+        : context,
+    ),
+    recordSighting: assign({ otherLease: ({ context, event }) => sighting(context, event) }),
+    forgetSighting: assign({ otherLease: undefined }),
+    permitTakeOver: assign({ mayTakeOver: true }),
+    forgetFailures: assign({ failures: 0 }),
+    noteNews: assign({ reportsAgain: true }),
+    beginReport: assign({ reportsAgain: false }),
+
+    // Asked of the actor.
+    armRegistration: ask(),
+    armLook: ask(),
+    armQuickLook: ask(),
+    disarmTimers: ask(),
+    register: ask(),
+    lookForNode: ask(),
+    report: ask(),
+    lookAtOther: ask(),
+    tellRegistered: ask(),
+    tellLost: ask(),
+    reportFailure: ask(),
+    reportMissing: ask(),
+    reportOther: ask(),
+    reportTakeOver: ask(),
+  },
+}).createMachine({
+  id: 'node',
+  description: 'The Node object of this node in the cluster',
+  context: initialContext,
+  initial: 'Idle',
+  states: {
+    Idle: {
+      description: 'The agent has not started yet',
+      on: {
+        START: { actions: ['recordBeginning'], target: 'Beginning' },
+      },
+    },
+    Beginning: {
+      description: 'The Node object is of this machine, or free, as far as is known',
+      always: [{ guard: 'registersItself', target: 'Registering' }, { target: 'AwaitingNode' }],
+    },
+    Registering: {
+      description: 'The Node object is created; if it exists, it is made to fit this node',
+      initial: 'BackingOff',
+      on: {
+        OTHER_MACHINE: { actions: ['recordOther', 'reportOther'], target: 'OtherMachine' },
+      },
+      states: {
+        BackingOff: {
+          description: 'Waits before the next try, longer after each failure',
+          entry: ['armRegistration'],
+          exit: ['disarmTimers'],
+          on: {
+            DUE: { target: 'Trying' },
+          },
+        },
+        Trying: {
+          description: 'One try is under way',
+          entry: ['register'],
+          on: {
+            REGISTERED: { actions: ['recordNode'], target: '#node.Registered' },
+            REGISTRATION_FAILED: { actions: ['reportFailure', 'recordFailure'], target: 'BackingOff' },
+          },
+        },
+      },
+    },
+    AwaitingNode: {
+      description:
+        'The Node object does not exist, and this node does not make it: it does not register itself, or the object was deleted',
+      initial: 'Looking',
+      on: {
+        OTHER_MACHINE: { actions: ['recordOther', 'reportOther'], target: 'OtherMachine' },
+      },
+      states: {
+        Looking: {
+          description: 'The server is asked for the object',
+          entry: ['lookForNode'],
+          on: {
+            NODE_FOUND: { actions: ['recordNode'], target: '#node.Registered' },
+            NODE_MISSING: { actions: ['recordMissing'], target: 'Waiting' },
+            LOOK_FAILED: { actions: ['reportFailure', 'recordFailure'], target: 'Waiting' },
+          },
+        },
+        Waiting: {
+          description: 'Waits for the next look, or for the watch to show the object',
+          entry: ['armLook'],
+          exit: ['disarmTimers'],
+          on: {
+            DUE: { target: 'Looking' },
+            REPORT_NOW: { target: 'Looking' },
+          },
+        },
+      },
+    },
+    Registered: {
+      description: 'The Node object exists and is of this machine: it is kept up to date',
+      tags: ['isRegistered'],
+      entry: ['tellRegistered'],
+      initial: 'Reporting',
+      on: {
+        NODE_MISSING: {
+          description:
+            'The object was deleted. As with the kubelet, the agent makes it anew only when it starts',
+          actions: ['recordMissing', 'reportMissing', 'tellLost'],
+          target: 'AwaitingNode.Waiting',
+        },
+        OTHER_MACHINE: { actions: ['recordOther', 'reportOther', 'tellLost'], target: 'OtherMachine' },
+      },
+      states: {
+        Reporting: {
+          description: 'The status is built, and sent if it has changed or the last report is old',
+          entry: ['beginReport', 'report'],
+          on: {
+            REPORT_NOW: { actions: ['noteNews'] },
+            REPORTED: [
+              {
+                description: 'It was built before the latest change',
+                guard: 'mustReportAgain',
+                actions: ['recordReport', 'tellRegistered'],
+                target: 'Reporting',
+                reenter: true,
+              },
+              {
+                guard: 'isLateToBeReady',
+                actions: ['recordReport', 'tellRegistered'],
+                target: 'AwaitingReadiness',
+              },
+              { actions: ['recordReport', 'tellRegistered'], target: 'Waiting' },
+            ],
+            REPORT_FAILED: [
+              {
+                guard: 'mayTryAgain',
+                actions: ['reportFailure', 'recordFailure'],
+                target: 'Reporting',
+                reenter: true,
+              },
+              { actions: ['reportFailure', 'recordFailure', 'forgetFailures'], target: 'Waiting' },
+            ],
+          },
+        },
+        AwaitingReadiness: {
+          description: 'The agent has just started, and the node is not Ready yet: it is looked at often',
+          entry: ['armLook', 'armQuickLook'],
+          exit: ['disarmTimers'],
+          on: {
+            QUICK_LOOK: [
+              { guard: 'becomesReady', target: 'Reporting' },
+              { guard: 'mayLookQuickly', actions: ['armQuickLook'] },
+            ],
+            DUE: { target: 'Reporting' },
+            REPORT_NOW: { target: 'Reporting' },
+          },
+        },
+        Waiting: {
+          description: 'Waits for the next look at the status',
+          entry: ['armLook'],
+          exit: ['disarmTimers'],
+          on: {
+            DUE: { target: 'Reporting' },
+            REPORT_NOW: { target: 'Reporting' },
+          },
+        },
+      },
+    },
+    OtherMachine: {
+      description:
+        'The Node object is of another machine, which renews its lease: it is not written, until that machine stops',
+      initial: 'Looking',
+      states: {
+        Looking: {
+          description: 'The server is asked for the object and its lease',
+          entry: ['lookAtOther'],
+          on: {
+            OTHER_SEEN: [
+              {
+                guard: 'otherIsAbandoned',
+                actions: ['reportTakeOver', 'recordBeginning', 'permitTakeOver'],
+                target: '#node.Beginning',
+              },
+              { actions: ['recordSighting'], target: 'Waiting' },
+            ],
+            NODE_FOUND: { actions: ['recordBeginning'], target: '#node.Beginning' },
+            NODE_MISSING: { actions: ['recordBeginning'], target: '#node.Beginning' },
+            LOOK_FAILED: {
+              description:
+                'The other machine may not have reached the server either: its silence says nothing',
+              actions: ['reportFailure', 'recordFailure', 'forgetSighting'],
+              target: 'Waiting',
+            },
+          },
+        },
+        Waiting: {
+          description: 'Waits for the next look',
+          entry: ['armLook'],
+          exit: ['disarmTimers'],
+          on: {
+            DUE: { target: 'Looking' },
+            REPORT_NOW: { target: 'Looking' },
+          },
+        },
+      },
+    },
+  },
+});

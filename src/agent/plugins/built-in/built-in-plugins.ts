@@ -1,0 +1,102 @@
+/** The plugins that come with the agent. Each answers the same questions as one on a socket. */
+import {
+  type BuiltInSettings,
+  DEFAULT_BUILT_IN_SETTINGS,
+} from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
+import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type {
+  EvictionPlugin,
+  GetEvictPodsAnswer,
+  NamedPod,
+  PluginQuestion,
+  ThresholdMetAnswer,
+  TopEvictionPodsAnswer,
+  TopEvictionPodsQuestion,
+} from '../../../types/eviction-plugin.ts';
+import type { Logger } from '../../../types/logger.ts';
+import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
+import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
+import {
+  type BuiltInStats,
+  Excuses,
+  NO_PODS,
+  NOT_MET,
+  type PluginTools,
+  QuestionFigures,
+} from './plugin-tools.ts';
+import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
+import { RssOverusePlugin } from './rss-overuse-plugin.ts';
+import { SystemMemoryPlugin } from './system-memory-plugin.ts';
+
+/** Of all of them, also those that are not asked: a plugin of another process cannot pass for one. */
+export const BUILT_IN_NAMES: readonly string[] = [
+  'reclaimed-resource-pressure-eviction-plugin',
+  'numa-memory-pressure-eviction-plugin',
+  'system-memory-pressure-eviction-plugin',
+  'rss-overuse-eviction-plugin',
+];
+
+export interface BuiltInParts extends Pick<PluginTools, 'allocatable' | 'clock'> {
+  readonly settings: Pick<EvictionPluginSettings, 'innerPlugins'>;
+  /** Default: `DEFAULT_BUILT_IN_SETTINGS`. */
+  readonly thresholds?: BuiltInSettings;
+  /** Called for the first question that needs figures, and after a call that failed. */
+  readonly stats: () => Promise<BuiltInStats>;
+  readonly logger: Logger;
+}
+
+/** Those that the settings name. */
+export function builtInPlugins({
+  settings: { innerPlugins },
+  thresholds = DEFAULT_BUILT_IN_SETTINGS,
+  stats,
+  allocatable,
+  clock,
+  logger,
+}: BuiltInParts): readonly EvictionPlugin[] {
+  const excuses = new Excuses(logger);
+  const tools: PluginTools = {
+    settings: thresholds,
+    figures: new QuestionFigures(stats),
+    allocatable,
+    clock,
+    excuses,
+  };
+  return [ReclaimedResourcesPlugin, NumaMemoryPlugin, SystemMemoryPlugin, RssOverusePlugin]
+    .map((Plugin) => new QuietPlugin(new Plugin(tools), excuses))
+    .filter(({ name }) => isNamedIn(innerPlugins, name));
+}
+
+/** Answers that nothing is to be done where figures cannot be read: no pod is ended then. A question whose signal aborted rejects. */
+class QuietPlugin implements EvictionPlugin {
+  readonly name: string;
+  readonly #plugin: EvictionPlugin;
+  readonly #excuses: Excuses;
+
+  constructor(plugin: EvictionPlugin, excuses: Excuses) {
+    this.name = plugin.name;
+    this.#plugin = plugin;
+    this.#excuses = excuses;
+  }
+
+  thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
+    return this.#plugin.thresholdMet(question).catch(this.#instead(question, NOT_MET));
+  }
+
+  getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
+    return this.#plugin.getTopEvictionPods(question).catch(this.#instead(question, NO_PODS));
+  }
+
+  getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
+    return this.#plugin.getEvictPods(question).catch(this.#instead(question, { evictPods: [] }));
+  }
+
+  #instead<T>({ signal }: PluginQuestion, answer: T): (error: unknown) => T {
+    return (error) => {
+      if (signal.aborted) throw error;
+      this.#excuses.give(this.name, `its figures cannot be read: ${errorMessage(error)}`);
+      return answer;
+    };
+  }
+}

@@ -1,0 +1,245 @@
+/** The sockets of plugins: a folder is watched for them, and also read at intervals. */
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { patientCalls, type PatientCalls } from '../../../system/files/patient-calls.ts';
+import { type KernelWatch, kernelWatch } from '../../../system/kernel-watch.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { isAbsence } from '../../../system/system-errors.ts';
+import { Timer } from '../../../system/timer.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+
+export interface SocketListener {
+  /** A socket is there that was not there before, or that was removed and made again. */
+  readonly onFound: (path: string) => void;
+  readonly onGone: (path: string) => void;
+}
+
+export interface PluginSocketsOptions extends SocketListener {
+  /** Is made if it is missing. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** As the kubelet makes it. */
+const FOLDER_MODE = 0o750;
+/** What appears together is read together, and a server has begun to listen by then. */
+const AT_ONCE_MS = 10;
+/** A folder in which something changes all the time is read no more often than that. */
+const PAUSE_MS = 50;
+/** How often the folder is read where no event came: events can be lost. */
+const CHECK_MS = 20_000;
+const CHECK_UNWATCHED_MS = 1_000;
+/** So many sockets are told in one turn of the event loop: each is the beginning or the end of an actor. */
+const NEWS_A_TURN = 25;
+
+/** Keys of problems that are not of one path. */
+const MAKING = 'making';
+const WATCHING = 'watching';
+
+export class PluginSockets {
+  readonly #options: PluginSocketsOptions;
+  readonly #folder: string;
+  readonly #timer: Timer;
+  readonly #newsTimer: Timer;
+  /** What is still to be told, in this order. */
+  readonly #news: { readonly tell: (path: string) => void; readonly path: string }[] = [];
+  readonly #problems = new Map<string, string>();
+  #sockets: ReadonlyMap<string, string> = new Map();
+  #watches: readonly KernelWatch[] = [];
+  #reading: Promise<void> = Promise.resolve();
+  #isReading = false;
+  #hasChanged = false;
+  #isStopped = false;
+  #readAt = -Infinity;
+
+  constructor(options: PluginSocketsOptions) {
+    this.#options = options;
+    this.#folder = resolve(options.folder);
+    this.#timer = new Timer(options.clock);
+    this.#newsTimer = new Timer(options.clock);
+  }
+
+  start(): void {
+    this.#begin(true);
+  }
+
+  /** Resolves when nothing is read any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer.disarm();
+    this.#newsTimer.disarm();
+    this.#watch([]);
+    await this.#reading;
+  }
+
+  #begin(makes: boolean): void {
+    this.#isReading = true;
+    this.#hasChanged = false;
+    this.#reading = this.#read(makes);
+  }
+
+  /** `makes`: the folder is made if it is missing. Not at once after it was removed: it may be made again by who removed it. */
+  async #read(makes: boolean): Promise<void> {
+    const { clock } = this.#options;
+    const makeProblem = makes ? await this.#make() : this.#problems.get(MAKING);
+    const watches = this.#isStopped ? [] : [this.#watchParent()];
+    const found = await readSockets(this.#folder, (path) => {
+      if (!this.#isStopped) watches.push(kernelWatch(path, () => this.#note()));
+    });
+    this.#isReading = false;
+    this.#readAt = clock.now();
+    if (this.#isStopped) {
+      for (const watch of watches) watch.close();
+      return;
+    }
+    this.#watch(watches);
+    this.#tellProblems(found, watches, makeProblem);
+    this.#take(found);
+    this.#planNext(watches.some(({ failure }) => failure !== undefined));
+  }
+
+  /** New watches begin before each reading, so that nothing is missed between them; the former ones end after it. */
+  #watch(watches: readonly KernelWatch[]): void {
+    for (const watch of this.#watches) watch.close();
+    this.#watches = watches;
+  }
+
+  /** There it shows that the folder was removed, or made again. */
+  #watchParent(): KernelWatch {
+    const name = basename(this.#folder);
+    return kernelWatch(dirname(this.#folder), (_, file) => {
+      if (file === null || file === name) this.#note();
+    });
+  }
+
+  async #make(): Promise<string | undefined> {
+    try {
+      await patientCalls.call(this.#folder, () => makeFolder(this.#folder, FOLDER_MODE));
+      return undefined;
+    } catch (error) {
+      return `cannot be made: ${errorMessage(error)}`;
+    }
+  }
+
+  #note(): void {
+    if (this.#hasChanged) return;
+    this.#hasChanged = true;
+    if (!this.#isReading) this.#planNext(false);
+  }
+
+  #planNext(isUnwatched: boolean): void {
+    // A listener may have stopped this.
+    if (this.#isStopped) return;
+    if (this.#hasChanged) {
+      const pauseMs = this.#readAt + PAUSE_MS - this.#options.clock.now();
+      this.#timer.arm(Math.min(Math.max(AT_ONCE_MS, pauseMs), PAUSE_MS), () => this.#begin(false));
+    } else {
+      this.#timer.arm(isUnwatched ? CHECK_UNWATCHED_MS : CHECK_MS, () => this.#begin(true));
+    }
+  }
+
+  #take({ sockets, problems }: FoundSockets): void {
+    const unread = [...problems.keys()];
+    const isUnread = (path: string) => unread.some((other) => path === other || path.startsWith(`${other}/`));
+    const before = this.#sockets;
+    const kept = [...before].filter(([path]) => !sockets.has(path) && isUnread(path));
+    const now = new Map([...sockets, ...kept]);
+    this.#sockets = now;
+    const { onFound, onGone } = this.#options;
+    const others = (these: ReadonlyMap<string, string>, those: ReadonlyMap<string, string>) =>
+      [...these].flatMap(([path, file]) => (those.get(path) === file ? [] : [path])).sort();
+    const isTelling = this.#news.length > 0;
+    for (const path of others(before, now)) this.#news.push({ tell: onGone, path });
+    for (const path of others(now, before)) this.#news.push({ tell: onFound, path });
+    if (!isTelling) this.#tellNews();
+  }
+
+  #tellNews(): void {
+    for (const { tell, path } of this.#news.slice(0, NEWS_A_TURN)) {
+      // A listener may have stopped this.
+      if (this.#isStopped) return;
+      tell(path);
+    }
+    this.#news.splice(0, NEWS_A_TURN);
+    if (this.#news.length > 0) this.#newsTimer.arm(0, () => this.#tellNews());
+  }
+
+  /** Each problem is a line once, and again after it was over. */
+  #tellProblems(
+    { problems }: FoundSockets,
+    watches: readonly KernelWatch[],
+    makeProblem: string | undefined,
+  ): void {
+    const now = new Map(problems);
+    const unwatched = watches.find(({ failure }) => failure !== undefined)?.failure;
+    if (unwatched !== undefined)
+      now.set(WATCHING, `cannot be watched, and is read every second: ${unwatched}`);
+    if (makeProblem !== undefined) now.set(MAKING, makeProblem);
+    for (const [path, problem] of now) {
+      if (this.#problems.get(path) === problem) continue;
+      const what = path.startsWith('/') ? `${path} cannot be read: ${problem}` : `${this.#folder} ${problem}`;
+      this.#options.logger.warn({ folder: this.#folder }, `The folder for sockets of plugins: ${what}`);
+    }
+    this.#problems.clear();
+    for (const [path, problem] of now) this.#problems.set(path, problem);
+  }
+}
+
+interface FoundSockets {
+  /** By path: which file it is. A socket that was removed and made again is another one. */
+  readonly sockets: ReadonlyMap<string, string>;
+  /** Paths that could not be read, with the reason. What was in them before counts as still there. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+/**
+ * Names that begin with a dot are left out, and so is whatever is neither a socket nor a folder. A link to a socket counts, a link to
+ * a folder does not. `onFolder` is called with each folder before it is read. `calls`: a link may lead to a file system that does not
+ * answer.
+ */
+export async function readSockets(
+  folder: string,
+  onFolder: (path: string) => void,
+  calls: Pick<PatientCalls, 'call'> = patientCalls,
+): Promise<FoundSockets> {
+  const sockets = new Map<string, string>();
+  const problems = new Map<string, string>();
+  const attempt = async (path: string, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!isAbsence(error)) problems.set(path, errorMessage(error));
+    }
+  };
+  const readSocket = async (path: string, isLink: boolean) => {
+    const file = isLink
+      ? await calls.call(path, () => stat(path, { bigint: true }))
+      : await lstat(path, { bigint: true });
+    // The number of a file that was removed is used again at once.
+    if (file.isSocket()) sockets.set(path, [file.dev, file.ino, file.mtimeNs].join());
+  };
+  const readFolder = async (path: string): Promise<void> => {
+    // Of a folder that does not answer, the watch would not return either.
+    await calls.call(path, () => lstat(path));
+    onFolder(path);
+    const all = await calls.call(path, () => readdir(path, { withFileTypes: true }));
+    const entries = all.filter(({ name }) => !name.startsWith('.'));
+    await Promise.all(
+      entries.map(async (entry) => {
+        const inner = join(path, entry.name);
+        if (entry.isDirectory()) await attempt(inner, () => readFolder(inner));
+        else if (mayBeSocket(entry)) await attempt(inner, () => readSocket(inner, entry.isSymbolicLink()));
+      }),
+    );
+  };
+  await attempt(folder, () => readFolder(folder));
+  return { sockets, problems };
+}
+
+function mayBeSocket(entry: Dirent): boolean {
+  return entry.isSocket() || entry.isSymbolicLink();
+}

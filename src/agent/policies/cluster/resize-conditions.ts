@@ -1,0 +1,106 @@
+/** The conditions that say how far a change of a pod's resources has come. */
+import type { PodCondition } from '../../../types/kubernetes.ts';
+
+export interface ResizeConditions {
+  /** The node has not taken the change over. */
+  readonly pending?: PodCondition;
+  /** The change is being carried out. */
+  readonly inProgress?: PodCondition;
+}
+
+interface ResizeNews {
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+}
+
+const PENDING = 'PodResizePending';
+const IN_PROGRESS = 'PodResizeInProgress';
+const INFEASIBLE = 'Infeasible';
+const DEFERRED = 'Deferred';
+
+/** Pending first. */
+export function listedConditions({ pending, inProgress }: ResizeConditions): readonly PodCondition[] {
+  return [pending, inProgress].filter((condition) => condition !== undefined);
+}
+
+export function isInfeasible({ pending }: ResizeConditions): boolean {
+  return pending?.reason === INFEASIBLE;
+}
+
+export function isDeferred({ pending }: ResizeConditions): boolean {
+  return pending?.reason === DEFERRED;
+}
+
+/** An agent takes over what an earlier one wrote into the status of the pod, as if it had happened now. Of two of a type the last one counts. */
+export function withWritten(
+  conditions: ResizeConditions,
+  written: readonly PodCondition[] = [],
+  now: string,
+): ResizeConditions {
+  const taken = (type: string) => {
+    const found = written.findLast((condition) => condition.type === type);
+    return found && { ...found, status: 'True', lastProbeTime: now, lastTransitionTime: now };
+  };
+  const [pending, inProgress] = [taken(PENDING), taken(IN_PROGRESS)];
+  return { ...conditions, ...(pending && { pending }), ...(inProgress && { inProgress }) };
+}
+
+/** Another message alone does not count as a change. */
+export function withPending(
+  conditions: ResizeConditions,
+  { reason: asked, message, observedGeneration }: ResizeNews,
+  now: string,
+): { readonly conditions: ResizeConditions; readonly changed: boolean } {
+  const reason = asked === INFEASIBLE ? INFEASIBLE : DEFERRED;
+  const former = conditions.pending;
+  const pending = stamped(
+    former,
+    { type: PENDING, status: 'True', observedGeneration, reason, message },
+    now,
+  );
+  const changed = former?.reason !== reason || former.observedGeneration !== observedGeneration;
+  return { conditions: { ...conditions, pending }, changed };
+}
+
+/** A change under way keeps its generation; news without a reason and a message keep those too. */
+export function withInProgress(
+  conditions: ResizeConditions,
+  news: ResizeNews,
+  now: string,
+): { readonly conditions: ResizeConditions; readonly changed: boolean } {
+  const former = conditions.inProgress;
+  const { reason, message } = news.reason === '' && news.message === '' ? (former ?? news) : news;
+  const { observedGeneration } = former ?? news;
+  const inProgress = stamped(
+    former,
+    {
+      type: IN_PROGRESS,
+      status: 'True',
+      ...(observedGeneration !== undefined && { observedGeneration }),
+      ...(reason && { reason }),
+      ...(message && { message }),
+    },
+    now,
+  );
+  const changed =
+    former === undefined ||
+    (former.reason ?? '') !== (inProgress.reason ?? '') ||
+    (former.message ?? '') !== (inProgress.message ?? '');
+  return { conditions: { ...conditions, inProgress }, changed };
+}
+
+export function withoutPending({ inProgress }: ResizeConditions): ResizeConditions {
+  return { ...(inProgress && { inProgress }) };
+}
+
+export function withoutInProgress({ pending }: ResizeConditions): ResizeConditions {
+  return { ...(pending && { pending }) };
+}
+
+/** The transition time moves with the reason. */
+function stamped(former: PodCondition | undefined, condition: PodCondition, now: string): PodCondition {
+  const isSame = former !== undefined && (former.reason ?? '') === (condition.reason ?? '');
+  const since = isSame ? former.lastTransitionTime : now;
+  return { ...condition, lastProbeTime: now, ...(since !== undefined && { lastTransitionTime: since }) };
+}

@@ -1,0 +1,152 @@
+/** What pods of `reclaimed_cores` request, over what the node can give them. */
+import type { ThresholdMetAnswer } from '../../../../types/eviction-plugin.ts';
+import type { Pod } from '../../../../types/kubernetes.ts';
+import type { PodStats } from '../../../../types/stats.ts';
+import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity.ts';
+import { podRequest, type ResourceList } from '../../pod/resources.ts';
+import { isEvictable, wantsNotice } from '../qos-level.ts';
+import {
+  isReclaimed,
+  RECLAIMED_MEMORY,
+  RECLAIMED_MILLICPU,
+  type ReclaimedResourcesSettings,
+} from './built-in-settings.ts';
+
+/** By the name of the resource. */
+export type Amounts = ReadonlyMap<string, number>;
+
+export interface NodeUse {
+  /** Of the node, by `cpu` and `memory`. */
+  readonly allocatable: ResourceList;
+  readonly pods: readonly Pod[];
+  /** By UID: of all pods of the node, also of such as plugins are not shown. */
+  readonly stats: ReadonlyMap<string, PodStats>;
+}
+
+const NANOS_PER_MILLI = 1_000_000;
+
+/**
+ * What the node can give: allocatable, less a reserve, less what other pods use. A pod that is not measured counts with what it requests.
+ * Throws what `parseQuantity` throws.
+ */
+export function reclaimableResources(
+  { allocatable, pods, stats }: NodeUse,
+  { given, reservedPercent }: ReclaimedResourcesSettings,
+): Amounts {
+  if (given !== undefined) return new Map(Object.entries(given).map(([name, text]) => [name, whole(text)]));
+  const reclaimed = new Set(pods.filter(isReclaimed).map(({ metadata }) => metadata.uid));
+  const measured = [...stats.values()].filter(({ podRef }) => !reclaimed.has(podRef.uid));
+  const others = pods.filter(({ metadata }) => !reclaimed.has(metadata.uid));
+  const left = (resource: string, total: number, usage: (one: PodStats) => number | undefined) => {
+    const known = measured.flatMap((one) => usage(one) ?? []);
+    const unknown = others.filter(({ metadata }) => {
+      const figures = stats.get(metadata.uid);
+      return figures === undefined || usage(figures) === undefined;
+    });
+    const used = sum(known) + sum(unknown.map((pod) => request(pod, resource)));
+    return Math.max(0, Math.floor((total * (100 - reservedPercent)) / 100 - used));
+  };
+  const { cpu, memory } = allocatable;
+  const amounts = new Map<string, number>();
+  if (cpu !== undefined)
+    amounts.set(
+      RECLAIMED_MILLICPU,
+      left('cpu', milli(cpu), ({ cpu: use }) => inMilli(use?.usageNanoCores)),
+    );
+  if (memory !== undefined)
+    amounts.set(
+      RECLAIMED_MEMORY,
+      left('memory', whole(memory), ({ memory: use }) => use?.workingSetBytes),
+    );
+  return amounts;
+}
+
+/**
+ * The first resource of which too much is requested. Those whose threshold is hard come before all whose threshold is soft. Without pods
+ * that request anything, and for resources of which it is not known what the node can give, nothing is met. Throws what `parseQuantity`
+ * throws.
+ */
+export function reclaimedThreshold(
+  pods: readonly Pod[],
+  canGive: Amounts,
+  settings: ReclaimedResourcesSettings,
+): ThresholdMetAnswer<never> | undefined {
+  const reclaimed = pods.filter(isReclaimed);
+  const requested = new Map(
+    Array.from(canGive.keys(), (scope) => [scope, sum(reclaimed.map((pod) => request(pod, scope)))]),
+  );
+  const exceeded = (factors: Readonly<Record<string, number>>, metType: 'HARD_MET' | 'SOFT_MET') => {
+    for (const [scope, factor] of Object.entries(factors)) {
+      const total = canGive.get(scope);
+      const observedValue = requested.get(scope);
+      if (total === undefined || observedValue === undefined) continue;
+      const thresholdValue = factor * total;
+      if (observedValue > thresholdValue) return { metType, scope, thresholdValue, observedValue };
+    }
+    return undefined;
+  };
+  const met =
+    exceeded(settings.evictionThreshold, 'HARD_MET') ?? exceeded(settings.softEvictionThreshold, 'SOFT_MET');
+  return met && { ...met, gracePeriodSeconds: settings.toleranceSeconds, candidatePods: [] };
+}
+
+/** The reclaimed pods that request most of the resource come first; of equal ones, the last by name. */
+export function reclaimedVictims(pods: readonly Pod[], scope: string, topN: number): readonly Pod[] {
+  return byRequest(
+    pods.filter((pod) => isReclaimed(pod) && isEvictable(pod)),
+    scope,
+  ).slice(0, topN);
+}
+
+/** For a soft threshold: of the pods that want a notice, those that do not fit under it, and at least one. */
+export function reclaimedToNotify(
+  pods: readonly Pod[],
+  scope: string,
+  canGive: Amounts,
+  { softEvictionThreshold }: ReclaimedResourcesSettings,
+): readonly Pod[] {
+  const total = canGive.get(scope);
+  const factor = softEvictionThreshold[scope];
+  if (total === undefined || factor === undefined) return [];
+  const asking = byRequest(
+    pods.filter((pod) => isReclaimed(pod) && wantsNotice(pod)),
+    scope,
+  );
+  let room = factor * total;
+  let fitting = 0;
+  for (const pod of asking.toReversed()) {
+    room -= request(pod, scope);
+    if (room <= 0) break;
+    fitting += 1;
+  }
+  return asking.slice(0, Math.max(1, asking.length - fitting));
+}
+
+function byRequest(pods: readonly Pod[], scope: string): readonly Pod[] {
+  return pods
+    .map((pod) => ({ pod, amount: request(pod, scope) }))
+    .sort((a, b) => b.amount - a.amount || (b.pod.metadata.name < a.pod.metadata.name ? -1 : 1))
+    .map(({ pod }) => pod);
+}
+
+/** Thousandths of `cpu`; of others whole units. */
+function request(pod: Pod, resource: string): number {
+  const quantity = podRequest(pod, resource);
+  return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
+}
+
+function whole(text: string): number {
+  return Number(quantityValue(parseQuantity(text)));
+}
+
+function milli(text: string): number {
+  return Number(milliValue(parseQuantity(text)));
+}
+
+function inMilli(nanos: number | undefined): number | undefined {
+  return nanos === undefined ? undefined : nanos / NANOS_PER_MILLI;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

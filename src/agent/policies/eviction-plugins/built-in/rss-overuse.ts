@@ -1,0 +1,90 @@
+/** Which pods have far more resident memory than they request: it takes page cache from other pods. */
+import type { EvictPod } from '../../../../types/eviction-plugin.ts';
+import type { Pod } from '../../../../types/kubernetes.ts';
+import { wholeQuantity } from '../../eviction/observations.ts';
+import { formatQuantity, parseQuantity, quantityValue } from '../../formats/quantity.ts';
+import { isEvictable, knownQosLevel } from '../qos-level.ts';
+import type { RssOveruseSettings } from './built-in-settings.ts';
+
+/** Its value is an object in JSON, whose values are texts. */
+const MEMORY_ENHANCEMENT = 'katalyst.kubewharf.io/memory_enhancement';
+const THRESHOLD = 'rss_overuse_threshold';
+
+/** A pod that is looked at, and how much resident memory it may hold. */
+export interface RssAllowance {
+  readonly pod: Pod;
+  readonly factor: number;
+  readonly requestBytes: number;
+}
+
+/** Throws what `parseQuantity` throws. */
+export function rssAllowances(pods: readonly Pod[], settings: RssOveruseSettings): readonly RssAllowance[] {
+  return pods.flatMap((pod) => {
+    const factor = isLookedAt(pod, settings) ? overuseFactor(pod, settings) : undefined;
+    const requestBytes = factor === undefined ? undefined : memoryRequest(pod);
+    return factor === undefined || requestBytes === undefined ? [] : [{ pod, factor, requestBytes }];
+  });
+}
+
+/** Those that hold more are candidates: none has to go in any case. A pod that is not measured stays. */
+export function rssOveruse(
+  allowances: readonly RssAllowance[],
+  rssBytes: (pod: Pod) => number | undefined,
+): readonly EvictPod[] {
+  return allowances.flatMap(({ pod, factor, requestBytes }) => {
+    const rss = rssBytes(pod);
+    if (rss === undefined || rss <= factor * requestBytes) return [];
+    const limit = `${factor} times its request of ${bytesText(requestBytes)}`;
+    const reason = `its resident memory of ${bytesText(rss)} is more than ${limit}`;
+    return [{ pod, reason, forceEvict: false }];
+  });
+}
+
+function isLookedAt(pod: Pod, { labels: wanted }: RssOveruseSettings): boolean {
+  const { labels = {} } = pod.metadata;
+  const level = knownQosLevel(pod);
+  if (level !== 'shared_cores' && level !== 'reclaimed_cores') return false;
+  return isEvictable(pod) && Object.entries(wanted).every(([key, value]) => labels[key] === value);
+}
+
+/** Undefined: the pod stays. That is so too if it names a factor that is none. */
+function overuseFactor(pod: Pod, { allPods, factor }: RssOveruseSettings): number | undefined {
+  const own = ownFactor(pod);
+  if (own === undefined) return allPods ? factor : undefined;
+  return own > 0 ? own : undefined;
+}
+
+/** Undefined if the pod names none; NaN if it cannot be read. */
+function ownFactor({ metadata: { annotations } }: Pod): number | undefined {
+  const text = annotations?.[MEMORY_ENHANCEMENT];
+  if (text === undefined) return undefined;
+  const threshold = memberOf(text, THRESHOLD);
+  return threshold === undefined || typeof threshold === 'string' ? numberOf(threshold) : NaN;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}
+
+/** NaN if the text is no object. */
+function memberOf(json: string, name: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (typeof value !== 'object' || value === null) return NaN;
+    return (value as Readonly<Record<string, unknown>>)[name];
+  } catch {
+    return NaN;
+  }
+}
+
+/** Undefined if a container requests none: it is then not known how much the pod was meant to use. */
+function memoryRequest({ spec: { containers } }: Pod): number | undefined {
+  const requests = containers.map(({ resources }) =>
+    Number(quantityValue(parseQuantity(resources?.requests?.memory ?? '0'))),
+  );
+  return requests.includes(0) ? undefined : requests.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function bytesText(bytes: number): string {
+  return formatQuantity(wholeQuantity(BigInt(Math.trunc(bytes)), 'BinarySI'));
+}

@@ -1,0 +1,103 @@
+import type { Container, Pod, PodSpec } from '../../../types/kubernetes.ts';
+
+/** A field by its path, and whether the pod asks by it for something that this node does not provide. */
+type Rule<T> = readonly [path: string, isAsked: (of: T) => boolean];
+
+/** The fields that have no effect on a node. */
+export interface NodeLimits {
+  readonly ofPod: readonly Rule<PodSpec>[];
+  readonly ofContainers: readonly Rule<Container>[];
+}
+
+type Profile = { readonly type?: string } | undefined;
+
+/** Plain processes share the machine's file system, resources, names and kernel settings. */
+const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
+  ['volumes', ({ volumes }) => isGiven(volumes)],
+  ['runtimeClassName', ({ runtimeClassName }) => isGiven(runtimeClassName)],
+  ['hostUsers', ({ hostUsers }) => hostUsers === false],
+  ['hostAliases', ({ hostAliases }) => isGiven(hostAliases)],
+  ['dnsPolicy', ({ dnsPolicy }) => dnsPolicy === 'None'],
+  ['dnsConfig', ({ dnsConfig }) => isGiven(dnsConfig)],
+  ['imagePullSecrets', ({ imagePullSecrets }) => isGiven(imagePullSecrets)],
+  ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
+  ['securityContext.sysctls', ({ securityContext }) => isGiven(securityContext?.sysctls)],
+  [
+    'securityContext.supplementalGroupsPolicy',
+    ({ securityContext }) => securityContext?.supplementalGroupsPolicy === 'Merge',
+  ],
+  [
+    'securityContext.fsGroupChangePolicy',
+    ({ securityContext }) => isGiven(securityContext?.fsGroupChangePolicy),
+  ],
+  ['securityContext.seccompProfile', ({ securityContext }) => confines(securityContext?.seccompProfile)],
+  ['securityContext.appArmorProfile', ({ securityContext }) => confines(securityContext?.appArmorProfile)],
+  ['securityContext.seLinuxOptions', ({ securityContext }) => isGiven(securityContext?.seLinuxOptions)],
+];
+
+const OF_EMBEDDED_CONTAINER: readonly Rule<Container>[] = [
+  ['volumeMounts', ({ volumeMounts }) => isGiven(volumeMounts)],
+  ['volumeDevices', ({ volumeDevices }) => isGiven(volumeDevices)],
+  ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
+  ['ports.hostPort', ({ ports }) => (ports ?? []).some(isMapped)],
+  ['ports.hostIP', ({ ports }) => (ports ?? []).some(({ hostIP }) => isGiven(hostIP))],
+  [
+    'securityContext.readOnlyRootFilesystem',
+    ({ securityContext }) => securityContext?.readOnlyRootFilesystem === true,
+  ],
+  ['securityContext.seccompProfile', ({ securityContext }) => confines(securityContext?.seccompProfile)],
+  ['securityContext.appArmorProfile', ({ securityContext }) => confines(securityContext?.appArmorProfile)],
+  ['securityContext.seLinuxOptions', ({ securityContext }) => isGiven(securityContext?.seLinuxOptions)],
+];
+
+/** Fields that take effect only if the agent runs as root: another user may not change groups or add privileges. */
+const ROOT_ONLY_OF_POD: readonly Rule<PodSpec>[] = [
+  ['securityContext.fsGroup', ({ securityContext }) => isGiven(securityContext?.fsGroup)],
+  [
+    'securityContext.supplementalGroups',
+    ({ securityContext }) => isGiven(securityContext?.supplementalGroups),
+  ],
+];
+const ROOT_ONLY_OF_CONTAINER: readonly Rule<Container>[] = [
+  ['securityContext.privileged', ({ securityContext }) => securityContext?.privileged === true],
+  ['securityContext.capabilities.add', ({ securityContext }) => isGiven(securityContext?.capabilities?.add)],
+];
+
+/** The limits of a node that runs containers as plain processes. `isRoot`: the agent runs as root. */
+export function embeddedLimits(isRoot: boolean): NodeLimits {
+  return {
+    ofPod: isRoot ? OF_EMBEDDED_POD : [...OF_EMBEDDED_POD, ...ROOT_ONLY_OF_POD],
+    ofContainers: isRoot ? OF_EMBEDDED_CONTAINER : [...OF_EMBEDDED_CONTAINER, ...ROOT_ONLY_OF_CONTAINER],
+  };
+}
+
+/** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
+export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers }: NodeLimits): readonly string[] {
+  const containers = [
+    ...spec.containers.map((container) => ({ list: 'containers', container })),
+    ...(spec.initContainers ?? []).map((container) => ({ list: 'initContainers', container })),
+  ];
+  return [
+    ...asked(spec, ofPod, 'spec'),
+    ...containers.flatMap(({ list, container }) =>
+      asked(container, ofContainers, `spec.${list}[${container.name}]`),
+    ),
+  ];
+}
+
+function asked<T>(of: T, rules: readonly Rule<T>[], prefix: string): string[] {
+  return rules.filter(([, isAsked]) => isAsked(of)).map(([path]) => `${prefix}.${path}`);
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value != null && value !== '';
+}
+
+/** Processes use the machine's own network, which maps no ports: the host port has to be the container's port. */
+function isMapped({ hostPort, containerPort }: { hostPort?: number; containerPort: number }): boolean {
+  return isGiven(hostPort) && hostPort !== 0 && hostPort !== containerPort;
+}
+
+function confines(profile: Profile): boolean {
+  return profile?.type !== undefined && profile.type !== 'Unconfined';
+}

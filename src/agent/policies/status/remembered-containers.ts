@@ -1,0 +1,99 @@
+/**
+ * What must survive a restart of the agent although no runtime records it: which postStart hooks have completed, and the results of
+ * probes. A restart of the agent changes no status.
+ */
+import type { Container, Pod, PodStatus } from '../../../types/kubernetes.ts';
+import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { ProbeResult } from '../probes/probe.ts';
+
+/**
+ * Marks the containers that run and whose postStart hook has not completed: the agent that had started them died before. Containers
+ * whose agent did not remember completed hooks (the kubelet, an earlier version) count as completed.
+ */
+export function withOwedHooks(
+  podStatus: RuntimePodStatus,
+  known: (containerId: string) => KnownContainer | undefined,
+): RuntimePodStatus {
+  if (!podStatus.containers.some(recordsHook)) return podStatus;
+  const containers = podStatus.containers.map((container): RuntimeContainerStatus =>
+    recordsHook(container) && known(container.id)?.hooked !== true
+      ? { ...container, owesHook: true }
+      : container,
+  );
+  return { ...podStatus, containers };
+}
+
+/** Whether it runs, and its agent remembers when its hook has completed. */
+export function recordsHook({ state, recordsHook }: RuntimeContainerStatus): boolean {
+  return state === 'running' && recordsHook === true;
+}
+
+export function hasProbedContainers({ spec }: Pod): boolean {
+  return [...spec.containers, ...(spec.initContainers ?? [])].some(isProbed);
+}
+
+interface ProbedContainer {
+  /** Of the runtime. */
+  readonly containerId: string;
+  readonly known: KnownContainer;
+}
+
+/** What the status says of the containers that run and have a startup or a readiness probe. */
+export function probedContainers({ spec }: Pod, status: PodStatus): readonly ProbedContainer[] {
+  const { containerStatuses = [], initContainerStatuses = [] } = status;
+  return [...spec.containers, ...(spec.initContainers ?? [])].filter(isProbed).flatMap((container) => {
+    const shown = [...containerStatuses, ...initContainerStatuses].find(
+      ({ name }) => name === container.name,
+    );
+    if (shown?.state?.running === undefined || shown.containerID === undefined) return [];
+    const containerId = shown.containerID.replace(/^[^:]*:\/\//, '');
+    return [{ containerId, known: { started: shown.started === true, ready: shown.ready } }];
+  });
+}
+
+function isProbed({ startupProbe, readinessProbe }: Container): boolean {
+  return startupProbe != null || readinessProbe != null;
+}
+
+// The probe results of containers that ran before the agent started, until they are probed again.
+
+/** A container that ran for less than this when the agent started may not have been probed yet. */
+const PROBED_AFTER_MS = 10_000;
+
+export interface FactsBeforeRestart {
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  /** The status that was reported last. */
+  readonly previous: PodStatus | undefined;
+  /** Unix ms. */
+  readonly agentStartedAt: number;
+  /** What an earlier agent has remembered, of pods that no API server knows. */
+  readonly known?: (containerId: string) => KnownContainer | undefined;
+}
+
+/** `containerId`: of the runtime. */
+export function resultBeforeRestart(
+  facts: FactsBeforeRestart,
+  probe: 'startup' | 'readiness',
+  containerId: string,
+): ProbeResult | undefined {
+  const { started, ready } = facts.known?.(containerId) ?? {};
+  if ((probe === 'startup' ? started : ready) === true) return 'Success';
+  const holds = probe === 'startup' ? hasStarted(facts, containerId) : wasReady(facts, containerId);
+  return holds ? 'Success' : undefined;
+}
+
+/** A container that has started stays started. */
+function hasStarted({ previous }: FactsBeforeRestart, containerId: string): boolean {
+  const { containerStatuses = [], initContainerStatuses = [] } = previous ?? {};
+  return [...containerStatuses, ...initContainerStatuses].some(
+    ({ containerID, started }) => started === true && containerID?.endsWith(`://${containerId}`) === true,
+  );
+}
+
+/** The API server shows the pod as ready, so all its containers were. */
+function wasReady({ pod, podStatus, agentStartedAt }: FactsBeforeRestart, containerId: string): boolean {
+  const container = podStatus.containers.find(({ id }) => id === containerId);
+  if (container === undefined || container.startedAt >= agentStartedAt - PROBED_AFTER_MS) return false;
+  return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}

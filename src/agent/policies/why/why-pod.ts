@@ -1,0 +1,170 @@
+/** What a pod does, since when, what it waits for and until when, in two sentences. */
+import type { Rejection } from '../admission/rejection.ts';
+import type { StartDelay } from '../admission/start-delay.ts';
+import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
+import type { CoreEvent, Pod, PodStatus } from '../../../types/kubernetes.ts';
+import { containerObstacle } from './container-obstacle.ts';
+import {
+  atTime,
+  causeOfReason,
+  causeText,
+  type Choice,
+  choiceText,
+  type EndFacts,
+  type PodOrigin,
+  returnText,
+  shownEnd,
+  type WhyEnd,
+  withoutStop,
+} from './end-cause.ts';
+import { podSentence } from './state-sentences.ts';
+
+export interface PodWhyFacts {
+  readonly pod: Pod;
+  readonly status: PodStatus | undefined;
+  /** Of its chart; empty while it has none. */
+  readonly state: string;
+  /** Since when it is in that state, in Unix milliseconds. */
+  readonly sinceMs: number | undefined;
+  readonly delay: StartDelay | undefined;
+  readonly rejection: Rejection | undefined;
+  /** What the part that ended the pod says of it. */
+  readonly override: PodStatusOverride | undefined;
+  /** When it ended, where an earlier agent saw that. */
+  readonly endedMs?: number | undefined;
+  /** How it was chosen to be ended, where it was. */
+  readonly choice?: Choice | undefined;
+  readonly gracePeriodSeconds: number | undefined;
+  /** Its source does not have it any more. */
+  readonly isUnwanted: boolean;
+  readonly nextTryMs: number | undefined;
+  /** About this pod, the oldest first. */
+  readonly events: readonly CoreEvent[];
+  readonly nowMs: number;
+}
+
+/** The answer to why something is as it is: also what `-o json` prints. */
+export interface Why {
+  /** `default/web`, or `node NAME`. */
+  readonly subject: string;
+  readonly state: string;
+  /** RFC 3339. */
+  readonly since?: string;
+  readonly nextTry?: string;
+  /** Of a pod that has ended, or has been told to. */
+  readonly end?: WhyEnd;
+  readonly sentences: readonly string[];
+}
+
+export function whyPod(facts: PodWhyFacts): Why {
+  const { pod, state, sinceMs, nextTryMs, nowMs } = facts;
+  const { namespace, name } = pod.metadata;
+  const isTrying = nextTryMs !== undefined && nextTryMs > nowMs;
+  return {
+    subject: `${namespace}/${name}`,
+    state,
+    ...(sinceMs !== undefined && { since: new Date(sinceMs).toISOString() }),
+    ...(isTrying && { nextTry: new Date(nextTryMs).toISOString() }),
+    ...whyEnd(facts),
+    sentences: sentencesOf(facts).map((text) => `${text}.`),
+  };
+}
+
+function sentencesOf(facts: PodWhyFacts): readonly string[] {
+  const { state } = facts;
+  if (state === '') return [said(facts, 'has not been taken up yet'), containersText(facts)];
+  if (state.startsWith('Terminated')) return endedSentences(facts);
+  if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
+  if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];
+  const obstacle = containerObstacle(facts);
+  if (obstacle !== undefined) {
+    const { text, effect } = obstacle;
+    return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${containersText(facts)}`];
+  }
+  const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
+  if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), containersText(facts)];
+  const isStarting = facts.status === undefined || facts.status.phase === 'Pending';
+  return [said(facts, isStarting ? podSentence(state) : 'runs as its spec says'), containersText(facts)];
+}
+
+function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
+  return `${metadata.namespace}/${metadata.name} ${withoutStop(text)}`;
+}
+
+const decapitalised = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
+
+/** `2 of 3 containers run, 1 is ready`. */
+function containersText({ pod, status }: PodWhyFacts): string {
+  const total = pod.spec.containers.length;
+  const statuses = status?.containerStatuses ?? [];
+  const running = statuses.filter(({ state }) => state?.running != null).length;
+  const ready = statuses.filter((one) => one.ready).length;
+  const restarts = statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  const noun = total === 1 ? 'container runs' : 'containers run';
+  const readyText = running === 0 ? '' : `, ${ready} ${ready === 1 ? 'is' : 'are'} ready`;
+  const restartText = restarts === 0 ? '' : `, restarted ${restarts === 1 ? 'once' : `${restarts} times`}`;
+  return `${running} of ${total} ${noun}${readyText}${restartText}`;
+}
+
+function endingSentences(facts: PodWhyFacts): readonly string[] {
+  const { state, gracePeriodSeconds, sinceMs, nowMs } = facts;
+  const end = endOf(facts);
+  const first = said(facts, `${podSentence(state)}${end === undefined ? '' : `; ${causeText(end)}`}`);
+  if (gracePeriodSeconds === undefined) return [first, ...chosen(facts), containersText(facts)];
+  const until =
+    sinceMs === undefined || state !== 'Terminating.Stopping'
+      ? `of ${gracePeriodSeconds} s`
+      : `until ${atTime(sinceMs + gracePeriodSeconds * 1000, nowMs)}`;
+  return [first, ...chosen(facts), `Its containers have a grace period ${until}; ${containersText(facts)}`];
+}
+
+function endedSentences(facts: PodWhyFacts): readonly string[] {
+  const { state, sinceMs, nowMs, status, pod, isUnwanted } = facts;
+  const endedMs = facts.endedMs ?? sinceMs;
+  const when = endedMs === undefined ? '' : ` at ${atTime(endedMs, nowMs)}`;
+  const open = state === 'Terminated.Finished' ? undefined : podSentence(state);
+  // That of a pod which is ended while it runs stays Running: it says nothing of the end.
+  const phase = isTerminalPhase(status?.phase) ? `, phase ${status?.phase}` : '';
+  const end = endOf(facts);
+  const first = said(facts, `has ended${when}${phase}${end === undefined ? '' : `: ${causeText(end)}`}`);
+  const failure = state === 'Terminated.BackingOff' ? lastFailure(facts) : undefined;
+  const left = open && `It ${open}${failure === undefined ? '' : `: ${withoutStop(failure)}`}`;
+  return [first, ...chosen(facts), left ?? returnText(originOf(pod), !isUnwanted, end?.cause)];
+}
+
+function chosen({ choice }: PodWhyFacts): readonly string[] {
+  const text = choiceText(choice);
+  return text === undefined ? [] : [text];
+}
+
+/** By whom and why it was ended. */
+function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyFacts): EndFacts | undefined {
+  const told = rejection ?? override ?? { reason: status?.reason, message: status?.message };
+  const { reason = '', message = '' } = told;
+  const byItself = isTerminalPhase(status?.phase) ? 'Completed' : undefined;
+  if (reason !== '') {
+    const cause = rejection ? 'Rejected' : (causeOfReason(reason) ?? byItself ?? 'Killed');
+    return { cause, reason, message, choice };
+  }
+  if (pod.metadata.deletionTimestamp != null) return { cause: 'DeletedAtServer' };
+  if (isUnwanted) return { cause: 'Unwanted' };
+  return byItself && { cause: byItself };
+}
+
+function whyEnd(facts: PodWhyFacts): { readonly end?: WhyEnd } {
+  const { state, status, endedMs } = facts;
+  const isEnd = state.startsWith('Terminat') || state === 'Syncing.Draining';
+  const end = isEnd ? endOf(facts) : undefined;
+  const phase = isTerminalPhase(status?.phase) ? status?.phase : undefined;
+  return end === undefined ? {} : { end: shownEnd({ ...end, ...(phase && { phase }) }, { endedMs }) };
+}
+
+function originOf(pod: Pod): PodOrigin {
+  if (isStaticPod(pod)) return 'static';
+  return isManifestPod(pod) ? 'local' : 'api';
+}
+
+function lastFailure({ events }: PodWhyFacts): string | undefined {
+  return events.findLast(({ type }) => type === 'Warning')?.message;
+}

@@ -1,0 +1,207 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { namedCgroup, type QOSCgroups } from '../../policies/cgroups/cgroup-names.ts';
+import {
+  burstableCPUShares,
+  type CgroupResources,
+  classResources,
+  type ClassResources,
+  kubepodsResources,
+} from '../../policies/cgroups/cgroup-resources.ts';
+import { type CgroupValue, cgroupValues, isHugetlbLimit } from '../../policies/cgroups/cgroup-values.ts';
+import type { MemoryQoS } from '../../policies/cgroups/memory-qos.ts';
+import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
+import type { ResourceList } from '../../policies/pod/resources.ts';
+import { errnoCode } from '../../../system/system-errors.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import type { CgroupMeasurements } from '../../../types/measurements.ts';
+import { memoryPaths, workingSet } from '../stats/memory-files.ts';
+import { readSmallFile } from '../stats/small-files.ts';
+import type { CgroupDriver } from './cgroup-driver.ts';
+import type { CgroupTree } from './cgroup-tree.ts';
+import { delegateControllers } from './delegation.ts';
+
+/** Pods have limits of huge pages of their own; the groups above them must not be in the way. */
+const UNBOUNDED: CgroupResources = { hugePageLimits: 'unbounded' };
+
+const ONLINE_CPUS = '/sys/devices/system/cpu/online';
+
+export interface QOSGroupsOptions {
+  readonly tree: CgroupTree;
+  readonly driver: CgroupDriver;
+  readonly groups: QOSCgroups;
+  /** Controllers without which pods cannot be limited as they are to be. */
+  readonly needed: readonly string[];
+  /** The CPU, memory and `pid` that all pods together may use. */
+  readonly allocatable: () => ResourceList;
+  /** Undefined where the feature is off. */
+  readonly memoryQoS: MemoryQoS | undefined;
+  readonly measurements: CgroupMeasurements | undefined;
+  readonly recorder: NodeEventRecorder;
+}
+
+/** The groups above those of pods: of all pods, and of the QoS classes. */
+export class QOSGroups {
+  readonly #options: QOSGroupsOptions;
+  /** Whether the limits of all pods together have been written. Undefined: this was not tried yet. */
+  #isEnforced: boolean | undefined;
+  #hugetlbFiles: readonly string[] = [];
+  #ofPods: ClassResources;
+  /** What of that was last written into each group. */
+  readonly #written = new Map<string, string>();
+
+  constructor(options: QOSGroupsOptions) {
+    this.#options = options;
+    this.#ofPods = classResources([], options.memoryQoS);
+  }
+
+  /** The names of the kernel's files for limits of huge pages; empty before the groups are made. */
+  get hugetlbFiles(): readonly string[] {
+    return this.#hugetlbFiles;
+  }
+
+  async make(): Promise<void> {
+    const { tree, groups } = this.#options;
+    const { kubepods, byClass } = groups;
+    const isNew = await this.#makeGroup(kubepods);
+    if (tree.has('hugetlb')) {
+      this.#hugetlbFiles = readdirSync(tree.folder('hugetlb', kubepods)).filter(isHugetlbLimit);
+    }
+    await this.#enforceAllocatable();
+    // What follows from the pods is in a group from before already, or comes by `update`.
+    await this.#write(kubepods, { ...(isNew && this.#ofPods.kubepods), ...UNBOUNDED });
+    await this.#makeGroup(byClass.BestEffort);
+    await this.#write(byClass.BestEffort, { cpuShares: burstableCPUShares([]), ...UNBOUNDED });
+    const isNewClass = await this.#makeGroup(byClass.Burstable);
+    await this.#write(byClass.Burstable, { ...(isNewClass && this.#ofPods.burstable), ...UNBOUNDED });
+  }
+
+  /** Writes what follows from all pods that may run: the shares of the burstable ones, and the memory that is kept for them. */
+  async update(pods: Iterable<Pod>): Promise<void> {
+    const { groups, memoryQoS, measurements } = this.#options;
+    if (this.#isEnforced === false) await this.#enforceAllocatable();
+    this.#ofPods = classResources([...pods], memoryQoS);
+    await this.#writeChanged(groups.kubepods, this.#ofPods.kubepods);
+    await this.#writeChanged(groups.byClass.Burstable, this.#ofPods.burstable);
+    if (this.#ofPods.kept) measurements?.memoryKept(this.#ofPods.kept);
+  }
+
+  /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `update`. */
+  async #enforceAllocatable(): Promise<void> {
+    const { tree, driver, groups, allocatable } = this.#options;
+    // Without this systemd does not know that the group is to have the controller, and takes it away.
+    const cpus = driver.name === 'systemd' ? readSmallFile(ONLINE_CPUS)?.trim() : undefined;
+    const all = cgroupValues(tree.version, { ...kubepodsResources(allocatable()), cpus });
+    const values = all.filter((value) => this.#isNeeded(value) || tree.offers(groups.kubepods, value));
+    const refusals: string[] = [];
+    for (const value of values) refusals.push(...(await this.#refusals(value)));
+    const wasEnforced = this.#isEnforced;
+    this.#isEnforced = refusals.length === 0;
+    if (this.#isEnforced !== wasEnforced) this.#tellEnforced(refusals);
+  }
+
+  #tellEnforced(refusals: readonly string[]): void {
+    const { recorder } = this.#options;
+    if (refusals.length === 0) {
+      recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+      return;
+    }
+    const message = `Failed to update Node Allocatable Limits: ${refusals.join('; ')}`;
+    recorder.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+  }
+
+  #isNeeded({ controller }: CgroupValue): boolean {
+    return this.#options.needed.includes(controller);
+  }
+
+  /** Why a value cannot be written while processes use more than that. Rejects with any other error. */
+  async #refusals(value: CgroupValue): Promise<readonly string[]> {
+    const excess = this.#excess(value);
+    if (excess !== undefined) return [excess];
+    try {
+      await this.#options.driver.write(this.#options.groups.kubepods, [value]);
+      return [];
+    } catch (error) {
+      if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return [error.message];
+      throw error;
+    }
+  }
+
+  /** cgroup v2 takes any limit of memory, and kills until the group is below it: then eviction is to choose which pod goes. */
+  #excess({ file, value }: CgroupValue): string | undefined {
+    const { tree, groups } = this.#options;
+    const paths = file === 'memory.max' ? memoryPaths(tree, groups.kubepods) : undefined;
+    const used = paths && workingSet(tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
+    if (paths === undefined || used === undefined || used <= Number(value)) return undefined;
+    return `${paths.limit} is not set to "${value}": pods use ${used} bytes, and the kernel would kill processes of theirs`;
+  }
+
+  /** Returns whether the group is new. */
+  async #makeGroup(group: string): Promise<boolean> {
+    const { tree, driver, needed } = this.#options;
+    const isNew = await driver.make(group);
+    delegateControllers(tree, group, needed);
+    if (isNew) this.#written.delete(group);
+    return isNew;
+  }
+
+  async #write(group: string, resources: CgroupResources): Promise<void> {
+    const { tree, driver } = this.#options;
+    await driver.write(group, cgroupValues(tree.version, resources, this.#hugetlbFiles));
+  }
+
+  async #writeChanged(group: string, resources: CgroupResources): Promise<void> {
+    const { tree, driver, measurements } = this.#options;
+    const values = cgroupValues(tree.version, resources);
+    const written = JSON.stringify(values);
+    if (values.length === 0 || this.#written.get(group) === written) return;
+    const end = measurements?.cgroupOperation('update');
+    await driver.write(group, values);
+    this.#written.set(group, written);
+    end?.();
+  }
+}
+
+export interface ReservedLimits {
+  readonly tree: CgroupTree;
+  readonly driver: CgroupDriver;
+  /** Whether the kernel keeps for daemons the memory that is reserved: the feature MemoryQoS. */
+  readonly keepsMemory?: boolean;
+  readonly recorder: NodeEventRecorder;
+}
+
+/** Limits cgroups of daemons to what is reserved for them. Rejects as FailedPrecondition for one that does not exist. */
+export async function limitReservedGroups(
+  reserved: readonly ReservedGroup[],
+  { tree, driver, keepsMemory = false, recorder }: ReservedLimits,
+): Promise<void> {
+  for (const { title, field, name, limits } of reserved) {
+    try {
+      const group = namedCgroup(name, driver.name);
+      const resources = kubepodsResources(limits);
+      const { memoryLimitBytes } = resources;
+      const kept = keepsMemory && memoryLimitBytes !== undefined ? { memoryMinBytes: memoryLimitBytes } : {};
+      const values = cgroupValues(tree.version, { ...resources, ...kept });
+      const missing = values
+        .map(({ controller }) => tree.folder(controller, group))
+        .find((path) => !existsSync(path));
+      if (missing !== undefined) throw notThere(field, name, missing);
+      await driver.write(group, values);
+    } catch (error) {
+      const what = `${title[0]?.toUpperCase() ?? ''}${title.slice(1)}`;
+      const message = `Failed to enforce ${what} Cgroup Limits on "${name}": ${errorMessage(error)}`;
+      recorder.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+    recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', `Updated limits on ${title} cgroup ${name}`);
+  }
+}
+
+function notThere(field: string, name: string, missing: string): StateletError {
+  const mend = `make it (with systemd: a slice that is started before this agent), or name another group as ${field}`;
+  return new StateletError(
+    'FailedPrecondition',
+    `${field} "${name}" does not exist (there is no ${missing}): ${mend}`,
+  );
+}

@@ -1,0 +1,163 @@
+/** What a node with a CRI runtime puts around the containers of its pods. */
+import { promiseOf } from '../../../system/promises.ts';
+import { join } from 'node:path';
+import { knownRuntimeHandler } from '../../policies/cri/sandbox-config.ts';
+import { podHostname } from '../../policies/network/pod-hostname.ts';
+import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
+import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
+import { appArmorRejection } from '../../policies/security/apparmor.ts';
+import { sysctlRejection } from '../../policies/security/sysctls.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { PodDNSSource } from './pod-dns-source.ts';
+import type { ContainerLogManager } from '../logs/container-log-manager.ts';
+import type { LogLinks } from '../logs/log-links.ts';
+import { additionsOf, composeNode, podOfUID, RESOURCE_CLAIMS } from './compose-node.ts';
+import { CriPodDetails, type CriPodDetailsOptions, downwardAddresses } from './cri-pod-details.ts';
+import { objectSubsystem } from '../pods/object-subsystem.ts';
+import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
+
+export interface CriNodeOptions extends CriPodDetailsOptions {
+  /** The node's name: the host name of pods on the node's network. */
+  readonly hostname: string;
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  readonly dns: PodDNSSource;
+  readonly cgroups: PodCgroups;
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** Whether the kernel enforces AppArmor. */
+  readonly appArmor: boolean;
+  readonly logs: ContainerLogManager;
+  readonly logLinks: LogLinks;
+}
+
+export function criNode(options: CriNodeOptions): PodNode {
+  const subsystems = criSubsystems(options);
+  return composeNode(subsystems, new CriPodDetails(options, additionsOf(subsystems)));
+}
+
+/**
+ * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
+ * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
+ * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
+ * when all else is gone. Files for termination messages are the last that is added to a container: one whose configuration fails leaves
+ * none.
+ */
+function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
+  const { allowedUnsafeSysctls, appArmor, images } = options;
+  return [
+    { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
+    { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
+    {
+      name: 'images',
+      forgetImage: (image) => images.forget(image),
+      collectGarbage: () => images.collectGarbage(),
+    },
+    { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
+    { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
+    RESOURCE_CLAIMS,
+    podFolders(options),
+    { name: 'user namespaces', release: (uid) => options.users.release(uid) },
+    cgroups(options),
+    objectSubsystem(options.objects),
+    volumes(options),
+    hostsFile(options),
+    {
+      name: 'termination messages',
+      container: async (request) => ({ mounts: await options.volumes.terminationMount(request) }),
+    },
+    dns(options),
+    logLinks(options),
+    logs(options),
+    processes(options),
+  ];
+}
+
+function podFolders({ volumes }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'pod folders',
+    remove: ({ uid }) => volumes.unmountPod(uid),
+    podsOnDisk: async () => {
+      const names = await volumes.podsOnDisk();
+      // `podLogsDir` may be the same folder.
+      return names.filter((name) => podOfLogsFolder(name) === undefined).map(podOfUID);
+    },
+  };
+}
+
+function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'cgroups',
+    prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
+    sandbox: (pod) => ({ cgroupParent: cgroups.parentOf(pod) }),
+    release: (uid) => cgroups.release(uid),
+    podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),
+  };
+}
+
+/** Of a pod that the runtime does not have. They end before its volumes are unmounted, which they may be using. */
+function processes({ cgroups }: CriNodeOptions): PodSubsystem {
+  return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
+}
+
+function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'volumes',
+    sandbox: ({ metadata }) => ({ groups: volumes.groupsOf(metadata.uid) }),
+    container: async ({ pod, container, image }, { envs }) => {
+      const problem = imageVolumesOf(pod, container).length > 0 && (await capabilities.imageVolumesProblem());
+      if (problem) throw problem;
+      const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));
+      const env = new Map(envs.map(({ key, value }) => [key, value]));
+      const supportsRecursiveReadOnly = features.recursiveReadOnlyMounts;
+      const request = { pod, container, env, images: image.volumes, supportsRecursiveReadOnly };
+      return { mounts: await volumes.containerMounts(request) };
+    },
+    prepare: async (pod, signal) => {
+      await volumes.mountPod(pod, signal).catch((error: unknown) => {
+        throw new PrepareError('FailedMount', error, true);
+      });
+    },
+    release: (uid) => volumes.releaseVolumes(uid),
+  };
+}
+
+function hostsFile({ volumes, hostIPs, hostname, clusterDomain }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'hosts file',
+    container: async ({ pod, container, podStatus }) => {
+      const name = pod.spec.hostNetwork === true ? hostname : podHostname(pod, clusterDomain);
+      const { podIPs } = downwardAddresses(pod, podStatus, hostIPs);
+      return { mounts: await volumes.hostsMount({ pod, container, podIPs, hostname: name }) };
+    },
+  };
+}
+
+function dns({ dns }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'DNS',
+    sandbox: async (pod) => ({ dns: await dns.of(pod) }),
+    remove: ({ uid }) => promiseOf(() => dns.forget(uid)),
+  };
+}
+
+/** Comes before the logs in the list: of a pod that is removed, only links whose log is gone are removed. */
+function logLinks({ logLinks }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'log links',
+    created: (pod, containerId, config, logDirectory) =>
+      logLinks.create(pod, config.metadata.name, containerId, join(logDirectory, config.logPath)),
+    removing: (pod, { id, name }) => promiseOf(() => logLinks.remove(pod, name, id)),
+    remove: (pod) => promiseOf(() => logLinks.removeOf(pod)),
+  };
+}
+
+function logs({ podLogsDir, podLogs, logs }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'logs',
+    removing: (pod, { name, restartCount }) =>
+      logs.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
+    remove: (pod) => podLogs.remove(pod),
+    podsOnDisk: async ({ isThorough, isKnown }, recorded) =>
+      isThorough ? podLogs.pods(isKnown, recorded) : [],
+  };
+}

@@ -1,0 +1,209 @@
+import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
+import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
+import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
+import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../../types/cri.ts';
+import { type ErrorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { PodReference } from '../../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+
+export interface ImageInUse {
+  /** The runtime's id of the image. */
+  readonly imageRef: string;
+  /** The user that the image names, by number or by name. */
+  readonly uid?: number;
+  readonly username?: string;
+  /** The runtime's ids of the images that the container mounts as volumes, by the names of the volumes. */
+  readonly volumes?: ReadonlyMap<string, string>;
+}
+
+export interface SandboxRequest {
+  readonly config: PodSandboxConfig;
+  readonly runtimeHandler?: string;
+}
+
+export interface ContainerRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+  /** Contains the sandbox in which the container is to run. */
+  readonly podStatus: RuntimePodStatus;
+  readonly image: ImageInUse;
+}
+
+export interface SandboxAdditions extends Pick<SandboxFacts, 'dns' | 'cgroupParent'> {
+  readonly groups?: readonly number[];
+}
+
+/** How the kubelet's messages begin. */
+const WHAT_FAILED: Readonly<Record<PrepareError['reason'], string>> = {
+  FailedMount: '',
+  FailedCreatePodContainer: 'unable to ensure pod container exists: ',
+  FailedPrepareDynamicResources: 'Failed to prepare dynamic resources: ',
+};
+
+/** The node cannot be made ready for a pod. `reason` is the reason of the pod's event. */
+export class PrepareError extends Error {
+  readonly reason: 'FailedMount' | 'FailedCreatePodContainer' | 'FailedPrepareDynamicResources';
+  /** Whether the pod's events tell it already. */
+  readonly isTold: boolean;
+
+  constructor(reason: PrepareError['reason'], cause: unknown, isTold = false) {
+    super(`${WHAT_FAILED[reason]}${errorMessage(cause)}`, { cause });
+    this.reason = reason;
+    this.isTold = isTold;
+  }
+}
+
+/** Runs a step of `prepare`, and names the event for when it fails. */
+export async function orPrepareError(
+  reason: PrepareError['reason'],
+  step: () => Promise<void>,
+): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    throw new PrepareError(reason, error);
+  }
+}
+
+export interface PodRejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Undefined where the pod is admitted. A promise only where something has to be waited for: a pod that nothing holds up starts at once. */
+export type PodAdmission = PodRejection | undefined | Promise<PodRejection | undefined>;
+
+/** Which pods a search for what is on the node finds. */
+export interface PodSearch {
+  /** Pods that are left out. */
+  readonly isKnown: (uid: string) => boolean;
+  /** Whether to look everywhere. Otherwise only where it takes a moment: a search that is made every two seconds. */
+  readonly isThorough: boolean;
+}
+
+/**
+ * One part of the node: what it does at each step of a pod's life. All hooks may be left out. `composeNode` makes a `PodNode` of a
+ * list of them, and says in which order they are called.
+ */
+export interface PodSubsystem {
+  readonly name: string;
+  /** Fields of the pod that have no effect here, by path. */
+  unsupportedFields?(pod: Pod): readonly string[];
+  /**
+   * Whether the pod may run here, before the node decides whether it has room for it; of a pod that runs already, whether it may stay. The
+   * pod is in state Admitting meanwhile. It is asked again whenever the pod asks for room again. What it has set aside for a pod that is
+   * rejected afterwards is taken back by `release`. `signal` aborts when the answer does not matter any more.
+   */
+  admit?(pod: Pod, signal: AbortSignal): PodAdmission;
+  /** Before anything of the pod is started, and on every sync. Rejects with a PrepareError. */
+  prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */
+  sandbox?(pod: Pod): SandboxAdditions | Promise<SandboxAdditions>;
+  /**
+   * What it adds to the configuration of a container that is about to be created. `config`: with what parts before it in the list have
+   * added. Rejects where there can be no such container (CreateContainerConfigError).
+   */
+  container?(request: ContainerRequest, config: ContainerConfig): Promise<ContainerAdditions>;
+  /** A container has been created: its image is there, and its log will be. */
+  created?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
+  /** An instance of a container is about to be removed: removes what the instance has left, such as its log. */
+  removing?(pod: PodReference, container: RuntimeContainerStatus): Promise<void>;
+  /** The runtime does not have the image any more. */
+  forgetImage?(image: string): void;
+  /** After Terminated: takes away what `prepare` has made. Is called again when it, or another subsystem, has failed. */
+  release?(uid: string): Promise<void>;
+  /** The pod is being forgotten: nothing of it may be left. Without this hook `release` is called. */
+  remove?(pod: PodReference): Promise<void>;
+  /** The pods of which this part has something. `recorded`: the UIDs that parts before it in the list have named. */
+  podsOnDisk?(search: PodSearch, recorded: ReadonlySet<string>): Promise<readonly PodReference[]>;
+  collectGarbage?(): void;
+}
+
+/** What containers are made from, and what is known of them: each question is answered by one part of the node. */
+export interface PodDetails {
+  /**
+   * When the pod first started on this node, under this agent or a former one. Where that is not known it is `now` (RFC 3339 in whole
+   * seconds), which is remembered until the pod is removed.
+   */
+  startTime(uid: string, now: string): Promise<string>;
+  /** Reads what an agent has remembered of the pod's containers, once. */
+  recallContainers(uid: string): void;
+  /** Undefined where nothing was recalled or remembered of the pod. */
+  knownContainer(uid: string, containerId: string): KnownContainer | undefined;
+  /** Remembers it until the pod is removed. Resolves when a next agent will know it too, or cannot. */
+  rememberContainer(uid: string, containerId: string, known: KnownContainer): Promise<void>;
+  /** `isNew`: the sandbox is to be created. Rejects where it cannot be, for example for want of the pod's RuntimeClass. */
+  sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest>;
+  /** Makes sure that the image is there. Rejects with an ImageError. */
+  image(
+    pod: Pod,
+    container: Container | EphemeralContainer,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<ImageInUse>;
+  /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
+  container(request: ContainerRequest): Promise<ContainerConfig>;
+  /** How many instances of the container there have been, as far as their logs still show it. */
+  pastInstances(pod: PodReference, containerName: string): number;
+  /** Where the pod is reached from this node; undefined while it has no network. */
+  podIP(pod: Pod, podStatus: RuntimePodStatus): string | undefined;
+}
+
+/** What a node puts around the containers of its pods, beside the runtime itself: the hooks of all its subsystems, and the details. */
+export interface PodNode
+  extends PodDetails, Required<Omit<PodSubsystem, 'name' | 'podsOnDisk' | 'sandbox' | 'container'>> {
+  /** The pods of which something is on this node; name and namespace are empty where only the UID is known. */
+  podsOnDisk(search: PodSearch): Promise<readonly PodReference[]>;
+}
+
+/** What background work needs to know of the pods. */
+export interface NodeView {
+  /** The pods that the runtime has, as last read. */
+  readonly pods: () => Iterable<RuntimePodStatus>;
+  /** The pod's containers are not needed any more. */
+  readonly isPodRemovable: (uid: string) => boolean;
+  /** Nothing of the pod will run any more: its containers are needed at most for what they have left. */
+  readonly isPodTerminated: (uid: string) => boolean;
+}
+
+/** Removes what is not needed where the node runs short of disk. Both reject when something could not be removed. */
+export interface NodeReclaimer {
+  deleteDeadContainers(): Promise<void>;
+  deleteUnusedImages(): Promise<void>;
+}
+
+/** A runtime with the node around it. */
+export interface NodeParts {
+  readonly runtime: RuntimeService;
+  readonly node: PodNode;
+  /** With which driver the cgroups of pods are made now; undefined where pods have none. */
+  readonly cgroupDriver?: () => CgroupDriverName;
+  /** Begins the background work: rotation of logs, garbage collection. */
+  start(view: NodeView): void;
+  /** Only of a node that keeps dead containers or images; to be used after `start`. */
+  readonly reclaimer?: NodeReclaimer;
+  /** Ends the background work. Pods keep running. */
+  stop(): Promise<void>;
+}
+
+/** Why a container has no image: the reason and the message of the container's waiting state. */
+export class ImageError extends StateletError {
+  readonly reason: ImageErrorReason;
+  /** When to try again (Unix ms), where that is known. */
+  readonly retryAt?: number;
+
+  constructor(
+    reason: ImageErrorReason,
+    message: string,
+    options: { kind: ErrorKind; cause?: unknown; retryAt?: number },
+  ) {
+    super(options.kind, message, { cause: options.cause });
+    this.name = 'ImageError';
+    this.reason = reason;
+    if (options.retryAt !== undefined) this.retryAt = options.retryAt;
+  }
+}

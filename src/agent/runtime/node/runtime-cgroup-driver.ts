@@ -1,0 +1,66 @@
+/** Takes the cgroup driver that the runtime tells, and says where the runtime has another one than the agent. */
+import { driverProblemIn, impossibleDriver, wrongDriver } from '../../policies/cri/cgroup-driver-mismatch.ts';
+import type { PodSandbox, RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../../types/cri.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+
+export interface RuntimeCgroupDriverOptions {
+  readonly runtime: RuntimeService;
+  readonly cgroups: PodCgroups;
+  readonly logger: Logger;
+}
+
+/** The runtime, which is not ready while it makes cgroups in another way than the agent. */
+export function withCgroupDriver({ runtime, cgroups, logger }: RuntimeCgroupDriverOptions): RuntimeService {
+  /** The runtime may have been started anew, with another driver, when it has not answered. */
+  let isKnown = false;
+
+  const problemOf = async (told: ToldCgroupDriver): Promise<RuntimeCondition | undefined> => {
+    if (told.name === cgroups.driver) return undefined;
+    if (!told.isTold) return wrongDriver(told.name, cgroups.driver);
+    try {
+      await cgroups.useDriver(told.name);
+      logger.info({}, `The cgroup driver is ${told.name}, as the container runtime tells`);
+      return undefined;
+    } catch (error) {
+      if (errorKind(error) !== 'FailedPrecondition') throw error;
+      return impossibleDriver(errorMessage(error));
+    }
+  };
+
+  const status = async (options?: Parameters<RuntimeService['status']>[0]): Promise<RuntimeStatus> => {
+    try {
+      const answer = await runtime.status({ ...options, asksCgroupDriver: !isKnown });
+      const problem = answer.cgroupDriver && (await problemOf(answer.cgroupDriver));
+      isKnown = problem === undefined;
+      return problem ? { ...answer, conditions: [problem, ...answer.conditions] } : answer;
+    } catch (error) {
+      isKnown = false;
+      throw error;
+    }
+  };
+
+  /** A pod in cgroups of the other driver is started anew, as where its sandbox has ended. */
+  const seen = <S extends PodSandbox>(sandbox: S): S =>
+    cgroups.isElsewhere(sandbox.metadata.uid, sandbox.id)
+      ? { ...sandbox, state: 'SANDBOX_NOTREADY' }
+      : sandbox;
+
+  return {
+    ...runtime,
+    status,
+    listPodSandbox: async (...request) => (await runtime.listPodSandbox(...request)).map(seen),
+    podSandboxStatus: async (...request) => seen(await runtime.podSandboxStatus(...request)),
+    runPodSandbox: async (...request) => {
+      try {
+        return await runtime.runPodSandbox(...request);
+      } catch (error) {
+        const sentence = driverProblemIn(errorMessage(error));
+        if (sentence === undefined) throw error;
+        throw new StateletError(errorKind(error), `${sentence}; ${errorMessage(error)}`, { cause: error });
+      }
+    },
+  };
+}

@@ -1,0 +1,222 @@
+/**
+ * What the status of the node is made from. All that must be read or asked for is read in the background, so that the facts are there
+ * at once: a runtime or a DNS server that hangs never holds up a report.
+ */
+import { bytesQuantity, type MachineSize } from '../../policies/node/node-capacity.ts';
+import { reservedResources, type NodeReservations } from '../../policies/node/node-allocatable.ts';
+import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
+import { runtimeVersionText } from '../../policies/node/node-software.ts';
+import { type NodeHealth, readyProblems } from '../../policies/node/ready-problems.ts';
+import { nodeIPProblem } from '../../policies/node/reported-addresses.ts';
+import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
+import { isUnspecified, parseIPAddress } from '../../policies/formats/ip-address.ts';
+import { sleep, Timer } from '../../../system/timer.ts';
+import type { AdmissionSettings } from '../../../types/node-settings.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { Image, RuntimeHandler, VersionResponse } from '../../../types/cri.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+import type { OwnNodeFacts } from '../../../types/node-facts.ts';
+import { readMachineSize } from './node-addresses.ts';
+import { type NodeInfo, readNodeInfo } from './machine-facts.ts';
+import {
+  type AddressReaders,
+  type DefaultRouteAddresses,
+  localAddresses,
+  OWN_ADDRESSES,
+} from './own-addresses.ts';
+import type { RuntimeService } from '../service/runtime-service.ts';
+
+/** How often images, the runtime's version, DNS and routes are read again (the kubelet's value for images). */
+const REFRESH_MS = 30_000;
+/** The same while the runtime does not answer. */
+const RETRY_MS = 2_000;
+
+export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore' | 'extendedResources'> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly runtime: Pick<RuntimeService, 'listImages' | 'version'>;
+  readonly nodeIPs: readonly string[];
+  /** Whether a cloud controller sets the node's addresses. */
+  readonly externalCloudProvider: boolean;
+  readonly maxPods: number;
+  readonly reservations: NodeReservations;
+  readonly port: number;
+  /** -1: no limit. */
+  readonly maxImages: number;
+  /** Of this machine, not as the API server has them: these are what it is told. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
+  readonly health: () => NodeHealth;
+}
+
+/**
+ * The features of the API that this agent has, of those that not every node of its version has. The API server and the scheduler rely
+ * on them.
+ */
+const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerExits'];
+
+/** How long the first report waits for DNS. Addresses that come later are in a later report. */
+const FIRST_ADDRESSES_MS = 5_000;
+
+/** What the machine says of itself. */
+interface Machine {
+  readonly size: MachineSize;
+  readonly info: NodeInfo;
+}
+
+export class StatusFacts {
+  readonly #options: StatusFactsOptions;
+  readonly #machine: Machine;
+  readonly #readers: AddressReaders;
+  readonly #timer: Timer;
+  readonly #stopped = new AbortController();
+  #images: readonly Image[] | undefined;
+  #version: VersionResponse | undefined;
+  #dns: readonly string[] = [];
+  #defaultRoute: DefaultRouteAddresses = {};
+  #known = Promise.resolve();
+
+  private constructor(options: StatusFactsOptions, machine: Machine, readers: AddressReaders) {
+    this.#options = options;
+    this.#machine = machine;
+    this.#readers = readers;
+    this.#timer = new Timer(options.clock);
+  }
+
+  /** Reads the machine. What DNS and the runtime say comes later. */
+  static async open(options: StatusFactsOptions, readers = OWN_ADDRESSES): Promise<StatusFacts> {
+    const [size, info] = await Promise.all([readMachineSize(), readNodeInfo()]);
+    const facts = new StatusFacts(options, { size, info }, readers);
+    facts.#begin();
+    return facts;
+  }
+
+  /** Resolves when the addresses of the node have been looked for, after some seconds at most. Only the first report waits for it. */
+  get known(): Promise<void> {
+    return this.#known;
+  }
+
+  #begin(): void {
+    const addresses = this.#readAddresses();
+    void this.#refresh(addresses);
+    const waited = new AbortController();
+    const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
+    const limit = sleep(this.#options.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    this.#known = Promise.race([addresses, limit]).finally(() => waited.abort());
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#timer.disarm();
+  }
+
+  now(): NodeStatusFacts {
+    const { clock, health, port, maxImages } = this.#options;
+    const nowMs = clock.now();
+    const current = health();
+    const { status } = current.runtime;
+    const conditions = this.#options.conditions();
+    return {
+      nowMs,
+      port,
+      maxImages,
+      addresses: this.#addresses(),
+      resources: this.#resources(),
+      versions: this.#versions(),
+      images: this.#images,
+      handlers: byName(status?.handlers ?? []),
+      supplementalGroupsPolicy: status?.supplementalGroupsPolicy,
+      declaredFeatures: DECLARED_FEATURES,
+      volumesInUse: undefined,
+      pressure: new Set(PRESSURE_CONDITIONS.filter((condition) => conditions.includes(condition))),
+      readiness: { problems: readyProblems(current, nowMs), warning: '', needsEphemeralStorage: true },
+    };
+  }
+
+  #addresses(): NodeStatusFacts['addresses'] {
+    const { nodeIPs, externalCloudProvider, facts } = this.#options;
+    const { ipv4, ipv6 } = this.#defaultRoute;
+    return {
+      nodeIPs,
+      externalCloudProvider,
+      hostname: facts.name,
+      dns: this.#dns,
+      defaultRoute: (preferIPv4) => (preferIPv4 ? (ipv4 ?? ipv6) : (ipv6 ?? ipv4)),
+      problem: (address) => nodeIPProblem(address, localAddresses()),
+    };
+  }
+
+  #resources(): NodeStatusFacts['resources'] {
+    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#options;
+    const { size, info } = this.#machine;
+    const { capacity } = facts;
+    const { 'ephemeral-storage': ephemeralStorage } = capacity;
+    return {
+      maxPods,
+      podsPerCore,
+      machine: { ...size, ...info },
+      ephemeralStorage: ephemeralStorage === undefined ? undefined : bytesQuantity(ephemeralStorage),
+      plugins: { capacity: extendedResources, allocatable: extendedResources, removed: [] },
+      reserved: reservedResources(capacity, reservations),
+    };
+  }
+
+  #versions(): NodeStatusFacts['versions'] {
+    const { os, arch } = this.#options.facts;
+    const { kernelVersion, osImage } = this.#machine.info;
+    const { runtimeName = 'unknown', runtimeVersion = '' } = this.#version ?? {};
+    return {
+      os,
+      arch,
+      kernelVersion,
+      osImage,
+      runtimeName,
+      runtimeVersion: runtimeVersionText(runtimeVersion),
+    };
+  }
+
+  async #refresh(addresses = this.#readAddresses()): Promise<void> {
+    const [answered] = await Promise.all([this.#askRuntime(), addresses]);
+    if (this.#stopped.signal.aborted) return;
+    this.#timer.arm(answered ? REFRESH_MS : RETRY_MS, () => void this.#refresh());
+  }
+
+  /** Whether the runtime has answered. What it said before stays. */
+  async #askRuntime(): Promise<boolean> {
+    const { runtime, logger } = this.#options;
+    const { signal } = this.#stopped;
+    try {
+      this.#version = await runtime.version({ signal });
+      this.#images = await runtime.listImages({ signal });
+      return true;
+    } catch (error) {
+      if (!signal.aborted)
+        logger.debug({}, `The images of the node cannot be listed: ${errorMessage(error)}`);
+      return false;
+    }
+  }
+
+  /** Without `--node-ip`, the node's address is found by DNS and routes, unless the node's name is one. */
+  async #readAddresses(): Promise<void> {
+    const { nodeIPs, facts } = this.#options;
+    const { name } = facts;
+    if (nodeIPs.some(isSpecific) || parseIPAddress(name)) return;
+    const { dns, defaultRoute } = this.#readers;
+    await Promise.all([
+      dns(name).then((found) => (this.#dns = found)),
+      defaultRoute().then((found) => (this.#defaultRoute = found)),
+    ]);
+  }
+}
+
+/** Whether the address says more than which family is preferred. */
+function isSpecific(nodeIP: string): boolean {
+  const address = parseIPAddress(nodeIP);
+  return address !== undefined && !isUnspecified(address);
+}
+
+function byName(handlers: readonly RuntimeHandler[]): readonly RuntimeHandler[] {
+  return handlers.toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
+}

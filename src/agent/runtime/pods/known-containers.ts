@@ -1,0 +1,109 @@
+/** What the agent knows of running containers and no runtime does. Kept on disk, so that it outlives the agent. */
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from '../../../system/make-folder.ts';
+import type { KnownContainer } from '../../../types/runtime-pod.ts';
+import { readPlainFile } from '../../../system/plain-file.ts';
+import { replaceFile } from '../../../system/replace-file.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Logger } from '../../../types/logger.ts';
+import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
+
+const PRIVATE_FILE_MODE = 0o600;
+const BYTES_MAX = 1024 * 1024;
+/** Of one pod; the oldest instances are forgotten first. */
+const INSTANCES_MAX = 500;
+
+interface PodMemory {
+  readonly containers: Map<string, KnownContainer>;
+  /** The last write, which the next one waits for. */
+  written: Promise<void>;
+}
+
+/** `<podsDir>/<uid>/known-containers`, JSON. */
+export class KnownContainers {
+  readonly #podsDir: string;
+  readonly #logger: Pick<Logger, 'warn'>;
+  readonly #pods = new Map<string, PodMemory>();
+  #warned = false;
+
+  constructor({ podsDir, logger }: { readonly podsDir: string; readonly logger: Pick<Logger, 'warn'> }) {
+    this.#podsDir = podsDir;
+    this.#logger = logger;
+  }
+
+  /** Reads what an earlier agent has kept, once. What cannot be read counts as not known. */
+  recall(uid: string): PodMemory {
+    const recalled = this.#pods.get(uid) ?? { containers: this.#read(uid), written: Promise.resolve() };
+    this.#pods.set(uid, recalled);
+    return recalled;
+  }
+
+  /** Undefined where it was not recalled. */
+  of(uid: string, containerId: string): KnownContainer | undefined {
+    const pod = this.#pods.get(uid);
+    return pod && (pod.containers.get(containerId) ?? {});
+  }
+
+  /** Resolves when it is written, or cannot be: then the next agent does not know it. */
+  async note(uid: string, containerId: string, known: KnownContainer): Promise<void> {
+    const pod = this.recall(uid);
+    pod.containers.set(containerId, { ...pod.containers.get(containerId), ...known });
+    for (const id of pod.containers.keys())
+      if (pod.containers.size > INSTANCES_MAX) pod.containers.delete(id);
+    pod.written = pod.written.then(() => this.#write(uid, pod));
+    await pod.written;
+  }
+
+  async remove(uid: string): Promise<void> {
+    const pod = this.#pods.get(uid);
+    this.#pods.delete(uid);
+    await pod?.written;
+    await rm(this.#file(uid), { force: true });
+  }
+
+  #read(uid: string): Map<string, KnownContainer> {
+    try {
+      const { containers } = JSON.parse(readPlainFile(this.#file(uid), BYTES_MAX)) as {
+        containers: Record<string, KnownContainer>;
+      };
+      return new Map(Object.entries(containers).map(([id, known]) => [id, checked(known)]));
+    } catch {
+      return new Map();
+    }
+  }
+
+  async #write(uid: string, pod: PodMemory): Promise<void> {
+    if (this.#pods.get(uid) !== pod) return;
+    try {
+      const file = this.#file(uid);
+      await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
+      const content = JSON.stringify({ containers: Object.fromEntries(pod.containers) });
+      await replaceFile(file, `${content}\n`, { mode: PRIVATE_FILE_MODE });
+      this.#warned = false;
+    } catch (error) {
+      this.#warn(error);
+    }
+  }
+
+  #file(uid: string): string {
+    return podPaths(this.#podsDir, uid).knownContainersFile;
+  }
+
+  /** Warns once for all pods: a disk that refuses one file refuses all of them. */
+  #warn(error: unknown): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const message = `Cannot keep what is known of containers, their postStart hooks may run again under the next agent: ${errorMessage(error)}`;
+    this.#logger.warn({}, message);
+  }
+}
+
+function checked(known: unknown): KnownContainer {
+  const { hooked, started, ready } = (known ?? {}) as Partial<Record<keyof KnownContainer, unknown>>;
+  return {
+    ...(hooked === true && { hooked }),
+    ...(typeof started === 'boolean' && { started }),
+    ...(typeof ready === 'boolean' && { ready }),
+  };
+}

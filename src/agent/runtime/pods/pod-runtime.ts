@@ -1,0 +1,312 @@
+import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
+import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { PodReference } from '../../../types/event-recorder.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import type { PodSandboxConfig } from '../../../types/cri.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import { allOrFirstFailure } from '../../../system/promises.ts';
+import type { StartFailure } from '../../policies/status/container-state.ts';
+import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
+import { runtimeMessage } from '../service/runtime-service.ts';
+import { RANK } from './start-gate.ts';
+import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
+
+export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer'> {
+  /** How many ended instances of a container are kept: at least one; all if negative. */
+  readonly deadInstancesKept: number;
+  /** Called when an instance has been ended that the same sync replaces. */
+  readonly onContainerEnd?: (
+    pod: PodReference,
+    instance: Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount' | 'exitCode' | 'reason'>,
+  ) => void;
+  /** Called when a new sandbox stands, with its network, before containers are started in it. */
+  readonly onSandboxReady?: (pod: Pod) => void;
+}
+
+/** A step of a sync that failed. `retryAt` (Unix ms): when to try again, if that is known. */
+export interface SyncFailure {
+  readonly target: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAt?: number;
+}
+
+/** Carries out on a runtime the actions that `src/agent/policies` has decided upon. */
+export class PodRuntime {
+  readonly #options: PodRuntimeOptions;
+  readonly #starter: ContainerStarter;
+  readonly #killer: PodKiller;
+
+  constructor(options: PodRuntimeOptions) {
+    this.#options = options;
+    const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
+    const { runtime, clock, recorder, turnover, logger } = options;
+    this.#killer = new PodKiller({
+      runtime,
+      clock,
+      recorder,
+      turnover,
+      logger,
+      podIP,
+    });
+    this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
+  }
+
+  /** Why containers of the pod were not started at the last try, by container name. */
+  startFailures(uid: string): ReadonlyMap<string, StartFailure> {
+    return this.#starter.failures(uid);
+  }
+
+  /**
+   * Carries out `actions` step by step. When `signal` aborts, no further step begins. A call that may start something is
+   * awaited to its end, so that nothing is under way when this resolves or rejects.
+   */
+  async syncPod(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    if (actions.createSandbox && actions.sandboxId !== '') {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+    }
+    const killFailures = await this.#kill(pod, podStatus, actions, signal);
+    if (killFailures.length > 0) return killFailures;
+    signal.throwIfAborted();
+    if (!startsSomething(actions)) return [];
+
+    const prepared = await this.#prepare(pod, podStatus, actions, signal);
+    return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
+  }
+
+  /** Ends all containers and sandboxes of the pod. `graceOverrideSeconds` takes precedence over the pod's spec. */
+  async killPod(
+    pod: Pod | undefined,
+    podStatus: RuntimePodStatus,
+    graceOverrideSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#killer.killPod(pod, podStatus, graceOverrideSeconds, signal);
+  }
+
+  /** Removes old instances of containers that newer ones have replaced. A removal that fails is tried next time. */
+  async pruneDeadContainers(podStatus: RuntimePodStatus): Promise<void> {
+    const { deadInstancesKept } = this.#options;
+    if (deadInstancesKept < 0) return;
+    const seen = new Map<string, number>();
+    const surplus = podStatus.containers.filter(({ name, state }) => {
+      if (state !== 'exited') return false;
+      const dead = (seen.get(name) ?? 0) + 1;
+      seen.set(name, dead);
+      // The last instance shows that a container has completed. Without it, the container would run again.
+      return dead > Math.max(1, deadInstancesKept);
+    });
+    await Promise.allSettled(surplus.map((container) => this.#remove(podStatus, container)));
+  }
+
+  async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
+    const { runtime, node } = this.#options;
+    // In this order: after a crash in between, the container is still there and leads to the removal of the other.
+    await node.removing(pod, container);
+    await runtime.removeContainer(container.id);
+  }
+
+  /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
+  async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
+    const { runtime, node } = this.#options;
+    const { containers = [], sandboxes = [] } = podStatus ?? {};
+    await this.#starter.removing(pod.uid, { containers });
+    await allOrFirstFailure(containers.map((container) => this.#remove(pod, container)));
+    await allOrFirstFailure(sandboxes.map(({ id }) => runtime.removePodSandbox(id)));
+    await node.remove(pod);
+    this.#starter.forget(pod.uid);
+  }
+
+  /** Drops back-off entries that have not been used for long. */
+  collectBackOffGarbage(): void {
+    this.#starter.collectGarbage();
+    this.#options.node.collectGarbage();
+  }
+
+  async #kill(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    if (actions.killPod) {
+      const failure = await this.#attemptKill(pod, 'KillPodSandboxError', 'sandbox', signal, () =>
+        this.#killer.killPod(pod, podStatus, undefined, signal),
+      );
+      if (failure !== undefined) return [failure];
+      await this.#tellEnds(pod, podStatus, actions);
+      return [];
+    }
+    const kills = actions.containersToKill.map((kill) =>
+      this.#attemptKill(pod, 'KillContainerError', kill.name, signal, () =>
+        this.#killer.killContainer(pod, podStatus, kill, signal),
+      ),
+    );
+    const failures = (await Promise.all(kills)).filter((failure) => failure !== undefined);
+    if (failures.length === 0) await this.#tellEnds(pod, podStatus, actions);
+    return failures.length > 0 ? failures : this.#reset(pod, podStatus, actions, signal);
+  }
+
+  async #reset(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { containersToReset }: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    for (const { id, name, kill } of containersToReset) {
+      const failure = await this.#attemptKill(pod, 'KillContainerError', name, signal, async () => {
+        const message = 'killing';
+        if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
+        if (kill) await this.#tellEnd(pod, podStatus, id);
+        // Its log stays until the pod is removed: the logs show how many instances there have been.
+        await this.#options.runtime.removeContainer(id);
+      });
+      if (failure !== undefined) return [failure];
+    }
+    return [];
+  }
+
+  /** Reports the end of killed containers before their successors start: PLEG does not read the pod during a sync. */
+  async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
+    if (!startsSomething(actions)) return;
+    const running = podStatus.containers.filter(({ state }) => state === 'running');
+    const killed = actions.killPod ? running : actions.containersToKill;
+    await Promise.all(killed.map(({ id }) => this.#tellEnd(pod, podStatus, id)));
+  }
+
+  async #tellEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
+    const { runtime, onContainerEnd } = this.#options;
+    const instance = containers.find((container) => container.id === id);
+    if (onContainerEnd === undefined || instance === undefined) return;
+    // A failure costs only a line of the log.
+    const status = await runtime.containerStatus(id).catch(() => undefined);
+    if (status?.state !== 'CONTAINER_EXITED') return;
+    const { exitCode, reason } = status;
+    onContainerEnd(metadata, { ...instance, exitCode, reason });
+  }
+
+  async #attemptKill(
+    pod: Pod,
+    reason: string,
+    target: string,
+    signal: AbortSignal,
+    kill: () => Promise<void>,
+  ): Promise<SyncFailure | undefined> {
+    try {
+      await kill();
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = errorMessage(error);
+      const text = `error killing pod: ${reason} of ${target}: ${message}`;
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
+      return { target, reason, message };
+    }
+  }
+
+  /** The sandbox in which containers are to be started. Creates one if there is none to use. */
+  async #prepare(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { createSandbox, sandboxId, attempt: attemptNumber }: PodActions,
+    signal: AbortSignal,
+  ): Promise<PreparedSandbox | SyncFailure> {
+    const { recorder, node, turnover } = this.#options;
+    const hasUserNamespace = pod.spec.hostUsers === false;
+    if (createSandbox) turnover?.podStarted(hasUserNamespace);
+    try {
+      const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber, createSandbox);
+      signal.throwIfAborted();
+      if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
+      const { gate } = this.#options;
+      const prepared = await gate.pass(RANK.sandbox, signal, () =>
+        this.#createSandbox(pod, podStatus, config, runtimeHandler),
+      );
+      this.#options.onSandboxReady?.(pod);
+      return prepared;
+    } catch (error) {
+      if (createSandbox) turnover?.podStarted(hasUserNamespace, true);
+      signal.throwIfAborted();
+      const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;
+      recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);
+      return { target: 'sandbox', reason: 'CreatePodSandboxError', message };
+    }
+  }
+
+  /** Reads the new sandbox for the pod's IP, which containers may ask for. A pod on the node's network needs no such read. */
+  async #createSandbox(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    sandboxConfig: PodSandboxConfig,
+    runtimeHandler: string | undefined,
+  ): Promise<PreparedSandbox> {
+    const { runtime } = this.#options;
+    const sandboxId = await runtime.runPodSandbox(sandboxConfig, { runtimeHandler });
+    if (pod.spec.hostNetwork === true) return { sandboxId, sandboxConfig, podStatus };
+    const sandbox = sandboxView(await runtime.podSandboxStatus(sandboxId));
+    const sandboxes = [sandbox, ...podStatus.sandboxes];
+    return { sandboxId, sandboxConfig, podStatus: { ...podStatus, sandboxes } };
+  }
+
+  /** Ephemeral containers, then init containers, then the regular ones, each list in the order of the spec. */
+  async #start(
+    pod: Pod,
+    actions: PodActions,
+    sandbox: PreparedSandbox,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    const failures: SyncFailure[] = [];
+    for (const { container, mayBlock } of containersToStart(pod, actions)) {
+      signal.throwIfAborted();
+      const failure = await this.#starter.start({ pod, container, ...sandbox }, signal);
+      if (failure === undefined) continue;
+      failures.push({ target: container.name, ...failure });
+      if (mayBlock) break;
+    }
+    return failures;
+  }
+}
+
+interface PreparedSandbox {
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  /** Includes the sandbox. */
+  readonly podStatus: RuntimePodStatus;
+}
+
+function startsSomething(actions: PodActions): boolean {
+  const { ephemeralContainersToStart, initContainersToStart, containersToStart: regular } = actions;
+  const starts = ephemeralContainersToStart.length + initContainersToStart.length + regular.length;
+  return actions.createSandbox || starts > 0;
+}
+
+function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFailure {
+  return 'reason' in prepared;
+}
+
+/** `mayBlock`: if this container cannot be started, no later one is. */
+function containersToStart(
+  { spec }: Pod,
+  actions: PodActions,
+): { container: Container | EphemeralContainer; mayBlock: boolean }[] {
+  const pick = (list: readonly (Container | EphemeralContainer)[] | undefined, indices: readonly number[]) =>
+    indices.map((index) => list?.[index]).filter((container) => container !== undefined);
+  return [
+    ...pick(spec.ephemeralContainers, actions.ephemeralContainersToStart).map((container) => ({
+      container,
+      mayBlock: false,
+    })),
+    ...pick(spec.initContainers, actions.initContainersToStart).map((container) => ({
+      container,
+      mayBlock: true,
+    })),
+    ...pick(spec.containers, actions.containersToStart).map((container) => ({ container, mayBlock: false })),
+  ];
+}

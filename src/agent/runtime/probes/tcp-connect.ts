@@ -1,0 +1,85 @@
+import { connect } from 'node:net';
+import { type Address, hostPort } from '../../policies/probes/probe-request.ts';
+import { Timer } from '../../../system/timer.ts';
+import type { Clock } from '../../../types/clock.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+
+/** Connects and closes the connection. Rejects with DeadlineExceeded or Unavailable. */
+export async function tcpConnect(address: Address, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const socket = connect(address);
+  const abort = () => socket.destroy(new Error('aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await new Promise((resolve, reject) => socket.once('connect', resolve).on('error', reject));
+  } catch (cause) {
+    if (!signal.aborted) throw new StateletError('Unavailable', dialFailure(address, cause), { cause });
+    if (errorKind(signal.reason) !== 'DeadlineExceeded') throw signal.reason;
+    throw new StateletError('DeadlineExceeded', `dial tcp ${hostPort(address)}: i/o timeout`, { cause });
+  } finally {
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}
+
+const CONNECT: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset by peer',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'connection timed out',
+};
+
+const LOOKUP: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'temporary failure in name resolution',
+};
+
+export interface SystemError {
+  readonly code?: string;
+  readonly syscall?: string;
+  /** The failure of each address, if the name has several. */
+  readonly errors?: readonly SystemError[];
+}
+
+/** The message of a failed attempt to connect. */
+export function dialFailure(address: Address, error: unknown): string {
+  const { code = '' } = firstOf(error);
+  const lookup = LOOKUP[code];
+  if (lookup !== undefined) return `dial tcp: lookup ${address.host}: ${lookup}`;
+  return `dial tcp ${hostPort(address)}: connect: ${CONNECT[code] ?? errorMessage(error)}`;
+}
+
+/** Whether there was no connection yet when the failure came. */
+export function isDialFailure(error: unknown): boolean {
+  const { code = '', syscall } = firstOf(error);
+  return syscall === 'connect' || code in LOOKUP;
+}
+
+function firstOf(error: unknown): SystemError {
+  const system = error as SystemError;
+  return system.errors?.[0] ?? system;
+}
+
+/** Gives `work` a signal that aborts with `signal`, or after `limitMs` (0: never) with DeadlineExceeded as its reason. */
+export async function withDeadline<T>(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  const timeUp = () =>
+    controller.abort(new StateletError('DeadlineExceeded', `not done within ${limitMs / 1000} s`));
+  const timer = new Timer(clock);
+  if (limitMs > 0) timer.arm(limitMs, timeUp);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await work(controller.signal);
+  } finally {
+    timer.disarm();
+    signal.removeEventListener('abort', abort);
+  }
+}

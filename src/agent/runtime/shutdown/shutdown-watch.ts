@@ -1,0 +1,105 @@
+/** Learns from logind that the machine shuts down, and holds the shutdown up while pods end. */
+import { Timer } from '../../../system/timer.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { Logger } from '../../../types/logger.ts';
+import {
+  allowDelay,
+  type ChildCommand,
+  inhibitDelayMaxSeconds,
+  inhibitShutdown,
+  logindProblem,
+  watchShutdownSignal,
+} from './logind.ts';
+
+/** As the kubelet's, after the connection to D-Bus was lost. */
+const RETRY_MS = 1_000;
+
+export interface ShutdownWatchOptions {
+  /** How long the shutdown may take in all. */
+  readonly seconds: number;
+  /** The machine begins to shut down; the shutdown is held up until `release`. */
+  readonly onShutdown: () => void;
+  readonly onCancelled: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** logind's folder of drop-ins. */
+  readonly etc?: string;
+}
+
+export class ShutdownWatch {
+  readonly #options: ShutdownWatchOptions;
+  readonly #retry: Timer;
+  #lock: ChildCommand | undefined;
+  #monitor: ChildCommand | undefined;
+  #isClosed = false;
+  /** logind has answered: where it never does, it is not asked again. */
+  #wasThere = false;
+
+  constructor(options: ShutdownWatchOptions) {
+    this.#options = options;
+    this.#retry = new Timer(options.clock);
+  }
+
+  /** Resolves when a shutdown is noticed from now on, or is known not to be. */
+  async start(): Promise<void> {
+    const { logger, seconds } = this.#options;
+    try {
+      await this.#allow(seconds);
+    } catch (error) {
+      if (this.#wasThere) this.#startLater();
+      else
+        logger.warn(
+          { problem: logindProblem(error) },
+          'A shutdown of this machine is not noticed: no logind',
+        );
+      return;
+    }
+    if (this.#isClosed) return;
+    this.#wasThere = true;
+    this.#lock ??= inhibitShutdown();
+    this.#monitor = watchShutdownSignal((isShuttingDown) => this.#heard(isShuttingDown));
+    void this.#monitor.ended.then(() => this.#startLater());
+  }
+
+  /** The pods have ended: the machine may go down. */
+  async release(): Promise<void> {
+    const lock = this.#lock;
+    this.#lock = undefined;
+    await lock?.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#retry.disarm();
+    await Promise.all([this.release(), this.#monitor?.close()]);
+  }
+
+  async #allow(seconds: number): Promise<void> {
+    const { logger, etc } = this.#options;
+    if ((await inhibitDelayMaxSeconds()) >= seconds) return;
+    await allowDelay(seconds, etc).catch((error: unknown) =>
+      logger.warn(
+        { problem: logindProblem(error) },
+        'The time limit of logind for a shutdown cannot be raised',
+      ),
+    );
+    const allowed = await inhibitDelayMaxSeconds();
+    if (allowed >= seconds) return;
+    const message =
+      'logind allows less time for a shutdown than shutdownGracePeriod: raise InhibitDelayMaxSec';
+    logger.warn({ allowedSeconds: allowed, wantedSeconds: seconds }, message);
+  }
+
+  #startLater(): void {
+    if (!this.#isClosed) this.#retry.arm(RETRY_MS, () => void this.start());
+  }
+
+  #heard(isShuttingDown: boolean): void {
+    if (isShuttingDown) {
+      this.#options.onShutdown();
+      return;
+    }
+    this.#lock ??= inhibitShutdown();
+    this.#options.onCancelled();
+  }
+}

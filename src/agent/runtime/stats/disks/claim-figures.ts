@@ -1,0 +1,112 @@
+/** The figures of volumes with a PersistentVolumeClaim. */
+import { realpath } from 'node:fs/promises';
+import { claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
+import type { Volume } from '../../../policies/volumes/volume-source.ts';
+import { unlessAborted } from '../../../../system/promises.ts';
+import { errorMessage } from '../../../../types/errors.ts';
+import type { Pod } from '../../../../types/kubernetes.ts';
+import { type Logger, podFields } from '../../../../types/logger.ts';
+import type { ClaimStats } from '../../../../types/stats.ts';
+import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
+import { mountedPaths } from '../../volumes/mounter.ts';
+import { podPaths } from '../../volumes/pod-paths.ts';
+import { fileSystemStats } from './file-systems.ts';
+
+/** The kernel answers at once, except for a file system of the network whose server is gone. */
+const PATIENCE_MS = 1000;
+
+export interface ClaimFiguresOptions {
+  /** The folder of pods' folders. */
+  readonly podsDir: string;
+  readonly podOf: (uid: string) => Pod | undefined;
+  readonly logger: Pick<Logger, 'debug'>;
+  /** Where something is mounted. Default: as the kernel says. */
+  readonly mounted?: () => Promise<ReadonlySet<string>>;
+  /** Default: the kernel's figures of the file system. */
+  readonly figuresOf?: typeof fileSystemStats;
+  /** Default: a second. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * As with the kubelet, a local volume has the figures of its file system as soon as it is mounted, and a hostPath volume has none. Pods
+ * without claims cost nothing.
+ */
+export class ClaimFigures {
+  readonly #options: ClaimFiguresOptions;
+  /** One reading at a time: a file system that does not answer holds one thread of the agent up, and no more. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isStuck = false;
+
+  constructor(options: ClaimFiguresOptions) {
+    this.#options = options;
+  }
+
+  /** By the pods' UIDs, without pods that have no such figures. Never rejects. */
+  async of(uids: readonly string[]): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
+    const pods = uids.flatMap((uid) => this.#options.podOf(uid) ?? []);
+    const withClaims = pods.filter((pod) => claimsOf(pod).length > 0);
+    if (withClaims.length === 0) return new Map();
+    const reading = this.#last.then(() => this.#read(withClaims));
+    this.#last = reading;
+    return reading;
+  }
+
+  async #read(pods: readonly Pod[]): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
+    const { mounted = mountedPaths, logger } = this.#options;
+    const figures = new Map<string, readonly ClaimStats[]>();
+    try {
+      // The name by which the kernel lists it among mounts.
+      const podsDir = await realpath(this.#options.podsDir);
+      const paths = await mounted();
+      for (const pod of pods) {
+        const folders = await foldersOf(pod, podsDir, paths);
+        const stats: ClaimStats[] = [];
+        for (const [volume, folder] of folders) stats.push(...(await this.#volume(pod, volume, folder)));
+        if (stats.length > 0) figures.set(pod.metadata.uid, stats);
+      }
+    } catch (error) {
+      logger.debug({}, `The figures of claims are not known: ${errorMessage(error)}`);
+    }
+    return figures;
+  }
+
+  async #volume(pod: Pod, volume: Volume, folder: string): Promise<readonly ClaimStats[]> {
+    const { figuresOf = fileSystemStats, patienceMs = PATIENCE_MS, logger } = this.#options;
+    if (this.#isStuck) return [];
+    const reading = figuresOf(folder);
+    const patience = AbortSignal.timeout(patienceMs);
+    try {
+      const figures = await unlessAborted(reading, patience);
+      const pvcRef = { name: claimNameOf(pod, volume) ?? '', namespace: pod.metadata.namespace };
+      return [{ ...figures, name: volume.name, pvcRef }];
+    } catch (error) {
+      const message = `The figures of volume ${volume.name} are not known: ${errorMessage(error)}`;
+      logger.debug(podFields(pod.metadata), message);
+      if (patience.aborted) this.#waitFor(reading);
+      return [];
+    }
+  }
+
+  #waitFor(reading: Promise<unknown>): void {
+    this.#isStuck = true;
+    void reading.catch(() => undefined).finally(() => (this.#isStuck = false));
+  }
+}
+
+/** The folders of the pod's local volumes that are mounted. */
+async function foldersOf(
+  pod: Pod,
+  podsDir: string,
+  mounted: ReadonlySet<string>,
+): Promise<readonly (readonly [Volume, string])[]> {
+  const paths = podPaths(podsDir, pod.metadata.uid);
+  const folders: [Volume, string][] = [];
+  for (const volume of claimsOf(pod)) {
+    const record = await readRecordedVolume(paths.claimFile(volume.name));
+    if (record?.source.kind !== 'local') continue;
+    const folder = paths.volume('local', record.name);
+    if (mounted.has(folder)) folders.push([volume, folder]);
+  }
+  return folders;
+}

@@ -1,0 +1,161 @@
+import { dirname } from 'node:path';
+import { makeFolder } from '../../../system/make-folder.ts';
+import {
+  aboutClaim,
+  boundVolume,
+  checkBinding,
+  checkExclusive,
+  checkVolumeMode,
+  type ClaimedVolume,
+  claimedVolume,
+  claimNameOf,
+  failedStep,
+  MountProblem,
+  recordedVolume,
+  unprocessed,
+} from '../../policies/volumes/claimed-volume.ts';
+import type { Volume } from '../../policies/volumes/volume-source.ts';
+import { readForeignFile } from '../../../system/files/foreign-file.ts';
+import { replaceFile } from '../../../system/replace-file.ts';
+import { ifThere } from '../../../system/system-errors.ts';
+import { unlessAborted } from '../../../system/promises.ts';
+import type { ApiObjects } from '../../../types/api-objects.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
+import { PRIVATE_FOLDER_MODE, type PodPaths } from './pod-paths.ts';
+
+const RECORD_MODE = 0o600;
+/** More than the API server would store of the volume. */
+const RECORD_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface ClaimedVolumesOptions {
+  readonly objects: Pick<ApiObjects, 'persistentVolumeClaim' | 'persistentVolume'>;
+  /** Of the Node object. */
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
+}
+
+/**
+ * Volumes with a PersistentVolumeClaim. What a claim leads to cannot change while its pod is there, so it is asked for until it is
+ * known, and then recorded in the pod's folder: neither a restart of the agent nor the deletion of the claim troubles a pod that has
+ * started.
+ */
+export class ClaimedVolumes {
+  readonly #options: ClaimedVolumesOptions;
+  /** By the UID of the pod and the name of its volume. */
+  readonly #known = new Map<string, Map<string, ClaimedVolume>>();
+  /** The last mounting of each PersistentVolume that is under way: of several pods only the first one changes its group. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(options: ClaimedVolumesOptions) {
+    this.#options = options;
+  }
+
+  /** What the volume's claim leads to; undefined for a volume without a claim. Rejects with a MountProblem while that is not known. */
+  async find(
+    pod: Pod,
+    volume: Volume,
+    paths: PodPaths,
+    signal: AbortSignal,
+  ): Promise<ClaimedVolume | undefined> {
+    if (claimNameOf(pod, volume) === undefined) return undefined;
+    const { uid } = pod.metadata;
+    const known = this.of(uid, volume.name);
+    if (known !== undefined) return known;
+    const file = paths.claimFile(volume.name);
+    const recorded = await readRecordedVolume(file);
+    const found = recorded ?? (await this.#ask(pod, volume, signal));
+    checkExclusive(found, recorded === undefined && this.#isUsedByOther(uid, found));
+    const all = this.#known.get(uid) ?? new Map<string, ClaimedVolume>();
+    this.#known.set(uid, all.set(volume.name, found));
+    if (recorded === undefined) await record(file, found);
+    return found;
+  }
+
+  /** Sets the volume up after all other pods that are setting up the same PersistentVolume. */
+  async inTurn({ name }: ClaimedVolume, setUp: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const before = this.#turns.get(name) ?? Promise.resolve();
+    const work = unlessAborted(before, signal).then(() => named(name, setUp, signal));
+    const turn = Promise.allSettled([before, work]).then(() => {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    });
+    this.#turns.set(name, turn);
+    await work;
+  }
+
+  /** What has been found; undefined for a volume without a claim. */
+  of(uid: string, volumeName: string): ClaimedVolume | undefined {
+    return this.#known.get(uid)?.get(volumeName);
+  }
+
+  /** The groups that the volumes give the pod's containers. */
+  groupsOf(uid: string): readonly number[] {
+    const groups = [...(this.#known.get(uid)?.values() ?? [])].flatMap(({ group }) => group ?? []);
+    return [...new Set(groups)];
+  }
+
+  /** The pod uses no volume any more. */
+  forget(uid: string): void {
+    this.#known.delete(uid);
+  }
+
+  async #ask(pod: Pod, volume: Volume, signal: AbortSignal): Promise<ClaimedVolume> {
+    let persistentVolume: PersistentVolume;
+    try {
+      persistentVolume = await this.#persistentVolume(pod, volume, signal);
+      checkVolumeMode(pod, volume, persistentVolume);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unprocessed(volume.name, error);
+    }
+    return claimedVolume(pod, volume, persistentVolume, this.#options.nodeLabels());
+  }
+
+  async #persistentVolume(pod: Pod, volume: Volume, signal: AbortSignal): Promise<PersistentVolume> {
+    const { objects } = this.#options;
+    const claimName = claimNameOf(pod, volume) ?? '';
+    const asked = async <T>(what: string, work: Promise<T>): Promise<T> => {
+      try {
+        return await unlessAborted(work, signal);
+      } catch (error) {
+        const message = `${what} from API server: ${errorMessage(error)}`;
+        throw aboutClaim(pod, claimName, new StateletError(errorKind(error), message, { cause: error }));
+      }
+    };
+    const claim: PersistentVolumeClaim | undefined = await asked(
+      'failed to fetch PVC',
+      objects.persistentVolumeClaim(pod.metadata.namespace, claimName),
+    );
+    const name = boundVolume(pod, volume, claim);
+    const found = await asked(`failed to get PV ${name}`, objects.persistentVolume(name));
+    checkBinding(pod, claim ?? {}, name, found);
+    return found;
+  }
+
+  #isUsedByOther(uid: string, { name }: ClaimedVolume): boolean {
+    return [...this.#known].some(
+      ([other, volumes]) => other !== uid && [...volumes.values()].some((volume) => volume.name === name),
+    );
+  }
+}
+
+/** A failure names the PersistentVolume. */
+async function named(name: string, setUp: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    signal.throwIfAborted();
+    await setUp();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof MountProblem ? error : failedStep('MountVolume.SetUp', name, error);
+  }
+}
+
+/** What has been recorded in the file; undefined where there is none. */
+export async function readRecordedVolume(file: string): Promise<ClaimedVolume | undefined> {
+  const record = await ifThere(readForeignFile(file, { bytesMax: RECORD_BYTES_MAX, followsLinks: false }));
+  return recordedVolume(record?.content.toString() ?? '');
+}
+
+async function record(file: string, claimed: ClaimedVolume): Promise<void> {
+  await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
+  await replaceFile(file, JSON.stringify(claimed), { mode: RECORD_MODE });
+}

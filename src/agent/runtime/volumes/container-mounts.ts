@@ -1,0 +1,214 @@
+/** What a container mounts: its volumes, `/etc/hosts`, and the file for its termination message. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { named } from '../../policies/formats/lookups.ts';
+import { ETC_HOSTS_PATH, etcHosts, mountsEtcHosts } from '../../policies/network/pod-hostname.ts';
+import { mountPlan } from '../../policies/volumes/volume-mounts.ts';
+import type { VolumeMount } from '../../policies/volumes/volume-source.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { readPlainFile } from '../../../system/plain-file.ts';
+import { ifThere } from '../../../system/system-errors.ts';
+import type { Mount } from '../../../types/cri.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import { type Logger, podFields } from '../../../types/logger.ts';
+import type { ClaimedVolumes } from './claimed-volumes.ts';
+import { kindName, kindOf } from './kinds/volume-kinds.ts';
+import { shareMounts } from './mounter.ts';
+import { type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { bindSubPath } from './sub-path.ts';
+
+const HOSTS_BYTES_MAX = 1024 * 1024;
+
+export interface TerminationMountRequest {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly attempt: number;
+}
+
+export interface ContainerMountsRequest extends Omit<TerminationMountRequest, 'attempt'> {
+  /** The container's resolved environment. */
+  readonly env: ReadonlyMap<string, string>;
+  /** The runtime's ids of images that are mounted as volumes, by the names of the volumes. */
+  readonly images?: ReadonlyMap<string, string>;
+  /** Whether the runtime can make a mount and all mounts below it read-only. Default: no. */
+  readonly supportsRecursiveReadOnly?: boolean;
+}
+
+export interface HostsMountRequest extends Omit<TerminationMountRequest, 'attempt'> {
+  readonly podIPs: readonly string[];
+  readonly hostname: string;
+}
+
+export interface ContainerMountsOptions {
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  readonly logger: Logger;
+  /** Without it, pods cannot have claims. */
+  readonly claims?: Pick<ClaimedVolumes, 'of'>;
+}
+
+export class ContainerMounts {
+  readonly #options: ContainerMountsOptions;
+
+  constructor(options: ContainerMountsOptions) {
+    this.#options = options;
+  }
+
+  /** Its volumes, which must have been set up. */
+  async of(request: ContainerMountsRequest, paths: PodPaths): Promise<readonly Mount[]> {
+    const mounts: Mount[] = [];
+    for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
+      mounts.push(await this.#volumeMount(request, paths, mount, index));
+    }
+    return mounts;
+  }
+
+  /** Makes an empty file for the termination message of an instance that is about to be created. */
+  async termination(request: TerminationMountRequest, paths: PodPaths): Promise<readonly Mount[]> {
+    const containerPath = messagePath(request);
+    if (containerPath === '') return [];
+    const file = await makeTerminationFile(paths.terminationDir(request.container.name), request.attempt);
+    return [fileMount(containerPath, file)];
+  }
+
+  async #volumeMount(
+    { pod, container, env, images, supportsRecursiveReadOnly = false }: ContainerMountsRequest,
+    paths: PodPaths,
+    mount: VolumeMount,
+    index: number,
+  ): Promise<Mount> {
+    const volume = named(pod.spec.volumes ?? [], mount.name);
+    if (!volume) {
+      const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
+      throw new StateletError('InvalidArgument', message);
+    }
+    const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
+    const found = { pod, volume, claimed, paths };
+    const kind = kindOf(found);
+    const whole = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
+      container,
+      kind: kindName(found),
+      env,
+      supportsRecursiveReadOnly,
+    });
+    if (kind.mount) return kind.mount(found, whole, images?.get(volume.name) ?? '');
+    const { subPath, ...plan } = whole;
+    const folder = kind.folder?.(found) ?? '';
+    if (kind.isOfPod && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
+    if (subPath === undefined) return { ...plan, hostPath: folder };
+    const target = paths.subPath(volume.name, container.name, index);
+    await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
+    return { ...plan, hostPath: target };
+  }
+
+  /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */
+  async #bindSubPath(
+    pod: Pod,
+    container: string,
+    { name }: VolumeMount,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
+      this.#options.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+
+  /** `/etc/hosts`, where the agent writes it. */
+  async hosts(
+    { pod, container, podIPs, hostname }: HostsMountRequest,
+    { hostsFile }: PodPaths,
+  ): Promise<readonly Mount[]> {
+    if (!mountsEtcHosts(pod, container, podIPs)) return [];
+    // A small file that is always in memory: reading it by a thread, in four steps, costs ten times as much.
+    const nodeHosts = pod.spec.hostNetwork
+      ? readPlainFile(ETC_HOSTS_PATH, HOSTS_BYTES_MAX, { followsLinks: true })
+      : undefined;
+    const { clusterDomain } = this.#options;
+    const facts = { podIPs, hostname, clusterDomain, nodeHosts };
+    await writeHostsFile(hostsFile, etcHosts(pod, facts));
+    return [fileMount(ETC_HOSTS_PATH, hostsFile)];
+  }
+}
+
+function messagePath({ container }: Pick<TerminationMountRequest, 'container'>): string {
+  return container.terminationMessagePath ?? '/dev/termination-log';
+}
+
+function fileMount(containerPath: string, hostPath: string): Mount {
+  return {
+    containerPath,
+    hostPath,
+    readonly: false,
+    selinuxRelabel: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  };
+}
+
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY } = constants;
+
+const HOSTS_MODE = 0o644;
+
+const TERMINATION_MODE = 0o666;
+
+/** The running instance, the dead instance in the status, and an instance that is about to be pruned. */
+const INSTANCES_KEPT = 3;
+
+/**
+ * Writes the file in place, not by renaming: running containers have mounted this very file. They may have written any amount into it,
+ * and no more of it is read than would be right.
+ */
+export async function writeHostsFile(file: string, content: string): Promise<void> {
+  const handle = await open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, HOSTS_MODE);
+  try {
+    const wanted = Buffer.from(content);
+    const { size } = await handle.stat();
+    if (size === wanted.length && (await holds(handle, wanted))) return;
+    if (size > 0) await handle.truncate();
+    await handle.write(wanted, 0, wanted.length, 0);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted.length), 0, wanted.length, 0);
+  return buffer.subarray(0, bytesRead).equals(wanted);
+}
+
+/**
+ * Makes an empty file that every user may write, and returns its path. The name contains the attempt: a second try takes the same
+ * file, and files of old instances are removed by their names.
+ */
+export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
+  const file = join(folder, fileName(attempt));
+  // The first instance makes the folder, and nearly always it is there for the others.
+  const found = attempt === 0 ? undefined : await ifThere(openEmpty(file));
+  const handle = found ?? (await openEmptyIn(folder, file));
+  try {
+    // `open` has applied the process' umask to the mode.
+    await handle.chmod(TERMINATION_MODE);
+  } finally {
+    await handle.close();
+  }
+  if (attempt >= INSTANCES_KEPT) await rm(join(folder, fileName(attempt - INSTANCES_KEPT)), { force: true });
+  return file;
+}
+
+function openEmpty(file: string): Promise<FileHandle> {
+  return open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, TERMINATION_MODE);
+}
+
+async function openEmptyIn(folder: string, file: string): Promise<FileHandle> {
+  await makeFolder(folder, PRIVATE_FOLDER_MODE);
+  return openEmpty(file);
+}
+
+function fileName(attempt: number): string {
+  return attempt.toString(16).padStart(8, '0');
+}

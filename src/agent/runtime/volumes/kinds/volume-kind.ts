@@ -1,0 +1,69 @@
+import type { ClaimedVolume } from '../../../policies/volumes/claimed-volume.ts';
+import type { ResourceList } from '../../../policies/pod/resources.ts';
+import type { MountPlan } from '../../../policies/volumes/volume-mounts.ts';
+import type { Volume } from '../../../policies/volumes/volume-source.ts';
+import type { Clock } from '../../../../types/clock.ts';
+import type { Mount } from '../../../../types/cri.ts';
+import type { EventRecorder } from '../../../../types/event-recorder.ts';
+import type { Pod } from '../../../../types/kubernetes.ts';
+import type { Logger } from '../../../../types/logger.ts';
+import type { PodPaths } from '../pod-paths.ts';
+import type { VolumeContentsByKind } from './volume-contents.ts';
+
+/** What this agent has set up of a volume. Another agent looks it up on the disk. */
+export interface VolumeState {
+  /** The volume as it was set up, so that a changed one is set up again. Undefined until it has been set up. */
+  readyAs?: string;
+  /** The files that have been written, without the contents: those may be secret. `version`: the folder that has them. */
+  written?: { readonly digest: string; readonly version: string };
+  underWay?: Promise<void>;
+}
+
+/** A volume that a container of the pod uses. */
+export interface PodVolume {
+  readonly pod: Pod;
+  readonly volume: Volume;
+  /** What its claim leads to; undefined for a volume without a claim. */
+  readonly claimed: ClaimedVolume | undefined;
+  readonly paths: PodPaths;
+}
+
+/** What kinds need of the node. */
+export interface VolumeNode {
+  /** The node's allocatable resources. */
+  readonly allocatable: ResourceList;
+  readonly contents: VolumeContentsByKind;
+  readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly logger: Logger;
+}
+
+export interface VolumeSetUp extends PodVolume {
+  readonly state: VolumeState;
+  readonly node: VolumeNode;
+}
+
+/**
+ * One kind of volume, or several that are set up alike. `VOLUME_KINDS` in `src/agent/policies/volumes/volume-source.ts` has the field by which it
+ * is recognised in a spec, and what policies need to know of it; `setUpKinds` in `volume-kinds.ts` names the kind that serves that field.
+ */
+export interface VolumeKind {
+  /**
+   * Makes the volume ready for containers. It is called for a new volume, for one whose spec has changed, and after a restart of the
+   * agent: what a former agent has set up is found on the disk or in the kernel, and is not made anew. If the signal aborts, it may go on,
+   * and the next call waits until it has ended.
+   */
+  setUp(request: VolumeSetUp, signal: AbortSignal): Promise<void>;
+  /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
+  readonly isKeptFresh?: boolean;
+  /** Whether containers can use what is there though the last `setUp` has failed. Without this hook they cannot. */
+  isUsable?(volume: PodVolume): Promise<boolean>;
+  /** The folder of the node that containers mount, as a whole or in part. */
+  folder?(volume: PodVolume): string;
+  /** The folder belongs to the pod: the agent may change how it shares mounts with the node. */
+  readonly isOfPod?: boolean;
+  /** The mount where the runtime mounts something other than a folder. `image`: the runtime's id of the image that it mounts. */
+  mount?(volume: PodVolume, plan: MountPlan, image: string): Mount;
+  /** Comes when nothing below the pod's folder is mounted any more, before the rest of its volumes is removed. */
+  tearDown?(paths: PodPaths): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { pluginFolder, type VolumeKindName } from '../../policies/volumes/volume-source.ts';
+import { StateletError } from '../../../types/errors.ts';
+
+/** The mode of folders that only the agent uses. Containers get volumes as mounts, and need no access to the folders above them. */
+export const PRIVATE_FOLDER_MODE = 0o750;
+/** The mode of the folder of all volumes of one kind. */
+export const PLUGIN_FOLDER_MODE = 0o755;
+
+/**
+ * Where the kubelet keeps the files of a pod. Names of pods, volumes and containers become names of folders. Throws a StateletError
+ * of kind InvalidArgument for a name that would lead to another folder.
+ *
+ * ```
+ * <podsDir>/<uid>/                              0750
+ *   start-time                                  0600, when the pod first started on this node
+ *   known-containers                            0600, what the agent remembers of containers that run
+ *   etc-hosts                                   0644, mounted at /etc/hosts
+ *   containers/<container>/<attempt, 8 hex>     0666, the termination message of one instance
+ *   volumes/kubernetes.io~<plugin>/             0755
+ *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or what is mounted there; of a local volume
+ *                                               the name is that of the PersistentVolume
+ *   claims/<volume>                             0600, what the volume's claim leads to
+ *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
+ * ```
+ */
+export function podPaths(podsDir: string, uid: string) {
+  const podDir = join(podsDir, folderName(uid));
+  const subPathsDir = join(podDir, 'volume-subpaths');
+  return {
+    podDir,
+    subPathsDir,
+    volumesDir: join(podDir, 'volumes'),
+    startTimeFile: join(podDir, 'start-time'),
+    knownContainersFile: join(podDir, 'known-containers'),
+    claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
+    hostsFile: join(podDir, 'etc-hosts'),
+    terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
+    volume: (kind: VolumeKindName, name: string) =>
+      join(podDir, 'volumes', pluginFolder(kind), folderName(name)),
+    subPath: (volume: string, container: string, index: number) =>
+      join(subPathsDir, folderName(volume), folderName(container), String(index)),
+  };
+}
+
+export type PodPaths = ReturnType<typeof podPaths>;
+
+function folderName(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
+  throw new StateletError('InvalidArgument', `${JSON.stringify(name)} cannot be the name of a folder`);
+}

@@ -1,0 +1,58 @@
+/** Removes the folder of a pod with its volumes, whichever runtime the agent had that made it. */
+// eslint-disable-next-line no-restricted-imports -- reads files of the kernel
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { StateletError } from '../../../types/errors.ts';
+import { removeTree } from '../../../system/files/remove-tree.ts';
+import { tearDownVolumes } from './kinds/volume-kinds.ts';
+import { unmountBelow } from './mounter.ts';
+import type { PodPaths } from './pod-paths.ts';
+import { removeSubPaths } from './sub-path.ts';
+
+/**
+ * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
+ * from what is mounted.
+ */
+export async function removePodFolder(paths: PodPaths): Promise<void> {
+  await tearDown(paths);
+  await removeTree(paths.podDir);
+}
+
+/** The same for its volumes alone: other files of the pod stay. */
+export async function removeVolumes(paths: PodPaths): Promise<void> {
+  await tearDown(paths);
+  await removeTree(paths.volumesDir);
+}
+
+async function tearDown(paths: PodPaths): Promise<void> {
+  await unmountBelow(paths.podDir);
+  await removeSubPaths(paths.subPathsDir);
+  await tearDownVolumes(paths);
+}
+
+/**
+ * The same for a pod of which the runtime of this agent knows nothing. Rejects also where containers of another runtime have files of the
+ * folder mounted: they may run still.
+ */
+export async function removeForeignPodFolder(uid: string, paths: PodPaths, proc = '/proc'): Promise<void> {
+  const pid = await processWithMounts(`/pods/${uid}/`, proc);
+  if (pid === undefined) return removePodFolder(paths);
+  const message = `process ${pid}, of a container that another runtime has started, uses files of ${paths.podDir}`;
+  throw new StateletError('FailedPrecondition', message);
+}
+
+/** A process that has a path of that kind mounted in a mount namespace of its own. */
+async function processWithMounts(path: string, proc: string): Promise<string | undefined> {
+  const seen = new Set([await readlink(`${proc}/self/ns/mnt`).catch(() => '')]);
+  for (const pid of (await readdir(proc)).filter((name) => /^\d+$/.test(name))) {
+    // Processes come and go, and those of other users are theirs to know.
+    const namespace = await readlink(`${proc}/${pid}/ns/mnt`).catch(() => undefined);
+    if (namespace === undefined || seen.has(namespace)) continue;
+    seen.add(namespace);
+    const table = await readFile(`${proc}/${pid}/mountinfo`, 'utf8').catch(() => '');
+    if (table.split('\n').some((line) => line.split(' ')[ROOT]?.includes(path) === true)) return pid;
+  }
+  return undefined;
+}
+
+/** The field with the path of what is mounted within its file system. */
+const ROOT = 3;

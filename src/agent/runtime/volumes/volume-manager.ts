@@ -1,0 +1,361 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type EnvFile, type FileKeyRef, unreadableEnvFile } from '../../policies/cri/container-env.ts';
+import { mountFailure } from '../../policies/volumes/claimed-volume.ts';
+import { namesOf } from '../../policies/volumes/projected-files.ts';
+import {
+  kindOfFiles,
+  usedVolumes,
+  type Volume,
+  VOLUME_KINDS,
+  type VolumeKindName,
+} from '../../policies/volumes/volume-source.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { unlessAborted } from '../../../system/promises.ts';
+import { ifThere } from '../../../system/system-errors.ts';
+import type { Mount } from '../../../types/cri.ts';
+import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { podFields } from '../../../types/logger.ts';
+import type { Stopwatch, VolumeMeasurements } from '../../../types/measurements.ts';
+import type { ClaimedVolumes } from './claimed-volumes.ts';
+import {
+  ContainerMounts,
+  type ContainerMountsRequest,
+  type HostsMountRequest,
+  type TerminationMountRequest,
+} from './container-mounts.ts';
+import { downwardAPIContents } from './kinds/volume-contents.ts';
+import type { PodVolume, VolumeKind, VolumeNode, VolumeState } from './kinds/volume-kind.ts';
+import { kindName, kindOf } from './kinds/volume-kinds.ts';
+import { podPaths, type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
+import { removePodFolder, removeVolumes } from './remove-pod-folder.ts';
+import { readInVolume } from './safe-open.ts';
+
+/** More than the kernel would pass to a process. */
+const ENV_FILE_MAX_BYTES = 1024 * 1024;
+/** As long as the kubelet waits for the volumes of a pod in one sync. */
+const WAIT_MAX_MS = 123_000;
+
+export interface VolumeManagerOptions extends Omit<VolumeNode, 'contents'> {
+  readonly rootDir: string;
+  /** The domain of pods with a subdomain ends in it; may be empty. */
+  readonly clusterDomain: string;
+  /** Sources of files beside `downwardAPI`. */
+  readonly contents?: VolumeNode['contents'];
+  /** Without it, pods cannot have claims. */
+  readonly claims?: ClaimedVolumes;
+  readonly measurements?: VolumeMeasurements;
+}
+
+/**
+ * The files of pods below `<rootDir>/pods/<uid>`: volumes, `/etc/hosts`, termination messages. What is in memory only spares work:
+ * files and mounts are looked up where this agent has not made them, so that it can continue the work of a killed one. Calls for one
+ * pod must not overlap.
+ */
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions;
+  readonly #node: VolumeNode;
+  readonly #meter: VolumeMeter;
+  readonly #mounts: ContainerMounts;
+  readonly #states = new VolumeStates();
+  #podsDir: string | undefined;
+
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options;
+    this.#meter = new VolumeMeter(options.measurements);
+    this.#mounts = new ContainerMounts(options);
+    const contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
+    this.#node = { ...options, contents };
+  }
+
+  /**
+   * Before the first container of the pod starts, and on every sync: sets up the volumes that its containers mount, and updates the
+   * files that the agent writes into them. An event tells each failure. Rejects where a volume has not been set up, after two minutes
+   * at the latest: what hangs goes on then, the next call waits for it, and so does the removal of the volumes. As with the kubelet,
+   * only the first set-up of a volume is needed: files that cannot be brought up to date stay as they are.
+   */
+  async mountPod(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { uid } = pod.metadata;
+    const paths = await this.#pathsOf(uid);
+    if (!this.#states.has(uid)) await makeFolder(paths.podDir, PRIVATE_FOLDER_MODE);
+    const volumes = usedVolumes(pod);
+    if (volumes.length === 0) return;
+    const outcomes = await this.#withinLimit(signal, (limit) =>
+      Promise.allSettled(
+        volumes.map((volume) =>
+          this.#states.inTurn(uid, volume.name, () => this.#setUp(pod, volume, paths, limit)),
+        ),
+      ),
+    );
+    signal.throwIfAborted();
+    if (outcomes === undefined) this.#refuseUnmounted(pod, volumes);
+    const failures = outcomes?.filter((outcome) => outcome.status === 'rejected') ?? [];
+    const [first] = failures;
+    if (first === undefined) return;
+    const message = failures.map(({ reason }) => errorMessage(reason)).join('; ');
+    throw new StateletError(errorKind(first.reason), message, { cause: first.reason });
+  }
+
+  /**
+   * The mounts of a container's volumes. `mountPod` must have resolved. Rejects with a StateletError where a mount is not possible as the
+   * container asks for it.
+   */
+  async containerMounts(request: ContainerMountsRequest): Promise<readonly Mount[]> {
+    return this.#mounts.of(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** The mount of `/etc/hosts`, where the agent writes that file. */
+  async hostsMount(request: HostsMountRequest): Promise<readonly Mount[]> {
+    return this.#mounts.hosts(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
+  groupsOf(uid: string): readonly number[] {
+    return this.#options.claims?.groupsOf(uid) ?? [];
+  }
+
+  /** Makes an empty file for the termination message of an instance that is about to be created. */
+  async terminationMount(request: TerminationMountRequest): Promise<readonly Mount[]> {
+    return this.#mounts.termination(request, await this.#pathsOf(request.pod.metadata.uid));
+  }
+
+  /** A file of an emptyDir from which variables of a container are read. The pod must not learn of other files on the node. */
+  async envFile(pod: Pod, { volumeName, path }: FileKeyRef): Promise<EnvFile> {
+    if (!usedVolumes(pod).some(({ name }) => name === volumeName)) {
+      const message = `cannot find the volume "${volumeName}" referenced by FileKeyRef`;
+      return { problem: new StateletError('NotFound', message) };
+    }
+    const folder = (await this.#pathsOf(pod.metadata.uid)).volume('emptyDir', volumeName);
+    try {
+      const text = await readInVolume(folder, namesOf(path), ENV_FILE_MAX_BYTES);
+      return { path: join(folder, path), text };
+    } catch (error) {
+      const what = `${path} of volume ${volumeName}`;
+      this.#options.logger.warn(podFields(pod.metadata), `cannot read ${what}: ${errorMessage(error)}`);
+      return {
+        problem: unreadableEnvFile(`${what} must be a plain file in the volume, of no more than 1 MiB`),
+      };
+    }
+  }
+
+  /**
+   * After the pod is Terminated, never before: removes its volumes. Termination messages stay until the
+   * pod is forgotten. Rejects where something stays mounted. An unknown UID is no error.
+   */
+  async releaseVolumes(uid: string): Promise<void> {
+    await this.#letRest(uid);
+    const paths = await this.#pathsOnDisk(uid);
+    if (paths === undefined) {
+      this.#options.claims?.forget(uid);
+      return;
+    }
+    const end = this.#meter.unmounting(uid);
+    try {
+      await removeVolumes(paths);
+      end?.('success');
+      this.#options.claims?.forget(uid);
+    } catch (error) {
+      end?.('failure');
+      throw error;
+    }
+  }
+
+  /**
+   * Once the pod is forgotten: unmounts everything below the pod's folder and removes the folder. Rejects where something stays
+   * mounted, and leaves the folder for the next try. An unknown UID is no error.
+   */
+  async unmountPod(uid: string): Promise<void> {
+    await this.#letRest(uid);
+    const paths = await this.#pathsOnDisk(uid);
+    if (paths === undefined) return;
+    await removePodFolder(paths);
+  }
+
+  /** UIDs of the pods that have a folder here. */
+  async podsOnDisk(): Promise<readonly string[]> {
+    const podsDir = join(this.#options.rootDir, 'pods');
+    const entries = (await ifThere(readdir(podsDir, { withFileTypes: true }))) ?? [];
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  }
+
+  /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */
+  async #pathsOnDisk(uid: string): Promise<PodPaths | undefined> {
+    const { podDir } = podPaths(join(this.#options.rootDir, 'pods'), uid);
+    return (await ifThere(stat(podDir))) === undefined ? undefined : this.#pathsOf(uid);
+  }
+
+  async #pathsOf(uid: string): Promise<PodPaths> {
+    if (this.#podsDir === undefined) {
+      const podsDir = join(this.#options.rootDir, 'pods');
+      await makeFolder(podsDir, PRIVATE_FOLDER_MODE);
+      // The name by which the kernel lists it among mounts.
+      this.#podsDir = await realpath(podsDir);
+    }
+    return podPaths(this.#podsDir, uid);
+  }
+
+  /** Undefined after two minutes, or as soon as the signal aborts. */
+  async #withinLimit<T>(
+    signal: AbortSignal | undefined,
+    work: (limit: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { clock } = this.#options;
+    const timeout = new AbortController();
+    const timer = clock.setTimeout(() => timeout.abort(), WAIT_MAX_MS);
+    const limit = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+    try {
+      return await unlessAborted(work(limit), limit);
+    } catch (error) {
+      if (limit.aborted) return undefined;
+      throw error;
+    } finally {
+      clock.clearTimeout(timer);
+    }
+  }
+
+  /** As with the kubelet there is no event: the volumes may still be on their way. */
+  #refuseUnmounted({ metadata }: Pod, volumes: readonly Volume[]): void {
+    const isUnmounted = ({ name }: Volume) => this.#states.of(metadata.uid, name).readyAs === undefined;
+    const names = volumes.filter(isUnmounted).map(({ name }) => name);
+    if (names.length === 0) return;
+    const lists = `unmounted volumes=[${names.join(' ')}], unattached volumes=[], failed to process volumes=[]`;
+    const message = `Unable to attach or mount volumes: ${lists}: context deadline exceeded`;
+    this.#options.logger.warn(podFields(metadata), message);
+    throw new StateletError('DeadlineExceeded', message);
+  }
+
+  /** Before volumes are removed: what is being done for one of them would make it anew. */
+  async #letRest(uid: string): Promise<void> {
+    const isAtRest = await this.#withinLimit(undefined, async () => {
+      await this.#states.atRest(uid);
+      return true;
+    });
+    if (!isAtRest)
+      throw new StateletError('DeadlineExceeded', 'a volume is still being set up, it is tried again');
+    this.#states.forget(uid);
+  }
+
+  async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
+    const { claims } = this.#options;
+    const state = this.#states.of(pod.metadata.uid, volume.name);
+    const wanted = JSON.stringify(volume);
+    let isUsable = (): Promise<boolean> | undefined => undefined;
+    try {
+      const known = { pod, volume, paths, claimed: claims?.of(pod.metadata.uid, volume.name) };
+      if (state.readyAs === wanted && !kindOf(known).isKeptFresh) return;
+      signal.throwIfAborted();
+      const found = { ...known, claimed: await claims?.find(pod, volume, paths, signal) };
+      const kind = kindOf(found);
+      isUsable = () => kind.isUsable?.(found);
+      await this.#setUpMeasured(kind, found, signal);
+      state.readyAs = wanted;
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = mountFailure(volume, error);
+      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
+      if (await isUsable()) state.readyAs = wanted;
+      else throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+
+  async #setUpMeasured(kind: VolumeKind, found: PodVolume, signal: AbortSignal): Promise<void> {
+    const { pod, volume, claimed } = found;
+    const { uid } = pod.metadata;
+    const request = { ...found, state: this.#states.of(uid, volume.name), node: this.#node };
+    const setUp = () => kind.setUp(request, signal);
+    const end = this.#meter.mounting(uid, volume, kindName(found));
+    try {
+      await (claimed ? this.#options.claims?.inTurn(claimed, setUp, signal) : setUp());
+      end?.('success');
+    } catch (error) {
+      end?.('failure');
+      throw error;
+    }
+  }
+}
+
+/** The volumes of all pods, by the UIDs of pods and the names of volumes. */
+export class VolumeStates {
+  readonly #pods = new Map<string, Map<string, VolumeState>>();
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  of(uid: string, volume: string): VolumeState {
+    const pod = this.#pods.get(uid) ?? new Map<string, VolumeState>();
+    const state = pod.get(volume) ?? {};
+    this.#pods.set(uid, pod.set(volume, state));
+    return state;
+  }
+
+  /** Runs the work on a volume after all earlier work on it, which its caller may have stopped waiting for. */
+  async inTurn(uid: string, volume: string, work: () => Promise<void>): Promise<void> {
+    const state = this.of(uid, volume);
+    const before = state.underWay;
+    const own = before === undefined ? work() : before.then(work, work);
+    state.underWay = own;
+    try {
+      await own;
+    } finally {
+      if (state.underWay === own) delete state.underWay;
+    }
+  }
+
+  /** Settles when nothing is being done for a volume of the pod. */
+  async atRest(uid: string): Promise<void> {
+    const states = [...(this.#pods.get(uid)?.values() ?? [])];
+    await Promise.allSettled(states.flatMap(({ underWay }) => underWay ?? []));
+  }
+
+  forget(uid: string): void {
+    this.#pods.delete(uid);
+  }
+}
+
+/** Measures what the kubelet would count as mounting and unmounting a volume. Without measurements it remembers nothing. */
+export class VolumeMeter {
+  readonly #measurements: VolumeMeasurements | undefined;
+  /** The kinds of the volumes that are mounted, by the UIDs of pods and the names of the volumes. */
+  readonly #mounted = new Map<string, Map<string, string>>();
+  /** Those that have not been mounted yet. */
+  readonly #wanted = new Map<string, Map<string, Stopwatch>>();
+
+  constructor(measurements: VolumeMeasurements | undefined) {
+    this.#measurements = measurements;
+  }
+
+  /** Undefined where the volume is mounted already. */
+  mounting(uid: string, volume: Volume, kind: VolumeKindName): Stopwatch | undefined {
+    if (this.#measurements === undefined) return undefined;
+    const mounted = this.#mounted.get(uid) ?? new Map<string, string>();
+    if (mounted.has(volume.name) && kindOfFiles(volume) === undefined) return undefined;
+    const plugin = VOLUME_KINDS[kind].plugin;
+    const end = this.#measurements.volumeOperation('volume_mount', plugin);
+    const wanted = this.#wanted.get(uid) ?? new Map<string, Stopwatch>();
+    if (!mounted.has(volume.name) && !wanted.has(volume.name))
+      this.#wanted.set(uid, wanted.set(volume.name, this.#measurements.volumeWanted(plugin)));
+    return (outcome) => {
+      end(outcome);
+      if (outcome === 'failure') return;
+      this.#mounted.set(uid, mounted.set(volume.name, plugin));
+      wanted.get(volume.name)?.();
+      wanted.delete(volume.name);
+    };
+  }
+
+  /** All volumes of the pod are unmounted in one go: each of them takes as long as all. */
+  unmounting(uid: string): Stopwatch | undefined {
+    this.#wanted.delete(uid);
+    const mounted = this.#mounted.get(uid);
+    if (mounted === undefined) return undefined;
+    const ends = [...mounted.values()].flatMap(
+      (plugin) => this.#measurements?.volumeOperation('volume_unmount', plugin) ?? [],
+    );
+    return (outcome) => {
+      if (outcome !== 'failure') this.#mounted.delete(uid);
+      for (const end of ends) end(outcome);
+    };
+  }
+}

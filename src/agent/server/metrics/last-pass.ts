@@ -1,0 +1,42 @@
+/** The figures of the last pass over eviction plugins, with Katalyst's names. */
+import type { PluginVictim } from '../../../types/measurements.ts';
+import { GAUGES } from './metric-names.ts';
+import { type Labels, type Metric, metric } from './metric-text.ts';
+
+export class LastPass {
+  #pods: { readonly active: number; readonly candidates: number } | undefined;
+  #victims: readonly PluginVictim[] | undefined;
+
+  pods(active: number, candidates: number): void {
+    this.#pods = { active, candidates };
+  }
+
+  victims(victims: readonly PluginVictim[]): void {
+    this.#victims = victims;
+  }
+
+  /** Without eviction plugins, no samples. */
+  metrics(): readonly Metric[] {
+    const pods = this.#pods;
+    return [
+      gauge(GAUGES.activePods, pods ? [[{}, pods.active]] : []),
+      gauge(GAUGES.candidatePods, pods ? [[{}, pods.candidates]] : []),
+      gauge(GAUGES.victims, this.#victims ? victimValues(this.#victims) : []),
+    ];
+  }
+}
+
+function victimValues(victims: readonly PluginVictim[]): (readonly [Labels, number])[] {
+  const ofPlugins = victims.map(({ plugin, namespace, name }) => {
+    const labels = { name: plugin, type: 'plugin', victim_name: name, victim_ns: namespace };
+    return [labels, 1] as const;
+  });
+  return [[{ type: 'total' }, victims.length], ...ofPlugins];
+}
+
+function gauge(
+  head: { readonly name: string; readonly help: string },
+  values: Iterable<readonly [Labels, number]>,
+): Metric {
+  return metric({ ...head, type: 'gauge' }, values);
+}

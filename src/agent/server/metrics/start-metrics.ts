@@ -1,0 +1,77 @@
+/** How long pods of the API server take from their creation until it knows that they run, as the kubelet tells it. */
+import type { PodStart, StartMeasurements, Stopwatch } from '../../../types/measurements.ts';
+import { Histogram } from './counters.ts';
+import { COUNTED, GAUGES, START_BOUNDS } from './metric-names.ts';
+import { type Metric, metric } from './metric-text.ts';
+
+const MS_PER_S = 1000;
+
+/** A pod that has not started yet. */
+interface Awaited {
+  pulls: number;
+  pullsSinceMs: number;
+  /** What its images and its init containers took. Pulls at the same time count once. */
+  othersMs: number;
+}
+
+export class StartMetrics implements StartMeasurements {
+  readonly #nowMs: () => number;
+  readonly #awaited = new Map<string, Awaited>();
+  readonly #sli = new Histogram(COUNTED.podStartSLI, START_BOUNDS);
+  readonly #total = new Histogram(COUNTED.podStartTotal, START_BOUNDS);
+  #firstNetworkPodS: number | undefined;
+
+  /** `nowMs`: of a clock that is never set. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  awaited(uid: string): void {
+    if (!this.#awaited.has(uid)) this.#awaited.set(uid, { pulls: 0, pullsSinceMs: 0, othersMs: 0 });
+  }
+
+  podPull(uid: string): Stopwatch {
+    const pod = this.#awaited.get(uid);
+    if (pod === undefined) return () => undefined;
+    if (pod.pulls === 0) pod.pullsSinceMs = this.#nowMs();
+    pod.pulls += 1;
+    return () => {
+      pod.pulls -= 1;
+      if (pod.pulls === 0) pod.othersMs += this.#nowMs() - pod.pullsSinceMs;
+    };
+  }
+
+  initContainerRan(uid: string, durationMs: number): void {
+    const pod = this.#awaited.get(uid);
+    if (pod) pod.othersMs += durationMs;
+  }
+
+  started(uid: string, { sinceCreationMs, isStateful, hostNetwork }: PodStart): void {
+    const pod = this.#awaited.get(uid);
+    if (pod === undefined) return;
+    this.#awaited.delete(uid);
+    this.#total.observe({}, seconds(sinceCreationMs));
+    if (isStateful) return;
+    const sli = seconds(sinceCreationMs - pod.othersMs);
+    this.#sli.observe({}, sli);
+    if (!hostNetwork) this.#firstNetworkPodS ??= sli;
+  }
+
+  forget(uid: string): void {
+    this.#awaited.delete(uid);
+  }
+
+  metrics(): readonly Metric[] {
+    const first = this.#firstNetworkPodS;
+    return [
+      this.#sli.metric(),
+      this.#total.metric(),
+      metric({ ...GAUGES.firstNetworkPodStart, type: 'gauge' }, first === undefined ? [] : [[{}, first]]),
+    ];
+  }
+}
+
+/** The API server has a clock of its own. */
+function seconds(ms: number): number {
+  return Math.max(0, ms) / MS_PER_S;
+}

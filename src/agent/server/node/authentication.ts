@@ -1,0 +1,107 @@
+/** Finds out who sends a request, as the kubelet does: by client certificate, then by bearer token, else as anonymous where that is allowed. */
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { bearerToken, type FoundToken } from '../../policies/server/request-attributes.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { ServerUser } from '../../../types/node-settings.ts';
+import { ReviewCache } from './review-cache.ts';
+
+export interface AuthenticationOptions {
+  readonly anonymous: boolean;
+  /** Asks the API server whose a token is. Without it no token is believed. */
+  readonly reviewToken?: (token: string) => Promise<ServerUser | undefined>;
+  readonly tokenTTLMs: number;
+  readonly clock: Clock;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+const ANONYMOUS: ServerUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+/** Longer than any token that a cluster gives out; the API server is not asked about a longer one. */
+const TOKEN_LENGTH_MAX = 64 * 1024;
+
+export class Authentication {
+  readonly #options: AuthenticationOptions;
+  readonly #tokens: ReviewCache<ServerUser | undefined>;
+
+  constructor(options: AuthenticationOptions) {
+    this.#options = options;
+    const { clock, tokenTTLMs } = options;
+    this.#tokens = new ReviewCache({ clock, ttlMs: () => tokenTTLMs });
+  }
+
+  /**
+   * Rejects, with what is wrong, for credentials that are no good; undefined where there are none. A token that was believed is taken
+   * out of the request: no handler needs it.
+   */
+  async userOf(request: IncomingMessage): Promise<ServerUser | undefined> {
+    const problems: unknown[] = [];
+    for (const find of [() => certificateUser(request), () => this.#tokenUser(request)]) {
+      try {
+        const user = await find();
+        if (user !== undefined) return withGroup(user);
+      } catch (error) {
+        problems.push(error);
+      }
+    }
+    if (problems.length > 0) throw problems[0];
+    return this.#options.anonymous ? ANONYMOUS : undefined;
+  }
+
+  async #tokenUser(request: IncomingMessage): Promise<ServerUser | undefined> {
+    const { reviewToken } = this.#options;
+    if (reviewToken === undefined) return undefined;
+    const found = bearerToken(request.headers);
+    if (found === undefined) return undefined;
+    const { token } = found;
+    if (token.length > TOKEN_LENGTH_MAX) throw new Error('the bearer token is longer than any');
+    const key = createHash('sha256').update(token).digest('base64');
+    const user = await this.#tokens.get(key, () => reviewToken(token));
+    if (user === undefined) throw new Error('the API server does not know the bearer token');
+    dropToken(request, found);
+    return user;
+  }
+}
+
+/** As the kubelet: the common name is the user, and the organizations are the groups. */
+function certificateUser({ socket }: IncomingMessage): ServerUser | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return undefined;
+  if (!socket.authorized)
+    throw new Error(`the client certificate is not believed: ${String(socket.authorizationError)}`);
+  const { subject } = certificate.toLegacyObject() as unknown as {
+    readonly subject?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  };
+  const name = [subject?.CN ?? ''].flat().at(-1) ?? '';
+  if (name === '') return undefined;
+  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+  return {
+    name,
+    groups: [subject?.O ?? []].flat(),
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] },
+  };
+}
+
+/** Whoever is known belongs to this group too. */
+function withGroup(user: ServerUser): ServerUser {
+  if (user.groups.includes(AUTHENTICATED)) return user;
+  return { ...user, groups: [...user.groups, AUTHENTICATED] };
+}
+
+const PROTOCOL = 'sec-websocket-protocol';
+
+function dropToken(request: IncomingMessage, { otherProtocols }: FoundToken): void {
+  const name: keyof IncomingHttpHeaders = otherProtocols === undefined ? 'authorization' : PROTOCOL;
+  const headers = Object.entries(request.headers).filter(([given]) => given !== name);
+  request.headers = {
+    ...Object.fromEntries(headers),
+    ...(otherProtocols !== undefined && { [PROTOCOL]: otherProtocols }),
+  };
+  const raw = request.rawHeaders;
+  request.rawHeaders = raw.flatMap((text, index) => {
+    if (index % 2 === 1 || text.toLowerCase() === name) return [];
+    return [text, raw[index + 1] ?? ''];
+  });
+  if (otherProtocols !== undefined) request.rawHeaders.push('Sec-WebSocket-Protocol', otherProtocols);
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../../../types/clock.ts';
+
+/** More entries are not kept: the oldest goes first. */
+const ENTRIES_MAX = 4096;
+/** More questions are not asked at once: what asks them must not starve what the agent itself asks. */
+const QUESTIONS_MAX = 256;
+
+export interface ReviewCacheOptions<T> {
+  readonly clock: Clock;
+  /** How long an answer is believed. */
+  readonly ttlMs: (answer: T) => number;
+}
+
+interface Entry<T> {
+  readonly answer: T;
+  readonly until: number;
+}
+
+/** Answers of the API server. A question that is being asked is not asked twice; failures are not kept. */
+export class ReviewCache<T> {
+  readonly #options: ReviewCacheOptions<T>;
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #asked = new Map<string, Promise<T>>();
+
+  constructor(options: ReviewCacheOptions<T>) {
+    this.#options = options;
+  }
+
+  /** Rejects as `ask` does, or where too much is being asked. */
+  get(key: string, ask: () => Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && clock.now() < entry.until) return Promise.resolve(entry.answer);
+    this.#entries.delete(key);
+    return this.#asked.get(key) ?? this.#ask(key, ask);
+  }
+
+  #ask(key: string, ask: () => Promise<T>): Promise<T> {
+    if (this.#asked.size >= QUESTIONS_MAX)
+      return Promise.reject(new Error('too many requests wait for the API server to tell who may what'));
+    const answer = ask()
+      .then((given) => {
+        this.#keep(key, given);
+        return given;
+      })
+      .finally(() => this.#asked.delete(key));
+    this.#asked.set(key, answer);
+    return answer;
+  }
+
+  #keep(key: string, answer: T): void {
+    const { clock, ttlMs } = this.#options;
+    this.#entries.set(key, { answer, until: clock.now() + ttlMs(answer) });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > ENTRIES_MAX && oldest !== undefined) this.#entries.delete(oldest);
+  }
+}

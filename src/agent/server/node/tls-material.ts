@@ -1,0 +1,120 @@
+/** What the TLS of the node's server is made from: its certificate and the authorities of clients. Read again when they change. */
+import { constants } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { TLSChoice } from '../../policies/server/tls-names.ts';
+import { readProvidedFile } from '../../../system/files/foreign-file.ts';
+import { patientCalls } from '../../../system/files/patient-calls.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+
+export interface ServingPair {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM. Never logged. */
+  readonly key: string;
+}
+
+export interface TLSMaterialOptions {
+  /** As it is now; undefined while there is none: then no handshake succeeds. */
+  readonly certificate: () => Promise<ServingPair | undefined>;
+  /** Undefined: clients are not asked for certificates. */
+  readonly clientCAFile: string | undefined;
+  readonly choice: TLSChoice;
+}
+
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
+
+export class TLSMaterial {
+  readonly asksForClientCertificate: boolean;
+  readonly #options: TLSMaterialOptions;
+  readonly #clientCA: WatchedFile | undefined;
+  #last: readonly (string | undefined)[] | undefined;
+
+  constructor(options: TLSMaterialOptions) {
+    this.#options = options;
+    const { clientCAFile } = options;
+    this.#clientCA = clientCAFile === undefined ? undefined : new WatchedFile(clientCAFile);
+    this.asksForClientCertificate = clientCAFile !== undefined;
+  }
+
+  /** Undefined where nothing has changed since the last call. Rejects, and names the file, where one is not valid. */
+  async changed(): Promise<SecureContextOptions | undefined> {
+    const pair = await this.#options.certificate();
+    const ca = await this.#authorities();
+    const now = [pair?.cert, pair?.key, ca];
+    if (this.#last?.every((text, index) => text === now[index]) === true) return undefined;
+    const options: SecureContextOptions = {
+      ...this.#options.choice,
+      ...(pair && { cert: pair.cert, key: pair.key }),
+      ...(ca !== undefined && { ca }),
+      // A session that is resumed would keep a client certificate that is no longer believed.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+    };
+    check(options);
+    this.#last = now;
+    return options;
+  }
+
+  async #authorities(): Promise<string | undefined> {
+    const file = this.#clientCA;
+    if (file === undefined) return undefined;
+    const text = await file.text().catch((error: unknown) => {
+      throw wrong(`${file.path} cannot be read: ${errorMessage(error)}`);
+    });
+    if (!text.includes(CERTIFICATE)) throw wrong(`${file.path} holds no certificate in PEM`);
+    try {
+      createSecureContext({ ca: text });
+    } catch {
+      throw wrong(`${file.path} holds a certificate that cannot be read`);
+    }
+    return text;
+  }
+}
+
+/** A certificate and its key in two files. They are changed one after the other, and do not fit in between. */
+export function pairOfFiles(certFile: string, keyFile: string): () => Promise<ServingPair> {
+  const [cert, key] = [new WatchedFile(certFile), new WatchedFile(keyFile)];
+  return async () => {
+    try {
+      return { cert: await cert.text(), key: await key.text() };
+    } catch (error) {
+      throw wrong(errorMessage(error));
+    }
+  };
+}
+
+function check(options: SecureContextOptions): void {
+  try {
+    createSecureContext(options);
+  } catch (error) {
+    throw wrong(`the certificate, its key or the TLS settings do not hold: ${errorMessage(error)}`);
+  }
+}
+
+function wrong(problem: string): StateletError {
+  return new StateletError('FailedPrecondition', problem);
+}
+
+/** A file whose text is read again when it has changed. */
+export class WatchedFile {
+  readonly path: string;
+  #text: string | undefined;
+  #version = '';
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Rejects with the system's error, and with a StateletError where it is no plain file, is too large or does not answer. */
+  async text(): Promise<string> {
+    const { mtimeNs, ctimeNs, ino, size } = await patientCalls.call(this.path, () =>
+      stat(this.path, { bigint: true }),
+    );
+    const version = [mtimeNs, ctimeNs, ino, size].join();
+    if (this.#text === undefined || version !== this.#version) {
+      this.#text = await readProvidedFile(this.path);
+      this.#version = version;
+    }
+    return this.#text;
+  }
+}

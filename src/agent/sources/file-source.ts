@@ -1,0 +1,207 @@
+/** The pods of a manifest file or of a folder of manifests. The path is watched, and also read at intervals. */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  concat,
+  concatAll,
+  concatMap,
+  defer,
+  distinctUntilChanged,
+  finalize,
+  from,
+  ignoreElements,
+  repeat,
+  type Observable,
+} from 'rxjs';
+import { podFullName } from '../policies/pod/pod-kinds.ts';
+import { patientCalls } from '../../system/files/patient-calls.ts';
+import { ifThere } from '../../system/system-errors.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
+import {
+  hangs,
+  NOTHING_READ,
+  readManifests,
+  type Reading,
+  type ReadingOptions,
+} from './manifests/manifest-files.ts';
+import { noWatch, watchPath, type PathWatch } from './path-watch.ts';
+import type { ManifestSource, SourceProblem, SourceUpdate } from './source.ts';
+
+export interface FileSourceOptions {
+  /** A manifest or a folder of manifests. Need not exist. */
+  readonly path: string;
+  readonly nodeName: string;
+  /** Default: `file`, that of static pods. */
+  readonly source?: 'file' | 'local';
+  /** How often to read when no change was seen: `fileCheckFrequency`. */
+  readonly checkFrequencyMs: number;
+  /** How long no change may have come before the path is read, so that no half-written file is read. */
+  readonly quietMs?: number;
+  /** Has pods for manifests that are broken when the agent starts. */
+  readonly lastGood?: LastGoodManifests;
+}
+
+const QUIET_MS = 100;
+
+/**
+ * Emits the whole source after the first reading and after each change. A manifest that is broken or unreadable keeps the
+ * pods of its last good version. A file that was removed and made again is gone in between, as with the kubelet. Of two pods with one full name the older one stays, or else the one whose file name sorts
+ * first; the other is a problem. Never fails, never completes.
+ */
+export function fileSource(options: FileSourceOptions): Observable<SourceUpdate> {
+  return defer(() => {
+    const stop = new AbortController();
+    const follower = new FolderFollower(options, stop.signal);
+    const { quietMs = QUIET_MS, checkFrequencyMs } = options;
+    const round = defer(() => follower.watch()).pipe(
+      concatMap((watch) => {
+        const change = watch.next(quietMs, checkFrequencyMs);
+        const updates = from(follower.read(watch, quietMs)).pipe(concatAll());
+        return concat(updates, change.pipe(ignoreElements())).pipe(
+          finalize(() => {
+            follower.noteGone(watch.gone);
+            watch.close();
+          }),
+        );
+      }),
+    );
+    return round.pipe(
+      repeat(),
+      distinctUntilChanged<SourceUpdate>(isDeepStrictEqual),
+      finalize(() => stop.abort()),
+    );
+  });
+}
+
+class FolderFollower {
+  readonly path: string;
+  readonly #options: ReadingOptions;
+  #reading = NOTHING_READ;
+  /** The file whose pod holds a full name or a UID. */
+  #holders: ReadonlyMap<string, string> = new Map();
+  /** Files that were removed since the last reading that counted. */
+  readonly #gone = new Set<string>();
+  #wasUnstable = false;
+
+  constructor(options: FileSourceOptions, signal: AbortSignal) {
+    const { path, nodeName, source = 'file', lastGood } = options;
+    this.path = resolve(path);
+    this.#options = { source, nodeName, signal, calls: patientCalls, lastGood };
+  }
+
+  /** The kernel would block the event loop at a path whose file system does not answer: it is not watched then. */
+  async watch(): Promise<PathWatch> {
+    try {
+      await this.#options.calls.call(this.path, () => ifThere(stat(this.path)));
+    } catch (error) {
+      if (hangs(error)) return noWatch(errorMessage(error));
+    }
+    if (this.#options.signal?.aborted) return noWatch('the source has ended');
+    return watchPath(this.path);
+  }
+
+  noteGone(files: Iterable<string>): void {
+    for (const file of files) this.#gone.add(file);
+  }
+
+  /**
+   * Nothing when the folder changed while it was read, or when a file may not be complete. The next reading waits for
+   * quiet, and its result counts in any case.
+   */
+  async read(watch: PathWatch, quietMs: number): Promise<readonly SourceUpdate[]> {
+    const reading = await readManifests(this.path, this.#reading, this.#options);
+    const isBeingWritten = Math.abs(Date.now() - reading.newestChangeAt) < quietMs;
+    this.#wasUnstable = (watch.changed || isBeingWritten) && !this.#wasUnstable;
+    if (this.#wasUnstable && isBeingWritten) watch.noteWriting();
+    if (this.#wasUnstable) return [];
+    const meanwhile = this.#meanwhile(reading, watch);
+    this.#reading = reading;
+    const { source, lastGood } = this.#options;
+    const { pods, holders, problems } = withoutConflicts(reading, this.#holders, source);
+    this.#holders = holders;
+    if (reading.seen) lastGood?.keepOnly(new Set(reading.files.keys()));
+    const update: SourceUpdate = {
+      ...((reading.seen || pods.length > 0) && { pods }),
+      ...(!reading.seen && pods.length > 0 && { restored: true }),
+      problems: [
+        ...this.#pathProblems(reading, watch),
+        ...manifestProblems(reading, source),
+        ...problems,
+        ...keepingProblems(source, lastGood),
+      ],
+    };
+    return meanwhile ? [{ ...update, pods: meanwhile }, update] : [update];
+  }
+
+  /** The pods that there were while files were gone that are back, and as before. */
+  #meanwhile(reading: Reading, watch: PathWatch): readonly Pod[] | undefined {
+    this.noteGone(watch.gone);
+    watch.gone.clear();
+    const gone = new Set(this.#gone);
+    this.#gone.clear();
+    const isBack = ([file, { digest }]: FileEntry) =>
+      gone.has(file) && digest !== undefined && this.#reading.files.get(file)?.digest === digest;
+    if (![...reading.files].some(isBack)) return undefined;
+    const files = new Map([...this.#reading.files].filter(([file]) => !gone.has(file)));
+    return withoutConflicts({ ...this.#reading, files }, this.#holders, this.#options.source).pods;
+  }
+
+  #pathProblems({ problems }: Reading, { failure }: PathWatch): readonly SourceProblem[] {
+    if (failure === undefined || problems.length > 0) return problems;
+    const message = `cannot be watched, changes will be seen at intervals only: ${failure}`;
+    return [{ source: this.#options.source, file: this.path, message }];
+  }
+}
+
+function manifestProblems({ files }: Reading, source: ManifestSource): SourceProblem[] {
+  return [...files].flatMap(([file, { problems }]) =>
+    problems.map((problem) => ({ source, file, ...problem })),
+  );
+}
+
+type FileEntry = readonly [file: string, manifest: { readonly digest?: string }];
+
+interface Claim {
+  readonly file: string;
+  readonly pod: Pod;
+}
+
+/** Leaves out pods whose full name or UID another pod has. */
+function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>, source: ManifestSource) {
+  const claims = [...files].flatMap(([file, { pods }]) => pods.map((pod): Claim => ({ file, pod })));
+  const heldBefore = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
+  const holders = new Map<string, string>();
+  const problems: SourceProblem[] = [];
+  const leftOut = new Set<Pod>();
+  for (const claim of [...claims.filter(heldBefore), ...claims.filter((claim) => !heldBefore(claim))]) {
+    const problem = conflict(claim, holders, source);
+    if (problem) {
+      problems.push(problem);
+      leftOut.add(claim.pod);
+    } else {
+      holders.set(podFullName(claim.pod), claim.file).set(claim.pod.metadata.uid, claim.file);
+    }
+  }
+  return { pods: claims.map(({ pod }) => pod).filter((pod) => !leftOut.has(pod)), holders, problems };
+}
+
+function conflict(
+  { file, pod }: Claim,
+  holders: ReadonlyMap<string, string>,
+  source: ManifestSource,
+): SourceProblem | undefined {
+  const { name, namespace, uid } = pod.metadata;
+  const problem = (field: string, value: string, holder: string): SourceProblem => ({
+    source,
+    file,
+    field: `metadata.${field}`,
+    message: `${value} is that of a pod in ${holder}: this pod is left out`,
+  });
+  const sameName = holders.get(podFullName(pod));
+  if (sameName !== undefined) return problem('name', `"${name}" in namespace "${namespace}"`, sameName);
+  const sameUid = holders.get(uid);
+  return sameUid === undefined ? undefined : problem('uid', `"${uid}"`, sameUid);
+}

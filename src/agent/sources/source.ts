@@ -1,0 +1,43 @@
+/** What sources of pods read, and what they emit. */
+import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+
+/** `file` and `http`: of static pods. `local`: of ordinary ones, from files and URLs. */
+export type ManifestSource = 'file' | 'http' | 'local';
+
+export interface ManifestOrigin {
+  readonly source: ManifestSource;
+  /** Path or URL that the manifest was read from. */
+  readonly location: string;
+  readonly nodeName: string;
+}
+
+/** One thing that is wrong with a manifest. */
+export interface ManifestProblem {
+  /** `spec.containers[0].image`; left out when the problem is not about one field. */
+  readonly field?: string;
+  readonly message: string;
+  /** A reader would wait there for ever: `/healthz` tells it as well as the log. */
+  readonly blocks?: boolean;
+}
+
+export interface SourceProblem extends ManifestProblem {
+  readonly source: PodSource;
+  /** Path or URL. */
+  readonly file?: string;
+}
+
+/** The whole state of a source. Sources emit one after each change. */
+export interface SourceUpdate {
+  /** Undefined until the source was read for the first time. */
+  readonly pods?: readonly Pod[];
+  /** The pods come from the last good manifests of an earlier agent: the source itself has not been read yet. */
+  readonly restored?: true;
+  /** All problems at this time, not only the new ones. */
+  readonly problems: readonly SourceProblem[];
+}
+
+/** `FILE: FIELD: MESSAGE`. */
+export function problemText({ file, field, message }: Omit<SourceProblem, 'source'>): string {
+  return [file, field, message].filter((part) => part !== undefined).join(': ');
+}

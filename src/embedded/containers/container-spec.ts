@@ -1,0 +1,100 @@
+import { accessSync, constants } from 'node:fs';
+import { constants as osConstants } from 'node:os';
+import { dirname, isAbsolute } from 'node:path';
+import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../agent/policies/cri/cri-labels.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { RuntimeLayout, StreamName } from '../layout.ts';
+import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
+import { requireTerminals } from '../streams/pseudo-terminal.ts';
+import { DEFAULT_PATH, type ProcessSpec, userOf } from './launch.ts';
+import type { Signal } from './main-process.ts';
+import { privilegesOf } from './privileges.ts';
+import { CONTAINER_ID_VARIABLE } from './proc.ts';
+
+/** Throws a StateletError if the embedded runtime cannot run such a container. */
+export function validateContainer(config: ContainerConfig): void {
+  const name = `container "${config.metadata.name}"`;
+  if (config.command.length === 0) {
+    throw new StateletError(
+      'InvalidArgument',
+      `${name} has no command: the embedded runtime runs plain processes of this machine and has no image to take a ` +
+        `command from (image "${config.image.image}" is not looked at), so its \`command\` must be given`,
+    );
+  }
+  if (config.tty) requireTerminals(name);
+  privilegesOf(config, userOf(config));
+  stopSignal(config);
+}
+
+/** The named pipes of a container. A terminal has one output, and always something that is read from. */
+export function containerStreams({ stdin, tty }: ContainerConfig): readonly StreamName[] {
+  if (tty) return ['stdin', 'stdout'];
+  return stdin ? ['stdin', 'stdout', 'stderr'] : ['stdout', 'stderr'];
+}
+
+export function messageFile(layout: RuntimeLayout, record: ContainerRecord): string {
+  return terminationPath(record.config, layout.terminationFile(record.podSandboxId, record.id));
+}
+
+/** How to start a process of this container. Its environment has nothing of the monitor's. */
+export function processSpec(
+  layout: RuntimeLayout,
+  { config: sandbox }: SandboxRecord,
+  record: ContainerRecord,
+  command: readonly string[],
+): ProcessSpec {
+  const { config, id, podSandboxId } = record;
+  const home = layout.workDir(podSandboxId);
+  const env = {
+    PATH: DEFAULT_PATH,
+    // CRI gives no hostname for a pod on the host's network: the pod's name then.
+    HOSTNAME: orElse(sandbox.hostname, sandbox.metadata.name),
+    HOME: home,
+    ...Object.fromEntries(config.envs.map(({ key, value }) => [key, value])),
+    STATELET_TERMINATION_LOG: messageFile(layout, record),
+    [CONTAINER_ID_VARIABLE]: id,
+  };
+  const user = userOf(config);
+  const privileges = privilegesOf(config, user);
+  const cwd = orElse(config.workingDir, home);
+  // `setpriv` changes the user itself: as another user it could not drop privileges any more.
+  return privileges ? { command, env, cwd, privileges } : { command, env, cwd, user };
+}
+
+/** In CRI a field that is not set is empty. */
+function orElse(text: string | undefined, fallback: string): string {
+  return text === undefined || text === '' ? fallback : text;
+}
+
+const DEFAULT_MESSAGE_PATH = '/dev/termination-log';
+
+/**
+ * The file in which a container leaves its termination message. Without a mount namespace, containers cannot have a
+ * /dev/termination-log of their own: in place of this default they get a private file. Any other path is used as it
+ * is if its folder is writable.
+ */
+export function terminationPath(config: ContainerConfig, privateFile: string): string {
+  const path = config.annotations[TERMINATION_MESSAGE_PATH_ANNOTATION] ?? '';
+  if (path === DEFAULT_MESSAGE_PATH || !isAbsolute(path)) return privateFile;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return path;
+  } catch {
+    return privateFile;
+  }
+}
+
+const [RTMIN, RTMAX] = [34, 64];
+
+/** The signal that asks a container to end. Throws a StateletError of kind InvalidArgument for an unknown signal. */
+export function stopSignal({ metadata, stopSignal: name = 'SIGTERM' }: ContainerConfig): Signal {
+  if (Object.hasOwn(osConstants.signals, name)) return name as NodeJS.Signals;
+  const [, from, offset = '0'] = /^SIG(RTMIN|RTMAX)(?:[+-](\d{1,2}))?$/.exec(name) ?? [];
+  const number = from === 'RTMIN' ? RTMIN + Number(offset) : RTMAX - Number(offset);
+  if (from !== undefined && number >= RTMIN && number <= RTMAX) return number;
+  throw new StateletError(
+    'InvalidArgument',
+    `container "${metadata.name}": lifecycle.stopSignal ${name} is no signal of this machine`,
+  );
+}

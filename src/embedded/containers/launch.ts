@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { closeSync, constants, existsSync, lchownSync, openSync, statSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
+import { resolve } from 'node:path';
+import { errorMessage, StateletError } from '../../types/errors.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import { readPlainFile } from '../../system/plain-file.ts';
+import { runCommand } from '../../system/run-command.ts';
+import { errnoCode } from '../../system/system-errors.ts';
+import { findProgram, isExecutable, type User } from './privileges.ts';
+
+export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** How to start a process of a container. */
+export interface ProcessSpec {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly user?: User;
+  /** The command that starts it with fewer privileges; it sets the user as well. */
+  readonly privileges?: readonly string[];
+}
+
+/** A process could not be started. The exit code is the one that shells give for the cause. */
+export class StartError extends StateletError {
+  readonly exitCode: 126 | 127 | 128;
+
+  constructor(exitCode: 126 | 127 | 128, message: string, cause?: unknown) {
+    super('FailedPrecondition', message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * Starts a process as leader of a session and group of its own. Resolves once it runs; rejects with a `StartError` if
+ * it cannot.
+ */
+export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<ChildProcess> {
+  const [command = '', ...args] = spec.command;
+  // The system has the same error for a missing folder and a missing program.
+  if (!isDirectory(spec.cwd)) throw new StartError(128, `working directory ${spec.cwd} does not exist`);
+  if (spec.privileges) checkProgram(command, spec);
+  const [file = command, ...words] = [...(spec.privileges ?? []), command, ...args];
+  const child = start(file, words, spec, stdio);
+  if (child.pid !== undefined) return child;
+  const error = await new Promise<Error>((resolve) => child.once('error', resolve));
+  throw startError(command, error);
+}
+
+function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioOptions): ChildProcess {
+  try {
+    return spawn(command, args, { cwd: spec.cwd, env: spec.env, ...spec.user, stdio, detached: true });
+  } catch (error) {
+    throw startError(command, error);
+  }
+}
+
+/**
+ * Before another program starts it: an error of that one would look like one of the program. Throws a StartError if there
+ * is no such program.
+ */
+export function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
+  const file = findProgram(command, env.PATH ?? '', cwd);
+  if (file === undefined) throw startError(command, { code: 'ENOENT' });
+  if (!isExecutable(resolve(cwd, file))) throw startError(command, { code: 'EACCES' });
+}
+
+function startError(command: string, error: unknown): StartError {
+  switch (errnoCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new StartError(
+        127,
+        `command "${command}" (or the interpreter that it names) was not found, ` +
+          'neither as a file of this machine nor in the PATH of the container',
+        error,
+      );
+    case 'EACCES':
+    case 'ENOEXEC':
+      return new StartError(126, `command "${command}" is not an executable file`, error);
+    case 'E2BIG':
+      return new StartError(
+        128,
+        `command "${command}" could not be started: its command and environment variables have more bytes than the system takes`,
+        error,
+      );
+    default:
+      return new StartError(128, `command "${command}" could not be started: ${errorMessage(error)}`, error);
+  }
+}
+
+/** The exit code by a child's `exit` event: 128 plus the signal's number if a signal has ended it. */
+export function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
+}
+
+/** Whether its `exit` event has been delivered already. */
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The user to run as; undefined: the monitor's own. Throws a StateletError if only root could change to it. */
+export function userOf(config: ContainerConfig): ProcessSpec['user'] {
+  const { runAsUser, runAsGroup } = config.linux?.securityContext ?? {};
+  const [ownUid, ownGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const uid = runAsUser ?? ownUid;
+  const gid = runAsGroup ?? (uid === ownUid ? ownGid : primaryGroup(uid));
+  if (uid === ownUid && gid === ownGid) return undefined;
+  if (ownUid === 0) return { uid, gid };
+  throw new StateletError(
+    'InvalidArgument',
+    `container "${config.metadata.name}" is to run as user ${uid} and group ${gid}, but the embedded runtime runs as ` +
+      `${ownUid}:${ownGid} and only root may change that: leave runAsUser and runAsGroup out, or run as root`,
+  );
+}
+
+const PASSWD_BYTES_MAX = 16 * 1024 * 1024;
+
+/** By /etc/passwd. A user that is not in it gets the group of the same number. */
+function primaryGroup(uid: number): number {
+  const passwd = existsSync('/etc/passwd')
+    ? readPlainFile('/etc/passwd', PASSWD_BYTES_MAX, { followsLinks: true })
+    : '';
+  const entry = passwd.split('\n').find((line) => line.split(':')[2] === String(uid));
+  return Number(entry?.split(':')[3] ?? uid);
+}
+
+/**
+ * Makes named pipes. Node's own pipes to children are sockets: a program cannot open them as /dev/stdout, and they
+ * break when the reader dies. A named pipe waits for the next reader.
+ */
+export async function makePipes(paths: readonly string[], user: ProcessSpec['user']): Promise<void> {
+  try {
+    await runCommand('mkfifo', ['-m', '600', ...paths]);
+  } catch (error) {
+    const cause = errnoCode(error) === 'ENOENT' ? 'mkfifo is not installed' : '';
+    throw new StateletError(
+      'Internal',
+      `the named pipes for a container's output could not be made: ${cause || errorMessage(error)}`,
+      { cause: error },
+    );
+  }
+  // The container's user needs the permission, to open /dev/stdout.
+  for (const path of user ? paths : []) lchownSync(path, user?.uid ?? 0, user?.gid ?? 0);
+}
+
+/** Opens a reading end for the monitor, without waiting for a writer. */
+export function openForReading(pipe: string): number {
+  return openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+/**
+ * Opens an end of each pipe for a container, calls `use` with them and closes them. The ends are open for reading and
+ * writing, so that the container itself keeps its pipe alive: while no monitor reads it, the container waits instead
+ * of getting SIGPIPE.
+ */
+export async function withContainerEnds<T>(
+  pipes: readonly string[],
+  use: (fds: number[]) => Promise<T>,
+): Promise<T> {
+  const fds: number[] = [];
+  try {
+    for (const pipe of pipes) fds.push(openSync(pipe, constants.O_RDWR));
+    return await use(fds);
+  } finally {
+    for (const fd of fds) closeSync(fd);
+  }
+}

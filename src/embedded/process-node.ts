@@ -1,0 +1,258 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerConfig } from '../agent/policies/cri/container-config.ts';
+import { containerLogPath, podOfLogsFolder } from '../agent/policies/cri/cri-labels.ts';
+import { podSandboxConfig } from '../agent/policies/cri/sandbox-config.ts';
+import type { ResourceList } from '../agent/policies/pod/resources.ts';
+import { embeddedLimits, unsupportedFields } from '../agent/policies/pod/unsupported-fields.ts';
+import { commandResolver } from '../agent/runtime/node/node-addresses.ts';
+import type { ApiObjects } from '../types/api-objects.ts';
+import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
+import type { Logger } from '../types/logger.ts';
+import type { NodeMeasurements } from '../types/measurements.ts';
+import { type GarbageCollector, startGarbageCollection } from '../agent/runtime/garbage/garbage-collector.ts';
+import type { ContainerLogManager } from '../agent/runtime/logs/container-log-manager.ts';
+import { PodLogs } from '../agent/runtime/logs/pod-logs.ts';
+import {
+  createContainerGC,
+  createLogManager,
+  type UpkeepSettings,
+  type UpkeepSetup,
+} from '../agent/runtime/node/node-upkeep.ts';
+import { objectSubsystem } from '../agent/runtime/pods/object-subsystem.ts';
+import {
+  additionsOf,
+  composeNode,
+  type NodeAdditions,
+  podOfUID,
+  RESOURCE_CLAIMS,
+} from '../agent/runtime/node/compose-node.ts';
+import type {
+  NodeParts,
+  NodeView,
+  PodDetails,
+  PodNode,
+  PodSubsystem,
+} from '../agent/runtime/node/pod-node.ts';
+import { measuredRuntime } from '../agent/runtime/service/measured-runtime.ts';
+import type { RuntimeService } from '../agent/runtime/service/runtime-service.ts';
+import { promiseOf } from '../system/promises.ts';
+import { ifThere } from '../system/system-errors.ts';
+import { systemClock } from '../system/timer.ts';
+import { KnownContainers } from '../agent/runtime/pods/known-containers.ts';
+import { StartTimes } from '../agent/runtime/pods/start-times.ts';
+import { podPaths } from '../agent/runtime/volumes/pod-paths.ts';
+import type { Finding } from './monitor/findings.ts';
+import { createProcessRuntime } from './process-runtime.ts';
+
+/**
+ * The host of probes and hooks that name none. A pod's address is that of the node, but a plain process often listens
+ * on the loopback address alone; a process that listens on all addresses answers there as well.
+ */
+const LOOPBACK = '127.0.0.1';
+
+/** The reason of an event. The kubelet has none for it: its runtime keeps the records. */
+const DAMAGED_RECORD = 'DamagedRecord';
+
+/** In the folder of a pod, and only there. */
+const NAMES_OF_CRI: readonly string[] = ['volumes', 'volume-subpaths', 'containers', 'claims', 'etc-hosts'];
+
+const doNothing = (): Promise<void> => Promise.resolve();
+
+export interface ProcessNodeSetup {
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly hostIPs: readonly string[];
+  readonly allocatable?: ResourceList;
+  /** The domain of pods with a subdomain ends in it. */
+  readonly clusterDomain?: string;
+  /** Without it, variables cannot refer to objects of an API server, and there are none for services. */
+  readonly objects?: ApiObjects | undefined;
+  /** How long a call to the runtime may take. */
+  readonly requestTimeoutMs?: number;
+  /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
+  readonly settings?: UpkeepSettings;
+  readonly measurements?: NodeMeasurements;
+  readonly recorder: NodeEventRecorder & EventRecorder;
+  readonly logger: Logger;
+}
+
+/** The embedded runtime. */
+export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
+  const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
+  const warn = (message: string): void => logger.warn({}, message);
+  const bare = createProcessRuntime({
+    rootDir,
+    hostIPs,
+    logger: { warn },
+    requestTimeoutMs,
+    onFinding: (finding) => tellFinding(setup, finding),
+  });
+  const runtime = measuredRuntime(bare, setup.measurements);
+  const podsDir = join(rootDir, 'pods');
+  const startTimes = new StartTimes({ podsDir, logger });
+  const knownContainers = new KnownContainers({ podsDir, logger });
+  if (settings) return withUpkeep({ ...setup, settings, podsDir, startTimes, knownContainers }, runtime);
+  return {
+    runtime,
+    node: processNode({ ...setup, podsDir, startTimes, knownContainers }),
+    start: () => undefined,
+    stop: () => runtime.close(),
+  };
+}
+
+/** The log has what events say, too. */
+function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, container }: Finding): void {
+  if (pod === undefined) logger.warn({}, message);
+  else
+    recorder.event(
+      pod,
+      'Warning',
+      DAMAGED_RECORD,
+      message,
+      container === undefined ? undefined : { container },
+    );
+}
+
+function withUpkeep(
+  setup: ProcessNodeSetup &
+    UpkeepSetup & {
+      readonly podsDir: string;
+      readonly startTimes: StartTimes;
+      readonly knownContainers: KnownContainers;
+    },
+  runtime: RuntimeService,
+): NodeParts {
+  const { recorder, logger } = setup;
+  let pods: NodeView['pods'] = () => [];
+  const logs = createLogManager(setup, runtime, () => pods());
+  const parts = { runtime, logs };
+  let garbage: GarbageCollector | undefined;
+  let deleteDeadContainers = doNothing;
+  return {
+    runtime,
+    node: processNode({ ...setup, logs }),
+    start: (view) => {
+      ({ pods } = view);
+      logs.start();
+      const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
+      garbage = startGarbageCollection({ clock: systemClock, recorder, logger, containerGC });
+      // The dead containers of a running pod are still needed: without their exit codes they would be run again.
+      const allDead = createContainerGC(setup, parts, view.isPodTerminated);
+      deleteDeadContainers = () => allDead.collect();
+    },
+    reclaimer: { deleteDeadContainers: () => deleteDeadContainers(), deleteUnusedImages: doNothing },
+    stop: async () => {
+      await Promise.all([logs.stop(), garbage?.stop()]);
+      await runtime.close();
+    },
+  };
+}
+
+export interface ProcessPodNodeOptions {
+  readonly hostIPs: readonly string[];
+  readonly podLogsDir: string;
+  /** Where pods of agents with another runtime may have left their folders. */
+  readonly podsDir?: string;
+  readonly clusterDomain?: string;
+  /** Without it, a pod's start time is not kept over a restart of the agent. */
+  readonly startTimes?: StartTimes;
+  /** Without it, nothing is remembered of containers. */
+  readonly knownContainers?: KnownContainers;
+  /** What `resourceFieldRef` gives for the limits of a container that has none. */
+  readonly allocatable?: ResourceList | undefined;
+  readonly objects?: ApiObjects | undefined;
+  /** Without it, the logs of an instance stay until its pod is removed. */
+  readonly logs?: Pick<ContainerLogManager, 'clean'>;
+}
+
+/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+export function processNode(options: ProcessPodNodeOptions): PodNode {
+  const podLogs = new PodLogs(options.podLogsDir);
+  const subsystems = processSubsystems(options, podLogs);
+  return composeNode(subsystems, processPodDetails(options, podLogs, additionsOf(subsystems)));
+}
+
+function processSubsystems(
+  { podLogsDir, podsDir, startTimes, knownContainers, objects, logs }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+): readonly PodSubsystem[] {
+  const limits = embeddedLimits(process.getuid?.() === 0);
+  return [
+    RESOURCE_CLAIMS,
+    ...(podsDir === undefined ? [] : [foreignFolders(podsDir)]),
+    { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
+    objectSubsystem(objects),
+    {
+      name: 'start times',
+      remove: async ({ uid }) => startTimes?.remove(uid),
+      podsOnDisk: async ({ isKnown }) => ((await startTimes?.podsOnDisk(isKnown)) ?? []).map(podOfUID),
+    },
+    { name: 'known containers', remove: async ({ uid }) => knownContainers?.remove(uid) },
+    {
+      name: 'logs',
+      removing: async (pod, { name, restartCount }) =>
+        logs?.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
+      remove: (pod) => podLogs.remove(pod),
+      podsOnDisk: async ({ isThorough, isKnown }, recorded) =>
+        isThorough ? podLogs.pods(isKnown, recorded) : [],
+    },
+  ];
+}
+
+/** What an agent with a CRI runtime has left of pods in the same root folder: volumes and more, which no pod has here. */
+function foreignFolders(podsDir: string): PodSubsystem {
+  const namesIn = async (folder: string) => (await ifThere(readdir(folder))) ?? [];
+  const isForeign = async (uid: string) =>
+    (await namesIn(join(podsDir, uid)).catch(() => [])).some((name) => NAMES_OF_CRI.includes(name));
+  return {
+    name: 'folders of a CRI runtime',
+    remove: async ({ uid }) => {
+      if (!(await isForeign(uid))) return;
+      // Few agents need it, and those once.
+      const { removeForeignPodFolder } = await import('../agent/runtime/volumes/remove-pod-folder.ts');
+      await removeForeignPodFolder(uid, podPaths(await realpath(podsDir), uid));
+    },
+    podsOnDisk: async ({ isKnown }) => {
+      const uids = (await namesIn(podsDir)).filter(
+        (name) => podOfLogsFolder(name) === undefined && !isKnown(name),
+      );
+      const foreign = await Promise.all(uids.map(isForeign));
+      return uids.filter((_, index) => foreign[index]).map(podOfUID);
+    },
+  };
+}
+
+function processPodDetails(
+  {
+    podLogsDir,
+    clusterDomain = '',
+    hostIPs,
+    startTimes,
+    knownContainers,
+    allocatable = {},
+    objects,
+  }: ProcessPodNodeOptions,
+  podLogs: PodLogs,
+  additions: NodeAdditions,
+): PodDetails {
+  const resolveCommand = commandResolver(hostIPs, allocatable, objects);
+  return {
+    recallContainers: (uid) => void knownContainers?.recall(uid),
+    knownContainer: (uid, containerId) => knownContainers?.of(uid, containerId),
+    rememberContainer: async (...known) => knownContainers?.note(...known),
+    startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
+    sandbox: (pod, attempt) =>
+      promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),
+    // There is no image to name a user: a container that names none runs as the agent's.
+    image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
+    container: async (request) => {
+      const { pod, container, attempt, podStatus, image } = request;
+      const resolved = await resolveCommand(pod, container, podStatus);
+      const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      return additions.container(request, config);
+    },
+    pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
+    podIP: () => LOOPBACK,
+  };
+}

@@ -1,0 +1,141 @@
+/** What the page knows: it comes by two streams, which are closed while the page is not seen. */
+import type { ActorView, NodeView, PageNews, PodRow, PodView } from '../../types/page-views.ts';
+import type { Transition } from '../../types/transition.ts';
+import { type Run, withRuns } from './lanes.ts';
+
+/** Of the pod or the chart that is looked at. */
+export interface Sight {
+  actors: readonly ActorView[];
+  /** Null: it is not here. Undefined: not known yet. */
+  pod: PodView | null | undefined;
+  /** As it was last, also after it has gone. */
+  last: PodView | undefined;
+  sentences: readonly string[];
+  /** The newest first. */
+  transitions: readonly Transition[];
+  lost: number;
+  /** Of the containers, as far as they were seen. */
+  runs: readonly Run[];
+}
+
+const TRANSITIONS_MAX = 1_000;
+const AGAIN_MS = 2_000;
+
+const nothingSeen = (): Sight => ({
+  actors: [],
+  pod: undefined,
+  last: undefined,
+  sentences: [],
+  transitions: [],
+  lost: 0,
+  runs: [],
+});
+
+export class News {
+  readonly rows = new Map<string, PodRow>();
+  node: NodeView | undefined;
+  sight = nothingSeen();
+  isConnected = true;
+  /** The agent's clock minus that of the browser. */
+  #clockAheadMs = 0;
+  /** Rises with each change of the rows. */
+  version = 0;
+  readonly #onChange: () => void;
+  #overview: EventSource | undefined;
+  #look: EventSource | undefined;
+  #lookPath: string | undefined;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+    document.addEventListener('visibilitychange', () => this.#follow());
+    this.#follow();
+  }
+
+  /** The agent's time. */
+  now(): number {
+    return Date.now() + this.#clockAheadMs;
+  }
+
+  /** `pod/default/web`, `chart/eviction`; undefined: nothing but the overview. Returns whether that is something else than before. */
+  lookAt(path: string | undefined): boolean {
+    if (path === this.#lookPath) return false;
+    this.#lookPath = path;
+    this.sight = nothingSeen();
+    this.#look?.close();
+    this.#look = undefined;
+    this.#follow();
+    return true;
+  }
+
+  #follow(): void {
+    if (document.hidden) {
+      this.#overview?.close();
+      this.#look?.close();
+      this.#overview = this.#look = undefined;
+      return;
+    }
+    this.#overview ??= this.#open('overview', () => (this.#overview = undefined));
+    if (this.#lookPath !== undefined)
+      this.#look ??= this.#open(this.#lookPath, () => (this.#look = undefined));
+  }
+
+  #open(path: string, forget: () => void): EventSource {
+    const stream = new EventSource(`/ui/${path}`);
+    stream.onmessage = ({ data }: MessageEvent<string>) => {
+      this.isConnected = true;
+      this.#take(JSON.parse(data) as PageNews);
+      this.#onChange();
+    };
+    stream.onerror = () => {
+      this.isConnected = false;
+      this.#onChange();
+      stream.close();
+      forget();
+      setTimeout(() => this.#follow(), AGAIN_MS);
+    };
+    return stream;
+  }
+
+  #take(news: PageNews): void {
+    switch (news.type) {
+      case 'hello':
+        this.rows.clear();
+        this.version += 1;
+        this.node = news.node;
+        this.#clockAheadMs = news.nowMs - Date.now();
+        return;
+      case 'node':
+        this.node = news.node;
+        return;
+      case 'pods':
+        for (const row of news.rows) this.rows.set(row.uid, row);
+        for (const uid of news.gone) this.rows.delete(uid);
+        this.version += 1;
+        return;
+      case 'actors':
+        this.sight.actors = news.actors;
+        return;
+      case 'pod':
+        this.sight.pod = news.pod;
+        this.sight.sentences = news.sentences;
+        if (news.pod === null) {
+          const { last } = this.sight;
+          if (last !== undefined && news.events !== undefined)
+            this.sight.last = { ...last, events: news.events };
+          return;
+        }
+        this.sight.last = news.pod;
+        this.sight.runs = withRuns(this.sight.runs, news.pod);
+        return;
+      case 'transitions':
+        this.sight.transitions = [...news.transitions.toReversed(), ...this.sight.transitions].slice(
+          0,
+          TRANSITIONS_MAX,
+        );
+        this.sight.lost += news.lost;
+        return;
+      case 'past':
+        this.sight.transitions = [...this.sight.transitions, ...news.transitions.toReversed()];
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/** Tells the open pages what changes. Nothing is listened to and nothing is done while none is open. */
+import type { AnyActorRef } from 'xstate';
+import type { CoreEvent } from '../../types/kubernetes.ts';
+import type { Transition, TransitionKind } from '../../types/transition.ts';
+import { uidOfActor } from '../../agent/actors/pods/pod-registry.ts';
+import type { StatusManager } from '../../agent/actors/pods/status-manager.ts';
+import type { NodeTransitions } from '../../agent/actors/transitions.ts';
+
+export interface PageListener {
+  /** Of the pod of that UID something may have changed, or it has gone. */
+  podChanged(uid: string): void;
+  readonly transition?: (transition: Transition) => void;
+}
+
+/** More than there are pods on any node. */
+const UIDS_MAX = 10_000;
+
+export interface PageWatchOptions {
+  readonly feed: NodeTransitions;
+  readonly statusManager: Pick<StatusManager, 'news'>;
+  readonly watchEvents: (listener: (change: { readonly event: CoreEvent }) => void) => () => void;
+}
+
+export class PageWatch {
+  readonly #options: PageWatchOptions;
+  readonly #listeners = new Set<PageListener>();
+  /** By the ids of actors: listeners look up the same text again and again, which is hashed once. */
+  readonly #uids = new Map<string, string>();
+  #end: (() => void) | undefined;
+
+  constructor(options: PageWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the function that ends this. */
+  add(listener: PageListener): () => void {
+    this.#listeners.add(listener);
+    this.#end ??= this.#begin();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#end?.();
+      this.#end = undefined;
+    };
+  }
+
+  #begin(): () => void {
+    const { feed, statusManager, watchEvents } = this.#options;
+    const statuses = statusManager.news.subscribe(({ uid }) => this.#podChanged(uid));
+    const ends = [
+      feed.subscribe((kind, actor, atMs, { event }) => {
+        if (kind.chart === 'pod') this.#podChanged(this.#uidOf(actor));
+        if (isForgotten(event)) this.#podChanged(this.#uidOf(event.actor.id));
+        this.#tell(kind, actor, atMs);
+      }),
+      watchEvents(({ event: { involvedObject } }) => {
+        if (involvedObject.uid !== undefined) this.#podChanged(involvedObject.uid);
+      }),
+    ];
+    return () => {
+      statuses.unsubscribe();
+      for (const end of ends) end();
+      this.#uids.clear();
+    };
+  }
+
+  #uidOf(actor: string): string {
+    const known = this.#uids.get(actor);
+    if (known !== undefined) return known;
+    if (this.#uids.size >= UIDS_MAX) this.#uids.clear();
+    const uid = uidOfActor(actor);
+    this.#uids.set(actor, uid);
+    return uid;
+  }
+
+  #tell(kind: TransitionKind, actor: string, atMs: number): void {
+    let transition: Transition | undefined;
+    for (const listener of this.#listeners) listener.transition?.((transition ??= { ...kind, actor, atMs }));
+  }
+
+  #podChanged(uid: string): void {
+    for (const listener of this.#listeners) listener.podChanged(uid);
+  }
+}
+
+function isForgotten(event: {
+  readonly type: string;
+}): event is { readonly type: string; readonly actor: AnyActorRef } {
+  return event.type === 'ACTOR_FORGOTTEN';
+}

@@ -1,0 +1,143 @@
+/**
+ * Writes the transitions of all actors to a ring of files in the root folder. What was written can be read after the death of the
+ * agent; of the machine's, as far as the kernel has written it to the disk. Nothing waits for it: where the disk is too slow or
+ * full, transitions are counted and lost.
+ */
+import { join } from 'node:path';
+import { RecordWriter, type SessionFacts } from './policies/record-format.ts';
+import { isRoutine } from './policies/record-entry.ts';
+import { Timer } from '../system/timer.ts';
+import type { Clock } from '../types/clock.ts';
+import { errorMessage } from '../types/errors.ts';
+import type { Logger } from '../types/logger.ts';
+import type { ActorStep, TransitionKind } from '../types/transition.ts';
+import { SegmentRing } from './segment-ring.ts';
+
+/** After a quiet time a transition is written so soon; what comes soon after it waits, as each write costs more than many transitions. */
+const SOON_MS = 10;
+const BATCH_MS = 300;
+const RETRY_MS = 10_000;
+const WAITING_MAX = 2 ** 20;
+
+export function recordFolder(rootDir: string): string {
+  return join(rootDir, 'record');
+}
+
+export interface FlightRecorderOptions extends SessionFacts {
+  readonly rootDir: string;
+  readonly sizeBytes: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class FlightRecorder {
+  readonly #options: FlightRecorderOptions;
+  readonly #ring: SegmentRing;
+  readonly #writer: RecordWriter;
+  readonly #timer: Timer;
+  readonly #waitingMax: number;
+  #routine = new WeakMap<TransitionKind, boolean>();
+  #writing: Promise<void> | undefined;
+  /** After an error, until it is tried again. */
+  #isPaused = false;
+  #wroteAtMs = 0;
+  #hasWarned = false;
+  #isClosed = false;
+
+  constructor(options: FlightRecorderOptions) {
+    const { rootDir, sizeBytes, clock, program, pid, node } = options;
+    this.#options = options;
+    this.#ring = new SegmentRing(recordFolder(rootDir), sizeBytes);
+    this.#waitingMax = Math.min(WAITING_MAX, this.#ring.appendMax);
+    this.#writer = new RecordWriter({ program, pid, node });
+    this.#timer = new Timer(clock);
+    this.#writer.begin(clock.now());
+    this.#arm();
+  }
+
+  /** A `TransitionListener`. */
+  readonly record = (kind: TransitionKind, actor: string, atMs: number, step: ActorStep): void => {
+    if (this.#isClosed || this.#isRoutine(kind)) return;
+    if (this.#isPaused || this.#writer.size >= this.#waitingMax) {
+      this.#writer.lose(1);
+      return;
+    }
+    this.#writer.add(kind, actor, atMs, step);
+    this.#arm();
+  };
+
+  /** Resolves when what was recorded before is written, unless the disk refuses it. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    if (!this.#isPaused && !this.#isClosed) await (this.#writing ?? this.#begin());
+  }
+
+  /** Resolves when everything is written that can be. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer.disarm();
+    await this.#writing;
+    await this.#write();
+    await this.#ring.close();
+  }
+
+  #isRoutine(kind: TransitionKind): boolean {
+    const known = this.#routine.get(kind);
+    if (known !== undefined) return known;
+    const is = isRoutine(kind);
+    this.#routine.set(kind, is);
+    return is;
+  }
+
+  #arm(): void {
+    if (this.#isClosed || this.#timer.isArmed || this.#writing !== undefined) return;
+    this.#timer.arm(this.#isPaused ? RETRY_MS : this.#delayMs(), () => {
+      this.#isPaused = false;
+      void this.#begin();
+    });
+  }
+
+  #begin(): Promise<void> {
+    this.#timer.disarm();
+    return (this.#writing = this.#write().finally(() => {
+      this.#writing = undefined;
+      if (this.#writer.size > 0) this.#arm();
+    }));
+  }
+
+  #delayMs(): number {
+    const quietMs = Math.abs(this.#options.clock.now() - this.#wroteAtMs);
+    return Math.max(SOON_MS, BATCH_MS - quietMs);
+  }
+
+  async #write(): Promise<void> {
+    if (this.#writer.size === 0) return;
+    // The lines that are waiting need the names of this segment; what comes meanwhile gets those of the next.
+    this.#wroteAtMs = this.#options.clock.now();
+    const isLast = this.#ring.isFull;
+    const { lines, count } = this.#writer.take();
+    if (isLast) this.#writer.begin(this.#options.clock.now());
+    try {
+      await this.#ring.append(lines);
+      if (isLast) await this.#ring.next();
+      this.#hasWarned = false;
+    } catch (error) {
+      this.#writer.lose(count);
+      this.#fail(error);
+    }
+  }
+
+  /** The record goes on in a session of its own, later. */
+  #fail(error: unknown): void {
+    const { clock, logger, rootDir } = this.#options;
+    this.#isPaused = true;
+    this.#writer.begin(clock.now());
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const folder = recordFolder(rootDir);
+    logger.warn(
+      {},
+      `the flight recorder cannot write to ${folder}, and goes on when it can: ${errorMessage(error)}`,
+    );
+  }
+}

@@ -1,0 +1,22 @@
+import { systemClock } from '../system/timer.ts';
+import type { Logger } from '../types/logger.ts';
+import { ownVersion } from '../version.ts';
+import type { FlightRecorder } from './flight-recorder.ts';
+
+export interface RecorderConfig {
+  readonly rootDir: string;
+  readonly nodeName: string;
+  /** 0: it is off. */
+  readonly flightRecorderBytes: number;
+}
+
+/** The code for it is loaded only where it is on. */
+export async function openFlightRecorder(
+  { rootDir, nodeName: node, flightRecorderBytes: sizeBytes }: RecorderConfig,
+  logger: Logger,
+): Promise<FlightRecorder | undefined> {
+  if (sizeBytes === 0) return undefined;
+  const { FlightRecorder: Recorder } = await import('./flight-recorder.ts');
+  const session = { node, pid: process.pid, program: ownVersion() };
+  return new Recorder({ ...session, rootDir, sizeBytes, clock: systemClock, logger });
+}

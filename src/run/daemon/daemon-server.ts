@@ -1,0 +1,111 @@
+/** All that a daemon serves: at the socket of its root folder, at the ports of its node, and its page. */
+import type { NodeAgent } from '../../agent/actors/node-agent.ts';
+import { servedPods } from '../../agent/actors/pods/served-pods.ts';
+import { opensPorts } from '../../agent/config/load-server-settings.ts';
+import type { SummaryOptions } from '../../agent/runtime/stats/stats-provider.ts';
+import { Endpoints } from '../../agent/server/endpoints.ts';
+import type { Route } from '../../agent/server/routes/route.ts';
+import { systemClock } from '../../system/timer.ts';
+import { NODE_PORT } from '../../types/node-settings.ts';
+import type { DaemonStats } from './daemon-stats.ts';
+import type { OpenNodePorts } from './open-node-ports.ts';
+import type { DaemonParts } from './daemon-parts.ts';
+
+const NO_CERTIFICATES = { client: undefined, serving: undefined };
+
+export interface DaemonServerOptions {
+  readonly own: DaemonParts;
+  readonly agent: NodeAgent;
+  readonly stats: DaemonStats;
+  readonly setVerbosity: (level: number) => void;
+  readonly logsTransitions: boolean;
+}
+
+export class DaemonServer {
+  readonly #options: DaemonServerOptions;
+  #endpoints: Endpoints | undefined;
+  #ports: OpenNodePorts | undefined;
+  #nodeRoutes: Promise<readonly Route[]> | undefined;
+
+  constructor(options: DaemonServerOptions) {
+    this.#options = options;
+  }
+
+  /** Of the endpoints, as `host:port`; undefined when they are served at the socket alone. */
+  get address(): string | undefined {
+    return this.#endpoints?.address;
+  }
+
+  /** The socket, the address of `--healthz` and the page of `--ui`, where there are such. */
+  async openEndpoints(): Promise<void> {
+    const { own, agent, stats } = this.#options;
+    const { logger } = own.context;
+    const { healthz, rootDir, nodeName } = own.config;
+    const { supervisor, statusManager } = agent;
+    const sources = {
+      health: () => agent.health(),
+      pods: () => servedPods(supervisor.registry, statusManager),
+      eviction: () => agent.explainEviction(),
+      summary: async (options: SummaryOptions) => (await stats.provider()).summary(options),
+    };
+    this.#endpoints = await Endpoints.open({
+      rootDir,
+      nodeName,
+      address: healthz,
+      sources,
+      nodeRoutes: async () => [...(await this.#routesOfOwner()), ...(await this.#routesOfNode())],
+      logger,
+    });
+    await own.page.open(agent, own.events);
+  }
+
+  /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
+  async openPorts(): Promise<number> {
+    const { own } = this.#options;
+    const { logger } = own.context;
+    const { config, cluster, metrics } = own;
+    const { port = NODE_PORT } = config.server;
+    if (!opensPorts(config)) return port;
+    const { openNodePorts } = await import('./open-node-ports.ts');
+    const routes = await this.#routesOfNode();
+    const measurements = metrics?.requests;
+    this.#ports = await openNodePorts({ config, cluster, routes, logger, measurements });
+    return this.#ports.port ?? port;
+  }
+
+  async close(): Promise<void> {
+    const { page } = this.#options.own;
+    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), page.close()]);
+  }
+
+  async #routesOfOwner(): Promise<readonly Route[]> {
+    const { own, agent } = this.#options;
+    const { config, events, page, flightRecorder } = own;
+    const { routesOfOwner } = await import('./serve-owner.ts');
+    const record = { rootDir: config.rootDir, flightRecorder };
+    return [...routesOfOwner(agent, events, systemClock, record), ...(await page.routes(agent, events))];
+  }
+
+  /** Loaded when a client first asks for a path of the node's server. */
+  #routesOfNode(): Promise<readonly Route[]> {
+    const { own, agent, stats, setVerbosity, logsTransitions } = this.#options;
+    const { logger } = own.context;
+    const { config, parts, cluster, metrics } = own;
+    return (this.#nodeRoutes ??= import('./serve-node.ts').then(({ nodeApi, nodeRoutes }) =>
+      nodeRoutes(
+        nodeApi({
+          agent,
+          runtime: parts.runtime,
+          config,
+          logger,
+          setVerbosity,
+          logsTransitions,
+          stats: () => stats.provider(),
+          counted: metrics,
+          certificateEnds: () => cluster?.certificateEnds() ?? NO_CERTIFICATES,
+        }),
+        config.featureGates,
+      ),
+    ));
+  }
+}

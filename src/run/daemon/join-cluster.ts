@@ -1,0 +1,261 @@
+/** Puts together what a node needs of its cluster. Loaded only with a kubeconfig. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Observable, type Subscription } from 'rxjs';
+import type { ActorContext } from '../../agent/actors/actor-context.ts';
+import { ClusterAgent } from '../../agent/actors/cluster/cluster-agent.ts';
+import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster-parts.ts';
+import { ApiConnection } from '../../agent/actors/cluster/api-connection.ts';
+import type { CertificateManager } from '../../agent/actors/cluster/certificate-manager.ts';
+import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
+import { type NodeCredentials, openNodeCredentials } from '../../agent/actors/cluster/node-credentials.ts';
+import { openApiClients } from '../../agent/cluster/client/open-api-clients.ts';
+import { KubeconfigCredentials } from '../../agent/cluster/credentials/kubeconfig-credentials.ts';
+import type { ApiClients, ApiServer } from '../../agent/cluster/service/api-server.ts';
+import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
+import { ofThisMachine, watchNode } from '../../agent/cluster/watches/watched-object.ts';
+import { RuntimeClassWatch } from '../../agent/cluster/watches/runtime-class-watch.ts';
+import type { StateletConfig } from '../../agent/config/config.ts';
+import { runtimeClassesOf } from '../../agent/policies/cri/sandbox-config.ts';
+import { objectTTLOf } from '../../agent/policies/node/initial-node.ts';
+import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
+import type { NodeHealth } from '../../agent/policies/node/ready-problems.ts';
+import { StatusFacts } from '../../agent/runtime/node/status-facts.ts';
+import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
+import { apiSource } from '../../agent/sources/api-source.ts';
+import type { SourceUpdate } from '../../agent/sources/source.ts';
+import type { Node } from '../../types/kubernetes.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
+
+const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
+/** Questions whose a token is, and who may what. */
+const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
+const nothing = () => undefined;
+const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
+
+/** The agent that joins. It is built after this, and exists by the time it is asked. */
+interface JoiningAgent {
+  readonly runtime: RuntimeService;
+  /** Of the machine. */
+  readonly facts: OwnNodeFacts;
+  /** The pressure conditions that are true now. */
+  readonly conditions: () => readonly string[];
+  readonly nodeHealth: () => NodeHealth;
+  /** Of the node's own server, as the node object tells it. */
+  readonly port: number;
+}
+
+/** What eviction by plugins needs of the cluster. */
+export interface PluginCluster {
+  /** With the rights of the node. */
+  readonly pods: ApiServer;
+  /** With the right to change taints, where such credentials are set. */
+  readonly taints: ApiServer;
+  /** The node's own object, as it was told last; undefined while it is not known, or is of another machine. */
+  readonly node: () => Node | undefined;
+  close(): void;
+}
+
+export class Cluster {
+  readonly sender: EventSender;
+  readonly runtimeClasses: RuntimeClassWatch;
+  /** What the pods of this node refer to. */
+  readonly objects: ServerObjects;
+  /** The pods of this node. */
+  readonly pods: Observable<SourceUpdate>;
+  readonly connection: ApiConnection;
+  readonly #context: ActorContext;
+  readonly #config: StateletConfig;
+  readonly #credentials: NodeCredentials;
+  readonly #addresses: Subscription;
+  readonly #clients: ApiClients & { close(): void };
+  readonly #node: ReturnType<typeof watchNode>;
+  #statusFacts: StatusFacts | undefined;
+  #agent: ClusterAgent | undefined;
+
+  private constructor(context: ActorContext, config: StateletConfig, credentials: NodeCredentials) {
+    this.#context = context;
+    this.#config = config;
+    this.#credentials = credentials;
+    const { nodeName, cluster: settings, node } = config;
+    this.connection = new ApiConnection(context, settings.kubeconfig);
+    this.connection.start();
+    this.connection.onChange(({ state }) => {
+      if (state === 'Connected') this.#agent?.connected();
+    });
+    this.#clients = openApiClients(credentials.credentials, this.connection, {
+      userAgent: USER_AGENT,
+      measurements: context.measurements,
+      mainLimit: { perSecond: settings.kubeAPIQPS, burst: settings.kubeAPIBurst },
+      ...(settings.eventRecordQPS > 0 && {
+        eventsLimit: { perSecond: settings.eventRecordQPS, burst: settings.eventBurst },
+      }),
+    });
+    const { main, events } = this.#clients;
+    const { clock, random, logger } = context;
+    const timing = { clock, random, recovered: recoveriesOf(this.connection) };
+    this.#node = watchNode(main, nodeName, timing);
+    const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
+    let objectTTLMs: number | undefined;
+    let nodeLabels: Readonly<Record<string, string>> | undefined;
+    this.#addresses = this.#node.subscribe(({ object }) => {
+      credentials.setAddresses(object?.status?.addresses ?? []);
+      objectTTLMs = object && objectTTLOf(object);
+      nodeLabels = object?.metadata.labels;
+    });
+    this.pods = apiSource({ api: main, nodeName, node: own, ...timing });
+    this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), timing);
+    this.objects = new ServerObjects({
+      api: main,
+      logger,
+      ...timing,
+      strategy: settings.configMapAndSecretChangeDetectionStrategy,
+      syncFrequencyMs: config.syncFrequencyMs,
+      objectTTLMs: () => objectTTLMs,
+      nodeLabels: () => nodeLabels,
+    });
+    this.sender = new EventSender(context, {
+      api: events,
+      nodeName,
+      nodeUID: () => this.#agent?.nodeUID,
+      podOf: (uid) => this.#agent?.pod(uid),
+      uuid: randomUUID,
+    });
+  }
+
+  /**
+   * Rejects where the credentials are no good. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
+   * none.
+   */
+  static async open(context: ActorContext, config: StateletConfig, onGiveUp: () => void): Promise<Cluster> {
+    const { cluster: settings, rootDir, nodeName } = config;
+    const credentials = await openNodeCredentials(context, {
+      settings,
+      certDir: settings.certDir || join(rootDir, 'pki'),
+      nodeName,
+      connect: (others) => openApiClients(others, SILENT, { userAgent: USER_AGENT }),
+      onGiveUp,
+    });
+    await credentials.start();
+    return new Cluster(context, config, credentials);
+  }
+
+  /** Reads the machine. To be called before the agent is started. */
+  async prepare({ runtime, facts, conditions, nodeHealth, port }: JoiningAgent): Promise<void> {
+    const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
+    this.#statusFacts = await StatusFacts.open({
+      clock: this.#context.clock,
+      logger: this.#context.logger,
+      runtime,
+      nodeIPs: node.nodeIP,
+      externalCloudProvider: cluster.cloudProvider === 'external',
+      maxPods,
+      podsPerCore,
+      extendedResources,
+      reservations: this.#config,
+      port,
+      maxImages: cluster.nodeStatusMaxImages,
+      facts,
+      conditions,
+      health: nodeHealth,
+    });
+  }
+
+  /** The serving certificate that the API server gives; undefined unless `serverTLSBootstrap` is set. */
+  get serving(): CertificateManager | undefined {
+    return this.#credentials.serving;
+  }
+
+  /** Clients of their own: whoever sends requests to the node cannot hold up what the agent itself asks. */
+  openReviews(): ApiClients & { close(): void } {
+    return openApiClients(this.#credentials.credentials, this.connection, {
+      userAgent: USER_AGENT,
+      mainLimit: REVIEW_LIMIT,
+    });
+  }
+
+  /**
+   * What eviction by plugins asks of the server. `taintsKubeconfig`: with whose rights taints of the node are written; empty: with the
+   * node's own.
+   */
+  openEvictions(taintsKubeconfig: string): PluginCluster {
+    const { main } = this.#clients;
+    const others = taintsKubeconfig === '' ? undefined : this.#openWith(taintsKubeconfig);
+    return {
+      pods: main,
+      taints: others?.main ?? main,
+      node: () => this.#agent?.ownNode(),
+      close: () => others?.close(),
+    };
+  }
+
+  /** The part of the agent in the cluster. */
+  join(core: AgentCore, { os, arch }: OwnNodeFacts): ClusterParts {
+    const { cluster: settings, nodeName, nodeLabels, registerWithTaints } = this.#config;
+    const { client, serving } = this.#credentials;
+    const agent = new ClusterAgent(core, {
+      clients: this.#clients,
+      settings,
+      registration: {
+        nodeName,
+        hostname: nodeName,
+        os,
+        arch,
+        nodeLabels,
+        registerWithTaints,
+        registerSchedulable: settings.registerSchedulable,
+        externalCloudProvider: settings.cloudProvider === 'external',
+        providerID: settings.providerID,
+        controllerManagedAttach: true,
+      },
+      statusFacts: () => this.#readStatusFacts(),
+      statusFactsKnown: async () => this.#statusFacts?.known,
+      node: this.#node,
+      earlierActors: [this.connection, client, serving].flatMap((part) => part?.actor ?? []),
+    });
+    this.#agent = agent;
+    return agent;
+  }
+
+  /** When the certificates of the node expire, in Unix milliseconds. Undefined: there is no such certificate, or it is not the agent's. */
+  certificateEnds(): { readonly client: number | undefined; readonly serving: number | undefined } {
+    const { client, serving } = this.#credentials;
+    return { client: client?.current()?.facts.notAfter, serving: serving?.current()?.facts.notAfter };
+  }
+
+  /** Whether this server answers says nothing about the credentials of the node. */
+  #openWith(kubeconfig: string): ApiClients & { close(): void } {
+    const credentials = new KubeconfigCredentials(kubeconfig, this.#context);
+    return openApiClients(credentials, SILENT, { userAgent: USER_AGENT });
+  }
+
+  /** Not known before the machine has been read. */
+  #otherMachine(object: Node): string | undefined {
+    return this.#statusFacts && this.#agent?.otherMachine(object);
+  }
+
+  #readStatusFacts(): NodeStatusFacts {
+    if (this.#statusFacts === undefined) throw new Error('the machine has not been read');
+    return this.#statusFacts.now();
+  }
+
+  async close(): Promise<void> {
+    this.#addresses.unsubscribe();
+    this.#credentials.stop();
+    this.runtimeClasses.close();
+    this.objects.close();
+    this.#statusFacts?.stop();
+    await this.sender.stop();
+    this.#clients.close();
+    this.connection.stop();
+  }
+}
+
+/** Emits each time when the server answers again after it did not. */
+function recoveriesOf(connection: ApiConnection): Observable<unknown> {
+  return new Observable((subscriber) =>
+    connection.onChange(({ state }) => {
+      if (state === 'Connected') subscriber.next(undefined);
+    }),
+  );
+}

@@ -1,0 +1,77 @@
+/** Puts together what a node needs of eviction plugins. Loaded only where they are enabled. */
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
+import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
+import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
+import type { NodePlugins, StandingConditions } from '../../agent/actors/plugins/plugin-parts.ts';
+import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
+import type { StateletConfig } from '../../agent/config/config.ts';
+import type { Cluster, PluginCluster } from './join-cluster.ts';
+import { BUILT_IN_NAMES, builtInPlugins } from '../../agent/plugins/built-in/built-in-plugins.ts';
+import { RemoteEvictionPlugin } from '../../agent/plugins/remote-eviction-plugin.ts';
+import { registrationClient } from '../../agent/plugins/protocol/registration-client.ts';
+import type { StatsProvider } from '../../agent/runtime/stats/stats-provider.ts';
+import type { OwnNodeFacts } from '../../types/node-facts.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
+
+export interface EvictionPluginsDeps {
+  readonly config: Pick<StateletConfig, 'nodeName' | 'evictionPlugins'>;
+  /** As they are now. */
+  readonly nodeFacts: () => OwnNodeFacts;
+  readonly stats: () => Promise<StatsProvider>;
+  readonly cluster?: Cluster;
+}
+
+export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps): NodePlugins {
+  const { evictionPlugins: settings, nodeName } = deps.config;
+  const { registry, desired, statusManager } = core;
+  const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
+  return new PluginManager(core, {
+    directory: directoryOf(core, deps),
+    kills: killsOf(core, settings, server),
+    settings,
+    registry,
+    statusOf: (uid) => statusManager.get(uid),
+    ownUIDOf: (uid) => desired.ownUIDOf(uid),
+    nodeName,
+    taintsOf: server && ((conditions) => taintsOf(core, deps.config, server, conditions)),
+    onStopped: () => server?.close(),
+  });
+}
+
+function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPluginsDeps): Plugins {
+  const { clock, logger } = core;
+  const { evictionPlugins: settings } = config;
+  return new Plugins(core, {
+    registryDir: settings.registryDir,
+    reservedNames: BUILT_IN_NAMES,
+    builtIn: builtInPlugins({
+      settings,
+      stats,
+      allocatable: () => nodeFacts().allocatable,
+      clock,
+      logger,
+    }),
+    connect: (registered) => new RemoteEvictionPlugin(registered),
+    openRegistration: registrationClient,
+  });
+}
+
+function killsOf(
+  core: AgentCore,
+  { killers }: EvictionPluginSettings,
+  server: PluginCluster | undefined,
+): PluginPodKills {
+  const onKilled = (plugin: string) => core.measurements?.pluginVictim(plugin, false);
+  return new PluginPodKills(core, { registry: core.registry, api: server?.pods, killers, onKilled });
+}
+
+function taintsOf(
+  core: AgentCore,
+  { nodeName, evictionPlugins: settings }: EvictionPluginsDeps['config'],
+  { taints: api, node }: PluginCluster,
+  conditions: StandingConditions,
+): ConditionTaints {
+  const { conditionTransitionPeriodMs } = settings;
+  return new ConditionTaints(core, { api, nodeName, node, conditions, conditionTransitionPeriodMs });
+}

@@ -1,0 +1,84 @@
+/** Opens the ports of a node for its cluster and for everyone. Loaded only where one is wanted. */
+import { join } from 'node:path';
+import { makeSelfSigned, selfSignedFiles } from '../../agent/cluster/credentials/certificate-store.ts';
+import { reviewAccess, reviewToken } from '../../agent/cluster/service/reviews.ts';
+import type { StateletConfig } from '../../agent/config/config.ts';
+import { securePort } from '../../agent/config/load-server-settings.ts';
+import type { Cluster } from './join-cluster.ts';
+import { NodeServer, type NodeServerOptions, type Reviews } from '../../agent/server/node/node-server.ts';
+import { pairOfFiles } from '../../agent/server/node/tls-material.ts';
+import type { Route } from '../../agent/server/routes/route.ts';
+import { systemClock } from '../../system/timer.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { RequestMeasurements } from '../../types/measurements.ts';
+
+export interface NodePorts {
+  readonly config: StateletConfig;
+  readonly cluster: Pick<Cluster, 'serving' | 'openReviews'> | undefined;
+  readonly routes: readonly Route[];
+  readonly logger: Logger;
+  readonly measurements?: RequestMeasurements;
+}
+
+export interface OpenNodePorts {
+  /** Of HTTPS, as it was bound. */
+  readonly port: number | undefined;
+  close(): Promise<void>;
+}
+
+/** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
+export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
+  const { config, cluster, routes, logger, measurements } = ports;
+  const { server: settings, nodeName } = config;
+  const port = securePort(config);
+  const reviews = port === undefined ? undefined : cluster?.openReviews();
+  const ended = new AbortController();
+  const closeReviews = () => {
+    ended.abort();
+    reviews?.close();
+  };
+  const timing = { clock: systemClock, random: Math.random, signal: ended.signal };
+  const asks: Reviews | undefined = reviews && {
+    token: (token) => reviewToken(reviews.main, token, timing),
+    access: (user, attributes) => reviewAccess(reviews.main, user, attributes, timing),
+  };
+  try {
+    const server = await NodeServer.open({
+      nodeName,
+      settings,
+      port,
+      routes,
+      certificate: await certificateOf(config, cluster, port),
+      reviews: asks,
+      clock: systemClock,
+      logger,
+      measurements,
+    });
+    return {
+      port: server.port,
+      close: async () => {
+        closeReviews();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    closeReviews();
+    throw error;
+  }
+}
+
+async function certificateOf(
+  { server, cluster: { certDir }, rootDir, nodeName }: StateletConfig,
+  cluster: NodePorts['cluster'],
+  port: number | undefined,
+): Promise<NodeServerOptions['certificate']> {
+  const serving = cluster?.serving;
+  if (serving) return () => Promise.resolve(serving.current());
+  const { tlsCertFile, tlsPrivateKeyFile } = server;
+  if (tlsCertFile !== '') return pairOfFiles(tlsCertFile, tlsPrivateKeyFile);
+  const folder = certDir || join(rootDir, 'pki');
+  if (port !== undefined)
+    await makeSelfSigned({ certDir: folder, hostName: nodeName, now: systemClock.now() });
+  const { cert, key } = selfSignedFiles(folder);
+  return pairOfFiles(cert, key);
+}

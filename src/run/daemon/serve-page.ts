@@ -1,0 +1,40 @@
+/** Puts together what the page shows. Loaded when a page is first opened, or with `--ui`. */
+import type { NodeAgent } from '../../agent/actors/node-agent.ts';
+import { PageFacts } from '../../page/watch/page-facts.ts';
+import { PageWatch } from '../../page/watch/page-watch.ts';
+import type { RecentEvents } from '../../agent/server/recent-events.ts';
+import { recordFolder } from '../../recorder/flight-recorder.ts';
+import { recordedHistory } from '../../recorder/recorded-history.ts';
+import type { PageSource } from '../../page/server/overview-stream.ts';
+import type { Clock } from '../../types/clock.ts';
+import { ownVersion } from '../../version.ts';
+
+export interface PageParts {
+  readonly agent: NodeAgent;
+  readonly events: RecentEvents;
+  readonly clock: Clock;
+  /** The root folder, where the flight recorder is on. */
+  readonly recordedIn?: string;
+}
+
+/** Of a pod or an actor: the page lists fewer, and draws all of them. */
+const HISTORY_MAX = 500;
+
+export function pageSource({ agent, events, clock, recordedIn }: PageParts): PageSource {
+  const watch = new PageWatch({
+    feed: agent.transitions,
+    statusManager: agent.statusManager,
+    watchEvents: (listener) => events.watch(listener),
+  });
+  return {
+    clock,
+    facts: new PageFacts({ agent, clock, events: () => events.list(), version: ownVersion() }),
+    ...(recordedIn !== undefined && { history: historyOf(recordedIn) }),
+    watch: (listener) => watch.add(listener),
+  };
+}
+
+function historyOf(rootDir: string): NonNullable<PageSource['history']> {
+  const folder = recordFolder(rootDir);
+  return (wants) => recordedHistory(folder, { wants, limit: HISTORY_MAX });
+}

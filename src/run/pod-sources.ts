@@ -1,0 +1,58 @@
+/** The sources of pods that a configuration names. */
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Observable } from 'rxjs';
+import type { LocalPods, StateletConfig } from '../agent/config/config.ts';
+import { fileSource } from '../agent/sources/file-source.ts';
+import { httpSource, withoutUser } from '../agent/sources/http-source.ts';
+import { localSource } from '../agent/sources/local-source.ts';
+import { LastGoodManifests } from '../agent/sources/manifests/last-good-manifests.ts';
+import type { PodSources } from '../agent/sources/pod-config.ts';
+import type { SourceUpdate } from '../agent/sources/source.ts';
+import { removeTree } from '../system/files/remove-tree.ts';
+
+export interface PodSourcesOptions {
+  /** Whether the last good manifests are kept in the root folder, for a source that is broken at the next start. */
+  readonly keepsLastGood?: boolean;
+}
+
+export function podSources(
+  config: StateletConfig,
+  { keepsLastGood = false }: PodSourcesOptions = {},
+): PodSources {
+  const { staticPodPath: path, staticPodURL: url, staticPodURLHeader: headers, nodeName, localPods } = config;
+  const { fileCheckFrequencyMs, httpCheckFrequencyMs, rootDir } = config;
+  const folder = join(rootDir, 'manifests');
+  const kept = (source: string) => keepsLastGood && { lastGood: new LastGoodManifests(join(folder, source)) };
+  const ofFiles = { nodeName, checkFrequencyMs: fileCheckFrequencyMs };
+  const ofURLs = { nodeName, checkFrequencyMs: httpCheckFrequencyMs };
+  const local = (pods: LocalPods): Observable<SourceUpdate> =>
+    'url' in pods
+      ? httpSource({ ...ofURLs, ...pods, source: 'local', ...kept(folderOf(pods)) })
+      : fileSource({ ...ofFiles, ...pods, source: 'local', ...kept(folderOf(pods)) });
+  if (keepsLastGood) {
+    const ofStatic = [path !== undefined && 'file', url !== undefined && 'http'].filter(
+      (name) => name !== false,
+    );
+    void removeOthers(folder, [...ofStatic, ...localPods.map(folderOf)]);
+  }
+  return {
+    ...(path !== undefined && { file: fileSource({ ...ofFiles, path, ...kept('file') }) }),
+    ...(url !== undefined && { http: httpSource({ ...ofURLs, url, headers, ...kept('http') }) }),
+    ...(localPods.length > 0 && { local: localSource(localPods.map(local)) }),
+  };
+}
+
+/** One for each file, folder or URL: they do not know of each other's manifests. */
+function folderOf(pods: LocalPods): string {
+  const location = 'url' in pods ? withoutUser(pods.url) : pods.path;
+  return `local-${createHash('sha256').update(location).digest('hex').slice(0, 16)}`;
+}
+
+/** Manifests of a source that is no longer configured are removed: they may contain secrets. */
+async function removeOthers(folder: string, wanted: readonly string[]): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const others = names.filter((name) => !wanted.includes(name));
+  await Promise.all(others.map((name) => removeTree(join(folder, name)).catch(() => undefined)));
+}

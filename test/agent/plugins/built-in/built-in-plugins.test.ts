@@ -1,0 +1,399 @@
+/** The plugins on files laid out as /proc and cgroups. */
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { rmSync } from 'node:fs';
+import {
+  DEFAULT_BUILT_IN_SETTINGS,
+  RECLAIMED_MILLICPU,
+} from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+import type { QosLevel } from '../../../../src/agent/policies/eviction-plugins/qos-level.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { BUILT_IN_NAMES } from '../../../../src/agent/plugins/built-in/built-in-plugins.ts';
+import { container, MIB, SANDBOX, StatsBed } from '../../runtime/stats/stats-bed.ts';
+import { numaStatV1, twoNumaNodes } from '../../../support/numa-machine.ts';
+import { qosPod } from '../../../support/qos-pod.ts';
+import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
+import { namesOf, NUMA, PluginBed, RECLAIMED, RSS, SYSTEM } from './plugin-bed.ts';
+
+const batch = qosPod('batch', { level: 'reclaimed_cores', requests: { [RECLAIMED_MILLICPU]: '1k' } });
+const sweep = qosPod('sweep', { level: 'reclaimed_cores' });
+const web = qosPod('web', { requests: { memory: '100Mi' } });
+const pods = [web, batch, sweep];
+
+let stats: StatsBed;
+beforeEach(() => {
+  stats = new StatsBed();
+  stats.cgroups.mountV1('memory');
+  stats.meminfo({ MemTotal: 1000 * MIB, MemFree: 500 * MIB });
+});
+afterEach(() => stats.cleanUp());
+
+function open(parts: Partial<ConstructorParameters<typeof PluginBed>[0]> = {}): PluginBed {
+  const provider = stats.open();
+  return new PluginBed({ stats: () => Promise.resolve(provider), clock: stats.clock, ...parts });
+}
+
+/** It runs, and its cgroup counts so much memory of programs, and of files. */
+function runs({ metadata: { uid, name, namespace } }: Pod, rssBytes: number, cacheBytes = 0): void {
+  stats.pods.push({ ...runtimePodStatus({ sandboxes: [SANDBOX] }), uid, name, namespace });
+  const folder = `memory/kubepods/besteffort/pod${uid}`;
+  stats.write(`${folder}/memory.usage_in_bytes`, `${rssBytes + cacheBytes}\n`);
+  stats.figures(`${folder}/memory.stat`, { total_rss: rssBytes, total_inactive_file: cacheBytes });
+}
+
+test('there is each plugin that the settings name', () => {
+  const names = (innerPlugins: readonly string[]) => open({ innerPlugins }).plugins.map(({ name }) => name);
+  expect(names(['*'])).toEqual([RECLAIMED, NUMA, SYSTEM, RSS]);
+  expect(names([RSS])).toEqual([RSS]);
+  expect(names(['*', `-${NUMA}`])).toEqual([RECLAIMED, SYSTEM, RSS]);
+  expect(names([])).toEqual([]);
+});
+
+describe('NUMA memory', () => {
+  const PAGES = 100_000;
+  const hold = (pod: Pod, ...pages: number[]) =>
+    stats.write(
+      `memory/kubepods/besteffort/pod${pod.metadata.uid}/memory.numa_stat`,
+      numaStatV1([0, 0], pages),
+    );
+
+  test('the pod goes that has most memory on the node that lacks it', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 9_000_000 }, { free: 20_000 }]));
+    hold(batch, 9 * PAGES, PAGES);
+    hold(sweep, 0, 2 * PAGES);
+    hold(web, 0, 9 * PAGES);
+    const bed = open();
+    expect(await bed.thresholdMet(NUMA, pods)).toMatchObject({
+      metType: 'HARD_MET',
+      scope: 'NumaMemory',
+      observedValue: 20_000 * 4096,
+      thresholdValue: 25_600 * 4096,
+    });
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toEqual({
+      targetPods: [{ namespace: 'default', name: 'sweep', uid: 'uid-sweep', nodeName: 'node' }],
+      gracePeriodSeconds: 1,
+    });
+  });
+
+  test('any pod goes if that lasts, in its own time; the next node is asked for the rest', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 20_000 }]));
+    hold(web, 9 * PAGES, 0);
+    hold(sweep, 0, PAGES);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    await bed.thresholdMet(NUMA, pods);
+    const top = async (topN: number) => {
+      const { targetPods, ...rest } = await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory', topN);
+      return [namesOf(targetPods), rest];
+    };
+    expect(await top(1)).toEqual([['web'], {}]);
+    expect(await top(2)).toEqual([['web', 'sweep'], {}]);
+  });
+
+  test('a pod that has memory on two such nodes counts once', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 20_000 }]));
+    hold(batch, 9 * PAGES, 9 * PAGES);
+    hold(sweep, 0, PAGES);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    const { targetPods } = await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory', 2);
+    expect(namesOf(targetPods)).toEqual(['batch', 'sweep']);
+  });
+
+  test('a node from which no pod can go does not change how long others have', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 9_000_000 }]));
+    hold(sweep, 0, PAGES);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 10_000 }, { free: 20_000 }]));
+    await bed.thresholdMet(NUMA, pods);
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toMatchObject({
+      targetPods: [{ name: 'sweep' }],
+      gracePeriodSeconds: 1,
+    });
+  });
+
+  test('a pod with less than a thousandth of the node stays', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 9_000_000 }, { free: 20_000 }]));
+    hold(batch, 9 * PAGES, 33_000);
+    const bed = open();
+    await bed.thresholdMet(NUMA, pods);
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toEqual({ targetPods: [] });
+    hold(batch, 9 * PAGES, 34_000);
+    expect(namesOf((await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).targetPods)).toEqual(['batch']);
+  });
+
+  test('no pod goes where all nodes have memory', async () => {
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 9_000_000 }, { free: 9_000_000 }]));
+    hold(batch, PAGES, PAGES);
+    const bed = open();
+    expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toEqual({ targetPods: [] });
+    expect(bed.said).toEqual([]);
+  });
+
+  test('why it has nothing to say is said once', async () => {
+    const bed = open();
+    expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
+    expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('NOT_MET');
+    expect(bed.said).toEqual([`${NUMA}: the kernel does not tell of NUMA nodes in /proc/zoneinfo`]);
+    stats.write('proc/zoneinfo', twoNumaNodes([{}, {}]).split(/(?=Node 1)/)[0] ?? '');
+    await bed.thresholdMet(NUMA, pods);
+    expect(bed.said[1]).toMatch(/one NUMA node/);
+    stats.write('proc/zoneinfo', twoNumaNodes([{ free: 0 }, { free: 0 }]));
+    expect((await bed.thresholdMet(NUMA, pods)).metType).toBe('HARD_MET');
+    expect(await bed.getTopEvictionPods(NUMA, pods, 'NumaMemory')).toEqual({ targetPods: [] });
+    expect(bed.said.slice(2)).toEqual([expect.stringMatching(/no cgroup tells/)]);
+  });
+});
+
+describe('system memory', () => {
+  const little = () => {
+    stats.meminfo({ MemTotal: 1000 * MIB, MemFree: 0 });
+    stats.write('proc/sys/vm/watermark_scale_factor', '10\n');
+  };
+
+  test('the reclaimed pod with most memory goes, and the node takes no more pods', async () => {
+    runs(web, 90 * MIB);
+    runs(batch, 20 * MIB);
+    runs(sweep, 10 * MIB, 20 * MIB);
+    little();
+    const bed = open();
+    expect(await bed.thresholdMet(SYSTEM, pods)).toMatchObject({
+      metType: 'HARD_MET',
+      scope: 'SystemMemory',
+      observedValue: 0,
+      thresholdValue: MIB,
+      condition: { name: 'MemoryPressure', type: 'NODE_CONDITION', effects: ['NoSchedule'], met: true },
+    });
+    const { targetPods, gracePeriodSeconds } = await bed.getTopEvictionPods(SYSTEM, pods, 'SystemMemory');
+    expect([namesOf(targetPods), gracePeriodSeconds]).toEqual([['sweep'], 1]);
+  });
+
+  test('then no other is named for 35 seconds', async () => {
+    runs(batch, MIB);
+    little();
+    const bed = open();
+    const named = async () => {
+      await bed.thresholdMet(SYSTEM, pods);
+      return (await bed.getTopEvictionPods(SYSTEM, pods, 'SystemMemory')).targetPods.length;
+    };
+    expect(await named()).toBe(1);
+    await stats.clock.advance(34_999);
+    expect(await named()).toBe(0);
+    await stats.clock.advance(1);
+    expect(await named()).toBe(1);
+  });
+
+  test('nor is a clock that was set back waited for', async () => {
+    runs(batch, MIB);
+    little();
+    let nowMs = 1e9;
+    const bed = open({ clock: { now: () => nowMs } });
+    for (const now of [1e9, 1e6]) {
+      nowMs = now;
+      await bed.thresholdMet(SYSTEM, [batch]);
+      const { targetPods } = await bed.getTopEvictionPods(SYSTEM, [batch], 'SystemMemory');
+      expect(namesOf(targetPods)).toEqual(['batch']);
+    }
+  });
+
+  test('what kswapd takes back is counted from question to question', async () => {
+    runs(web, MIB);
+    const bed = open();
+    const met: string[] = [];
+    for (const pages of [0, 200_000, 400_000]) {
+      stats.figures('proc/vmstat', { pgsteal_kswapd: pages });
+      met.push((await bed.thresholdMet(SYSTEM, [web])).metType);
+      await stats.clock.advance(60_000);
+    }
+    expect(met).toEqual(['NOT_MET', 'NOT_MET', 'HARD_MET']);
+    expect(await bed.getTopEvictionPods(SYSTEM, [web], 'SystemMemory')).toMatchObject({
+      targetPods: [{ name: 'web' }],
+    });
+  });
+
+  test('how long pods wait is read once the machine waits', async () => {
+    let read = 0;
+    const provider = stats.open();
+    const summary = (options: { readonly onlyCPUAndMemory: true }) => {
+      read += 1;
+      return provider.summary(options);
+    };
+    const bed = open({ stats: () => Promise.resolve({ nodeMemory: provider.nodeMemory, summary }) });
+    await bed.thresholdMet(SYSTEM, pods);
+    expect(read).toBe(0);
+    const line = (kind: string) => `${kind} avg10=20.00 avg60=0.00 avg300=0.00 total=1\n`;
+    stats.write('proc/pressure/memory', line('some') + line('full'));
+    const met: string[] = [];
+    for (const afterMs of [15_000, 1]) {
+      met.push((await bed.thresholdMet(SYSTEM, pods)).metType);
+      await stats.clock.advance(afterMs);
+    }
+    expect(met).toEqual(['NOT_MET', 'HARD_MET']);
+    expect(read).toBe(2);
+  });
+
+  test('of pods whose waiting cgroup v2 counts, three that are not reclaimed have to wait', async () => {
+    stats.write('mountinfo', '');
+    stats.cgroups.mountV2('memory');
+    const line = (kind: string) => `${kind} avg10=20.00 avg60=0.00 avg300=0.00 total=1\n`;
+    const waiting = line('some') + line('full');
+    stats.write('proc/pressure/memory', waiting);
+    const met = async (level: QosLevel) => {
+      const waiters = ['a', 'b', 'c'].map((name) => qosPod(`${level}-${name}`, { level }));
+      for (const pod of waiters) {
+        runs(pod, MIB);
+        const folder = `v2/kubepods/besteffort/pod${pod.metadata.uid}`;
+        stats.write(`${folder}/memory.current`, `${MIB}\n`);
+        stats.figures(`${folder}/memory.stat`, { anon: MIB });
+        stats.write(`${folder}/memory.pressure`, waiting);
+      }
+      const bed = open();
+      await bed.thresholdMet(SYSTEM, waiters);
+      await stats.clock.advance(15_000);
+      return (await bed.thresholdMet(SYSTEM, waiters)).metType;
+    };
+    expect(await met('shared_cores')).toBe('HARD_MET');
+    expect(await met('reclaimed_cores')).toBe('NOT_MET');
+  });
+
+  test('without /proc/meminfo it has nothing to say', async () => {
+    rmSync(stats.cgroups.path('proc/meminfo'));
+    const bed = open();
+    expect((await bed.thresholdMet(SYSTEM, pods)).metType).toBe('NOT_MET');
+    expect(bed.said).toEqual([expect.stringContaining('/proc/meminfo')]);
+  });
+});
+
+describe('reclaimed resources', () => {
+  const given = { [RECLAIMED_MILLICPU]: '100' };
+  const { reclaimedResources } = DEFAULT_BUILT_IN_SETTINGS;
+
+  test('the reclaimed pod goes that requests most', async () => {
+    const bed = open({ thresholds: { reclaimedResources: { ...reclaimedResources, given } } });
+    expect(await bed.thresholdMet(RECLAIMED, pods)).toMatchObject({
+      metType: 'HARD_MET',
+      scope: RECLAIMED_MILLICPU,
+      thresholdValue: 500,
+      observedValue: 1000,
+    });
+    const { targetPods, gracePeriodSeconds } = await bed.getTopEvictionPods(
+      RECLAIMED,
+      pods,
+      RECLAIMED_MILLICPU,
+    );
+    expect([namesOf(targetPods), gracePeriodSeconds]).toEqual([['batch'], 60]);
+  });
+
+  test('with a number of zero, pods are named that want to be told', async () => {
+    const notify = { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' };
+    const requests = { [RECLAIMED_MILLICPU]: '200' };
+    const told = qosPod('told', { level: 'reclaimed_cores', requests, annotations: notify });
+    const bed = open({ thresholds: { reclaimedResources: { ...reclaimedResources, given } } });
+    expect((await bed.thresholdMet(RECLAIMED, [told])).metType).toBe('SOFT_MET');
+    const { targetPods } = await bed.getTopEvictionPods(RECLAIMED, [told, sweep], RECLAIMED_MILLICPU, 0);
+    expect(namesOf(targetPods)).toEqual(['told']);
+  });
+
+  test('what the node can give comes from what it has, and what others use', async () => {
+    expect((await open().thresholdMet(RECLAIMED, pods)).metType).toBe('NOT_MET');
+    const greedy = qosPod('greedy', {
+      level: 'reclaimed_cores',
+      requests: { [RECLAIMED_MILLICPU]: '18001' },
+    });
+    expect(await open().thresholdMet(RECLAIMED, [greedy])).toMatchObject({
+      metType: 'HARD_MET',
+      thresholdValue: 5 * 3600,
+    });
+  });
+});
+
+describe('resident memory', () => {
+  const thresholds = { rssOveruse: { ...DEFAULT_BUILT_IN_SETTINGS.rssOveruse, allPods: true } };
+
+  test('a pod that has too much is a candidate', async () => {
+    runs(web, 106 * MIB);
+    expect(await open({ thresholds }).getEvictPods(RSS, pods)).toEqual({
+      evictPods: [
+        {
+          pod: { namespace: 'default', name: 'web', uid: 'uid-web', nodeName: 'node' },
+          reason: 'its resident memory of 106Mi is more than 1.05 times its request of 100Mi',
+          forceEvict: false,
+        },
+      ],
+    });
+  });
+
+  test('page cache does not count', async () => {
+    runs(web, 100 * MIB, 900 * MIB);
+    expect(await open({ thresholds }).getEvictPods(RSS, pods)).toEqual({ evictPods: [] });
+  });
+
+  test('without cgroups the figures of the runtime count', async () => {
+    stats.write('mountinfo', '');
+    const memory = { timestamp: 1, workingSetBytes: 0, rssBytes: 106 * MIB };
+    const { uid, name, namespace } = web.metadata;
+    const status = runtimePodStatus({ sandboxes: [SANDBOX], containers: [container('main')] });
+    stats.pods.push({ ...status, uid, name, namespace });
+    const attributes = { id: 'main', metadata: { name: 'main', attempt: 0 }, labels: {} };
+    stats.containerStats = [{ attributes, memory }];
+    expect((await open({ thresholds }).getEvictPods(RSS, pods)).evictPods).toHaveLength(1);
+  });
+
+  test('where no pod is measured it has nothing to say', async () => {
+    const bed = open({ thresholds });
+    expect(await bed.getEvictPods(RSS, pods)).toEqual({ evictPods: [] });
+    expect(await bed.getEvictPods(RSS, pods)).toEqual({ evictPods: [] });
+    expect(bed.said).toEqual([`${RSS}: it is not known how much resident memory pods have`]);
+  });
+});
+
+describe('figures that cannot be read', () => {
+  const failing = () => open({ stats: () => Promise.reject(new Error('no such runtime')) });
+
+  test('are no reason to fail: each plugin has nothing to say, and says so once', async () => {
+    const bed = failing();
+    for (const name of [RECLAIMED, NUMA, SYSTEM, RSS]) {
+      expect((await bed.thresholdMet(name, pods)).metType).toBe('NOT_MET');
+      expect((await bed.thresholdMet(name, pods)).metType).toBe('NOT_MET');
+    }
+    const because = 'its figures cannot be read: no such runtime';
+    expect(bed.said).toEqual([RECLAIMED, NUMA, SYSTEM].map((name) => `${name}: ${because}`));
+  });
+
+  test('are not read where no pod is reclaimed', async () => {
+    const bed = failing();
+    expect((await bed.thresholdMet(RECLAIMED, [web])).metType).toBe('NOT_MET');
+    expect(bed.said).toEqual([]);
+  });
+
+  test('an answer that is not awaited any more rejects', async () => {
+    const bed = failing();
+    bed.signal.abort(new Error('too late'));
+    await expect(bed.thresholdMet(SYSTEM, pods)).rejects.toThrow();
+    expect(bed.said).toEqual([]);
+  });
+});
+
+test('all plugins that are asked about the same pods share one reading', async () => {
+  let read = 0;
+  const provider = stats.open();
+  const summary = (options: { readonly onlyCPUAndMemory: true }) => {
+    read += 1;
+    return provider.summary(options);
+  };
+  const thresholds = { rssOveruse: { ...DEFAULT_BUILT_IN_SETTINGS.rssOveruse, allPods: true } };
+  const bed = open({
+    thresholds,
+    stats: () => Promise.resolve({ nodeMemory: provider.nodeMemory, summary }),
+  });
+  const question = { activePods: { pods }, signal: bed.signal.signal };
+  await Promise.all(
+    bed.plugins.flatMap((plugin) => [plugin.thresholdMet(question), plugin.getEvictPods(question)]),
+  );
+  expect(read).toBe(1);
+});
+
+test('all names of built-in plugins are known, so that no other can take them', () => {
+  expect(open({ innerPlugins: ['*'] }).plugins.map(({ name }) => name)).toEqual(BUILT_IN_NAMES);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import {
+  memoryVictims,
+  victimGracePeriod,
+} from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+import { podNames, qosPod } from '../../../../support/qos-pod.ts';
+
+const reclaimed = 'reclaimed_cores' as const;
+const small = qosPod('small', { level: reclaimed, priority: 10 });
+const large = qosPod('large', { level: reclaimed, priority: 10 });
+const dear = qosPod('dear', { level: reclaimed, priority: 20 });
+const web = qosPod('web', { priority: 0 });
+const plain = qosPod('plain');
+const BYTES: Readonly<Record<string, number>> = { small: 1, large: 5, dear: 9, web: 100, plain: 50 };
+const usedBytes = ({ metadata }: typeof web) => BYTES[metadata.name];
+
+test('reclaimed pods go first, then those of lower priority, then those with more memory', () => {
+  const pods = [web, small, dear, plain, large];
+  expect(podNames(memoryVictims(pods, 'any', usedBytes))).toEqual(['large', 'small', 'dear', 'plain', 'web']);
+});
+
+test('where only reclaimed pods may go, no other is named', () => {
+  expect(podNames(memoryVictims([web, small, plain], 'reclaimed', usedBytes))).toEqual(['small']);
+});
+
+test('pods that are not measured come before those that are, in the order in which they were given', () => {
+  const pods = [
+    small,
+    qosPod('new', { level: reclaimed, priority: 10 }),
+    qosPod('newer', { level: reclaimed, priority: 10 }),
+  ];
+  expect(podNames(memoryVictims(pods, 'any', usedBytes))).toEqual(['new', 'newer', 'small']);
+});
+
+test('pods of the system and critical ones are never named', () => {
+  const spared = [
+    qosPod('system', { level: 'system_cores' }),
+    qosPod('critical', { priority: 2_000_000_000 }),
+  ];
+  expect(memoryVictims(spared, 'any', () => 1)).toEqual([]);
+});
+
+test('where any pod may go, each has its own grace period; reclaimed ones have a second', () => {
+  const settings = { reclaimedGracePeriodSeconds: 1, gracePeriodSeconds: undefined };
+  expect(victimGracePeriod('reclaimed', settings)).toBe(1);
+  expect(victimGracePeriod('any', settings)).toBeUndefined();
+});

@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { KnownContainers } from '../../../../src/agent/runtime/pods/known-containers.ts';
+
+let podsDir: string;
+let warnings: string[];
+const open = () =>
+  new KnownContainers({ podsDir, logger: { warn: (_fields, message) => warnings.push(message) } });
+const file = () => join(podsDir, 'uid', 'known-containers');
+
+beforeEach(() => {
+  podsDir = mkdtempSync(join(tmpdir(), 'statelet-memory-'));
+  warnings = [];
+});
+afterEach(() => rmSync(podsDir, { recursive: true }));
+
+test('what is noted of a container is known to the next agent, each field by itself', async () => {
+  const memory = open();
+  await memory.note('uid', 'a', { hooked: true });
+  await memory.note('uid', 'a', { started: true, ready: false });
+  const next = open();
+  expect(next.of('uid', 'a')).toBeUndefined();
+  next.recall('uid');
+  expect([next.of('uid', 'a'), next.of('uid', 'b')]).toEqual([
+    { hooked: true, started: true, ready: false },
+    {},
+  ]);
+  expect(statSync(file()).mode & 0o777).toBe(0o600);
+});
+
+test('notes that come at once are all kept, and those of a removed pod are gone', async () => {
+  const memory = open();
+  await Promise.all(['a', 'b', 'c'].map((id) => memory.note('uid', id, { hooked: true })));
+  const next = open();
+  next.recall('uid');
+  expect(['a', 'b', 'c'].map((id) => next.of('uid', id))).toEqual(Array(3).fill({ hooked: true }));
+  const late = memory.note('uid', 'd', { ready: true });
+  await memory.remove('uid');
+  await late;
+  expect(readdirSync(join(podsDir, 'uid'))).toEqual([]);
+  expect(memory.of('uid', 'a')).toBeUndefined();
+});
+
+test.each(['', '{"half', '[]', '{"containers":{"a":5,"b":{"hooked":"yes","ready":1}}}'])(
+  'a file that says %j says nothing of the containers',
+  (content) => {
+    mkdirSync(join(podsDir, 'uid'));
+    writeFileSync(file(), content);
+    const memory = open();
+    memory.recall('uid');
+    expect(['a', 'b'].map((id) => memory.of('uid', id))).toEqual([{}, {}]);
+  },
+);
+
+test('where nothing can be written, the agent goes on, knows it itself, and says so once', async () => {
+  writeFileSync(join(podsDir, 'uid'), 'no folder');
+  const memory = open();
+  await memory.note('uid', 'a', { hooked: true });
+  await memory.note('uid', 'b', { hooked: true });
+  expect(memory.of('uid', 'b')).toEqual({ hooked: true });
+  expect(warnings).toEqual([expect.stringContaining('postStart hooks may run again')]);
+});

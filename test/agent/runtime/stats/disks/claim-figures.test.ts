@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Volume } from '../../../../../src/agent/policies/volumes/volume-source.ts';
+import {
+  ClaimFigures,
+  type ClaimFiguresOptions,
+} from '../../../../../src/agent/runtime/stats/disks/claim-figures.ts';
+import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
+import type { Pod } from '../../../../../src/types/kubernetes.ts';
+import type { FsStats } from '../../../../../src/types/stats.ts';
+import { testPod } from '../../../../support/pods.ts';
+import { silentLogger } from '../../../../support/silent-logger.ts';
+
+const FIGURES: Required<FsStats> = {
+  time: '2030-01-01T00:00:00.000Z',
+  availableBytes: 1,
+  capacityBytes: 2,
+  usedBytes: 3,
+  inodesFree: 4,
+  inodes: 5,
+  inodesUsed: 6,
+};
+
+let podsDir: string;
+let mounted: Set<string>;
+let asked: number;
+const pods = new Map<string, Pod>();
+
+beforeEach(() => {
+  podsDir = realpathSync(mkdtempSync(join(tmpdir(), 'statelet-claims-')));
+  mounted = new Set();
+  asked = 0;
+});
+afterEach(() => {
+  pods.clear();
+  rmSync(podsDir, { recursive: true });
+});
+
+function open(options: Partial<ClaimFiguresOptions> = {}): ClaimFigures {
+  return new ClaimFigures({
+    podsDir,
+    podOf: (uid) => pods.get(uid),
+    logger: silentLogger,
+    mounted: () => Promise.resolve(((asked += 1), mounted)),
+    ...options,
+  });
+}
+
+/** A pod whose container mounts all of the volumes, unless others are named. */
+function runs(uid: string, volumes: readonly Volume[], used = volumes.map(({ name }) => name)): void {
+  const pod = testPod({ name: uid, uid });
+  const volumeMounts = used.map((name) => ({ name, mountPath: `/${name}` }));
+  pods.set(uid, {
+    ...pod,
+    spec: { ...pod.spec, volumes: [...volumes], containers: [{ name: 'main', volumeMounts }] },
+  });
+}
+
+const claimed = (name: string, claimName = `${name}-claim`): Volume => ({
+  name,
+  persistentVolumeClaim: { claimName },
+});
+
+function leadsTo(uid: string, volume: string, kind: 'local' | 'hostPath', isMounted = true): void {
+  const paths = podPaths(podsDir, uid);
+  const file = paths.claimFile(volume);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ name: `pv-${volume}`, source: { kind, path: '/disk' } }));
+  const folder = paths.volume('local', `pv-${volume}`);
+  mkdirSync(folder, { recursive: true });
+  if (isMounted) mounted.add(folder);
+}
+
+test('a local volume has the figures of its file system, and names its claim', async () => {
+  runs('a', [claimed('data', 'orders')]);
+  leadsTo('a', 'data', 'local');
+  const [stats] = (await open().of(['a'])).get('a') ?? [];
+  const { bsize, blocks, files } = statfsSync(podsDir);
+  expect(stats).toMatchObject({
+    name: 'data',
+    pvcRef: { name: 'orders', namespace: 'default' },
+    capacityBytes: blocks * bsize,
+    inodes: files,
+  });
+  expect(Object.keys(stats ?? {})).toEqual(expect.arrayContaining(Object.keys(FIGURES)));
+});
+
+test('an ephemeral volume names the claim that was made for its pod', async () => {
+  runs('a', [{ name: 'scratch', ephemeral: {} }]);
+  leadsTo('a', 'scratch', 'local');
+  expect((await open().of(['a'])).get('a')).toMatchObject([
+    { name: 'scratch', pvcRef: { name: 'a-scratch', namespace: 'default' } },
+  ]);
+});
+
+test('other volumes have none: hostPath, not mounted yet, not found yet, not used, broken record', async () => {
+  runs(
+    'a',
+    ['host', 'unmounted', 'unknown', 'unused', 'broken'].map((name) => claimed(name)),
+    ['host', 'unmounted', 'unknown', 'broken'],
+  );
+  leadsTo('a', 'host', 'hostPath');
+  leadsTo('a', 'unmounted', 'local', false);
+  leadsTo('a', 'unused', 'local');
+  leadsTo('a', 'broken', 'local');
+  writeFileSync(podPaths(podsDir, 'a').claimFile('broken'), '');
+  expect(await open().of(['a'])).toEqual(new Map());
+  expect(asked).toBe(1);
+});
+
+test('pods without claims, and pods that are not known, cost nothing', async () => {
+  runs('a', [{ name: 'data', emptyDir: {} }]);
+  expect(await open().of(['a', 'gone'])).toEqual(new Map());
+  expect(asked).toBe(0);
+});
+
+test('a volume whose figures cannot be read is left out, and the others are not', async () => {
+  runs('a', [claimed('bad'), claimed('good')]);
+  for (const name of ['bad', 'good']) leadsTo('a', name, 'local');
+  const figuresOf = (path: string) =>
+    path.endsWith('bad') ? Promise.reject(new Error('EIO')) : Promise.resolve(FIGURES);
+  expect((await open({ figuresOf }).of(['a'])).get('a')).toMatchObject([{ name: 'good' }]);
+});
+
+test('a file system that does not answer is asked once, and the others again when it has answered', async () => {
+  runs('a', [claimed('hung'), claimed('good')]);
+  for (const name of ['hung', 'good']) leadsTo('a', name, 'local');
+  const held = Promise.withResolvers<Required<FsStats>>();
+  const paths: string[] = [];
+  const figuresOf = (path: string) => {
+    paths.push(path);
+    return path.endsWith('hung') ? held.promise : Promise.resolve(FIGURES);
+  };
+  const figures = open({ figuresOf, patienceMs: 1 });
+  expect(await figures.of(['a'])).toEqual(new Map());
+  expect(await figures.of(['a'])).toEqual(new Map());
+  expect(paths).toHaveLength(1);
+  held.resolve(FIGURES);
+  await held.promise;
+  expect((await figures.of(['a'])).get('a')).toMatchObject([{ name: 'hung' }, { name: 'good' }]);
+});

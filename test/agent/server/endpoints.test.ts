@@ -1,0 +1,522 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { askDaemon } from '../../../src/commands/daemon-request.ts';
+import { writeAddress } from '../../../src/agent/server/control-socket.ts';
+import { Endpoints, type EndpointsOptions, startApiServer } from '../../../src/agent/server/endpoints.ts';
+import {
+  type ApiSources,
+  STATE_ANNOTATION,
+  WAITS_FOR_ANNOTATION,
+} from '../../../src/agent/server/routes/local-routes.ts';
+import type { Pod } from '../../../src/types/kubernetes.ts';
+import { outputAsNobody } from '../../support/as-nobody.ts';
+import { mountSmallDisk, testAsRoot } from '../../support/as-root.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { warnings } from '../../support/warnings.ts';
+
+const pod: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'u' },
+  spec: { containers: [{ name: 'c', env: [{ name: 'PASSWORD', value: 'hunter2' }] }] },
+};
+const sources = { health: () => undefined, pods: () => [{ pod, state: 'Syncing.Settled' }] };
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+let dir: string;
+let rootDir: string;
+const closing: (() => unknown)[] = [];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'statelet-endpoints-'));
+  rootDir = join(dir, 'root');
+  mkdirSync(rootDir);
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  rmSync(dir, { recursive: true });
+});
+
+async function open(options: Partial<EndpointsOptions> = {}) {
+  const { logger, messages } = warnings();
+  const endpoints = await Endpoints.open({
+    rootDir,
+    nodeName: 'node-a',
+    address: LOOPBACK,
+    sources,
+    logger,
+    ...options,
+  });
+  closing.push(() => endpoints.close());
+  return { endpoints, messages };
+}
+
+const isList = (body: unknown): body is { items: Pod[] } => typeof body === 'object' && body !== null;
+
+async function passwordSeen(flags: { rootDir?: string; server?: string }): Promise<string | undefined> {
+  const { items } = await askDaemon('/pods', flags, isList);
+  return items[0]?.spec.containers[0]?.env?.[0]?.value;
+}
+
+const socket = () => join(rootDir, 'statelet.sock');
+
+describe('the socket in the root folder', () => {
+  test('serves everything; the address leaves out secrets', async () => {
+    const { endpoints, messages } = await open();
+    expect(await passwordSeen({ rootDir })).toBe('hunter2');
+    expect(await passwordSeen({ server: endpoints.address ?? '' })).toBe('***');
+    expect(statSync(socket()).mode & 0o777).toBe(0o600);
+    expect(messages).toEqual([]);
+  });
+
+  test('exists also if the daemon has no address, and is removed when the daemon closes it', async () => {
+    const { endpoints } = await open({ address: undefined });
+    expect(endpoints.address).toBeUndefined();
+    expect(await passwordSeen({ rootDir })).toBe('hunter2');
+    await endpoints.close();
+    expect(existsSync(socket())).toBe(false);
+    await expect(passwordSeen({ rootDir })).rejects.toThrow(
+      `no statelet serves from ${rootDir}: there is no ${socket()}`,
+    );
+  });
+
+  test('replaces the socket of a killed daemon, at which clients get a clear error', async () => {
+    const script = `require('net').createServer().listen(${JSON.stringify(socket())}, () => console.log('up'))`;
+    const dead = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(dead.stdout, 'data');
+    dead.kill('SIGKILL');
+    await once(dead, 'exit');
+    await expect(passwordSeen({ rootDir })).rejects.toThrow(
+      `no statelet answers at ${socket()}; is it running? (ECONNREFUSED)`,
+    );
+    await open();
+    expect(await passwordSeen({ rootDir })).toBe('hunter2');
+  });
+
+  test('works in a folder with a path longer than a socket can have', async () => {
+    rootDir = join(dir, 'a'.repeat(100), 'b'.repeat(100));
+    mkdirSync(rootDir, { recursive: true });
+    const { endpoints } = await open();
+    expect(await passwordSeen({ rootDir })).toBe('hunter2');
+    await endpoints.close();
+    expect(existsSync(socket())).toBe(false);
+  });
+
+  test('is tried again, with one warning, until it can be created', async () => {
+    mkdirSync(socket());
+    const { endpoints, messages } = await open({ retryMs: 10 });
+    expect(messages).toEqual([expect.stringContaining(`${socket()} cannot be made`)]);
+    expect((await fetch(`http://${endpoints.address}/healthz`)).status).toBe(200);
+    // Until then clients are served at the address.
+    expect(await passwordSeen({ server: readFileSync(join(rootDir, 'statelet.addr'), 'utf8').trim() })).toBe(
+      '***',
+    );
+    rmdirSync(socket());
+    await waitFor(() => existsSync(socket()), { what: 'the socket' });
+    expect(await passwordSeen({ rootDir })).toBe('hunter2');
+    expect(messages).toHaveLength(1);
+  });
+
+  testAsRoot('cannot be opened by another user', async () => {
+    chmodSync(dir, 0o755);
+    await open();
+    const script = `own.connect(${JSON.stringify(socket())}).on('error', (e) => console.log(e.code)).on('connect', () => process.exit(9))`;
+    expect(outputAsNobody('node:net', script)).toBe('EACCES\n');
+  });
+});
+
+describe('an address that other machines can reach', () => {
+  test('is a warning', async () => {
+    const { messages } = await open({ address: { host: '0.0.0.0', port: 0 } });
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^anyone who can reach 0\.0\.0\.0:\d+ may read .* without a password; .* 127\.0\.0\.1/,
+      ),
+    ]);
+  });
+});
+
+describe('on a full disk', () => {
+  testAsRoot(
+    'it serves, leaves no half-written file, and writes the address when there is space',
+    async () => {
+      const disk = mountSmallDisk(dir);
+      try {
+        rootDir = join(disk.path, 'root');
+        mkdirSync(rootDir);
+        writeFileSync(join(rootDir, 'statelet.addr'), '127.0.0.1:1\n');
+        disk.fill();
+        // The address of an earlier daemon must not stay.
+        await expect(writeAddress(rootDir, '127.0.0.1:2')).rejects.toThrow('ENOSPC');
+        expect(readdirSync(rootDir)).toEqual([]);
+        disk.fill();
+        const { endpoints, messages } = await open({ retryMs: 10 });
+        expect(messages).toEqual([expect.stringMatching(/statelet\.addr cannot be made.*ENOSPC/)]);
+        expect((await fetch(`http://${endpoints.address}/healthz`)).status).toBe(200);
+        expect(await passwordSeen({ rootDir })).toBe('hunter2');
+        disk.empty();
+        const file = join(rootDir, 'statelet.addr');
+        await waitFor(() => existsSync(file), { what: 'the address' });
+        expect(readFileSync(file, 'utf8')).toBe(`${endpoints.address}\n`);
+        await endpoints.close();
+      } finally {
+        disk.unmount();
+      }
+    },
+  );
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const servedPod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'default', uid: 'u', annotations: { team: 'a' } },
+  spec: { containers: [{ name: 'web' }] },
+  status: { phase: 'Pending' },
+};
+
+async function start({ health, pods, summary }: Partial<ApiSources> = {}) {
+  const sources: ApiSources = {
+    health: health ?? (() => undefined),
+    pods: pods ?? (() => []),
+    ...(summary && { summary }),
+  };
+  const server = await startApiServer({ host: '127.0.0.1', port: 0, names: ['node-a'] }, sources);
+  closing.push(() => server.close());
+  return {
+    server,
+    get: (path: string, init?: RequestInit) => fetch(`http://${server.address}${path}`, init),
+  };
+}
+
+describe('/healthz', () => {
+  test('is 200 ok while the daemon is healthy', async () => {
+    const { get } = await start();
+    const response = await get('/healthz?verbose');
+    expect([response.status, await response.text()]).toEqual([200, 'ok']);
+  });
+
+  test('is 500 with the reason when it is not', async () => {
+    const { get } = await start({ health: () => 'the loop has not moved for 2m' });
+    const response = await get('/healthz');
+    expect([response.status, await response.text()]).toEqual([500, 'the loop has not moved for 2m\n']);
+  });
+
+  test('is 500 when the check itself throws', async () => {
+    const { get } = await start({
+      health: () => {
+        throw new Error('defect');
+      },
+    });
+    expect((await get('/healthz')).status).toBe(500);
+    expect((await get('/pods')).status).toBe(200);
+  });
+});
+
+describe('/stats/summary', () => {
+  const asked: boolean[] = [];
+  const summary: ApiSources['summary'] = ({ onlyCPUAndMemory }) => {
+    asked.push(onlyCPUAndMemory);
+    return Promise.resolve({ node: { nodeName: 'node' }, pods: [] });
+  };
+
+  test('is the Summary as JSON', async () => {
+    const response = await (await start({ summary })).get('/stats/summary');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await response.json()).toEqual({ node: { nodeName: 'node' }, pods: [] });
+  });
+
+  test('has only CPU and memory when only_cpu_and_memory is given once, as true', async () => {
+    const { get } = await start({ summary });
+    asked.length = 0;
+    const key = 'only_cpu_and_memory';
+    for (const query of [`?${key}=true`, '', `?${key}`, `?${key}=1`, `?${key}=true&${key}=true`]) {
+      await get(`/stats/summary${query}`);
+    }
+    expect(asked).toEqual([true, false, false, false, false]);
+  });
+
+  test('is 500 with the reason when the stats cannot be read', async () => {
+    const { get } = await start({ summary: () => Promise.reject(new Error('no figures')) });
+    const response = await get('/stats/summary');
+    expect([response.status, await response.text()]).toEqual([500, 'no figures\n']);
+  });
+
+  test('is 404 without a stats provider', async () => {
+    expect((await (await start()).get('/stats/summary')).status).toBe(404);
+  });
+});
+
+describe('/pods', () => {
+  test('is a v1 PodList with the computed status and the state of each chart', async () => {
+    const { get } = await start({
+      pods: () => [
+        { pod: servedPod, status: { phase: 'Running' }, state: 'Syncing.Settled' },
+        {
+          pod: { ...servedPod, metadata: { ...servedPod.metadata, annotations: {} } },
+          state: 'Syncing.Starting.AwaitingName',
+        },
+      ],
+    });
+    const response = await get('/pods');
+    expect(response.headers.get('content-type')).toBe('application/json');
+    const item = { metadata: servedPod.metadata, spec: servedPod.spec };
+    expect(await response.json()).toEqual({
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [
+        {
+          ...item,
+          metadata: {
+            ...servedPod.metadata,
+            annotations: { team: 'a', [STATE_ANNOTATION]: 'Syncing.Settled' },
+          },
+          status: { phase: 'Running' },
+        },
+        {
+          ...item,
+          metadata: {
+            ...servedPod.metadata,
+            annotations: { [STATE_ANNOTATION]: 'Syncing.Starting.AwaitingName' },
+          },
+          status: { phase: 'Pending' },
+        },
+      ],
+    });
+    expect(servedPod.metadata.annotations).toEqual({ team: 'a' });
+  });
+
+  test('says of a pod that has not been started what it waits for', async () => {
+    const waitsFor = 'waits for default/old (UID 1) to end: it has the same name';
+    const { get } = await start({
+      pods: () => [{ pod: servedPod, state: 'Syncing.Starting.AwaitingName', waitsFor }],
+    });
+    const { items } = (await (await get('/pods')).json()) as { items: Pod[] };
+    expect(items[0]?.metadata.annotations?.[WAITS_FOR_ANNOTATION]).toBe(waitsFor);
+  });
+
+  test('with many pods is written in many turns of the event loop, with the pods of the first turn', async () => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    let isOver = false;
+    const turnOf: number[] = [];
+    const names = Array.from({ length: 200 }, (_, index) => `pod-${index}`);
+    const known = names.map((name) => ({
+      state: 'Syncing.Settled',
+      pod: {
+        metadata: { ...servedPod.metadata, name },
+        get spec() {
+          turnOf.push(turns);
+          known.length = 0;
+          return servedPod.spec;
+        },
+      },
+    }));
+    const { get } = await start({ pods: () => known });
+    setImmediate(count);
+    const { items } = (await (await get('/pods')).json()) as { items: Pod[] };
+    isOver = true;
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(new Set(turnOf).size).toBeGreaterThanOrEqual(8);
+  });
+
+  test('without pods has an empty list of items', async () => {
+    const { get } = await start();
+    expect(await (await get('/pods')).json()).toMatchObject({ items: [] });
+  });
+});
+
+const SECRET = 'hunter2';
+
+const secretive: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'web',
+    namespace: 'default',
+    uid: 'u',
+    annotations: {
+      'kubectl.kubernetes.io/last-applied-configuration': `{"value":"${SECRET}"}`,
+      'example.com/original-spec': JSON.stringify({ env: [{ name: 'A', value: SECRET }] }),
+      team: 'a',
+    },
+  },
+  spec: {
+    imagePullSecrets: [{ name: SECRET }],
+    volumes: [{ name: 'v', secret: { secretName: SECRET, defaultMode: 256 } }],
+    containers: [
+      {
+        name: 'web',
+        args: ['--verbose', `--password=${SECRET}`, '--token', SECRET],
+        env: [{ name: 'PASSWORD', value: SECRET }],
+        envFrom: [{ secretRef: { name: SECRET } }],
+        livenessProbe: {
+          httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: SECRET }] },
+        },
+        lifecycle: {
+          preStop: { exec: { command: ['sh', '-c', `curl -H "Authorization: Bearer ${SECRET}" x`] } },
+        },
+      },
+    ],
+  },
+};
+
+describe('secrets of containers', () => {
+  test('are left out at the address, and the result is still a list of pods', async () => {
+    const { get } = await start({ pods: () => [{ pod: secretive, state: 'Syncing.Settled' }] });
+    const text = await (await get('/pods')).text();
+    expect(text).not.toContain(SECRET);
+    const [item] = (JSON.parse(text) as { items: Pod[] }).items;
+    expect(item?.metadata.annotations).toEqual({
+      team: 'a',
+      'example.com/original-spec': '{"env":[{"name":"A","value":"***"}]}',
+      [STATE_ANNOTATION]: 'Syncing.Settled',
+    });
+    expect(item?.spec).toEqual({
+      imagePullSecrets: [{ name: '***' }],
+      volumes: [{ name: 'v', secret: { secretName: '***', defaultMode: 256 } }],
+      containers: [
+        {
+          name: 'web',
+          args: ['--verbose', '--password=***', '--token', '***'],
+          env: [{ name: 'PASSWORD', value: '***' }],
+          envFrom: [{ secretRef: { name: '***' } }],
+          livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: '***' }] } },
+          lifecycle: {
+            preStop: { exec: { command: ['sh', '-c', 'curl -H "Authorization: Bearer ***" x'] } },
+          },
+        },
+      ],
+    });
+  });
+});
+
+describe('the check of Host and Origin', () => {
+  const ask = async (headers: Record<string, string>, path = '/pods') => {
+    const { server } = await start();
+    const sent = request({ host: '127.0.0.1', port: server.port, path, headers });
+    const [response] = (await once(sent.end(), 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+
+  test.each([
+    [{ host: 'rebound.example' }],
+    [{ host: 'rebound.example:10248' }],
+    [{ host: 'localhost.rebound.example' }],
+    [{ host: '127.0.0.1.rebound.example' }],
+    [{ host: 'a b' }],
+    [{ host: '127.0.0.1', origin: 'https://example.com' }],
+    [{ host: '127.0.0.1', origin: 'null' }],
+    [{ host: 'rebound.example', origin: 'http://rebound.example' }],
+    [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:2' }],
+    [{ host: '127.0.0.1', 'sec-fetch-site': 'cross-site' }],
+    [{ host: '127.0.0.1', 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }],
+  ])('refuses a request from a foreign page: %j', async (headers) => {
+    for (const path of ['/pods', '/healthz', '/stats/summary', '/eviction', '/']) {
+      expect(await ask(headers, path)).toBe(403);
+    }
+  });
+
+  test.each([
+    [{ host: '127.0.0.1:10248' }],
+    [{ host: '[::1]:10248' }],
+    [{ host: '10.0.0.7' }],
+    [{ host: 'localhost:10248' }],
+    [{ host: 'LOCALHOST.' }],
+    [{ host: 'node-a:10248' }],
+    [{ host: '127.0.0.1:1', origin: 'http://127.0.0.1:1' }],
+  ])('accepts a request from another client: %j', async (headers) => {
+    expect(await ask(headers)).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  test('of clients that send nothing keep no other client out', async () => {
+    const { server, get } = await start();
+    const sockets = Array.from({ length: 200 }, () => connect(server.port, '127.0.0.1'));
+    closing.push(() => sockets.forEach((socket) => socket.destroy()));
+    const closed = sockets.map((socket) => {
+      socket.on('error', () => undefined);
+      return once(socket.resume(), 'close');
+    });
+    await Promise.all(closed.slice(0, 168));
+    expect((await get('/healthz')).status).toBe(200);
+    expect(sockets.filter((socket) => !socket.destroyed)).toHaveLength(31);
+  });
+});
+
+describe('the server', () => {
+  test('answers HEAD without a body', async () => {
+    const { get } = await start();
+    const response = await get('/healthz', { method: 'HEAD' });
+    expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
+      200,
+      '2',
+      '',
+    ]);
+  });
+
+  test('refuses methods that could change something', async () => {
+    const { get } = await start();
+    const response = await get('/pods', { method: 'DELETE' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('lists the known paths when the path is unknown', async () => {
+    const { get } = await start();
+    const response = await get('/metrics');
+    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/pods')]);
+  });
+
+  test('closes while a client keeps its connection open, and frees the port', async () => {
+    const { server, get } = await start();
+    await (await get('/healthz')).text(); // Kept alive by fetch.
+    const idle = connect(server.port, '127.0.0.1');
+    await once(idle, 'connect');
+    idle.on('error', () => undefined);
+    idle.write('GET /healthz HTTP/1.1\r\n');
+    await server.close();
+    const again = createServer().listen(server.port, '127.0.0.1');
+    await once(again, 'listening');
+    again.close();
+    idle.destroy();
+  });
+
+  test('names address and flag when the port or the address cannot be bound', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    closing.push(() => taken.close());
+    const { port } = taken.address() as AddressInfo;
+    const sources: ApiSources = { health: () => undefined, pods: () => [] };
+    await expect(startApiServer({ host: '127.0.0.1', port }, sources)).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringMatching(`127.0.0.1:${port}: the port is in use.*--healthz-port`),
+    });
+    await expect(startApiServer({ host: '192.0.2.1', port: 0 }, sources)).rejects.toMatchObject({
+      kind: 'FailedPrecondition',
+      message: expect.stringContaining('--healthz-bind-address'),
+    });
+  });
+});

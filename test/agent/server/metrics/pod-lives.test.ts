@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { PodLives } from '../../../../src/agent/server/metrics/pod-lives.ts';
+import { samplesNamed, samplesOf } from './samples.ts';
+
+let nowMs: number;
+let lives: PodLives;
+beforeEach(() => {
+  nowMs = 0;
+  lives = new PodLives(() => nowMs);
+});
+const named = (name: string) => samplesNamed(lives.metrics(), name);
+
+describe('the start of a pod', () => {
+  test('takes from when it was added to when it is Running for the first time', () => {
+    lives.podAdded('a', true);
+    nowMs = 1500;
+    for (const phase of ['Pending', 'Running', 'Pending', 'Running']) lives.podPhase('a', phase);
+    expect(named('kubelet_pod_start')).toEqual({
+      kubelet_pod_start_duration_seconds_sum: '1.5',
+      kubelet_pod_start_duration_seconds_count: '1',
+    });
+  });
+
+  test('is not told of a pod that ran before, or that is not known', () => {
+    lives.podAdded('a', false);
+    lives.podPhase('a', 'Running');
+    lives.podPhase('b', 'Running');
+    lives.podAdded('c', true);
+    lives.podForgotten('c');
+    lives.podPhase('c', 'Running');
+    expect(named('kubelet_pod_start')).toEqual({});
+  });
+});
+
+describe('the chart of a pod', () => {
+  test('is told as transitions, and as time in each state that was left', () => {
+    lives.podAdded('a', true);
+    lives.podState('a', 'Syncing.Starting.New');
+    nowMs = 2;
+    for (const state of ['Syncing.Working', 'Syncing.Working', 'Syncing.Settled']) {
+      lives.podState('a', state);
+      nowMs += 10;
+    }
+    expect(named('statelet_pod_transitions_total')).toEqual({
+      'statelet_pod_transitions_total{from="Syncing.Starting.New",to="Syncing.Working"}': '1',
+      'statelet_pod_transitions_total{from="Syncing.Working",to="Syncing.Settled"}': '1',
+    });
+    expect(named('statelet_pod_state_duration_seconds_sum')).toEqual({
+      'statelet_pod_state_duration_seconds_sum{state="Syncing.Starting.New"}': '0.002',
+      'statelet_pod_state_duration_seconds_sum{state="Syncing.Working"}': '0.02',
+    });
+  });
+
+  test('of a pod that is not known is not told', () => {
+    lives.podState('a', 'Syncing.Starting.New');
+    lives.podState('a', 'Syncing.Working');
+    expect(samplesOf(lives.metrics())).toEqual({});
+  });
+});
+
+describe('the work on an event', () => {
+  test('takes from the first event that waits to the end of the effect', () => {
+    lives.podAdded('a', true);
+    nowMs = 1000;
+    lives.podEvent('a', 'SyncPodCreate');
+    nowMs = 2000;
+    lives.podEvent('a', 'SyncPodUpdate');
+    nowMs = 3000;
+    const end = lives.podEffect('a', 'sync');
+    nowMs = 7000;
+    end();
+    expect(named('kubelet_pod_worker')).toEqual({
+      'kubelet_pod_worker_duration_seconds_sum{operation_type="create"}': '6',
+      'kubelet_pod_worker_duration_seconds_count{operation_type="create"}': '1',
+      kubelet_pod_worker_start_duration_seconds_sum: '3',
+      kubelet_pod_worker_start_duration_seconds_count: '1',
+    });
+    expect(named('statelet_pod_event_to_act_seconds_sum')).toEqual({
+      'statelet_pod_event_to_act_seconds_sum{event="SyncPodCreate"}': '2',
+    });
+  });
+
+  test.each([
+    ['SyncPodUpdate', 'sync', 'update'],
+    ['SyncPodSync', 'sync', 'sync'],
+    ['SyncPodKill', 'stop', 'kill'],
+    ['SyncPodSync', 'clean_up', 'terminated'],
+  ] as const)('%s with the effect %s is the operation %s', (event, effect, operation) => {
+    lives.podAdded('a', true);
+    lives.podEvent('a', event);
+    lives.podEffect('a', effect)();
+    expect(Object.keys(named('kubelet_pod_worker_duration_seconds_count'))).toEqual([
+      `kubelet_pod_worker_duration_seconds_count{operation_type="${operation}"}`,
+    ]);
+  });
+
+  test('is not told of an effect that no event has asked for, such as a further step of the same sync', () => {
+    lives.podAdded('a', true);
+    lives.podEvent('a', 'SyncPodCreate');
+    lives.podEffect('a', 'sync')();
+    lives.podEvent('a', 'ADMITTED');
+    lives.podEffect('a', 'sync')();
+    const { 'kubelet_pod_worker_duration_seconds_count{operation_type="create"}': count, ...others } = named(
+      'kubelet_pod_worker_duration_seconds_count',
+    );
+    expect(count).toBe('1');
+    expect(others).toEqual({});
+    expect(named('statelet_pod_effect_duration_seconds_count')).toEqual({
+      'statelet_pod_effect_duration_seconds_count{effect="sync"}': '2',
+    });
+  });
+});
+
+test('effects are in flight from their beginning to their end, also of a pod that is forgotten meanwhile', () => {
+  lives.podAdded('a', true);
+  const ends = [lives.podEffect('a', 'sync'), lives.podEffect('b', 'stop'), lives.podEffect('c', 'stop')];
+  lives.podForgotten('a');
+  expect(Object.fromEntries(lives.effectsInFlight)).toEqual({ sync: 1, stop: 2, clean_up: 0 });
+  for (const end of ends) end();
+  expect(Object.fromEntries(lives.effectsInFlight)).toEqual({ sync: 0, stop: 0, clean_up: 0 });
+});

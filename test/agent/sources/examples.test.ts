@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { parseManifest } from '../../../src/agent/sources/manifests/read-manifest.ts';
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
+const FOLDERS = ['pods', 'eviction/pods', 'preemption/pods', 'preemption/later'];
+const manifests = FOLDERS.flatMap((folder) =>
+  readdirSync(EXAMPLES + folder).map((name) => `${folder}/${name}`),
+);
+
+test.each(manifests)('examples/%s is a valid pod with a short grace period', (file) => {
+  const kind = { source: 'local', nodeName: 'node' } as const;
+  const { pods, problems } = parseManifest(readFileSync(EXAMPLES + file), kind);
+  expect(problems).toEqual([]);
+  expect(pods).toHaveLength(1);
+  expect(pods[0]?.spec.terminationGracePeriodSeconds).toBeLessThanOrEqual(5);
+});

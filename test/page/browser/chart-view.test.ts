@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import { pageCharts } from '../../../scripts/picture/page-charts.ts';
+import { arrowsOf } from '../../../src/commands/charts/arrows.ts';
+import { machines } from '../../../src/agent/machines/index.ts';
+import { lightOf, linesOf } from '../../../src/page/browser/chart-view.ts';
+import type { AnyStateNode } from 'xstate';
+
+const charts = await pageCharts(machines);
+const chartOf = (name: string) => charts.find((chart) => chart.name === name)!;
+
+function statesOf(state: AnyStateNode): AnyStateNode[] {
+  const inside = Object.values(state.states as Record<string, AnyStateNode>);
+  return [state, ...inside.flatMap(statesOf)];
+}
+
+describe.each(charts.map((chart) => [chart.name, chart] as const))('the chart %s', (name, chart) => {
+  const states = statesOf((machines[name] as { root: AnyStateNode }).root);
+
+  test('has each state of the machine, inside of the picture, with its sentence where it is innermost', () => {
+    expect(chart.states.map(({ id }) => id)).toEqual(states.map(({ path }) => path.join('.')));
+    for (const { x, y, width, height, first, says, id } of chart.states) {
+      expect(x >= 0 && y >= 0 && x + width <= chart.width + 1 && y + height <= chart.height + 1).toBe(true);
+      if (first.length === 0) expect([id, says]).toEqual([id, expect.any(String)]);
+    }
+  });
+
+  test('has each transition of the machine', () => {
+    const arrows = states.flatMap((state) => arrowsOf(state));
+    expect(chart.ways.map(({ label, to }) => [label, to])).toEqual(
+      arrows.map(({ label, target }) => [label, target?.path.join('.')]),
+    );
+  });
+
+  test('draws a line for each way from one state to another', () => {
+    for (const { from, to, label } of chart.ways) {
+      if (to === undefined || to === from) continue;
+      const event = /^\w+/u.exec(label)?.[0] ?? '';
+      const transition = { from, to, event, chart: name, actor: '', atMs: 0, actions: [] };
+      expect([from, to, event, linesOf(chart, transition).length > 0]).toEqual([from, to, event, true]);
+    }
+    for (const { path } of chart.edges) expect(path).toMatch(/^M\d+ \d+(?:L\d+ \d+)+$/);
+  });
+});
+
+test('lights where a pod is, and where it can come next', () => {
+  const { active, next } = lightOf(chartOf('pod'), ['Syncing.Settled']);
+  expect([...active].sort()).toEqual(['Syncing', 'Syncing.Settled']);
+  expect([...next].sort()).toEqual(['Syncing', 'Syncing.Working', 'Terminating', 'Terminating.Stopping']);
+});
+
+test('lights all regions of a machine', () => {
+  const { active } = lightOf(chartOf('supervisor'), ['Sources.Ready', 'Runtime.NotReady', 'Loop.Running']);
+  expect(active).toContain('Runtime.NotReady');
+  expect(active).not.toContain('Runtime.Ready');
+});
+
+test('lights the line of the event, not another between the same states', () => {
+  const of = { chart: 'pod', actor: '', atMs: 0, actions: [] };
+  const lines = linesOf(chartOf('pod'), {
+    ...of,
+    from: 'Syncing.Working',
+    to: 'Syncing.BackingOff',
+    event: 'SYNC_FAILED',
+  });
+  expect(lines).toMatchObject([{ from: 'Syncing.Working', to: 'Syncing.BackingOff' }]);
+});

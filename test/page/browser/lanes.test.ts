@@ -1,0 +1,155 @@
+import { expect, test } from '@jest/globals';
+import type { PodView } from '../../../src/types/page-views.ts';
+import type { Transition } from '../../../src/types/transition.ts';
+import { together, windowOf } from '../../../src/page/browser/axis-view.ts';
+import { podLanes, withRuns } from '../../../src/page/browser/lanes.ts';
+import { podRow } from '../../support/page-bed.ts';
+import { testPod } from '../../support/pods.ts';
+
+const AT = Date.UTC(2026, 0, 1);
+const at = (seconds: number) => new Date(AT + seconds * 1_000).toISOString();
+const base = { restartCount: 0, ready: false, image: '', imageID: '' };
+
+function view(containerStatuses: readonly object[], more: Partial<PodView> = {}): PodView {
+  const pod = testPod({ name: 'web' });
+  const spec = { ...pod.spec, containers: [{ name: 'main', image: 'x' }] };
+  const status = { startTime: at(0), containerStatuses } as unknown as NonNullable<PodView['status']>;
+  return { row: podRow('web'), sentences: [], pod: { ...pod, spec }, status, events: [], ...more };
+}
+
+function step(seconds: number, more: Partial<Transition>): Transition {
+  const own = { chart: 'pod', actor: 'web_default uid-web', event: 'E', from: 'A', to: 'B', actions: [] };
+  return { atMs: AT + seconds * 1_000, ...own, ...more };
+}
+
+const shown = (facts: Parameters<typeof podLanes>[0]) =>
+  podLanes(facts).map(({ name, spans, marks }) => [
+    name,
+    ...spans.map(({ fromMs, toMs, kind, text }) => {
+      const end = toMs === undefined ? '' : (toMs - AT) / 1_000;
+      return `${(fromMs - AT) / 1_000}-${end} ${kind}: ${text}`;
+    }),
+    ...marks.map(({ atMs, text }) => `${(atMs - AT) / 1_000} ${text}`),
+  ]);
+
+test('states are spans from one transition to the next, and each transition is a mark with the guard that decided', () => {
+  const transitions = [
+    step(1, { from: 'Syncing.Starting.Admitting', to: 'Syncing.Working' }),
+    step(2, { event: 'PING', from: 'Syncing.Working', to: 'Syncing.Working' }),
+    step(5, { event: 'SYNCED', guard: 'done', from: 'Syncing.Working', to: 'Syncing.Settled' }),
+  ];
+  expect(shown({ last: undefined, transitions: transitions.toReversed(), runs: [] })).toEqual([
+    ['state', '1-5 work: Syncing.Working', '5- rest: Syncing.Settled'],
+    [
+      'transitions',
+      '1 E: Syncing.Starting.Admitting → Syncing.Working',
+      '2 PING: Syncing.Working',
+      '5 SYNCED [done]: Syncing.Working → Syncing.Settled',
+    ],
+  ]);
+});
+
+test('a pod of the same name before is not drawn into the lane of this one', () => {
+  const before = step(1, { actor: 'web_default uid-of-another', to: 'Terminated.Finished' });
+  const transitions = [step(9, { to: 'Syncing.Working' }), before];
+  const [states] = shown({ last: view([]), transitions, runs: [] });
+  expect(states).toEqual(['state', '9- work: Syncing.Working']);
+});
+
+test('without a transition the state is drawn from the time when it began', () => {
+  const row = podRow('web', { sinceMs: AT + 3_000 });
+  const [states] = shown({ last: view([], { row }), transitions: [], runs: [] });
+  expect(states).toEqual(['state', '3- rest: Syncing.Settled']);
+});
+
+test('a container has its runs and the waits between them, of all statuses that were seen', () => {
+  const first = { terminated: { startedAt: at(1), finishedAt: at(2), exitCode: 3, reason: 'Error' } };
+  const second = { terminated: { startedAt: at(4), finishedAt: at(5), exitCode: 0, reason: 'Completed' } };
+  const waiting = { waiting: { reason: 'CrashLoopBackOff' } };
+  const seen = [
+    view([{ ...base, name: 'main', state: waiting, lastState: first }]),
+    view([{ ...base, name: 'main', state: { running: { startedAt: at(4) } }, lastState: first }]),
+    view([{ ...base, name: 'main', state: waiting, lastState: second }]),
+  ];
+  const runs = seen.reduce<ReturnType<typeof withRuns>>(withRuns, []);
+  expect(shown({ last: seen.at(-1), transitions: [], runs })).toEqual([
+    [
+      'container main',
+      '0-1 wait: waits',
+      '1-2 trouble: ran, exit code 3 (Error)',
+      '2-4 wait: waits',
+      '4-5 rest: ran, exit code 0 (Completed)',
+      '5- wait: waits: CrashLoopBackOff',
+    ],
+  ]);
+});
+
+test('the time before the first run that is known is no wait where the container had been restarted before', () => {
+  const pod = view([{ ...base, name: 'main', restartCount: 2, state: { running: { startedAt: at(9) } } }]);
+  expect(shown({ last: pod, transitions: [], runs: withRuns([], pod) })).toEqual([
+    ['container main', '9- rest: runs'],
+  ]);
+});
+
+test('a container that has ended for good says so until now', () => {
+  const terminated = { startedAt: at(1), finishedAt: at(2), exitCode: 0, reason: 'Completed' };
+  const pod = view([{ ...base, name: 'main', state: { terminated } }]);
+  const [lane] = shown({ last: pod, transitions: [], runs: withRuns([], pod) });
+  expect(lane?.at(-1)).toBe('2- over: ended with exit code 0');
+});
+
+const probe = { chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
+const changed = { ...probe, guard: 'changesResult', from: 'Probing', to: 'Waiting' };
+const readiness = (isReady: boolean, ...ordered: readonly Transition[]) => {
+  const last = view([{ ...base, name: 'main', ready: isReady, state: {} }]);
+  return shown({ last, transitions: ordered.toReversed(), runs: [] })[0];
+};
+
+test('a probe has a span for each result; without what was before, the last one is that of the status', () => {
+  expect(readiness(true, step(1, changed), step(4, changed), step(6, changed), step(7, probe))).toEqual([
+    'readiness main',
+    '1-4 rest: ready',
+    '4-6 trouble: not ready',
+    '6- rest: ready',
+  ]);
+  expect(readiness(false, step(4, changed))).toEqual(['readiness main', '4- trouble: not ready']);
+});
+
+test('what the record says of an outcome counts', () => {
+  const failed = step(3, { ...changed, data: { outcome: 'Failure' } });
+  expect(readiness(false, failed)).toEqual(['readiness main', '3- trouble: not ready']);
+});
+
+test('a result ends with its container, whatever the status says then', () => {
+  const gone = step(5, { ...probe, event: 'STATUS', from: 'Waiting', to: 'Idle' });
+  expect(readiness(false, step(1, changed), gone)).toEqual(['readiness main', '1-5 rest: ready']);
+  const again = step(9, changed);
+  expect(readiness(true, step(1, changed), gone, again)?.at(-1)).toBe('9- rest: ready');
+});
+
+test('an event that happened several times has a mark for the first time and the last', () => {
+  const event = { type: 'Warning', reason: 'BackOff', message: 'm', count: 3, metadata: {} };
+  const events = [{ ...event, firstTimestamp: at(1), lastTimestamp: at(8) }] as unknown as PodView['events'];
+  expect(shown({ last: view([], { events }), transitions: [], runs: [] })).toEqual([
+    ['events', '1 BackOff: m (the first of 3 times)', '8 BackOff: m'],
+  ]);
+});
+
+test('marks that are close to each other are one, which says all of them; no more of the past is shown than is known', () => {
+  const marks = [0, 1, 2, 50].map((atMs) => ({
+    atMs,
+    kind: atMs === 2 ? 'trouble' : '',
+    text: `at ${atMs}`,
+  }));
+  expect(together(marks, 10)).toEqual([
+    { atMs: 0, kind: 'trouble', text: 'at 0\nat 1\nat 2' },
+    { atMs: 50, kind: '', text: 'at 50' },
+  ]);
+  const lane = { name: 'x', spans: [], marks: [{ atMs: AT, kind: '', text: '' }] };
+  const shownMs = (zoom: Parameters<typeof windowOf>[1], nowMs: number) =>
+    nowMs - windowOf([lane], zoom, nowMs).fromMs;
+  expect(shownMs('all', AT + 7_200_000)).toBe(7_200_000);
+  expect(shownMs('1h', AT + 7_200_000)).toBe(3_600_000);
+  expect(shownMs('10m', AT + 90_000)).toBe(90_000);
+  expect(shownMs('1m', AT + 1_000)).toBe(10_000);
+});
