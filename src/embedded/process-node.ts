@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerConfig } from '../agent/policies/cri/container-config.ts';
+import { containerConfig, withAdditions } from '../agent/policies/cri/container-config.ts';
 import { containerLogPath, podOfLogsFolder } from '../agent/policies/cri/cri-labels.ts';
 import { podSandboxConfig } from '../agent/policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../agent/policies/pod/resources.ts';
@@ -249,8 +249,9 @@ function processPodDetails(
     container: async (request) => {
       const { pod, container, attempt, podStatus, image } = request;
       const resolved = await resolveCommand(pod, container, podStatus);
+      const added = await additions.container(request, resolved.envs);
       const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
-      return additions.container(request, config);
+      return added.reduce(withAdditions, config);
     },
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),
     podIP: () => LOOPBACK,

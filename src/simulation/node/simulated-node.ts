@@ -1,5 +1,5 @@
 import { resolveCommand } from '../../agent/policies/cri/container-env.ts';
-import { containerConfig } from '../../agent/policies/cri/container-config.ts';
+import { containerConfig, withAdditions } from '../../agent/policies/cri/container-config.ts';
 import { podSandboxConfig } from '../../agent/policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
 import {
@@ -75,8 +75,9 @@ function podDetails(
       const facts = { podIPs: [], hostIPs: [], allocatable: {} };
       const ofServer = await readServerFacts(objects, pod, container);
       const resolved = resolveCommand(pod, container, { ...facts, ...ofServer });
+      const added = await additions.container(request, resolved.envs);
       const config = containerConfig({ pod, container, attempt, resolved, imageRef: image.imageRef });
-      return additions.container(request, config);
+      return added.reduce(withAdditions, config);
     },
     pastInstances: ({ uid }, containerName) => disk.get(uid)?.instances.get(containerName) ?? 0,
     podIP: ({ spec }, { sandboxes: [sandbox] }) => (spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip),

@@ -1,6 +1,6 @@
-import { withAdditions } from '../../policies/cri/container-config.ts';
+import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import { promiseOf } from '../../../system/promises.ts';
-import type { ContainerConfig } from '../../../types/cri.ts';
+import type { KeyValue } from '../../../types/cri.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -70,8 +70,8 @@ function admission(subsystems: readonly PodSubsystem[], pod: Pod, signal: AbortS
 /** What the subsystems together add to sandboxes and containers. */
 export interface NodeAdditions {
   sandbox(pod: Pod): Promise<SandboxAdditions>;
-  /** The configuration with what they add, in the order of the list. */
-  container(request: ContainerRequest, config: ContainerConfig): Promise<ContainerConfig>;
+  /** In the order of the list. `envs`: the variables of the container's own. */
+  container(request: ContainerRequest, envs: readonly KeyValue[]): Promise<readonly ContainerAdditions[]>;
 }
 
 export function additionsOf(subsystems: readonly PodSubsystem[]): NodeAdditions {
@@ -83,11 +83,16 @@ export function additionsOf(subsystems: readonly PodSubsystem[]): NodeAdditions 
         groups: all.flatMap(({ groups = [] }) => groups),
       }) as SandboxAdditions;
     },
-    container: async (request, config) => {
-      let made = config;
-      for (const subsystem of subsystems)
-        if (subsystem.container) made = withAdditions(made, await subsystem.container(request, made));
-      return made;
+    container: async (request, envs) => {
+      const all: ContainerAdditions[] = [];
+      let known = envs;
+      for (const subsystem of subsystems) {
+        if (!subsystem.container) continue;
+        const added = await subsystem.container(request, known);
+        known = [...(added.envs ?? []), ...known];
+        all.push(added);
+      }
+      return all;
     },
   };
 }

@@ -39,8 +39,7 @@ export function criNode(options: CriNodeOptions): PodNode {
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
  * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
  * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone. Files for termination messages are the last that is added to a container: one whose configuration fails leaves
- * none.
+ * when all else is gone.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
   const { allowedUnsafeSysctls, appArmor, images } = options;
@@ -61,10 +60,6 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     objectSubsystem(options.objects),
     volumes(options),
     hostsFile(options),
-    {
-      name: 'termination messages',
-      container: async (request) => ({ mounts: await options.volumes.terminationMount(request) }),
-    },
     dns(options),
     logLinks(options),
     logs(options),
@@ -103,7 +98,7 @@ function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): Pod
   return {
     name: 'volumes',
     sandbox: ({ metadata }) => ({ groups: volumes.groupsOf(metadata.uid) }),
-    container: async ({ pod, container, image }, { envs }) => {
+    container: async ({ pod, container, image }, envs) => {
       const problem = imageVolumesOf(pod, container).length > 0 && (await capabilities.imageVolumesProblem());
       if (problem) throw problem;
       const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));

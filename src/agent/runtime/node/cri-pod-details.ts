@@ -4,6 +4,7 @@ import {
   containerConfig,
   type ContainerFacts,
   targetContainerId,
+  withAdditions,
 } from '../../policies/cri/container-config.ts';
 import { type EnvFile, envFileKey, envFileRefs, resolveCommand } from '../../policies/cri/container-env.ts';
 import type { PodAddresses } from '../../policies/volumes/downward-fields.ts';
@@ -124,13 +125,16 @@ export class CriPodDetails implements PodDetails {
     const ofServer = await readServerFacts(this.#options.objects, pod, container);
     const resolved = resolveCommand(pod, container, { ...addresses, ...ofServer, allocatable, envFiles });
     const targetId = targetContainerId(container, podStatus);
+    const additions = await this.#additions.container(request, resolved.envs);
     const users = await this.#users(pod, knownRuntimeHandler(pod, runtimeClasses));
     const { imageRef, ...imageUser } = request.image;
     const volumeGroups = this.#options.volumes.groupsOf(pod.metadata.uid);
     const node = { ...containers, users, volumeGroups };
     const facts = { pod, container, attempt, resolved, imageRef, imageUser, node, targetId };
-    const config = await this.#additions.container(request, containerConfig(facts));
-    return { ...config, mounts: mountsFor(config.mounts ?? [], { users, selinux }) };
+    const config = additions.reduce(withAdditions, containerConfig(facts));
+    // Last: a container whose configuration is refused leaves no file.
+    const termination = await this.#options.volumes.terminationMount(request);
+    return { ...config, mounts: mountsFor([...(config.mounts ?? []), ...termination], { users, selinux }) };
   }
 
   pastInstances(pod: PodReference, containerName: string): number {

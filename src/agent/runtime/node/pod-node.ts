@@ -2,7 +2,7 @@ import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
 import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../../types/cri.ts';
+import type { ContainerConfig, KeyValue, PodSandboxConfig } from '../../../types/cri.ts';
 import { type ErrorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
@@ -104,10 +104,11 @@ export interface PodSubsystem {
   /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */
   sandbox?(pod: Pod): SandboxAdditions | Promise<SandboxAdditions>;
   /**
-   * What it adds to the configuration of a container that is about to be created. `config`: with what parts before it in the list have
-   * added. Rejects where there can be no such container (CreateContainerConfigError).
+   * What it adds to the configuration of a container that is about to be created. `envs`: the container's variables, with what parts
+   * before it in the list have added. As with the kubelet, this comes before the configuration is made: what is prepared here is also
+   * there for a container that is refused then. Rejects where there can be no such container (CreateContainerConfigError).
    */
-  container?(request: ContainerRequest, config: ContainerConfig): Promise<ContainerAdditions>;
+  container?(request: ContainerRequest, envs: readonly KeyValue[]): Promise<ContainerAdditions>;
   /** A container has been created: its image is there, and its log will be. */
   created?(pod: PodReference, containerId: string, config: ContainerConfig, logDirectory: string): void;
   /** An instance of a container is about to be removed: removes what the instance has left, such as its log. */

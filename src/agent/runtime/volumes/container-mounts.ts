@@ -56,12 +56,14 @@ export class ContainerMounts {
     this.#options = options;
   }
 
-  /** Its volumes, which must have been set up. */
+  /** Its volumes, which must have been set up. Also makes the folder for its termination messages. */
   async of(request: ContainerMountsRequest, paths: PodPaths): Promise<readonly Mount[]> {
     const mounts: Mount[] = [];
     for (const [index, mount] of (request.container.volumeMounts ?? []).entries()) {
       mounts.push(await this.#volumeMount(request, paths, mount, index));
     }
+    if (messagePath(request) !== '')
+      await makeFolder(paths.terminationDir(request.container.name), PRIVATE_FOLDER_MODE);
     return mounts;
   }
 
@@ -187,9 +189,8 @@ async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
  */
 export async function makeTerminationFile(folder: string, attempt: number): Promise<string> {
   const file = join(folder, fileName(attempt));
-  // The first instance makes the folder, and nearly always it is there for the others.
-  const found = attempt === 0 ? undefined : await ifThere(openEmpty(file));
-  const handle = found ?? (await openEmptyIn(folder, file));
+  // Nearly always the folder is there: it is made with the mounts of the container.
+  const handle = (await ifThere(openEmpty(file))) ?? (await openEmptyIn(folder, file));
   try {
     // `open` has applied the process' umask to the mode.
     await handle.chmod(TERMINATION_MODE);

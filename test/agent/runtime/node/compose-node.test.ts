@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { containerConfig } from '../../../../src/agent/policies/cri/container-config.ts';
+import { containerConfig, withAdditions } from '../../../../src/agent/policies/cri/container-config.ts';
 import { additionsOf, composeNode, podOfUID } from '../../../../src/agent/runtime/node/compose-node.ts';
 import {
   orPrepareError,
@@ -183,7 +183,7 @@ test('subsystems add to a sandbox and to the configuration of a container, in th
     {
       name: 'volumes',
       sandbox: () => Promise.resolve({ groups: [2] }),
-      container: (_, { envs }) => {
+      container: (_, envs) => {
         seen.push(envs.map(({ key }) => key));
         return Promise.resolve({ mounts: [mount] });
       },
@@ -200,7 +200,8 @@ test('subsystems add to a sandbox and to the configuration of a container, in th
     podStatus: runtimePodStatus({}),
     image: { imageRef: 'app' },
   };
-  expect(await additions.container(request, { ...base, linux: { resources } })).toEqual({
+  const added = await additions.container(request, base.envs);
+  expect(added.reduce(withAdditions, { ...base, linux: { resources } })).toEqual({
     ...base,
     envs: [...[{ key: 'GPU', value: '1' }], ...resolved.envs],
     devices: [device],

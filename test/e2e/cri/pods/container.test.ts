@@ -220,7 +220,21 @@ describeOnDaemon('a container of CRI', { beforeStart: makeSeccompProfile }, ({ b
     expect(event.msg).toContain('Error: container has runAsNonRoot and image will run as root');
     const messages = (name: string) => join(bed.rootDir, 'pods', pod.metadata.uid, 'containers', name);
     expect(readdirSync(messages('good'))).toHaveLength(1);
-    expect(existsSync(messages('root'))).toBe(false);
+    expect(readdirSync(messages('root'))).toEqual([]);
+  });
+
+  test('a pod whose only container is refused has the folder of the container and the hosts file, as with the kubelet', async () => {
+    bed.apply('only-root', {
+      containers: [bed.server({ name: 'root', securityContext: { runAsNonRoot: true } })],
+    });
+    const pod = await daemon.until(
+      'only-root',
+      'refused',
+      (one) => containerStatus(one, 'root')?.state?.waiting?.reason === 'CreateContainerConfigError',
+    );
+    const folder = join(bed.rootDir, 'pods', pod.metadata.uid);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(['containers', 'etc-hosts']));
+    expect(readdirSync(join(folder, 'containers'))).toEqual(['root']);
   });
 
   test('capabilities, privileges, seccomp, masked paths and the root file system follow the spec', async () => {
