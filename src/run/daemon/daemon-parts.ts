@@ -12,6 +12,7 @@ import {
   lockRootDir,
   openEndedPodsFile,
   openInstanceCounts,
+  openShutdownRecord,
   type RootLock,
 } from '../../agent/runtime/node/root-files.ts';
 import type { InstanceCountsStore } from '../../agent/runtime/pods/instance-counts.ts';
@@ -88,7 +89,7 @@ export async function openDaemonParts(
       runtimeClasses: cluster?.runtimeClasses,
       objects: cluster?.objects,
     });
-    const shutdownRecord = await openRecordOfShutdown(config, logger, metrics);
+    const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
     return { endedPods, instanceCounts, shutdownRecord, askPlugins, ...node };
   })().catch(async (error: unknown) => {
@@ -132,13 +133,12 @@ async function openCluster(
 }
 
 /** Undefined where no pod is ended for a shutdown. Tells the measurements of the last one. */
-async function openRecordOfShutdown(
+function openRecordOfShutdown(
   { cluster, rootDir, shutdown }: StateletConfig,
   logger: Logger,
   metrics: AgentMetrics | undefined,
-): Promise<ShutdownRecord | undefined> {
+): ShutdownRecord | undefined {
   if (cluster.kubeconfig === '' && shutdownPeriods(shutdown).length === 0) return undefined;
-  const { openShutdownRecord } = await import('../../agent/runtime/node/root-files.ts');
   const record = openShutdownRecord(rootDir, logger);
   const { startMs, endMs } = record.stored;
   if (startMs !== undefined) metrics?.nodeLife.shutdownBegan(startMs);
