@@ -4,29 +4,16 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../../types/clock.ts';
-import type { SampledProfile } from './profiles.ts';
 import { answer, NO_SNIFF, RequestError, type Route, type RouteRequest } from './route.ts';
-
-type Record = (durationMs: number, clock: Clock, signal: AbortSignal) => Promise<SampledProfile>;
 
 interface Kind {
   readonly name: 'profile' | 'heap';
   readonly defaultSeconds: number;
-  /** The profilers are loaded only for a request. */
-  readonly load: () => Promise<Record>;
 }
 
 const KINDS: readonly Kind[] = [
-  {
-    name: 'profile',
-    defaultSeconds: 30,
-    load: async () => (await import('./profiles.ts')).recordCPUProfile,
-  },
-  {
-    name: 'heap',
-    defaultSeconds: 5,
-    load: async () => (await import('./profiles.ts')).recordHeapProfile,
-  },
+  { name: 'profile', defaultSeconds: 30 },
+  { name: 'heap', defaultSeconds: 5 },
 ];
 
 const SECONDS_MAX = 300;
@@ -68,8 +55,9 @@ async function serve(kind: Kind, durationMs: number, clock: Clock, response: Ser
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   try {
-    const record = await kind.load();
-    const { writeProfile } = await import('./profiles.ts');
+    // The profilers are loaded only for a request.
+    const { recordCPUProfile, recordHeapProfile, writeProfile } = await import('./profiles.ts');
+    const record = kind.name === 'heap' ? recordHeapProfile : recordCPUProfile;
     const body = await writeProfile(await record(durationMs, clock, gone.signal));
     answer(response, 200, body, {
       'Content-Type': 'application/octet-stream',

@@ -106,9 +106,7 @@ export async function recordCPUProfile(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<SampledProfile> {
-  const session = new Session();
-  session.connect();
-  try {
+  return inSession(async (session) => {
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: INTERVAL_US });
     const startedAt = clock.now();
@@ -125,6 +123,15 @@ export async function recordCPUProfile(
       durationMs: clock.now() - startedAt,
       period: INTERVAL_US * 1000,
     };
+  });
+}
+
+/** What has been switched on in the session is off again at its end. */
+async function inSession<T>(record: (session: Session) => Promise<T>): Promise<T> {
+  const session = new Session();
+  session.connect();
+  try {
+    return await record(session);
   } finally {
     session.disconnect();
   }
@@ -181,9 +188,7 @@ export async function recordHeapProfile(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<SampledProfile> {
-  const session = new Session();
-  session.connect();
-  try {
+  return inSession(async (session) => {
     const startedAt = clock.now();
     await session.post('HeapProfiler.startSampling', { samplingInterval: INTERVAL_BYTES });
     await sleep(clock, durationMs, signal);
@@ -198,9 +203,7 @@ export async function recordHeapProfile(
       durationMs: clock.now() - startedAt,
       period: INTERVAL_BYTES,
     };
-  } finally {
-    session.disconnect();
-  }
+  });
 }
 
 /** Exported for tests. */
@@ -209,8 +212,7 @@ export function heapSamples({ head, samples }: HeapProfile): readonly StackSampl
   for (const { nodeId } of samples) counts.set(nodeId, (counts.get(nodeId) ?? 0) + 1);
   const found: StackSample[] = [];
   const visit = ({ id, callFrame, selfSize, children }: HeapNode, callers: readonly CallFrame[]): void => {
-    const { functionName, url, lineNumber } = callFrame;
-    const stack = [{ functionName, url, lineNumber }, ...callers];
+    const stack = [frameOf(callFrame), ...callers];
     if (selfSize > 0) found.push({ stack, values: [counts.get(id) ?? 0, selfSize] });
     for (const child of children) visit(child, stack);
   };
