@@ -3,7 +3,6 @@ import { promiseOf } from '../../../system/promises.ts';
 import { join } from 'node:path';
 import { knownRuntimeHandler } from '../../policies/cri/sandbox-config.ts';
 import { podHostname } from '../../policies/network/pod-hostname.ts';
-import { imageVolumesOf } from '../../policies/volumes/volume-source.ts';
 import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
@@ -12,7 +11,12 @@ import type { PodDNSSource } from './pod-dns-source.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
 import { additionsOf, composeNode, podOfUID, RESOURCE_CLAIMS } from './compose-node.ts';
-import { CriPodDetails, type CriPodDetailsOptions, downwardAddresses } from './cri-pod-details.ts';
+import {
+  CriPodDetails,
+  type CriPodDetailsOptions,
+  downwardAddresses,
+  imageVolumesProblem,
+} from './cri-pod-details.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
 import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
 
@@ -99,7 +103,7 @@ function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): Pod
     name: 'volumes',
     sandbox: ({ metadata }) => ({ groups: volumes.groupsOf(metadata.uid) }),
     container: async ({ pod, container, image }, envs) => {
-      const problem = imageVolumesOf(pod, container).length > 0 && (await capabilities.imageVolumesProblem());
+      const problem = await imageVolumesProblem(capabilities, pod, container);
       if (problem) throw problem;
       const features = capabilities.of(knownRuntimeHandler(pod, runtimeClasses));
       const env = new Map(envs.map(({ key, value }) => [key, value]));

@@ -99,7 +99,7 @@ export class CriPodDetails implements PodDetails {
     const { images } = this.#options;
     const volumes = new Map<string, string>();
     // An image that the runtime cannot mount is not pulled: `container` reports the problem.
-    const problem = await this.#imageVolumesProblem(pod, container);
+    const problem = await imageVolumesProblem(this.#options.capabilities, pod, container);
     for (const { name, image: source } of problem ? [] : imageVolumesOf(pod, container)) {
       const { reference, pullPolicy } = source ?? {};
       const image = { name: container.name, image: reference ?? '', imagePullPolicy: pullPolicy };
@@ -107,14 +107,6 @@ export class CriPodDetails implements PodDetails {
     }
     const own = await images.ensureImage(pod, container, sandboxConfig, signal);
     return volumes.size === 0 ? own : { ...own, volumes };
-  }
-
-  async #imageVolumesProblem(
-    pod: Pod,
-    container: Container | EphemeralContainer,
-  ): Promise<StateletError | undefined> {
-    if (imageVolumesOf(pod, container).length === 0) return undefined;
-    return this.#options.capabilities.imageVolumesProblem();
   }
 
   async container(request: ContainerRequest): Promise<ContainerConfig> {
@@ -168,6 +160,16 @@ export class CriPodDetails implements PodDetails {
     const message = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
     throw new StateletError('FailedPrecondition', message);
   }
+}
+
+/** Why the runtime cannot mount the images that the container has as volumes. */
+export async function imageVolumesProblem(
+  capabilities: RuntimeCapabilities,
+  pod: Pod,
+  container: Container | EphemeralContainer,
+): Promise<StateletError | undefined> {
+  if (imageVolumesOf(pod, container).length === 0) return undefined;
+  return capabilities.imageVolumesProblem();
 }
 
 /** What containers are told of the addresses of their pod and its node. */
