@@ -9,6 +9,7 @@ import {
   milliValue,
   parseQuantity,
   type Quantity,
+  quantityOrZero,
   quantityValue,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
@@ -132,7 +133,7 @@ function linuxResources(
 
 /** The limit if it is above zero, else the fallback. */
 function limitOr(limit: string | undefined, fallback: string | undefined): Quantity {
-  const own = limit === undefined ? ZERO_QUANTITY : parseQuantity(limit);
+  const own = quantityOrZero(limit);
   return own.nanos === 0n && fallback !== undefined ? parseQuantity(fallback) : own;
 }
 

@@ -6,7 +6,7 @@ import type { Shortage } from './shortage.ts';
 import { figureText } from './pressure-settings.ts';
 import { isPressureSignal, type StarvedResource } from './signals.ts';
 import type { KillPodOptions } from '../termination/pod-termination.ts';
-import { parseQuantity, type Quantity, quantityString, ZERO_QUANTITY } from '../formats/quantity.ts';
+import { parseQuantity, type Quantity, quantityOrZero, quantityString } from '../formats/quantity.ts';
 import { named } from '../formats/lookups.ts';
 
 /** The reason of the event on a pod, and in its status. */
@@ -100,7 +100,7 @@ function containersOverRequest(
 
 function containerRequest({ resources }: Container, resource: StarvedResource): Quantity {
   const text = resources?.requests?.[resource];
-  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+  return quantityOrZero(text);
 }
 
 /** Undefined if it is not known, and for resources that containers cannot request. */

@@ -167,6 +167,11 @@ function invalid(message: string): StateletError {
 }
 
 /** The sum, in the format of `a`; if `a` is zero, in that of `b`. */
+/** Zero where there is no text. Throws what `parseQuantity` throws. */
+export function quantityOrZero(text: string | undefined): Quantity {
+  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+}
+
 export function addQuantity(a: Quantity, b: Quantity): Quantity {
   return { nanos: a.nanos + b.nanos, format: resultFormat(a, b) };
 }

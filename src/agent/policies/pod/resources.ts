@@ -6,6 +6,7 @@ import {
   milliValue,
   parseQuantity,
   type Quantity,
+  quantityOrZero,
   quantityString,
   quantityValue,
   ZERO_QUANTITY,
@@ -157,7 +158,7 @@ export function isPodLevelResource(name: string): boolean {
 /** Zero where the list does not have it. A resource may be called `constructor`. */
 export function amountIn(list: ResourceList | undefined, resourceName: string): Quantity {
   const text = list && Object.hasOwn(list, resourceName) ? list[resourceName] : undefined;
-  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
+  return quantityOrZero(text);
 }
 
 export function quantitiesOf(list: ResourceList | undefined): Map<string, Quantity> {

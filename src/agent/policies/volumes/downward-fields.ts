@@ -8,8 +8,8 @@ import {
   milliValue,
   parseQuantity,
   type Quantity,
+  quantityOrZero,
   quantityValue,
-  ZERO_QUANTITY,
 } from '../formats/quantity.ts';
 import type { ResourceList } from '../pod/resources.ts';
 
@@ -157,7 +157,7 @@ export function resourceFieldValue(
 
 /** Sources have already set requests that are missing to the limits. */
 function requestOf({ resources }: AnyContainer, resource: string): Quantity {
-  return parsed(resources?.requests?.[resource]);
+  return quantityOrZero(resources?.requests?.[resource]);
 }
 
 function limitOf(
@@ -166,22 +166,18 @@ function limitOf(
   resource: string,
   allocatable: ResourceList,
 ): Quantity {
-  const limit = parsed(resources?.limits?.[resource]);
+  const limit = quantityOrZero(resources?.limits?.[resource]);
   if (limit.nanos !== 0n || !FROM_NODE.has(resource)) return limit;
-  const ofNode = parsed(allocatable[resource]);
+  const ofNode = quantityOrZero(allocatable[resource]);
   const ofPod = POD_LEVEL.has(resource) ? pod.spec.resources?.limits?.[resource] : undefined;
   if (ofPod === undefined) return ofNode;
-  const podLimit = parsed(ofPod);
+  const podLimit = quantityOrZero(ofPod);
   return compareQuantity(podLimit, ofNode) > 0 ? ofNode : podLimit;
 }
 
 function divisorOf({ divisor }: ResourceFieldRef): Quantity {
-  const quantity = parsed(divisor);
+  const quantity = quantityOrZero(divisor);
   return quantity.nanos === 0n ? parseQuantity('1') : quantity;
-}
-
-function parsed(text: string | undefined): Quantity {
-  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
 function dividedUp(dividend: bigint, divisor: bigint): bigint {

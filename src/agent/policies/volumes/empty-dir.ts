@@ -5,6 +5,7 @@ import {
   compareQuantity,
   parseQuantity,
   type Quantity,
+  quantityOrZero,
   quantityValue,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
@@ -59,7 +60,7 @@ function ownerOptions(pod: Pod, bits: number): string[] {
 
 /** The smallest of the limits of the volume, the pod and the node, in bytes. Limits that are not positive do not count. */
 function tmpfsSize(pod: Pod, sizeLimit: string | undefined, allocatable: ResourceList): bigint {
-  const bounds = [parsed(allocatable.memory), podMemoryLimit(pod), parsed(sizeLimit)];
+  const bounds = [quantityOrZero(allocatable.memory), podMemoryLimit(pod), quantityOrZero(sizeLimit)];
   const sizes = bounds.filter(({ nanos }) => nanos > 0n).map(quantityValue);
   return sizes.reduce((least, size) => (size < least ? size : least), sizes[0] ?? 0n);
 }
@@ -67,7 +68,7 @@ function tmpfsSize(pod: Pod, sizeLimit: string | undefined, allocatable: Resourc
 /** A pod has a limit if its spec has one, or if each of its containers has one. Zero if it has no limit. */
 function podMemoryLimit(pod: Pod): Quantity {
   const isLimited = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
-    ({ resources }) => parsed(resources?.limits?.memory).nanos > 0n,
+    ({ resources }) => quantityOrZero(resources?.limits?.memory).nanos > 0n,
   );
   if (!isLimited && pod.spec.resources?.limits?.memory === undefined) return ZERO_QUANTITY;
   return podLimits(pod).get('memory') ?? ZERO_QUANTITY;
@@ -97,10 +98,6 @@ function hugePageSizes({ spec }: Pod): readonly string[] {
 
 function isSameSize(a: string, b: string): boolean {
   return compareQuantity(parseQuantity(a), parseQuantity(b)) === 0;
-}
-
-function parsed(text: string | undefined): Quantity {
-  return text === undefined ? ZERO_QUANTITY : parseQuantity(text);
 }
 
 // What a hostPath volume may be, by its type.
