@@ -76,16 +76,27 @@ export class Supervisor {
     const removal = new PodRemoval(context, { pleg, podRuntime, node });
     const room = new RoomArbiter(context, { ...parts, admit: (pod, signal) => node.admit(pod, signal) });
     const starts = new PodStarts({ removal, room, loop });
-    const [slots, workQueue, ends] = [this.#slots, this.#workQueue, this.ends];
     const gates = parts.wrapGates?.(starts) ?? starts;
-    const machine = providePodMachine(context, { ...parts, slots, workQueue, gates });
-    const lifecycle = new PodLifecycle(context, { ...parts, machine, slots, ends, starts, removal });
+    const machine = providePodMachine(context, {
+      ...parts,
+      slots: this.#slots,
+      workQueue: this.#workQueue,
+      gates,
+    });
+    const lifecycle = new PodLifecycle(context, {
+      ...parts,
+      machine,
+      slots: this.#slots,
+      ends: this.ends,
+      starts,
+      removal,
+    });
     this.#sources = new SourceChanges(context, { registry, desired, ended, lifecycle });
     this.#wakeUps = new PodWakeUps(context, { registry, pleg, starts, effects, loop });
     this.#starts = starts;
     this.#lifecycle = lifecycle;
     statusManager.news.subscribe(({ uid }) => ended.record(uid, statusManager.get(uid)));
-    ends.subscribe(({ uid }, end) => {
+    this.ends.subscribe(({ uid }, end) => {
       if (end === 'Forgotten') statusManager.forget(uid);
     });
   }

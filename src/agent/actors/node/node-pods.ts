@@ -59,12 +59,22 @@ export class NodePods {
     const ended = new EndedPods(context, { store: agent.endedPods ?? NO_STORE, registry, desired });
     const { pleg } = runtime;
     const probes = new ProbeManager(loop.context, { ...agent.parts, pleg, statusManager });
-    [this.statusManager, this.#ended, this.probes] = [statusManager, ended, probes];
+    this.statusManager = statusManager;
+    this.#ended = ended;
+    this.probes = probes;
     const podRuntime = this.#buildPodRuntime();
     this.#podRuntime = podRuntime;
     this.supervisor = new Supervisor({
       ...agent,
-      ...{ loop, registry, desired, ended, statusManager, probes, pleg, podRuntime, onStopped },
+      loop,
+      registry,
+      desired,
+      ended,
+      statusManager,
+      probes,
+      pleg,
+      podRuntime,
+      onStopped,
       node: agent.parts.node,
       effects: this.#effects(),
       nodeFacts: () => node.facts(),
