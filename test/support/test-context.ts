@@ -57,9 +57,11 @@ interface Defaults extends ActorContext {
 }
 
 /** A context for parts of an agent: by default with a virtual clock, without chance, without a log, and with the recorded events. */
+export function testContext(): Defaults;
 export function testContext<More extends Partial<ActorContext>>(
-  more: More & Partial<ActorContext> = {} as More,
-): Omit<Defaults, keyof More> & More {
+  more: More & Partial<ActorContext>,
+): Omit<Defaults, keyof More> & More;
+export function testContext(more: Partial<ActorContext> = {}): ActorContext {
   const defaults = {
     clock: new VirtualClock(),
     random: () => 0,

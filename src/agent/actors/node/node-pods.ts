@@ -123,18 +123,12 @@ export class NodePods {
 
   #buildPodRuntime(): PodRuntime {
     const { agent } = this.#parts;
-    const { clock, recorder, logger, measurements } = this.#context;
-    const { parts, startsAtOnce } = agent;
-    const { runtime, node } = parts;
-    return new PodRuntime({
+    const { runtime, node } = agent.parts;
+    return new PodRuntime(this.#context, {
       runtime,
       node,
-      recorder,
-      turnover: measurements?.turnover,
-      logger,
-      clock,
       backOff: crashLoopBackOff(agent.maxContainerRestartPeriodMs, agent.initialContainerRestartPeriodMs),
-      gate: new StartGate({ clock, atOnce: startsAtOnce }),
+      gate: new StartGate(this.#context, agent.startsAtOnce),
       deadInstancesKept: agent.maximumDeadContainersPerContainer,
       instanceCounts: agent.instanceCounts,
       onContainerEnd: (pod, instance) => this.#containerExitLog.tell(pod, instance),

@@ -5,9 +5,6 @@ import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { measureRelist } from '../measured-pods.ts';
 
-/** The safety net under the runtime's events. */
-const RELIST_PERIOD_MS = 10_000;
-
 /** What the agent knows of its container runtime: its name, whether it is ready, and which pods it holds. */
 export class RuntimeWatch {
   readonly pleg: Pleg;
@@ -17,21 +14,14 @@ export class RuntimeWatch {
   readonly #runtime: RuntimeService;
   #name = '';
 
-  constructor({ clock, measurements }: AgentContext, runtime: RuntimeService) {
+  constructor(context: AgentContext, runtime: RuntimeService) {
     this.#runtime = runtime;
-    this.pleg = new Pleg({
-      runtime,
-      clock,
-      relistPeriodMs: RELIST_PERIOD_MS,
-      measurements: measurements?.pleg,
-      onRelist: (relist) => {
-        measureRelist(measurements, relist);
-        this.#checkWith(relist);
-      },
+    this.pleg = new Pleg(context, runtime, (relist) => {
+      measureRelist(context.measurements, relist);
+      this.#checkWith(relist);
     });
-    this.state = new RuntimeState({
+    this.state = new RuntimeState(context, {
       runtime,
-      clock,
       prepare: () => this.#prepare(),
       onReady: () => this.problems.next(undefined),
       onNotReady: (problem) => this.problems.next(problem),

@@ -156,11 +156,10 @@ export class ProbeWorker {
 
   async #outcome(containerId: string, signal: AbortSignal): Promise<ProbeEvent> {
     const target = this.#target;
-    const { runtime } = this.#parts;
     const end = this.#context.measurements?.probe(measured(target));
     try {
-      const run = { target, containerId, podIP: this.#podIP() };
-      const outcome = await probeContainer({ ...this.#context, runtime }, run, signal);
+      const run = { runtime: this.#parts.runtime, target, containerId, podIP: this.#podIP() };
+      const outcome = await probeContainer(this.#context, run, signal);
       // What a probe does after it was stopped has no metrics any more.
       if (!signal.aborted) end?.(outcome === 'Error' ? undefined : outcome);
       if (!signal.aborted) return { type: 'PROBED', outcome, now: this.#context.clock.now() };

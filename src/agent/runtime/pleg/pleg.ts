@@ -5,28 +5,20 @@
 import { type Observable, Subject, type Subscription } from 'rxjs';
 import { emptyRuntimePodStatus, isEmpty, isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ContainerEvent } from '../../../types/cri.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
-import type { PlegMeasurements } from '../../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { type ListedPod, listPodStates, readPod, statesOf } from './pod-reader.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
 
 /** The agent is unhealthy when the last good relist is older than this (the kubelet's relistThreshold). */
 const RELIST_THRESHOLD_MS = 3 * 60_000;
+/** The safety net under the runtime's events. */
+export const RELIST_PERIOD_MS = 10_000;
 /** The kubelet's relist period without runtime events. */
 const RELIST_PERIOD_WITHOUT_EVENTS_MS = 1_000;
 const NS_PER_MS = 1e6;
-
-export interface PlegOptions {
-  readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly relistPeriodMs: number;
-  /** Called when a periodic relist begins; `relist` settles when it has ended. */
-  readonly onRelist: (relist: Promise<void>) => void;
-  readonly measurements?: Pick<PlegMeasurements, 'podRelist'>;
-}
 
 interface PodRecord {
   status: RuntimePodStatus;
@@ -39,7 +31,9 @@ interface PodRecord {
 }
 
 export class Pleg {
-  readonly #options: PlegOptions;
+  readonly #context: AgentContext;
+  readonly #runtime: RuntimeService;
+  readonly #onRelist: (relist: Promise<void>) => void;
   readonly #records = new Map<string, PodRecord>();
   readonly #changes = new Subject<string>();
   #relisting: Promise<void> | undefined;
@@ -47,12 +41,14 @@ export class Pleg {
   #hints: Subscription | undefined;
   #lastGoodRelist = 0;
   #running = false;
-  #relistPeriodMs: number;
+  #relistPeriodMs = RELIST_PERIOD_MS;
 
-  constructor(options: PlegOptions) {
-    this.#options = options;
-    this.#relistPeriodMs = options.relistPeriodMs;
-    this.#timer = new Timer(options.clock);
+  /** `onRelist` is called when a periodic relist begins; `relist` settles when it has ended. */
+  constructor(context: AgentContext, runtime: RuntimeService, onRelist: (relist: Promise<void>) => void) {
+    this.#context = context;
+    this.#runtime = runtime;
+    this.#onRelist = onRelist;
+    this.#timer = new Timer(context.clock);
   }
 
   /** The UIDs of pods that have changed. A change that an effect has read itself is not told. */
@@ -64,7 +60,7 @@ export class Pleg {
   start(): void {
     this.#running = true;
     const withoutHints = () => this.#relistOften();
-    this.#hints = this.#options.runtime
+    this.#hints = this.#runtime
       .containerEvents()
       .subscribe({ next: (event) => this.#hint(event), error: withoutHints, complete: withoutHints });
     this.#armRelist();
@@ -85,7 +81,7 @@ export class Pleg {
   /** Why the agent is unhealthy, if it is. */
   health(): string | undefined {
     if (this.#lastGoodRelist === 0) return 'pleg has yet to be successful';
-    const ageMs = this.#options.clock.now() - this.#lastGoodRelist;
+    const ageMs = this.#context.clock.now() - this.#lastGoodRelist;
     if (ageMs <= RELIST_THRESHOLD_MS) return undefined;
     return `pleg was last seen active ${String(Math.round(ageMs / 1000))}s ago; threshold is 3m0s`;
   }
@@ -164,7 +160,7 @@ export class Pleg {
   }
 
   async #relist(): Promise<void> {
-    const listed = await listPodStates(this.#options.runtime, this.#options.clock.now());
+    const listed = await listPodStates(this.#runtime, this.#context.clock.now());
     for (const { pod } of listed.values()) this.#record(pod);
     const differing = [...this.#records.values()].filter(
       (record) => record.holders === 0 && listed.get(record.status.uid)?.states !== statesOf(record.status),
@@ -172,7 +168,7 @@ export class Pleg {
     for (const record of differing) record.hints += 1;
     await Promise.all(differing.map((record) => this.#refresh(record)));
     for (const record of differing) this.#takeAsListed(record, listed.get(record.status.uid));
-    this.#lastGoodRelist = this.#options.clock.now();
+    this.#lastGoodRelist = this.#context.clock.now();
   }
 
   /** A pod that was listed and could not be read gets the status that the lists show. It is read again before its next effect. */
@@ -184,7 +180,7 @@ export class Pleg {
     if (!this.#running) return;
     this.#timer.arm(this.#relistPeriodMs, () => {
       const relist = this.relist();
-      this.#options.onRelist(relist);
+      this.#onRelist(relist);
       // The health check finds out why a relist failed. The next one tries again.
       void relist.catch(() => undefined).finally(() => this.#armRelist());
     });
@@ -234,10 +230,10 @@ export class Pleg {
   }
 
   async #readPod(pod: PodReference, options?: CallOptions): Promise<RuntimePodStatus> {
-    const { runtime, clock, measurements } = this.#options;
-    const end = measurements?.podRelist();
+    const { clock, measurements } = this.#context;
+    const end = measurements?.pleg.podRelist();
     try {
-      return await readPod(runtime, pod, clock.now(), options);
+      return await readPod(this.#runtime, pod, clock.now(), options);
     } finally {
       end?.();
     }

@@ -1,3 +1,4 @@
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type { RuntimeStatus } from '../../../types/cri.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
@@ -14,9 +15,8 @@ const BACK_OFF_MAX_MS = 5_000;
 const PATIENCE_MS = 30_000;
 const NO_ANSWER = `container runtime is down: it has not answered for ${PATIENCE_MS / 1000} s`;
 
-export interface RuntimeStateOptions {
+export interface RuntimeStateParts {
   readonly runtime: RuntimeService;
-  readonly clock: Clock;
   /** Called when the runtime answers again, before it counts as ready. If it rejects, the runtime is not ready. */
   readonly prepare: () => Promise<void>;
   readonly onReady: () => void;
@@ -26,7 +26,8 @@ export interface RuntimeStateOptions {
 
 /** Whether the container runtime and the network of pods are ready. */
 export class RuntimeState {
-  readonly #options: RuntimeStateOptions;
+  readonly #clock: Clock;
+  readonly #parts: RuntimeStateParts;
   #status: RuntimeStatus | undefined;
   /** When the runtime last said that it is ready. */
   #readyAt: number | undefined;
@@ -37,9 +38,10 @@ export class RuntimeState {
   #backOffMs = BACK_OFF_MIN_MS;
   readonly #timer: Timer;
 
-  constructor(options: RuntimeStateOptions) {
-    this.#options = options;
-    this.#timer = new Timer(options.clock);
+  constructor({ clock }: AgentContext, parts: RuntimeStateParts) {
+    this.#clock = clock;
+    this.#parts = parts;
+    this.#timer = new Timer(clock);
   }
 
   /** Why the runtime is not ready, if so. */
@@ -78,13 +80,13 @@ export class RuntimeState {
   }
 
   async #ask(): Promise<string | undefined> {
-    const { runtime, prepare } = this.#options;
+    const { runtime, prepare } = this.#parts;
     try {
       const status = await this.#patiently((signal) => runtime.status({ signal }));
       this.#status = status;
       const condition = status.conditions.find(({ type }) => type === 'RuntimeReady');
       if (condition?.status === false) return `${condition.reason}: ${condition.message}`;
-      this.#readyAt = this.#options.clock.now();
+      this.#readyAt = this.#clock.now();
       if (this.#problem !== undefined) await this.#patiently(prepare);
       return undefined;
     } catch (error) {
@@ -100,7 +102,7 @@ export class RuntimeState {
       return unlessAborted(work(signal), signal);
     };
     try {
-      return await withDeadline(this.#options.clock, PATIENCE_MS, this.#stopped.signal, limited);
+      return await withDeadline(this.#clock, PATIENCE_MS, this.#stopped.signal, limited);
     } catch (error) {
       throw over ? new StateletError('DeadlineExceeded', NO_ANSWER) : error;
     }
@@ -114,8 +116,8 @@ export class RuntimeState {
     if (problem === undefined) this.#backOffMs = BACK_OFF_MIN_MS;
     else this.#askAgain();
     if (!changed) return;
-    if (problem === undefined) this.#options.onReady();
-    else this.#options.onNotReady(problem);
+    if (problem === undefined) this.#parts.onReady();
+    else this.#parts.onNotReady(problem);
   }
 
   #askAgain(): void {

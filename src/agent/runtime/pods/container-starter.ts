@@ -9,13 +9,11 @@ import {
 import { containerHash, containerStatusByName } from '../../policies/pod-actions/restart.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
 import { podText } from '../../policies/pod/pod-kinds.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, type ErrorKind, errorMessage } from '../../../types/errors.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import type { Logger } from '../../../types/logger.ts';
-import type { ContainerType, TurnoverMeasurements } from '../../../types/measurements.ts';
+import type { ContainerType } from '../../../types/measurements.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { ImageError, type ImageInUse, type PodNode } from '../node/pod-node.ts';
 import { runPostStartHook } from './lifecycle-hooks.ts';
@@ -25,19 +23,13 @@ import type { PodKiller } from './pod-killer.ts';
 import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 import { RANK, type StartGate } from './start-gate.ts';
 
-export interface ContainerStarterOptions {
+export interface ContainerStarterParts {
   readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly turnover?: TurnoverMeasurements;
-  readonly logger: Logger;
   readonly backOff: BackOffOptions;
   /** Without it, how often containers of removed pods have run is forgotten when the agent stops. */
-  readonly instanceCounts?: InstanceCountsStore | undefined;
+  readonly instanceCounts?: InstanceCountsStore;
   readonly node: PodNode;
   readonly gate: StartGate;
-  /** Kills containers whose postStart hook has failed. */
-  readonly killer: Pick<PodKiller, 'killStarted'>;
 }
 
 /** Why a container was not started, and from when on trying again is worth it (Unix ms), if that is known. */
@@ -55,15 +47,19 @@ interface StartRequest {
 
 /** Starts containers: back-off, image, configuration, create, start, postStart hook. Remembers why a start failed. */
 export class ContainerStarter {
-  readonly #options: ContainerStarterOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ContainerStarterParts;
+  readonly #killer: Pick<PodKiller, 'killStarted'>;
   readonly #backOffs = new Map<string, { uid: string; entry: BackOffEntry }>();
   readonly #failures = new Map<string, Map<string, FailedStart>>();
   readonly #instanceCounts: InstanceCounts;
 
-  constructor(options: ContainerStarterOptions) {
-    this.#options = options;
-    const { clock, logger, instanceCounts } = options;
-    this.#instanceCounts = new InstanceCounts({ clock, logger, store: instanceCounts });
+  /** `killer` kills containers whose postStart hook has failed. */
+  constructor(context: AgentContext, parts: ContainerStarterParts, killer: Pick<PodKiller, 'killStarted'>) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#killer = killer;
+    this.#instanceCounts = new InstanceCounts(context, parts.instanceCounts);
   }
 
   failures(uid: string): ReadonlyMap<string, StartFailure> {
@@ -82,9 +78,9 @@ export class ContainerStarter {
 
   collectGarbage(): void {
     this.#instanceCounts.collectGarbage();
-    const now = this.#options.clock.now();
+    const now = this.#context.clock.now();
     for (const [key, { entry }] of this.#backOffs) {
-      if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
+      if (keepBackOffEntry(entry, now, this.#parts.backOff) === undefined) this.#backOffs.delete(key);
     }
   }
 
@@ -99,7 +95,7 @@ export class ContainerStarter {
 
   /** As with the kubelet, a try in a back-off does not count. */
   async #measured(request: StartRequest, signal: AbortSignal): Promise<FailedStart | undefined> {
-    const { turnover } = this.#options;
+    const turnover = this.#context.measurements?.turnover;
     const type = containerType(request);
     turnover?.containerStarted(type);
     const failure = await this.#tryToStart(request, signal);
@@ -108,13 +104,13 @@ export class ContainerStarter {
   }
 
   #inBackOff({ pod, container, podStatus }: StartRequest): FailedStart | undefined {
-    const { clock, backOff, recorder } = this.#options;
+    const { clock, recorder } = this.#context;
     const key = backOffKey(pod, container);
     const last = podStatus.containers.find(
       ({ name, state }) => name === container.name && state === 'exited',
     );
     const moment = { now: clock.now(), finishedAt: last?.finishedAt };
-    const decision = decideBackOff(this.#backOffs.get(key)?.entry, moment, backOff);
+    const decision = decideBackOff(this.#backOffs.get(key)?.entry, moment, this.#parts.backOff);
     if (decision.entry) this.#backOffs.set(key, { uid: pod.metadata.uid, entry: decision.entry });
     if (!decision.inBackOff) return undefined;
     const message = crashLoopBackOffMessage(pod, container.name, decision.entry.backOffMs);
@@ -132,19 +128,19 @@ export class ContainerStarter {
       signal.throwIfAborted();
       const message = errorMessage(error);
       // The image manager has recorded the event.
-      if (error instanceof ImageError) return { reason: error.reason, message, ...retryOf(error) };
+      if (error instanceof ImageError) return { reason: error.reason, message, retryAt: error.retryAt };
       const reason = error instanceof StepError ? error.reason : 'RunContainerError';
       // So has the hook.
       if (reason !== 'PostStartHookError') {
         const about = { container: container.name };
-        this.#options.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
+        this.#context.recorder.event(pod.metadata, 'Warning', 'Failed', `Error: ${message}`, about);
       }
-      return { reason, message, ...(error instanceof StepError && retryOf(error)) };
+      return { reason, message, retryAt: error instanceof StepError ? error.retryAt : undefined };
     }
   }
 
   async #run(request: StartRequest, signal: AbortSignal): Promise<void> {
-    const { node } = this.#options;
+    const { node } = this.#parts;
     const { pod, container, sandboxConfig } = request;
     const owing = owingHook(request);
     if (owing) return step('PostStartHookError', () => this.#postStart(request, owing.id, signal));
@@ -162,7 +158,7 @@ export class ContainerStarter {
     signal: AbortSignal,
   ): Promise<ContainerConfig> {
     const config = await step('CreateContainerConfigError', () =>
-      this.#options.node.container({ pod, container, attempt, podStatus, image }),
+      this.#parts.node.container({ pod, container, attempt, podStatus, image }),
     );
     signal.throwIfAborted();
     return config;
@@ -171,20 +167,23 @@ export class ContainerStarter {
   #nextAttempt({ pod, podStatus, container }: StartRequest): number {
     const latest = containerStatusByName(podStatus, container.name);
     if (latest !== undefined) return latest.restartCount + 1;
-    const { node } = this.#options;
+    const { node } = this.#parts;
     const past = this.#instanceCounts.instances(pod.metadata.uid, container.name);
     return Math.max(past, node.pastInstances(pod.metadata, container.name));
   }
 
   async #createAndStart(request: StartRequest, image: ImageInUse, signal: AbortSignal): Promise<string> {
-    const { recorder, node, gate, turnover } = this.#options;
+    const { recorder, measurements } = this.#context;
+    const { node, gate } = this.#parts;
     const { pod, container, sandboxId, sandboxConfig } = request;
     const attempt = this.#nextAttempt(request);
     const config = await this.#config(request, attempt, image, signal);
     // Every call is awaited to its end: a call that is given up could still start something later (I2).
     return gate.pass(RANK.container, signal, async () => {
       const create = () => this.#create(sandboxId, config, sandboxConfig, image);
-      const id = await step('CreateContainerError', () => measuredImageVolumes(turnover, request, create));
+      const id = await step('CreateContainerError', () =>
+        measuredImageVolumes(measurements?.turnover, request, create),
+      );
       node.created(pod.metadata, id, config, sandboxConfig.logDirectory);
       recorder.event(pod.metadata, 'Normal', 'Created', 'Container created', {
         container: container.name,
@@ -197,9 +196,8 @@ export class ContainerStarter {
   }
 
   async #startCreated({ pod, container }: StartRequest, id: string, attempt: number): Promise<void> {
-    const { runtime, recorder } = this.#options;
-    await step('RunContainerError', () => runtime.startContainer(id));
-    recorder.event(pod.metadata, 'Normal', 'Started', 'Container started', {
+    await step('RunContainerError', () => this.#parts.runtime.startContainer(id));
+    this.#context.recorder.event(pod.metadata, 'Normal', 'Started', 'Container started', {
       container: container.name,
       attempt,
     });
@@ -212,7 +210,7 @@ export class ContainerStarter {
     image: ImageInUse,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { runtime, node, gate } = this.#options;
+    const { runtime, node, gate } = this.#parts;
     const { pod, podStatus, sandboxConfig } = request;
     const { id } = made;
     const config = await this.#config(request, made.restartCount, image, signal);
@@ -245,7 +243,7 @@ export class ContainerStarter {
     podStatus,
     sandboxId,
   }: StartRequest): Promise<RuntimeContainerStatus | undefined> {
-    const { runtime, node } = this.#options;
+    const { runtime, node } = this.#parts;
     const instances = podStatus.containers.filter(({ name }) => name === container.name);
     const unstarted = instances.filter(({ state }) => state === 'created');
     const attempts = instances
@@ -268,7 +266,7 @@ export class ContainerStarter {
   /** An earlier call is at work on the container: its outcome shows within a second, so the next try comes soon. */
   #soon(reason: WaitingReason, error: unknown): StepError {
     const cause = error instanceof StepError ? error.cause : error;
-    return new StepError(reason, cause, this.#options.clock.now() + SOON_MS);
+    return new StepError(reason, cause, this.#context.clock.now() + SOON_MS);
   }
 
   async #create(
@@ -278,9 +276,9 @@ export class ContainerStarter {
     { imageRef }: ImageInUse,
   ): Promise<string> {
     try {
-      return await this.#options.runtime.createContainer(sandboxId, config, sandboxConfig);
+      return await this.#parts.runtime.createContainer(sandboxId, config, sandboxConfig);
     } catch (error) {
-      if (errorKind(error) === 'NotFound') this.#options.node.forgetImage(imageRef);
+      if (errorKind(error) === 'NotFound') this.#parts.node.forgetImage(imageRef);
       throw errorKind(error) === 'AlreadyExists' ? this.#soon('CreateContainerError', error) : error;
     }
   }
@@ -293,9 +291,9 @@ export class ContainerStarter {
   ): Promise<void> {
     if (!container.lifecycle?.postStart) return;
     try {
-      const { runtime, clock, recorder, turnover, logger, node } = this.#options;
+      const { runtime, node } = this.#parts;
       const podIP = () => node.podIP(pod, podStatus);
-      const target = { runtime, clock, recorder, turnover, logger, pod, container, containerId, podIP };
+      const target = { ...this.#context, runtime, pod, container, containerId, podIP };
       await runPostStartHook(target, signal);
       // An agent that dies before this is on the disk leaves it to the next one to run the hook again.
       await node.rememberContainer(pod.metadata.uid, containerId, { hooked: true });
@@ -303,7 +301,7 @@ export class ContainerStarter {
       // After an abort the pod is stopped, and this container with it.
       signal.throwIfAborted();
       const kill = { id: containerId, name: container.name, message: 'FailedPostStartHook' };
-      await this.#options.killer.killStarted(pod, podStatus, kill, signal);
+      await this.#killer.killStarted(pod, podStatus, kill, signal);
       throw error;
     }
   }
@@ -326,10 +324,6 @@ function owingHook({ container, podStatus, sandboxId }: StartRequest): RuntimeCo
   );
 }
 
-function retryOf({ retryAt }: { readonly retryAt?: number | undefined }): { retryAt?: number } {
-  return retryAt === undefined ? {} : { retryAt };
-}
-
 type WaitingReason =
   'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'PostStartHookError';
 
@@ -344,7 +338,7 @@ class StepError extends Error {
   constructor(reason: WaitingReason, cause: unknown, retryAt?: number) {
     super(errorMessage(cause), { cause });
     this.reason = reason;
-    if (retryAt !== undefined) this.retryAt = retryAt;
+    this.retryAt = retryAt;
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../../types/clock.ts';
-import type { Logger } from '../../../types/logger.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 
@@ -24,26 +23,22 @@ export interface InstanceCountsStore {
   write(pods: readonly PodInstances[]): Promise<void>;
 }
 
-interface InstanceCountsOptions {
-  readonly clock: Pick<Clock, 'now'>;
-  readonly logger: Pick<Logger, 'warn'>;
-  /** Without it, they are forgotten when the agent stops. */
-  readonly store?: InstanceCountsStore | undefined;
-}
-
 /**
  * How many instances the containers of removed pods have had. A pod of a manifest has the same UID when its manifest comes back, and
  * its containers count on, as with the kubelet, which finds the ended ones.
  */
 export class InstanceCounts {
-  readonly #options: InstanceCountsOptions;
+  readonly #context: AgentContext;
+  readonly #store: InstanceCountsStore | undefined;
   /** By UID; the pod that ended last comes last. */
   readonly #pods = new Map<string, PodInstances>();
   #warned = false;
 
-  constructor(options: InstanceCountsOptions) {
-    this.#options = options;
-    for (const pod of options.store?.stored ?? []) this.#pods.set(pod.uid, pod);
+  /** Without a store, they are forgotten when the agent stops. */
+  constructor(context: AgentContext, store?: InstanceCountsStore) {
+    this.#context = context;
+    this.#store = store;
+    for (const pod of store?.stored ?? []) this.#pods.set(pod.uid, pod);
     this.collectGarbage();
   }
 
@@ -54,7 +49,7 @@ export class InstanceCounts {
     for (const { name, restartCount } of containers)
       instances[name] = Math.max(instances[name] ?? 0, restartCount + 1);
     this.#pods.delete(uid);
-    this.#pods.set(uid, { uid, instances, endedAt: this.#options.clock.now() });
+    this.#pods.set(uid, { uid, instances, endedAt: this.#context.clock.now() });
     this.collectGarbage();
     await this.#write();
   }
@@ -65,20 +60,20 @@ export class InstanceCounts {
 
   collectGarbage(): void {
     for (const [uid, { endedAt }] of this.#pods) {
-      if (endedAt + KEPT_MS >= this.#options.clock.now() && this.#pods.size <= PODS_MAX) break;
+      if (endedAt + KEPT_MS >= this.#context.clock.now() && this.#pods.size <= PODS_MAX) break;
       this.#pods.delete(uid);
     }
   }
 
   async #write(): Promise<void> {
     try {
-      await this.#options.store?.write([...this.#pods.values()]);
+      await this.#store?.write([...this.#pods.values()]);
       this.#warned = false;
     } catch (error) {
       if (this.#warned) return;
       this.#warned = true;
       const message = `Cannot keep how often containers of removed pods have run, they count anew under the next agent: ${errorMessage(error)}`;
-      this.#options.logger.warn({}, message);
+      this.#context.logger.warn({}, message);
     }
   }
 }

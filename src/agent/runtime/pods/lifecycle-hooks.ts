@@ -5,23 +5,17 @@ import {
   requestURL,
   socketAddress,
 } from '../../policies/probes/probe-request.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
-import type { TurnoverMeasurements } from '../../../types/measurements.ts';
-import { type Logger, podFields } from '../../../types/logger.ts';
+import { podFields } from '../../../types/logger.ts';
 import { tcpConnect, withDeadline } from '../probes/tcp-connect.ts';
 import { httpGet, isHTTPResponseError } from '../probes/http-get.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { sleep } from '../../../system/timer.ts';
 
-export interface HookTarget {
+export interface HookTarget extends AgentContext {
   readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'hookFellBack' | 'sleepCutShort'>;
-  readonly logger: Logger;
   readonly pod: Pod;
   readonly container: Container;
   readonly containerId: string;
@@ -98,7 +92,7 @@ async function runHandler(
 }
 
 async function runSleep(
-  { clock, turnover }: HookTarget,
+  { clock, measurements }: HookTarget,
   seconds: number,
   limitSeconds: number,
   signal: AbortSignal,
@@ -107,7 +101,7 @@ async function runSleep(
   try {
     await sleep(clock, allowedSeconds * 1000, signal);
   } finally {
-    if (signal.aborted || allowedSeconds < seconds) turnover?.sleepCutShort();
+    if (signal.aborted || allowedSeconds < seconds) measurements?.turnover.sleepCutShort();
   }
 }
 
@@ -129,7 +123,7 @@ async function runExec(
 
 /** Any answer is a success, as with the kubelet; also the answer of a server that speaks HTTP instead of HTTPS. */
 async function runHTTP(
-  { recorder, turnover, pod, container }: HookTarget,
+  { recorder, measurements, pod, container }: HookTarget,
   request: HTTPRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -140,7 +134,7 @@ async function runHTTP(
     // A credential for an encrypted connection is not sent in the clear.
     const headers = request.headers.filter((header) => !isNamed(header, 'Authorization'));
     (await httpGet({ ...request, scheme: 'http', headers }, signal)).discard();
-    turnover?.hookFellBack();
+    measurements?.turnover.hookFellBack();
     const message = `request to HTTPS lifecycle hook ${requestURL(request)} got an HTTP response, and was sent again by HTTP`;
     recorder.event(pod.metadata, 'Warning', 'LifecycleHTTPFallback', message, { container: container.name });
   }

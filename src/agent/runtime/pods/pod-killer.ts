@@ -6,27 +6,15 @@ import {
   type TerminationPrerequisites,
   terminationPrerequisites,
 } from '../../policies/termination/pod-termination.ts';
-import type { Clock } from '../../../types/clock.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
-import type { TurnoverMeasurements } from '../../../types/measurements.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../../system/promises.ts';
 import { runPreStopHook } from './lifecycle-hooks.ts';
+import type { PodNode } from '../node/pod-node.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { sleep } from '../../../system/timer.ts';
 import { named } from '../../policies/formats/lookups.ts';
-
-export interface PodKillerOptions {
-  readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly turnover?: Pick<TurnoverMeasurements, 'hookFellBack' | 'sleepCutShort'>;
-  readonly logger: Logger;
-  /** The host of hooks that name none. */
-  readonly podIP: (pod: Pod, podStatus: RuntimePodStatus) => string | undefined;
-}
 
 interface ContainerKill {
   readonly pod: Pod | undefined;
@@ -41,12 +29,17 @@ interface ContainerKill {
 
 /** Ends containers and whole pods: hooks, order of sidecars and the stop itself share one grace period. */
 export class PodKiller {
-  readonly #options: PodKillerOptions;
+  readonly #context: AgentContext;
+  readonly #runtime: RuntimeService;
+  readonly #node: Pick<PodNode, 'podIP'>;
   /** Containers whose preStop hook has begun. A second stop does not run it again. */
   readonly #hooked = new Set<string>();
 
-  constructor(options: PodKillerOptions) {
-    this.#options = options;
+  /** `node` has the host of hooks that name none. */
+  constructor(context: AgentContext, runtime: RuntimeService, node: Pick<PodNode, 'podIP'>) {
+    this.#context = context;
+    this.#runtime = runtime;
+    this.#node = node;
   }
 
   /**
@@ -82,7 +75,7 @@ export class PodKiller {
     await allOrFirstFailure(ends.map(({ end }) => end));
     signal.throwIfAborted();
     await allOrFirstFailure(
-      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),
+      podStatus.sandboxes.map(({ id }) => this.#runtime.stopPodSandbox(id, { signal })),
     );
   }
 
@@ -119,7 +112,7 @@ export class PodKiller {
     awaited: readonly Promise<void>[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, runtime, recorder, logger } = this.#options;
+    const { clock, recorder } = this.#context;
     const { pod, container, status } = kill;
     const begun = clock.now();
     const spentSeconds = () => Math.floor((clock.now() - begun) / 1000);
@@ -137,34 +130,29 @@ export class PodKiller {
       !this.#hooked.has(status.id)
     ) {
       this.#hooked.add(status.id);
-      await runPreStopHook(
-        {
-          runtime,
-          clock,
-          recorder,
-          turnover: this.#options.turnover,
-          logger,
-          pod,
-          container,
-          containerId: status.id,
-          podIP: () => this.#options.podIP(pod, kill.podStatus),
-        },
-        grantedSeconds - spentSeconds(),
-        signal,
-      );
+      const podIP = () => this.#node.podIP(pod, kill.podStatus);
+      const target = {
+        ...this.#context,
+        runtime: this.#runtime,
+        pod,
+        container,
+        containerId: status.id,
+        podIP,
+      };
+      await runPreStopHook(target, grantedSeconds - spentSeconds(), signal);
     }
     signal.throwIfAborted();
     const timeoutSeconds = stopTimeoutSeconds({
       gracePeriodSeconds: grantedSeconds,
       spentSeconds: spentSeconds(),
     });
-    await runtime.stopContainer(status.id, timeoutSeconds, { signal });
+    await this.#runtime.stopContainer(status.id, timeoutSeconds, { signal });
     this.#hooked.delete(status.id);
   }
 
   async #within(seconds: number, awaited: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
     const allEnded = new AbortController();
-    const timeUp = sleep(this.#options.clock, seconds * 1000, AbortSignal.any([signal, allEnded.signal]));
+    const timeUp = sleep(this.#context.clock, seconds * 1000, AbortSignal.any([signal, allEnded.signal]));
     try {
       await Promise.race([Promise.allSettled(awaited), timeUp]);
     } finally {

@@ -1,18 +1,19 @@
 import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
 import { errorMessage } from '../../../types/errors.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { PodSandboxConfig } from '../../../types/cri.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import { allOrFirstFailure } from '../../../system/promises.ts';
 import type { StartFailure } from '../../policies/status/container-state.ts';
-import { ContainerStarter, type ContainerStarterOptions } from './container-starter.ts';
+import { ContainerStarter, type ContainerStarterParts } from './container-starter.ts';
 import { runtimeMessage } from '../service/runtime-service.ts';
 import { RANK } from './start-gate.ts';
-import { PodKiller, type PodKillerOptions } from './pod-killer.ts';
+import { PodKiller } from './pod-killer.ts';
 
-export interface PodRuntimeOptions extends Omit<ContainerStarterOptions, 'killer'> {
+export interface PodRuntimeParts extends ContainerStarterParts {
   /** How many ended instances of a container are kept: at least one; all if negative. */
   readonly deadInstancesKept: number;
   /** Called when an instance has been ended that the same sync replaces. */
@@ -34,23 +35,16 @@ export interface SyncFailure {
 
 /** Carries out on a runtime the actions that `src/agent/policies` has decided upon. */
 export class PodRuntime {
-  readonly #options: PodRuntimeOptions;
+  readonly #context: AgentContext;
+  readonly #parts: PodRuntimeParts;
   readonly #starter: ContainerStarter;
   readonly #killer: PodKiller;
 
-  constructor(options: PodRuntimeOptions) {
-    this.#options = options;
-    const podIP: PodKillerOptions['podIP'] = (pod, podStatus) => options.node.podIP(pod, podStatus);
-    const { runtime, clock, recorder, turnover, logger } = options;
-    this.#killer = new PodKiller({
-      runtime,
-      clock,
-      recorder,
-      turnover,
-      logger,
-      podIP,
-    });
-    this.#starter = new ContainerStarter({ ...options, killer: this.#killer });
+  constructor(context: AgentContext, parts: PodRuntimeParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#killer = new PodKiller(context, parts.runtime, parts.node);
+    this.#starter = new ContainerStarter(context, parts, this.#killer);
   }
 
   /** Why containers of the pod were not started at the last try, by container name. */
@@ -70,7 +64,7 @@ export class PodRuntime {
   ): Promise<readonly SyncFailure[]> {
     if (actions.createSandbox && actions.sandboxId !== '') {
       const message = 'Pod sandbox changed, it will be killed and re-created.';
-      this.#options.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
+      this.#context.recorder.event(pod.metadata, 'Normal', 'SandboxChanged', message);
     }
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
@@ -93,7 +87,7 @@ export class PodRuntime {
 
   /** Removes old instances of containers that newer ones have replaced. A removal that fails is tried next time. */
   async pruneDeadContainers(podStatus: RuntimePodStatus): Promise<void> {
-    const { deadInstancesKept } = this.#options;
+    const { deadInstancesKept } = this.#parts;
     if (deadInstancesKept < 0) return;
     const seen = new Map<string, number>();
     const surplus = podStatus.containers.filter(({ name, state }) => {
@@ -107,7 +101,7 @@ export class PodRuntime {
   }
 
   async #remove(pod: PodReference, container: RuntimeContainerStatus): Promise<void> {
-    const { runtime, node } = this.#options;
+    const { runtime, node } = this.#parts;
     // In this order: after a crash in between, the container is still there and leads to the removal of the other.
     await node.removing(pod, container);
     await runtime.removeContainer(container.id);
@@ -115,7 +109,7 @@ export class PodRuntime {
 
   /** Removes what is left of a pod that has ended: containers, sandboxes, logs, folders. */
   async removePod(pod: PodReference, podStatus: RuntimePodStatus | undefined): Promise<void> {
-    const { runtime, node } = this.#options;
+    const { runtime, node } = this.#parts;
     const { containers = [], sandboxes = [] } = podStatus ?? {};
     await this.#starter.removing(pod.uid, { containers });
     await allOrFirstFailure(containers.map((container) => this.#remove(pod, container)));
@@ -127,7 +121,7 @@ export class PodRuntime {
   /** Drops back-off entries that have not been used for long. */
   collectBackOffGarbage(): void {
     this.#starter.collectGarbage();
-    this.#options.node.collectGarbage();
+    this.#parts.node.collectGarbage();
   }
 
   async #kill(
@@ -166,7 +160,7 @@ export class PodRuntime {
         if (kill) await this.#killer.killContainer(pod, podStatus, { id, name, reason: '', message }, signal);
         if (kill) await this.#tellEnd(pod, podStatus, id);
         // Its log stays until the pod is removed: the logs show how many instances there have been.
-        await this.#options.runtime.removeContainer(id);
+        await this.#parts.runtime.removeContainer(id);
       });
       if (failure !== undefined) return [failure];
     }
@@ -182,7 +176,7 @@ export class PodRuntime {
   }
 
   async #tellEnd({ metadata }: Pod, { containers }: RuntimePodStatus, id: string): Promise<void> {
-    const { runtime, onContainerEnd } = this.#options;
+    const { runtime, onContainerEnd } = this.#parts;
     const instance = containers.find((container) => container.id === id);
     if (onContainerEnd === undefined || instance === undefined) return;
     // A failure costs only a line of the log.
@@ -206,7 +200,7 @@ export class PodRuntime {
       signal.throwIfAborted();
       const message = errorMessage(error);
       const text = `error killing pod: ${reason} of ${target}: ${message}`;
-      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
+      this.#context.recorder.event(pod.metadata, 'Warning', 'FailedKillPod', text);
       return { target, reason, message };
     }
   }
@@ -218,21 +212,21 @@ export class PodRuntime {
     { createSandbox, sandboxId, attempt: attemptNumber }: PodActions,
     signal: AbortSignal,
   ): Promise<PreparedSandbox | SyncFailure> {
-    const { recorder, node, turnover } = this.#options;
+    const { recorder, measurements } = this.#context;
+    const { node, gate, onSandboxReady } = this.#parts;
     const hasUserNamespace = pod.spec.hostUsers === false;
-    if (createSandbox) turnover?.podStarted(hasUserNamespace);
+    if (createSandbox) measurements?.turnover.podStarted(hasUserNamespace);
     try {
       const { config, runtimeHandler } = await node.sandbox(pod, attemptNumber, createSandbox);
       signal.throwIfAborted();
       if (!createSandbox) return { sandboxId, sandboxConfig: config, podStatus };
-      const { gate } = this.#options;
       const prepared = await gate.pass(RANK.sandbox, signal, () =>
         this.#createSandbox(pod, podStatus, config, runtimeHandler),
       );
-      this.#options.onSandboxReady?.(pod);
+      onSandboxReady?.(pod);
       return prepared;
     } catch (error) {
-      if (createSandbox) turnover?.podStarted(hasUserNamespace, true);
+      if (createSandbox) measurements?.turnover.podStarted(hasUserNamespace, true);
       signal.throwIfAborted();
       const message = `Failed to create pod sandbox: ${runtimeMessage(error)}`;
       recorder.event(pod.metadata, 'Warning', 'FailedCreatePodSandBox', message);
@@ -247,7 +241,7 @@ export class PodRuntime {
     sandboxConfig: PodSandboxConfig,
     runtimeHandler: string | undefined,
   ): Promise<PreparedSandbox> {
-    const { runtime } = this.#options;
+    const { runtime } = this.#parts;
     const sandboxId = await runtime.runPodSandbox(sandboxConfig, { runtimeHandler });
     if (pod.spec.hostNetwork === true) return { sandboxId, sandboxConfig, podStatus };
     const sandbox = sandboxView(await runtime.podSandboxStatus(sandboxId));

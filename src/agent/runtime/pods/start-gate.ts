@@ -1,3 +1,4 @@
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Clock } from '../../../types/clock.ts';
 
 /**
@@ -7,12 +8,6 @@ import type { Clock } from '../../../types/clock.ts';
 export const RANK = { container: 0, sandbox: 1 } as const;
 export type Rank = (typeof RANK)[keyof typeof RANK];
 
-export interface StartGateOptions {
-  readonly clock: Clock;
-  /** How many starts the runtime gets at a time. */
-  readonly atOnce: number;
-}
-
 /** A start that takes longer gives its place to the next one: it may hang. */
 const PATIENCE_MS = 5_000;
 
@@ -21,19 +16,22 @@ const PATIENCE_MS = 5_000;
  * than sixteen at a time, and no pod runs early.
  */
 export class StartGate {
-  readonly #options: StartGateOptions;
+  readonly #clock: Clock;
+  readonly #atOnce: number;
   /** By rank: functions that let a waiting start begin, the longest wait first. */
   readonly #waiting: Readonly<Record<Rank, Set<() => void>>> = { 0: new Set(), 1: new Set() };
   #inside = 0;
 
-  constructor(options: StartGateOptions) {
-    this.#options = options;
+  /** `atOnce`: how many starts the runtime gets at a time. */
+  constructor({ clock }: AgentContext, atOnce: number) {
+    this.#clock = clock;
+    this.#atOnce = atOnce;
   }
 
   /** Does the work when its turn comes. If `signal` aborts before that, rejects with the signal's reason. */
   async pass<T>(rank: Rank, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    if (this.#inside < this.#options.atOnce) this.#inside += 1;
+    if (this.#inside < this.#atOnce) this.#inside += 1;
     else await this.#turn(rank, signal);
     const leave = this.#leaving();
     try {
@@ -59,7 +57,7 @@ export class StartGate {
 
   /** A function that gives the place up. A timer calls it if the work takes too long. */
   #leaving(): () => void {
-    const { clock } = this.#options;
+    const clock = this.#clock;
     let isInside = true;
     const leave = () => {
       clock.clearTimeout(timer);

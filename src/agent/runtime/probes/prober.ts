@@ -8,23 +8,16 @@ import {
   socketAddress,
   timeoutSeconds,
 } from '../../policies/probes/probe-request.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, StateletError } from '../../../types/errors.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
-import { type Logger, podFields } from '../../../types/logger.ts';
+import { podFields } from '../../../types/logger.ts';
 import { BoundedOutput } from '../../../system/run-command.ts';
 import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
 import { tcpConnect, withDeadline } from './tcp-connect.ts';
 import { httpGet } from './http-get.ts';
 
-export interface ProberDeps {
-  readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
-}
-
 interface ProbeRun {
+  readonly runtime: RuntimeService;
   readonly target: ProbeTarget;
   /** The runtime's id. */
   readonly containerId: string;
@@ -50,7 +43,7 @@ const failure = (output: string): Finding => ({ result: 'Failure', output });
 
 /** Rejects only when `signal` aborts. */
 export async function probeContainer(
-  deps: ProberDeps,
+  context: AgentContext,
   run: ProbeRun,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
@@ -58,51 +51,51 @@ export async function probeContainer(
   let problem: unknown;
   for (let tries = 0; tries < TRIES; tries += 1) {
     try {
-      return report(deps, run, await handle(deps, run, signal));
+      return report(context, run, await handle(context, run, signal));
     } catch (error) {
       signal.throwIfAborted();
       problem = error;
     }
   }
-  tell(
-    deps,
-    run,
-    'Unhealthy',
-    `${name} probe errored and resulted in unknown state: ${runtimeMessage(problem)}`,
-  );
+  const message = `${name} probe errored and resulted in unknown state: ${runtimeMessage(problem)}`;
+  tell(context, run, 'Unhealthy', message);
   return 'Error';
 }
 
-function report(deps: ProberDeps, run: ProbeRun, { result, output }: Finding): ProbeOutcome {
+function report(context: AgentContext, run: ProbeRun, { result, output }: Finding): ProbeOutcome {
   const name = NAMES[run.target.kind];
-  if (result === 'Warning') tell(deps, run, 'ProbeWarning', `${name} probe warning: ${output}`);
-  if (result === 'Failure') tell(deps, run, 'Unhealthy', `${name} probe failed: ${output}`);
+  if (result === 'Warning') tell(context, run, 'ProbeWarning', `${name} probe warning: ${output}`);
+  if (result === 'Failure') tell(context, run, 'Unhealthy', `${name} probe failed: ${output}`);
   return result === 'Failure' ? 'Failure' : 'Success';
 }
 
-function tell({ recorder, logger }: ProberDeps, { target }: ProbeRun, reason: string, message: string): void {
+function tell(
+  { recorder, logger }: AgentContext,
+  { target }: ProbeRun,
+  reason: string,
+  message: string,
+): void {
   const { metadata } = target.pod;
   logger.debug({ ...podFields(metadata), container: target.container.name }, message);
   recorder.event(metadata, 'Warning', reason, message, { container: target.container.name });
 }
 
 /** Rejects if the handler cannot be carried out: that says nothing about the container. */
-async function handle(deps: ProberDeps, run: ProbeRun, signal: AbortSignal): Promise<Finding> {
+async function handle({ clock }: AgentContext, run: ProbeRun, signal: AbortSignal): Promise<Finding> {
   const { exec, httpGet: http, tcpSocket, grpc } = probeOf(run.target);
-  if (exec) return runExec(deps, run, exec.command ?? [], signal);
+  if (exec) return runExec(run, exec.command ?? [], signal);
   if (!http && !tcpSocket && !grpc) {
     throw new StateletError('InvalidArgument', 'the probe has no handler: exec, httpGet, tcpSocket or grpc');
   }
   const limitMs = timeoutSeconds(probeOf(run.target)) * 1000;
-  return withDeadline(deps.clock, limitMs, signal, (limited) => {
+  return withDeadline(clock, limitMs, signal, (limited) => {
     if (http) return runHTTP(run, http, limited);
     return tcpSocket ? runTCP(run, tcpSocket, limited) : runGRPC(run, grpc, limited);
   });
 }
 
 async function runExec(
-  { runtime }: ProberDeps,
-  { target, containerId }: ProbeRun,
+  { runtime, target, containerId }: ProbeRun,
   words: readonly string[],
   signal: AbortSignal,
 ): Promise<Finding> {

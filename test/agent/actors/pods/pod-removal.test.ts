@@ -10,10 +10,9 @@ import { SimulatedRuntime } from '../../../../src/simulation/runtime/simulated-r
 import { NO_NODE_FAULTS } from '../../../../src/simulation/node/node-fault-draws.ts';
 import { newFolder } from '../../../../src/simulation/node/simulated-disk.ts';
 import { simulatedNode } from '../../../../src/simulation/node/simulated-node.ts';
-import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
 import { testPod } from '../../../support/pods.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
 import { testContext } from '../../../support/test-context.ts';
 
 const CONTAINERS = ['one', 'two'].map((name) => ({ name, image: 'registry.example/app:1' }));
@@ -24,7 +23,8 @@ const POD = {
 
 /** A runtime that holds the pod, and its PodRemoval. `answerOf` says when and how RemoveContainer answers. */
 async function bed(answerOf: (id: string) => Promise<void>) {
-  const clock = new VirtualClock();
+  const context = testContext();
+  const { clock } = context;
   const runtime = new SimulatedRuntime({ clock, random: () => 0.5, latencies: {} }).connect();
   const sandboxConfig = podSandboxConfig(POD, 0, { podLogsDir: '/var/log/pods' });
   const sandboxId = await runtime.runPodSandbox(sandboxConfig);
@@ -41,19 +41,16 @@ async function bed(answerOf: (id: string) => Promise<void>) {
     random: () => 0.5,
     faults: () => NO_NODE_FAULTS,
   });
-  const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
+  const pleg = new Pleg(context, runtime, () => undefined);
   await pleg.relist();
-  const podRuntime = new PodRuntime({
+  const podRuntime = new PodRuntime(context, {
     runtime,
     node,
-    clock,
-    recorder: { event: () => undefined },
-    logger: silentLogger,
     backOff: CRASH_LOOP_BACK_OFF,
-    gate: new StartGate({ clock, atOnce: 1 }),
+    gate: new StartGate(context, 1),
     deadInstancesKept: 1,
   });
-  return new PodRemoval(testContext({ clock }), { pleg, podRuntime, node });
+  return new PodRemoval(context, { pleg, podRuntime, node });
 }
 
 test('a removal that fails is under way until its last call has ended: the UID must not start again before', async () => {
@@ -79,21 +76,19 @@ const MINUTE_MS = 60_000;
 
 /** A node with files of these pods on its disk. */
 function nodeWithFilesOf(...uids: string[]) {
-  const clock = new VirtualClock();
+  const context = testContext();
+  const { clock } = context;
   const simulated = new SimulatedRuntime({ clock, random: () => 0.5 });
   const runtime = simulated.connect();
   const disk = new Map(uids.map((uid) => [uid, { ...newFolder(), mounted: true }]));
   const faults = { ...NO_NODE_FAULTS };
   const node = simulatedNode({ runtime, disk, clock, random: () => 0.5, faults: () => faults });
-  const pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => undefined });
-  const podRuntime = new PodRuntime({
+  const pleg = new Pleg(context, runtime, () => undefined);
+  const podRuntime = new PodRuntime(context, {
     runtime,
     node,
-    clock,
-    recorder: { event: () => undefined },
-    logger: silentLogger,
     backOff: CRASH_LOOP_BACK_OFF,
-    gate: new StartGate({ clock, atOnce: 1 }),
+    gate: new StartGate(context, 1),
     deadInstancesKept: 1,
   });
   const known = new Set(['known']);

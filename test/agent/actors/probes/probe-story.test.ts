@@ -76,11 +76,7 @@ test('liveness and readiness start after startup; readiness changes both ways; l
   };
   const until = (what: string) => waitFor(() => seen() === what, { what });
   const told: string[] = [];
-  const context = testContext({
-    clock: systemClock,
-    random: Math.random,
-    recorder: { ...bed.recorder, nodeEvent: () => undefined },
-  });
+  const context = { ...bed.context, random: Math.random };
   manager = new ProbeManager(context, { runtime: bed.runtime, ...LOCAL_PODS, statusManager });
   manager.news.subscribe(({ probe: kind, result }) => {
     told.push(`${kind} ${result}`);

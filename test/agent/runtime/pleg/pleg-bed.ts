@@ -6,11 +6,10 @@ import type { ContainerEvent } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext } from '../../../support/test-context.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { podBed, podOf, shell } from '../pods/pod-bed.ts';
 import { ToldChanges } from './told-changes.ts';
-
-export const RELIST_PERIOD_MS = 10_000;
 
 /** A runtime without events. */
 export const DEAF: Partial<RuntimeService> = { containerEvents: () => NEVER };
@@ -30,14 +29,10 @@ export class PlegBed {
   readonly run = this.#bed.run;
 
   create(more: Partial<RuntimeService> = {}): Pleg {
-    const pleg = new Pleg({
-      runtime: { ...this.runtime, ...more },
-      clock: this.clock,
-      relistPeriodMs: RELIST_PERIOD_MS,
-      onRelist: (relist) => {
-        const count = () => void (this.relists += 1);
-        relist.then(count, count);
-      },
+    const runtime = { ...this.runtime, ...more };
+    const pleg = new Pleg(testContext({ clock: this.clock }), runtime, (relist) => {
+      const count = () => void (this.relists += 1);
+      relist.then(count, count);
     });
     this.#plegs.push(pleg);
     this.told.listen(pleg);

@@ -4,7 +4,8 @@ import type { ContainerEvent } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../../support/wait-for.ts';
-import { DEAF, PlegBed, RELIST_PERIOD_MS } from './pleg-bed.ts';
+import { RELIST_PERIOD_MS } from '../../../../src/agent/runtime/pleg/pleg.ts';
+import { DEAF, PlegBed } from './pleg-bed.ts';
 import { podOf, shell } from '../pods/pod-bed.ts';
 
 let bed: PlegBed;

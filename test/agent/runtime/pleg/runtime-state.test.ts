@@ -4,6 +4,7 @@ import type { RuntimeCondition, RuntimeStatus } from '../../../../src/types/cri.
 import { StateletError } from '../../../../src/types/errors.ts';
 import { monitorPid, processRuntimeBed, type ProcessRuntimeBed } from '../../../support/process-runtime.ts';
 import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext } from '../../../support/test-context.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const NO_ANSWER = 'container runtime is down: it has not answered for 30 s';
@@ -41,7 +42,7 @@ beforeEach(() => {
 });
 
 const newState = () =>
-  new RuntimeState({
+  new RuntimeState(testContext({ clock }), {
     runtime: {
       ...bed.runtime,
       status: (options) => {
@@ -49,7 +50,6 @@ const newState = () =>
         return answer ? answer(options?.signal) : bed.runtime.status(options);
       },
     },
-    clock,
     prepare: () => prepare(),
     onReady: () => told.push('ready'),
     onNotReady: (problem) => told.push(problem),

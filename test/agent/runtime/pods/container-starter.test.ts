@@ -35,14 +35,14 @@ const failsFor = (reason: string) => ({ reason, retryAt: clock.now() + 1_000 });
 
 /** A starter on the real runtime and node. A test may replace some of their methods. */
 function newStarter(runtime: Partial<RuntimeService> = {}, node: Partial<PodNode> = {}): ContainerStarter {
-  const common = { ...bed, runtime: { ...bed.runtime, ...runtime }, clock };
-  return new ContainerStarter({
-    ...common,
+  const context = { ...bed.context, clock };
+  const parts = {
+    runtime: { ...bed.runtime, ...runtime },
     node: { ...processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }), ...node },
     backOff: CRASH_LOOP_BACK_OFF,
-    gate: new StartGate({ clock, atOnce: 1 }),
-    killer: new PodKiller({ ...common, podIP: () => '127.0.0.1' }),
-  });
+    gate: new StartGate(context, 1),
+  };
+  return new ContainerStarter(context, parts, new PodKiller(context, parts.runtime, parts.node));
 }
 
 /** A pod of that container, with its sandbox, and a function that starts the container. */

@@ -5,6 +5,8 @@ import {
   type InstanceCountsStore,
 } from '../../../../src/agent/runtime/pods/instance-counts.ts';
 import type { RuntimeContainerStatus } from '../../../../src/types/runtime-pod.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { clockOf, testContext } from '../../../support/test-context.ts';
 
 const instance = (name: string, restartCount: number) =>
   ({ name, restartCount }) as unknown as RuntimeContainerStatus;
@@ -16,8 +18,9 @@ function bed(
 ) {
   const clock = { time: 0, now: () => clock.time };
   const warnings: string[] = [];
-  const logger = { warn: (_: object, message: string) => void warnings.push(message) };
-  return { clock, warnings, lives: new InstanceCounts({ clock, logger, store: { stored, write } }) };
+  const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+  const context = testContext({ clock: clockOf(clock.now), logger });
+  return { clock, warnings, lives: new InstanceCounts(context, { stored, write }) };
 }
 
 test('a removed pod has had as many instances of a container as its highest attempt says', async () => {

@@ -35,10 +35,9 @@ beforeEach(() => {
 
 function target(lifecycle: Lifecycle, podIP = '127.0.0.1') {
   const container = shell('main', 'sleep 1000', { lifecycle });
-  const { runtime, recorder, logger } = bed;
+  const { context, runtime } = bed;
   const pod = podOf({ containers: [container] });
-  const { turnover } = measurements;
-  return { runtime, recorder, turnover, logger, clock, pod, container, containerId, podIP: () => podIP };
+  return { ...context, measurements, clock, runtime, pod, container, containerId, podIP: () => podIP };
 }
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const postStart = (hook: Lifecycle['postStart']) =>

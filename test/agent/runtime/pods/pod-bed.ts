@@ -5,12 +5,14 @@ import { containerConfig } from '../../../../src/agent/policies/cri/container-co
 import { podSandboxConfig } from '../../../../src/agent/policies/cri/sandbox-config.ts';
 import { readPod } from '../../../../src/agent/runtime/pleg/pod-reader.ts';
 import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
 import type { PodSandboxConfig } from '../../../../src/types/cri.ts';
 import { errorMessage } from '../../../../src/types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';
 import { processRuntimeBed } from '../../../support/process-runtime.ts';
 import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 export function podBed() {
@@ -27,20 +29,25 @@ export function podBed() {
   };
   const read = (pod: Pod) => readPod(bed.runtime, pod.metadata, Date.now());
   const newSandbox = (pod: Pod) => runSandbox(bed.runtime, pod, bed.rootDir);
+  /** On the clock of the machine. */
+  const context = testContext({
+    clock: systemClock,
+    recorder: {
+      event: (_pod, type, reason, message) => void events.push(`${type} ${reason}: ${message}`),
+      nodeEvent: () => undefined,
+    },
+    logger: {
+      ...silentLogger,
+      debug: (fields: { readonly err?: unknown }, message) =>
+        void debugged.push(`${message}: ${errorMessage(fields.err)}`),
+    },
+  });
   return {
     ...bed,
     events,
-    recorder: {
-      event: (_pod: unknown, type: string, reason: string, message: string) =>
-        void events.push(`${type} ${reason}: ${message}`),
-    },
     /** The debug messages of the log, with their errors. */
     debugged,
-    logger: {
-      ...silentLogger,
-      debug: (fields: { readonly err?: unknown }, message: string) =>
-        void debugged.push(`${message}: ${errorMessage(fields.err)}`),
-    },
+    context,
     /** The lines that the containers have written. */
     lines,
     until: (line: string) =>

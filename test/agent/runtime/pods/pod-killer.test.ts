@@ -47,8 +47,7 @@ const runtime = (): RuntimeService => ({
   },
 });
 const podIP = () => '127.0.0.1';
-const killer = (clock: Clock = systemClock) =>
-  new PodKiller({ runtime: runtime(), clock, recorder: bed.recorder, logger: bed.logger, podIP });
+const killer = (clock: Clock = systemClock) => new PodKiller({ ...bed.context, clock }, runtime(), { podIP });
 
 /** A container that runs until SIGTERM, writes a line and ends; ending takes it `endSeconds`. */
 function server(name: string, more: Partial<Container> = {}, endSeconds = 0): Container {
@@ -225,8 +224,7 @@ describe('the grace period', () => {
         await runtime().stopContainer(id, timeoutSeconds, options);
       },
     };
-    const { recorder, logger } = bed;
-    const killed = new PodKiller({ runtime: slow, clock, recorder, logger, podIP }).killPod(
+    const killed = new PodKiller({ ...bed.context, clock }, slow, { podIP }).killPod(
       pod,
       status,
       undefined,
@@ -267,13 +265,12 @@ describe('the preStop hook', () => {
     const pod = podOf({ containers: [server('main-10', preStop({ httpGet: { port, path: '/bye' } }))] });
     const status = await run(pod);
     const seen: unknown[] = [];
-    const { recorder, logger } = bed;
-    const options = { runtime: runtime(), clock: systemClock, recorder, logger };
     const address = (...given: unknown[]) => {
       seen.push(...given);
       return '127.0.0.1';
     };
-    await new PodKiller({ ...options, podIP: address }).killPod(pod, status, undefined, abort.signal);
+    const killer = new PodKiller(bed.context, runtime(), { podIP: address });
+    await killer.killPod(pod, status, undefined, abort.signal);
     expect(asked).toBe('/bye 0');
     expect(seen).toEqual([pod, status]);
     expect(ends('main-10')).toEqual(['main-10']);

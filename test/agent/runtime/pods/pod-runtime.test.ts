@@ -5,11 +5,10 @@ import { CRASH_LOOP_BACK_OFF } from '../../../../src/agent/policies/pod-actions/
 import type { PodActions } from '../../../../src/agent/policies/pod-actions/pod-actions.ts';
 import { callError } from '../../../../src/agent/runtime/cri/calls/channel.ts';
 import { PrepareError } from '../../../../src/agent/runtime/node/pod-node.ts';
-import { PodRuntime, type PodRuntimeOptions } from '../../../../src/agent/runtime/pods/pod-runtime.ts';
+import { PodRuntime, type PodRuntimeParts } from '../../../../src/agent/runtime/pods/pod-runtime.ts';
 import { processNode } from '../../../../src/embedded/process-node.ts';
 import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
 import { StartGate } from '../../../../src/agent/runtime/pods/start-gate.ts';
-import { systemClock } from '../../../../src/system/timer.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 
 const NOTHING: PodActions = {
@@ -34,14 +33,12 @@ beforeEach(() => {
   bed.events.length = 0;
 });
 
-const newRuntime = (runtime: Partial<RuntimeService> = {}, more: Partial<PodRuntimeOptions> = {}) =>
-  new PodRuntime({
-    ...bed,
+const newRuntime = (runtime: Partial<RuntimeService> = {}, more: Partial<PodRuntimeParts> = {}) =>
+  new PodRuntime(bed.context, {
     ...more,
     runtime: { ...bed.runtime, ...runtime },
-    clock: systemClock,
     node: processNode({ hostIPs: ['127.0.0.1'], podLogsDir: join(bed.rootDir, 'pods') }),
-    gate: new StartGate({ clock: systemClock, atOnce: 1 }),
+    gate: new StartGate(bed.context, 1),
     backOff: CRASH_LOOP_BACK_OFF,
     deadInstancesKept: 1,
   });

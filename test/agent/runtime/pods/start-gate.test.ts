@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { RANK, type Rank, StartGate } from '../../../../src/agent/runtime/pods/start-gate.ts';
 import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 let clock: VirtualClock;
 let gate: StartGate;
@@ -10,7 +11,7 @@ let abort: AbortController;
 
 beforeEach(() => {
   clock = new VirtualClock(0);
-  gate = new StartGate({ clock, atOnce: 2 });
+  gate = new StartGate(testContext({ clock }), 2);
   inside = [];
   abort = new AbortController();
 });

@@ -14,8 +14,6 @@ let bed: PodBed;
 let containerId: string;
 let clock: VirtualClock;
 let runtime: RuntimeService;
-const nothing = () => undefined;
-const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 beforeAll(async () => {
   bed = podBed();
@@ -48,11 +46,7 @@ function run(probe: Probe, options: Options = {}) {
   } = options;
   const probed = { name: 'main', ...container, [`${kind}Probe`]: probe };
   const target = { kind, pod: podOf({ containers: [probed] }), container: probed };
-  return probeContainer(
-    { runtime, clock, recorder: bed.recorder, logger },
-    { target, containerId, podIP },
-    signal,
-  );
+  return probeContainer({ ...bed.context, clock }, { runtime, target, containerId, podIP }, signal);
 }
 const exec = (script: string, more: Probe = {}): Probe => ({
   exec: { command: ['sh', '-c', script] },

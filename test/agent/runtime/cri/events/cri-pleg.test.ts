@@ -12,6 +12,7 @@ import { type ContainerdBed, startContainerd } from '../../../../support/contain
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../../support/containerd/suite.ts';
 import { podConfig, shell, startPod } from '../../../../support/runtime-configs.ts';
 import { VirtualClock } from '../../../../../src/simulation/node/virtual-clock.ts';
+import { testContext } from '../../../../support/test-context.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 import { ToldChanges } from '../../pleg/told-changes.ts';
 import { HOST_SANDBOX, hostContainer } from '../support.ts';
@@ -43,7 +44,7 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
     runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
     // It stands still: no relist comes, and nothing is older than what was read.
     const clock = new VirtualClock(Date.now());
-    pleg = new Pleg({ runtime, clock, relistPeriodMs: 10_000, onRelist: () => void (relists += 1) });
+    pleg = new Pleg(testContext({ clock }), runtime, () => void (relists += 1));
     told.listen(pleg);
   });
   afterEach(async () => {
