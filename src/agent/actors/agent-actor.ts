@@ -10,6 +10,7 @@ import {
   type InputFrom,
   type PromiseActorLogic,
 } from 'xstate';
+import type { Clock } from '../../types/clock.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { ActorContext } from './actor-context.ts';
 
@@ -76,4 +77,25 @@ export function requestActor<Output, Input>(
       throw factsOf(error);
     }
   });
+}
+
+/** Since when actors are in their states. A state that is entered anew from itself counts on. */
+export class StateTimes {
+  readonly #clock: Clock;
+  readonly #visits = new WeakMap<AnyActorRef, { readonly state: string; readonly sinceMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** To be called with each snapshot of the actor. */
+  note(actor: AnyActorRef, state: string): void {
+    if (this.#visits.get(actor)?.state !== state)
+      this.#visits.set(actor, { state, sinceMs: this.#clock.now() });
+  }
+
+  /** Unix ms; undefined until the actor starts. */
+  since(actor: AnyActorRef): number | undefined {
+    return this.#visits.get(actor)?.sinceMs;
+  }
 }

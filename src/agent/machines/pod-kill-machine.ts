@@ -9,10 +9,15 @@
 import { assign, setup } from 'xstate';
 import type { KillRefusal } from '../policies/eviction-plugins/pod-kill.ts';
 import type { PodReference } from '../../types/event-recorder.ts';
+import type { PodKillerName } from '../../types/node-settings.ts';
 import { asksOf } from './ask.ts';
 
 export interface PodKillInput {
   readonly pod: PodReference;
+  /** The plugin that chose the pod, and why it did. */
+  readonly plugin: string;
+  readonly reason: string;
+  readonly killer: PodKillerName;
   readonly gracePeriodSeconds: number;
 }
 

@@ -19,7 +19,8 @@ const TERMINATED: PodKillEvent = { type: 'POD_TERMINATED' };
 const GONE: PodKillEvent = { type: 'POD_GONE' };
 const hasten = (gracePeriodSeconds: number): PodKillEvent => ({ type: 'HASTEN', gracePeriodSeconds });
 
-const requesting = () => new Stepper(podKillMachine, { pod, gracePeriodSeconds: 30 });
+const chosen = { pod, plugin: 'greed', reason: 'it uses too much', killer: 'DeletionAPI' } as const;
+const requesting = () => new Stepper(podKillMachine, { ...chosen, gracePeriodSeconds: 30 });
 const backingOff = () => requesting().send(refused());
 const awaiting = () => requesting().send(TAKEN);
 const awaitingHere = () => requesting().send(HERE);

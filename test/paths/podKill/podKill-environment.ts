@@ -53,7 +53,13 @@ export function podKillEnvironment(asked: Asked): Environment<typeof podKillMach
   const { uid, name, namespace } = POD.metadata;
   return {
     machine: podKillMachine,
-    input: { pod: { uid, name, namespace }, gracePeriodSeconds: 30 },
+    input: {
+      pod: { uid, name, namespace },
+      plugin: 'p',
+      reason: 'r',
+      killer: asked === 'server' ? 'EvictionAPI' : 'SyncPodKill',
+      gracePeriodSeconds: 30,
+    },
     events: EVENTS,
     possible: (state) => [...(asked === 'server' ? ofServer(state) : ofNode(state)), ...stopIn(asked, state)],
     // How often a request was refused decides only how long is waited.

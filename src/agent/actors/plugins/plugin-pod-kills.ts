@@ -22,7 +22,7 @@ import type { EvictionPluginSettings, PodKillerName } from '../../../types/node-
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { createActor } from '../agent-actor.ts';
+import { createActor, StateTimes } from '../agent-actor.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
 import { KillTimeouts, recordExceededGracePeriod } from '../start/kill-timeouts.ts';
 import { askServer, type KillApi } from './kill-requests.ts';
@@ -45,15 +45,10 @@ type Context = ActorContext & Required<Pick<ActorContext, 'parent'>>;
 
 /** One pod that is being killed. */
 interface Kill {
+  /** As it was when a plugin chose it. */
   readonly pod: Pod;
-  readonly plugin: string;
-  readonly reason: string;
-  readonly killer: PodKillerName;
   readonly actor: ActorRefFrom<typeof podKillMachine>;
   request: AbortController | undefined;
-  /** Of its chart, and since when. */
-  state: string;
-  sinceMs: number;
 }
 
 export class PluginPodKills implements PodKills {
@@ -61,6 +56,7 @@ export class PluginPodKills implements PodKills {
   readonly #parts: PluginPodKillsParts;
   /** By UID. */
   readonly #kills = new Map<string, Kill>();
+  readonly #times: StateTimes;
   readonly #limits: KillTimeouts;
   #machine: typeof podKillMachine | undefined;
   #isStopped = false;
@@ -68,6 +64,7 @@ export class PluginPodKills implements PodKills {
   constructor(context: Context, parts: PluginPodKillsParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#times = new StateTimes(context.clock);
     this.#limits = new KillTimeouts(context.clock);
   }
 
@@ -87,9 +84,11 @@ export class PluginPodKills implements PodKills {
   }
 
   views(): readonly PodKillView[] {
-    return [...this.#kills.values()].map(({ pod, plugin, reason, killer, actor, state, sinceMs }) => {
-      const { uid, namespace, name } = pod.metadata;
-      const { refusal, overdue } = actor.getSnapshot().context;
+    return Array.from(this.#kills.values(), ({ actor }) => {
+      const { value: state, context } = actor.getSnapshot();
+      const { plugin, reason, killer, refusal, overdue } = context;
+      const { uid, namespace, name } = context.pod;
+      const sinceMs = this.#times.since(actor) ?? this.#context.clock.now();
       const problem = refusal?.problem ?? overdue;
       return { uid, pod: `${namespace}/${name}`, plugin, reason, killer, state, sinceMs, problem };
     });
@@ -108,35 +107,23 @@ export class PluginPodKills implements PodKills {
 
   #begin({ pod, plugin, reason, gracePeriodSeconds }: RuledPod): void {
     const { api, killers } = this.#parts;
-    const { clock, parent, inspect } = this.#context;
+    const { parent, inspect } = this.#context;
     const { uid, name, namespace } = pod.metadata;
     const input: PodKillInput = {
       pod: { uid, name, namespace },
-      gracePeriodSeconds: killGraceSeconds(pod, gracePeriodSeconds),
-    };
-    this.#machine ??= this.#provide();
-    const actor = createActor(this.#machine, {
-      id: `pod-kill ${fullName(input.pod)} ${uid}`,
-      input,
-      parent,
-      inspect,
-    });
-    const kill: Kill = {
-      pod,
       plugin,
       reason,
       killer: killerOf(pod, killers, api !== undefined),
-      actor,
-      request: undefined,
-      state: 'Requesting',
-      sinceMs: clock.now(),
+      gracePeriodSeconds: killGraceSeconds(pod, gracePeriodSeconds),
     };
+    this.#machine ??= this.#provide();
+    const id = `pod-kill ${fullName(input.pod)} ${uid}`;
+    const actor = createActor(this.#machine, { id, input, parent, inspect });
+    const kill: Kill = { pod, actor, request: undefined };
     this.#kills.set(uid, kill);
     actor.subscribe({
       next: ({ value }) => {
-        if (kill.state === value) return;
-        kill.state = value;
-        kill.sinceMs = clock.now();
+        this.#times.note(actor, value);
         if (value === 'Ended') this.#forget(kill);
       },
       error: (error: unknown) => this.#failed(kill, error),
@@ -145,30 +132,31 @@ export class PluginPodKills implements PodKills {
   }
 
   #provide(): typeof podKillMachine {
-    const { random } = this.#context;
+    const { random, logger } = this.#context;
     return podKillMachine.provide({
       delays: {
         retry: ({ context: { refusal, failures } }) =>
           refusal === undefined ? 0 : killRetryMs(refusal, failures, random()),
       },
       actions: {
-        requestKill: ({ context }) => this.#with(context, (kill) => this.#request(kill, context)),
-        abortRequest: ({ context }) => this.#with(context, (kill) => kill.request?.abort()),
+        requestKill: ({ context }) => {
+          const kill = this.#kills.get(context.pod.uid);
+          if (kill !== undefined) this.#request(kill, context);
+        },
+        abortRequest: ({ context: { pod } }) => this.#kills.get(pod.uid)?.request?.abort(),
         armLimit: ({ context }) => this.#armLimit(context),
         disarmLimit: ({ context: { pod } }) => this.#limits.lift(pod.uid),
-        reportTaken: ({ context }) => this.#with(context, (kill) => this.#reportTaken(kill)),
-        reportEnding: ({ context }) => this.#with(context, (kill) => this.#reportEnding(kill)),
-        reportRefusal: ({ context, event }) =>
-          this.#with(context, (kill) => this.#reportRefusal(kill, context, event)),
-        reportOverdue: ({ context }) => this.#with(context, (kill) => this.#reportOverdue(kill, context)),
-        reportEnded: ({ context }) => this.#with(context, (kill) => this.#reportEnded(kill)),
+        reportTaken: ({ context }) => this.#reportTaken(context),
+        reportEnding: ({ context: { pod, plugin } }) => {
+          logger.info({ ...podFields(pod), plugin }, 'A plugin chose the pod, and it is ending already');
+        },
+        reportRefusal: ({ context, event }) => this.#reportRefusal(context, event),
+        reportOverdue: ({ context }) => this.#reportOverdue(context),
+        reportEnded: ({ context: { pod, plugin } }) => {
+          logger.debug({ ...podFields(pod), plugin }, 'The pod that a plugin chose has ended');
+        },
       },
     });
-  }
-
-  #with({ pod }: PodKillContext, effect: (kill: Kill) => void): void {
-    const kill = this.#kills.get(pod.uid);
-    if (kill !== undefined) effect(kill);
   }
 
   #send(uid: string, event: PodKillEvent): void {
@@ -181,21 +169,17 @@ export class PluginPodKills implements PodKills {
     this.#context.parent.send({ type: 'ACTOR_FORGOTTEN', actor: kill.actor });
   }
 
-  // Requests
-
-  #request(kill: Kill, { awaits, gracePeriodSeconds }: PodKillContext): void {
+  #request(kill: Kill, context: PodKillContext): void {
     const { registry, api } = this.#parts;
-    const { pod, killer } = kill;
+    const { awaits, killer, gracePeriodSeconds } = context;
+    const { pod } = kill;
     const { uid } = pod.metadata;
     if (registry.get(uid) === undefined || registry.isPodKnownTerminated(uid)) {
       this.#send(uid, { type: 'POD_GONE' });
     } else if (awaits === undefined && registry.isPodTerminationRequested(uid)) {
-      this.#send(uid, this.#ending(kill));
+      this.#send(uid, this.#ending(context));
     } else if (killer === 'SyncPodKill' || api === undefined) {
-      registry.kill(
-        uid,
-        awaits === undefined ? evicting(kill, gracePeriodSeconds) : sooner(gracePeriodSeconds),
-      );
+      registry.kill(uid, awaits === undefined ? evicting(context) : sooner(context));
       this.#send(uid, { type: 'TAKEN', awaits: 'Node' });
     } else {
       const { signal } = (kill.request = new AbortController());
@@ -208,15 +192,15 @@ export class PluginPodKills implements PodKills {
   async #answered(kill: Kill, asked: ReturnType<typeof askServer>, signal: AbortSignal): Promise<void> {
     const answer = await asked;
     if (signal.aborted) return;
-    const { uid } = kill.pod.metadata;
-    const isFirst = kill.actor.getSnapshot().context.awaits === undefined;
-    const isEnding = isFirst && this.#parts.registry.isPodTerminationRequested(uid);
-    this.#send(uid, isEnding && answer.type === 'REFUSED' ? this.#ending(kill) : answer);
+    const { context } = kill.actor.getSnapshot();
+    const { uid } = context.pod;
+    const isEnding = context.awaits === undefined && this.#parts.registry.isPodTerminationRequested(uid);
+    this.#send(uid, isEnding && answer.type === 'REFUSED' ? this.#ending(context) : answer);
   }
 
   /** Where its object is being deleted, the kill goes on until it is gone. */
-  #ending({ pod, killer }: Kill): PodKillEvent {
-    const known = this.#parts.registry.get(pod.metadata.uid)?.actor.getSnapshot().context.pod;
+  #ending({ pod, killer }: PodKillContext): PodKillEvent {
+    const known = this.#parts.registry.get(pod.uid)?.actor.getSnapshot().context.pod;
     const isDeleted = known?.metadata.deletionTimestamp != null;
     return { type: 'ENDING', awaits: isDeleted && killer !== 'SyncPodKill' ? 'Object' : 'Node' };
   }
@@ -228,43 +212,28 @@ export class PluginPodKills implements PodKills {
     this.#limits.set(uid, seconds, (problem) => this.#send(uid, { type: 'OVERDUE', problem }));
   }
 
-  // Events and logs
-
-  #reportTaken({ pod, plugin, reason, killer }: Kill): void {
+  #reportTaken({ pod, plugin, reason, killer }: PodKillContext): void {
     const { recorder, logger } = this.#context;
     this.#parts.onKilled?.(plugin, killer);
-    recorder.event(pod.metadata, 'Warning', EVICTED, killMessage(plugin, reason));
-    logger.info({ ...podFields(pod.metadata), plugin, killer }, `The pod is ended for a plugin: ${reason}`);
+    recorder.event(pod, 'Warning', EVICTED, killMessage(plugin, reason));
+    logger.info({ ...podFields(pod), plugin, killer }, `The pod is ended for a plugin: ${reason}`);
   }
 
-  #reportEnding({ pod, plugin }: Kill): void {
-    const line = 'A plugin chose the pod, and it is ending already';
-    this.#context.logger.info({ ...podFields(pod.metadata), plugin }, line);
-  }
-
-  /** Each new problem is a line, not each try. `context`: before the refusal. */
-  #reportRefusal({ pod, plugin, killer }: Kill, { refusal }: PodKillContext, event: PodKillEvent): void {
+  /** Each new problem is a line, not each try. The context is that before the refusal. */
+  #reportRefusal({ pod, plugin, killer, refusal }: PodKillContext, event: PodKillEvent): void {
     if (event.type !== 'REFUSED') return;
     const { problem } = event.refusal;
     const line = `The pod could not be ended for a plugin, which is tried again: ${problem}`;
-    const fields = { ...podFields(pod.metadata), plugin, killer };
-    this.#context.logger[isSameProblem(problem, refusal?.problem) ? 'debug' : 'warn'](fields, line);
+    const level = isSameProblem(problem, refusal?.problem) ? 'debug' : 'warn';
+    this.#context.logger[level]({ ...podFields(pod), plugin, killer }, line);
   }
 
-  #reportOverdue({ pod, plugin }: Kill, { hasTerminated, overdue = '' }: PodKillContext): void {
+  #reportOverdue({ pod, plugin, hasTerminated, overdue = '' }: PodKillContext): void {
     const { recorder, logger } = this.#context;
-    const { metadata } = pod;
-    const isHere = this.#parts.registry.isPodTerminationRequested(metadata.uid) && !hasTerminated;
-    if (isHere) recordExceededGracePeriod(recorder, metadata);
+    const isHere = this.#parts.registry.isPodTerminationRequested(pod.uid) && !hasTerminated;
+    if (isHere) recordExceededGracePeriod(recorder, pod);
     const where = hasTerminated ? 'has ended on this node, but its object is still there' : 'is still there';
-    logger.warn({ ...podFields(metadata), plugin }, `The pod that a plugin chose ${where}: ${overdue}`);
-  }
-
-  #reportEnded({ pod, plugin }: Kill): void {
-    this.#context.logger.debug(
-      { ...podFields(pod.metadata), plugin },
-      'The pod that a plugin chose has ended',
-    );
+    logger.warn({ ...podFields(pod), plugin }, `The pod that a plugin chose ${where}: ${overdue}`);
   }
 
   #failed({ pod }: Kill, error: unknown): void {
@@ -276,11 +245,11 @@ export class PluginPodKills implements PodKills {
   }
 }
 
-function evicting({ plugin, reason }: Kill, gracePeriodSeconds: number): KillPodOptions {
+function evicting({ plugin, reason, gracePeriodSeconds }: PodKillContext): KillPodOptions {
   return evictionKill(killMessage(plugin, reason), gracePeriodSeconds, { isDisrupted: true });
 }
 
 /** The status stays that of the part that ended it first. */
-function sooner(gracePeriodSeconds: number): KillPodOptions {
+function sooner({ gracePeriodSeconds }: PodKillContext): KillPodOptions {
   return { podTerminationGracePeriodSecondsOverride: gracePeriodSeconds };
 }

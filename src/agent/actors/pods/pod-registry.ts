@@ -8,6 +8,7 @@ import type { Clock } from '../../../types/clock.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
+import { StateTimes } from '../agent-actor.ts';
 import { stateName } from '../transitions.ts';
 
 export type PodMachine = typeof podMachine;
@@ -29,11 +30,6 @@ export interface PodObserver {
   sent(uid: string, event: PodEvent): void;
 }
 
-interface StateVisit {
-  readonly state: string;
-  readonly sinceMs: number;
-}
-
 export interface PodRegistryParts {
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
@@ -44,12 +40,13 @@ export class PodRegistry {
   readonly #context: ActorContext;
   readonly #parts: PodRegistryParts;
   readonly #entries = new Map<string, PodEntry>();
-  readonly #visits = new WeakMap<PodActor, StateVisit>();
+  readonly #times: StateTimes;
 
   /** The pods' actors are children of the context's parent, which also hears of their failures. */
   constructor(context: ActorContext, parts: PodRegistryParts) {
     this.#context = context;
     this.#parts = parts;
+    this.#times = new StateTimes(context.clock);
   }
 
   get size(): number {
@@ -80,7 +77,10 @@ export class PodRegistry {
     const actor = createActor(machine, { id: actorId(name, pod.uid), parent, inspect, input });
     const entry: PodEntry = { pod, fullName: name, actor, backlog: [] };
     this.#entries.set(pod.uid, entry);
-    actor.subscribe({ next: ({ value }) => this.#visit(actor, stateName(value)), error: () => undefined });
+    actor.subscribe({
+      next: ({ value }) => this.#times.note(actor, stateName(value)),
+      error: () => undefined,
+    });
     for (const observer of this.#parts.observers ?? []) observer.spawned(entry);
     actor.start();
     return entry;
@@ -108,9 +108,9 @@ export class PodRegistry {
     return this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
   }
 
-  /** Since when the chart is in its state, in Unix milliseconds. A state that is entered anew from itself counts on. */
+  /** Since when the chart is in its state, in Unix milliseconds. */
   inStateSince({ actor }: PodEntry): number | undefined {
-    return this.#visits.get(actor)?.sinceMs;
+    return this.#times.since(actor);
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.
@@ -138,11 +138,6 @@ export class PodRegistry {
 
   isPodKnownTerminated(uid: string): boolean {
     return this.#hasTag(uid, 'terminated') ?? false;
-  }
-
-  #visit(actor: PodActor, state: string): void {
-    if (this.#visits.get(actor)?.state !== state)
-      this.#visits.set(actor, { state, sinceMs: this.#context.clock.now() });
   }
 
   #hasTag(uid: string, tag: PodTag): boolean | undefined {
