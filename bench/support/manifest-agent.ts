@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { map } from 'rxjs';
 import type { NodeAgent } from '../../src/agent/actors/node-agent.ts';
 import { servedPods } from '../../src/agent/actors/pods/served-pods.ts';
-import { startApiServer } from '../../src/agent/server/endpoints.ts';
+import { startNetworkServer } from '../../src/agent/server/endpoints.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { channelEvent, inBatches, podConfig } from '../../src/agent/sources/pod-config.ts';
 import { fileSource } from '../../src/agent/sources/file-source.ts';
@@ -38,7 +38,10 @@ export class ManifestAgent {
   async listLength(): Promise<number> {
     const { registry } = this.#agent.supervisor;
     const pods = () => servedPods(registry, this.#agent.statusManager);
-    const server = await startApiServer({ host: '127.0.0.1', port: 0 }, { health: () => undefined, pods });
+    const server = await startNetworkServer(
+      { host: '127.0.0.1', port: 0 },
+      { health: () => undefined, pods },
+    );
     const response = await fetch(`http://${server.address}/pods`);
     let length = 0;
     for await (const part of response.body ?? []) length += (part as Uint8Array).length;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { explainEviction, shortQuantity } from '../../src/commands/explain-eviction.ts';
 import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
-import { startApiServer } from '../../src/agent/server/endpoints.ts';
+import { startNetworkServer } from '../../src/agent/server/endpoints.ts';
 import { requestingPod } from '../support/admission.ts';
 import { summaryOf, usingMemory } from '../support/eviction.ts';
 
@@ -119,7 +119,7 @@ describe('explain-eviction of a daemon', () => {
   test('prints what it serves', async () => {
     const explanation: EvictionExplanation = { conditions: ['MemoryPressure'], thresholds: [] };
     const eviction = () => Promise.resolve(explanation);
-    const server = await startApiServer(
+    const server = await startNetworkServer(
       { host: '127.0.0.1', port: 0 },
       {
         health: () => undefined,
@@ -140,7 +140,7 @@ describe('explain-eviction of a daemon', () => {
     const plugins = { plugins: [], decidedMs: 1, state: 'Waiting', awaited: [] };
     const rest = { conditions: [], candidates: [], queue: [], kills: [] };
     const explanation = { conditions: [], thresholds: [], plugins: { ...plugins, ...rest } };
-    const server = await startApiServer(
+    const server = await startNetworkServer(
       { host: '127.0.0.1', port: 0 },
       { health: () => undefined, pods: () => [], eviction: () => Promise.resolve(explanation) },
     );
@@ -157,7 +157,7 @@ describe('explain-eviction of a daemon', () => {
   });
 
   test('has different errors for a server without eviction and for a missing daemon', async () => {
-    const server = await startApiServer(
+    const server = await startNetworkServer(
       { host: '127.0.0.1', port: 0 },
       { health: () => undefined, pods: () => [] },
     );

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { writeAddress } from '../../src/agent/server/control-socket.ts';
-import { startApiServer } from '../../src/agent/server/endpoints.ts';
+import { startNetworkServer } from '../../src/agent/server/endpoints.ts';
 import type { ServedPod } from '../../src/types/served-pod.ts';
 import { pods } from '../../src/commands/pods.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
@@ -48,7 +48,7 @@ const crashing = {
 };
 
 async function serve(list: ServedPod[]): Promise<string> {
-  const server = await startApiServer(
+  const server = await startNetworkServer(
     { host: '127.0.0.1', port: 0 },
     { health: () => undefined, pods: () => list },
   );

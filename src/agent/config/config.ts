@@ -309,7 +309,7 @@ function nodeName(override: string | undefined, host: Host): string {
   );
 }
 
-/** An API server has the ordinary pods of its nodes, and would not know of these. */
+/** In a cluster, ordinary pods come from the API server, which would not know of pods from files. */
 function localPods({ pods = [] }: RunFlags, { kubeconfig }: ClusterSettings): readonly LocalPods[] {
   if (pods.length > 0 && kubeconfig !== '') {
     throw new StateletError(

@@ -118,7 +118,8 @@ const EVICTION_PLUGIN_SETTINGS: {
     field: 'evictionPlugins.taintsKubeconfig',
     default: '',
     kind: text,
-    description: 'with whose rights conditions of plugins become taints; as the node itself unless given',
+    description:
+      'kubeconfig of the user that writes taints for conditions of plugins; the node itself unless given',
   },
 };
 

@@ -204,7 +204,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 0,
     kind: number,
     problem: atLeast(0),
-    description: 'how many at a time, if they are not serialized; 0: no limit',
+    description: 'how many images are pulled at a time, if pulls are not serialized; 0: no limit',
   },
   registryPullQPS: {
     flag: '--registry-qps <N>',
@@ -212,7 +212,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 5,
     kind: number,
     problem: atLeast(0),
-    description: 'how many pulls a second; 0: no limit',
+    description: 'how many images are pulled a second; 0: no limit',
   },
   registryBurst: {
     flag: '--registry-burst <N>',
@@ -220,7 +220,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     default: 10,
     kind: burst,
     problem: atLeast(1),
-    description: 'how many pulls in a short burst',
+    description: 'how many images are pulled in a short burst',
   },
   imageCredentialProviderConfig: {
     flag: '--image-credential-provider-config <PATH>',
@@ -247,7 +247,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'preloadedImagesVerificationAllowlist',
     default: [],
     kind: list,
-    description: 'images that need none with the policy NeverVerifyAllowlistedImages',
+    description: 'images that need no credentials with the policy NeverVerifyAllowlistedImages',
     problem: (value) => {
       const problem = value.map(allowlistProblem).find((found) => found !== undefined);
       return problem && `names of images without tag, or REGISTRY/PATH/*: ${problem}`;
@@ -281,7 +281,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
     field: 'imageGCLowThresholdPercent',
     kind: number,
     default: 80,
-    description: 'disk usage at which removal stops',
+    description: 'disk usage at which the removal of unused images stops',
     problem: between(0, 100),
   },
   containerLogMaxSizeBytes: {
@@ -377,7 +377,7 @@ export const ALL_NODE_SETTINGS = Object.values(NODE_SETTINGS) as unknown as read
 /** The fields of KubeletConfiguration that are in the table. */
 export const NODE_FIELDS: readonly string[] = fieldsOf(ALL_NODE_SETTINGS);
 
-/** The top of the tree would show the whole machine. */
+/** The top of the cgroup tree is refused: its figures are those of the whole machine. */
 function systemCgroupProblem(value: string): string | undefined {
   if (value === '') return undefined;
   return /^\/./.test(value) && !value.split('/').includes('..')

@@ -55,7 +55,8 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'port',
     default: undefined,
     kind: optionalPort,
-    description: 'its port (HTTPS): 10250 in a cluster, none without; auto: any free port',
+    description:
+      "port of the node's own server (HTTPS): 10250 in a cluster, none without; auto: any free port",
     problem: (value) => (value === undefined ? undefined : PORTS(value)),
   },
   readOnlyPort: {
@@ -72,14 +73,14 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     default: '',
     kind: text,
     description:
-      'its certificate; without it one of the API server (serverTLSBootstrap), or a self-signed one',
+      "certificate of the node's own server; without it one of the API server (serverTLSBootstrap), or a self-signed one",
   },
   tlsPrivateKeyFile: {
     flag: '--tls-private-key-file <FILE>',
     field: 'tlsPrivateKeyFile',
     default: '',
     kind: text,
-    description: 'the key of its certificate',
+    description: 'the key of the certificate of --tls-cert-file',
   },
   tlsMinVersion: {
     flag: '--tls-min-version <VERSION>',
@@ -109,7 +110,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'authentication.x509.clientCAFile',
     default: '',
     kind: text,
-    description: 'the authorities whose client certificates are believed',
+    description: 'the authorities whose client certificates are accepted',
   },
   tokenWebhook: {
     flag: '--authentication-token-webhook [BOOL]',
@@ -123,7 +124,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'authentication.webhook.cacheTTL',
     default: 120_000,
     kind: duration,
-    description: 'how long its answer is believed',
+    description: 'how long the answer about a bearer token is kept',
     problem: TTL,
   },
   anonymousAuth: {
@@ -131,7 +132,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'authentication.anonymous.enabled',
     default: false,
     kind: flagOrNot,
-    description: 'whether a request without credentials is one of system:anonymous',
+    description: 'whether requests without credentials are accepted, as those of system:anonymous',
   },
   authorizationMode: {
     flag: '--authorization-mode <MODE>',
@@ -139,7 +140,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     default: 'Webhook',
     kind: text,
     description:
-      'Webhook: the API server is asked who may what; AlwaysAllow: whoever is known may everything',
+      'Webhook: the API server is asked what a user may do; AlwaysAllow: every authenticated user may do everything',
     problem: (value) => (['Webhook', 'AlwaysAllow'].includes(value) ? undefined : 'Webhook or AlwaysAllow'),
   },
   authorizedTTLMs: {
@@ -147,7 +148,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'authorization.webhook.cacheAuthorizedTTL',
     default: 300_000,
     kind: duration,
-    description: 'how long a yes of the API server is believed',
+    description: 'how long the answer is kept that a user may do something',
     problem: TTL,
   },
   unauthorizedTTLMs: {
@@ -155,7 +156,7 @@ const SERVER_SETTINGS: { readonly [Name in keyof ServerSettings]: Setting<Server
     field: 'authorization.webhook.cacheUnauthorizedTTL',
     default: 30_000,
     kind: duration,
-    description: 'how long a no of the API server is believed',
+    description: 'how long the answer is kept that a user may not do something',
     problem: TTL,
   },
   enableDebuggingHandlers: {

@@ -167,8 +167,7 @@ export function fieldsOf(settings: readonly Setting[]): readonly string[] {
   return settings.flatMap(({ field }) => field ?? []);
 }
 
-/** `authentication.x509.clientCAFile` is a field of objects in objects. */
-/** `field` has dots where it is in an object. */
+/** The value of a field, such as `authentication.x509.clientCAFile`, in the file's nested objects. */
 export function memberOf(file: Readonly<Record<string, unknown>>, field: string): unknown {
   return field
     .split('.')

@@ -67,8 +67,7 @@ function openFolder(rootDir: string): { readonly fd: number; readonly socket: st
   return { fd, socket: `/proc/self/fd/${fd}/${SOCKET}` };
 }
 
-// The file `statelet.addr` in the root folder: the address at which the daemon serves `/healthz`.
-
+/** Lies in the root folder and has the address at which the daemon serves `/healthz`. */
 const FILE = 'statelet.addr';
 
 /** Not secret: any user may read it, unless the umask says otherwise. */

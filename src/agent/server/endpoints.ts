@@ -13,7 +13,7 @@ import {
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from './listen.ts';
 import { Router } from './node/router.ts';
 import { serveRoutes } from './node/serve-routes.ts';
-import { FOREIGN, isForeign, isLoopback } from './own-request.ts';
+import { FOREIGN, isForeign, isLoopback } from './foreign-request.ts';
 import { redact } from './redact.ts';
 import { type ApiSources, LOCAL_NOT_FOUND, localRoutes } from './routes/local-routes.ts';
 import { RequestError, type Route } from './routes/route.ts';
@@ -36,14 +36,14 @@ const RETRY_MS = 10_000;
 export class Endpoints {
   /** With the port that was bound; undefined where there is only the socket. */
   readonly address: string | undefined;
-  readonly #server: ApiServer | undefined;
+  readonly #server: NetworkServer | undefined;
   readonly #options: EndpointsOptions;
   readonly #socketRetry = new Timer(systemClock);
   readonly #addressRetry = new Timer(systemClock);
   #closeSocket: (() => Promise<void>) | undefined;
   #isClosed = false;
 
-  private constructor(server: ApiServer | undefined, options: EndpointsOptions) {
+  private constructor(server: NetworkServer | undefined, options: EndpointsOptions) {
     this.#server = server;
     this.address = server?.address;
     this.#options = options;
@@ -56,7 +56,7 @@ export class Endpoints {
   static async open(options: EndpointsOptions): Promise<Endpoints> {
     const { rootDir, nodeName, address, sources, logger } = options;
     const names = [nodeName, hostname()];
-    const server = address && (await startApiServer({ ...address, names }, sources));
+    const server = address && (await startNetworkServer({ ...address, names }, sources));
     if (server && !isLoopback(address.host)) logger.warn({}, openWarning(server.address));
     const endpoints = new Endpoints(server, options);
     await endpoints.#make(controlSocket(rootDir), endpoints.#socketRetry, () => endpoints.#listen());
@@ -107,9 +107,7 @@ function openWarning(address: string): string {
   );
 }
 
-// The servers of a daemon for its own machine: the read-only one at an address, and the owner's one at the control socket.
-
-interface ApiServer {
+interface NetworkServer {
   /** With the port that was bound: `127.0.0.1:10248`, `[::1]:10248`. */
   readonly address: string;
   readonly port: number;
@@ -117,7 +115,7 @@ interface ApiServer {
   close(): Promise<void>;
 }
 
-export interface ApiAddress {
+export interface NetworkAddress {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
@@ -129,10 +127,10 @@ export interface ApiAddress {
  * The server that everything on the network can reach: it leaves secret values of containers out, and refuses requests that a
  * browser sends for a foreign page. Rejects with `FailedPrecondition` when the port cannot be bound.
  */
-export async function startApiServer(
-  { host, port, names = [] }: ApiAddress,
+export async function startNetworkServer(
+  { host, port, names = [] }: NetworkAddress,
   sources: ApiSources,
-): Promise<ApiServer> {
+): Promise<NetworkServer> {
   const router = new Router(localRoutes(sources, (pod) => redact(pod)));
   const server = boundedServer();
   serveRoutes(server, {

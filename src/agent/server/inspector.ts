@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { InspectionEvent, Observer } from 'xstate';
 import type { Logger } from '../../types/logger.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS, takenOver } from './listen.ts';
-import { FOREIGN, isForeign, isLoopback } from './own-request.ts';
+import { FOREIGN, isForeign, isLoopback } from './foreign-request.ts';
 import { redact } from './redact.ts';
 
 export interface InspectorOptions {

@@ -32,8 +32,8 @@ export interface ServerLimits {
   /** Of the request line and the headers. */
   readonly headerBytesMax: number;
   /**
-   * Whether the oldest answer that goes on (a stream of events, a WebSocket) ends for a new connection where there are too many: for a
-   * server of pages, which open their streams again, and which every user of the machine can reach.
+   * Where there are too many connections: whether the oldest answer that has no end (a stream of events, a WebSocket) is ended to make
+   * room for a new connection. For a server of pages: every user of the machine can reach it, and a page opens its stream again.
    */
   readonly endsStreams?: boolean;
 }
@@ -89,10 +89,10 @@ function adviceOn({ code, message }: NodeJS.ErrnoException, { portFlag, hostFlag
   }
 }
 
-/** Also those that another protocol has taken over, of which the server itself knows nothing. */
+/** The open connections of each server, with those that were upgraded: Node's server does not know of these. */
 const connections = new WeakMap<Server, Set<Socket>>();
 
-/** So that `close` ends all connections. */
+/** Without it, `close` would wait for connections that were upgraded. */
 export function trackConnections(server: Server): void {
   const sockets = new Set<Socket>();
   connections.set(server, sockets);
@@ -111,15 +111,15 @@ function answersOf(socket: Socket): Set<Pick<ServerResponse, 'headersSent'>> {
   return known;
 }
 
-/** Another protocol has taken the connection over: its request lasts as long as the connection. */
+/** To be called when a connection is upgraded: from then on its request is under way until the connection ends. */
 export function takenOver(socket: Socket): void {
   answersOf(socket).add({ headersSent: true });
 }
 
 /**
- * One connection too many takes the place of the one that has waited longest without a request under way, or else of the oldest whose
- * client does not read its answer: who opens connections and does nothing keeps no other client out. Where all have requests under way,
- * the new one is closed.
+ * Where there is one connection too many, the one that has waited longest without a request under way is closed, or else the oldest whose
+ * client does not read its answer. So a client that opens connections and does nothing cannot keep others out. If requests are under way
+ * on all connections, the new one is closed.
  */
 function boundConnections(server: Server, { connectionsMax, endsStreams = false }: ServerLimits): void {
   const open = connections.get(server) ?? new Set();

@@ -4,7 +4,7 @@ import type { Logger } from '../../types/logger.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../../agent/server/listen.ts';
 import { Router } from '../../agent/server/node/router.ts';
 import { serveRoutes } from '../../agent/server/node/serve-routes.ts';
-import { FOREIGN, isForeign, isLoopback } from '../../agent/server/own-request.ts';
+import { FOREIGN, isForeign, isLoopback } from '../../agent/server/foreign-request.ts';
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
 import { streamChart, streamPod } from './look-stream.ts';
 import { type PageSource, streamOverview } from './overview-stream.ts';

@@ -26,7 +26,7 @@ export interface OpenNodePorts {
   close(): Promise<void>;
 }
 
-/** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
+/** Rejects with `FailedPrecondition` where a port cannot be bound, or certificate, key or client CA cannot be used. */
 export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
   const { config, cluster, routes, logger, measurements } = ports;
   const { server: settings, nodeName } = config;

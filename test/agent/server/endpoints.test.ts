@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { askDaemon } from '../../../src/commands/daemon-request.ts';
 import { writeAddress } from '../../../src/agent/server/control-socket.ts';
-import { Endpoints, type EndpointsOptions, startApiServer } from '../../../src/agent/server/endpoints.ts';
+import { Endpoints, type EndpointsOptions, startNetworkServer } from '../../../src/agent/server/endpoints.ts';
 import {
   type ApiSources,
   STATE_ANNOTATION,
@@ -198,7 +198,7 @@ async function start({ health, pods, summary }: Partial<ApiSources> = {}) {
     pods: pods ?? (() => []),
     ...(summary && { summary }),
   };
-  const server = await startApiServer({ host: '127.0.0.1', port: 0, names: ['node-a'] }, sources);
+  const server = await startNetworkServer({ host: '127.0.0.1', port: 0, names: ['node-a'] }, sources);
   closing.push(() => server.close());
   return {
     server,
@@ -510,11 +510,11 @@ describe('the server', () => {
     closing.push(() => taken.close());
     const { port } = taken.address() as AddressInfo;
     const sources: ApiSources = { health: () => undefined, pods: () => [] };
-    await expect(startApiServer({ host: '127.0.0.1', port }, sources)).rejects.toMatchObject({
+    await expect(startNetworkServer({ host: '127.0.0.1', port }, sources)).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringMatching(`127.0.0.1:${port}: the port is in use.*--healthz-port`),
     });
-    await expect(startApiServer({ host: '192.0.2.1', port: 0 }, sources)).rejects.toMatchObject({
+    await expect(startNetworkServer({ host: '192.0.2.1', port: 0 }, sources)).rejects.toMatchObject({
       kind: 'FailedPrecondition',
       message: expect.stringContaining('--healthz-bind-address'),
     });

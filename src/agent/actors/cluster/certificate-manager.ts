@@ -12,7 +12,10 @@ import {
   type KeptKey,
   requestNameOf,
 } from '../../cluster/credentials/certificate-store.ts';
-import { signingRequestApart, type SigningRequestInput } from '../../cluster/credentials/own-process.ts';
+import {
+  signingRequestApart,
+  type SigningRequestInput,
+} from '../../cluster/credentials/ask-credentials-process.ts';
 import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import {

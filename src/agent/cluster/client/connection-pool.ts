@@ -131,7 +131,7 @@ export class ConnectionPool {
       'alpnProtocol' in socket && socket.alpnProtocol === 'h2'
         ? new Http2Connection(socket, server, this.#options)
         : new Http1Connection(socket, server, () => this.#dial(details, ['http/1.1']));
-    // What waits for this connection may use it; what comes later opens another.
+    // Requests that wait for this connection may use it. Later ones open another.
     if (superseded.aborted) setImmediate(() => connection.retire());
     else this.#pooled.push({ details, connection });
     return connection;

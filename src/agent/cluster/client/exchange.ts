@@ -82,7 +82,7 @@ export class Exchange {
     });
   }
 
-  /** Tells the observer of a failure, and throws it as an error of this house. */
+  /** Tells the observer of a failure, and throws it as a `StateletError`. */
   async #limited<T>(
     call: Call,
     signal: AbortSignal | undefined,

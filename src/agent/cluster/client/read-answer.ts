@@ -55,7 +55,7 @@ export function bodyOf({ headers, body }: HttpAnswer): Readable {
   return body.pipe(gunzip);
 }
 
-/** The error for an answer that is longer than any of an API server. */
+/** The error for an answer so long that no API server sends it. */
 export function tooLarge(what: string, bytesMax: number): StateletError {
   const problem = `${what} has more than ${bytesMax / (1024 * 1024)} MiB: is it the answer of an API server?`;
   return new StateletError('Unavailable', problem);
@@ -133,8 +133,8 @@ function causesIn(causes: unknown): readonly string[] {
 }
 
 /**
- * The request did not come as far as the API server, which tells each refusal of its own as a `metav1.Status`: it was refused as HTTP,
- * as plain HTTP is at a port for TLS, or a proxy has no such page. That an object is not there, the page of a proxy does not say.
+ * The error for a refusal that is not the API server's own: plain HTTP at a port for TLS, or the page of a proxy. Undefined for a refusal of
+ * the API server, which is always a `metav1.Status`. A 404 of a proxy must not count as an object that does not exist.
  */
 export function refusedAsHttp({ status }: HttpAnswer, text: string): StateletError | undefined {
   const isPage = status === 404 && text !== '' && !text.startsWith(GO_NOT_FOUND);

@@ -9,7 +9,7 @@ export interface CertificateSource {
   /** Undefined while there is no valid one. */
   current(): CertificatePair | undefined;
   readonly changes: Observable<undefined>;
-  /** What is waited for while there is none, in words that stay the same while it is the same: they are logged once. */
+  /** What it waits for while there is none. The same reason must have the same words: new words are logged. */
   awaited(): string;
 }
 

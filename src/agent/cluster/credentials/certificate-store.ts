@@ -16,7 +16,7 @@ import { replaceFile } from '../../../system/replace-file.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { type CertificatePair, certificatePair, newPrivateKey } from './certificate-pair.ts';
-import { selfSignedApart } from './own-process.ts';
+import { selfSignedApart } from './ask-credentials-process.ts';
 
 /** Only its owner may read a key. */
 const MODE = 0o600;
@@ -87,9 +87,10 @@ function fileTime(now: number): string {
   return [date.getFullYear(), ...parts.map((part) => String(part).padStart(2, '0'))].join('-');
 }
 
-// The key of a node that asks for a certificate once, without rotation. It is kept until there is the certificate, and the name of the
-// request is made of it: so an agent that starts again goes on with the request that it made before.
-
+/**
+ * The key of a node that asks for a certificate once, without rotation. It is kept until the certificate is there, and the name of the
+ * request is made from it: so an agent that starts again goes on with the request that it made before.
+ */
 export class KeptKey {
   readonly #folder: string;
   readonly #path: string;
@@ -137,8 +138,6 @@ export function requestNameOf(
   return `node-csr-${hash.digest('base64url')}`;
 }
 
-// The serving certificate of a node that is given none: `kubelet.crt` and `kubelet.key`, as the kubelet names them.
-
 const YEAR_MS = 365 * 24 * 60 * 60_000;
 
 /** Clients whose clock is a little behind accept the certificate too. */
@@ -151,6 +150,7 @@ export interface SelfSignedOptions {
   readonly now: number;
 }
 
+/** The serving certificate of a node that is given none, under the kubelet's names. */
 export function selfSignedFiles(certDir: string): { readonly cert: string; readonly key: string } {
   return { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
 }

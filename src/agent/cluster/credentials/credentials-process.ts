@@ -1,11 +1,11 @@
 /**
- * The entry of the process that makes certificates and requests for them; `own-process.ts` starts it. Measured: a worker thread with
+ * The entry of the process that makes certificates and requests for them; `ask-credentials-process.ts` starts it. Measured: a worker thread with
  * the libraries for that leaves 40 MB resident when it has ended, a process nothing, and it takes no longer.
  */
 import { endProcess } from '../../../system/run-command.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 import { selfSignedCertificate, signingRequest } from './made-certificates.ts';
-import type { CredentialsAnswer, CredentialsTask } from './own-process.ts';
+import type { CredentialsAnswer, CredentialsTask } from './ask-credentials-process.ts';
 
 function answerTo(task: CredentialsTask): CredentialsAnswer {
   try {
@@ -20,5 +20,5 @@ function answerTo(task: CredentialsTask): CredentialsAnswer {
 process.once('message', (task: CredentialsTask) => {
   process.send?.(answerTo(task), () => endProcess(0));
 });
-// The agent is gone.
+// The pipe to the agent has ended.
 process.once('disconnect', () => endProcess(0));

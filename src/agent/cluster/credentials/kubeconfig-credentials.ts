@@ -111,7 +111,7 @@ export class KubeconfigCredentials implements Credentials {
       // Perhaps files are being replaced at this moment: what was read before goes on being used.
       this.#options.logger.warn(
         { problem: errorMessage(error) },
-        'Changed credentials are not used: they do not hold',
+        'Changed credentials are not used, as they are not valid',
       );
       this.#loaded = { ...former, versions };
       return former.kubeconfig;

@@ -30,7 +30,7 @@ import {
 } from '@peculiar/asn1-x509';
 import type { CertificateTemplate } from '../../policies/cluster/certificates.ts';
 import { newPrivateKey } from './certificate-pair.ts';
-import type { SelfSignedInput, SigningRequestInput } from './own-process.ts';
+import type { SelfSignedInput, SigningRequestInput } from './ask-credentials-process.ts';
 
 const COMMON_NAME = '2.5.4.3';
 const ORGANIZATION = '2.5.4.10';

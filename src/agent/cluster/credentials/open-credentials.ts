@@ -1,5 +1,5 @@
 /**
- * Decides with which credentials an agent begins: those of --kubeconfig, or, where these do not hold, those of --bootstrap-kubeconfig,
+ * Decides with which credentials an agent begins: those of --kubeconfig, or, if they are missing or expired, those of --bootstrap-kubeconfig,
  * with which it asks for a client certificate. The rules are the kubelet's (cmd/kubelet/app, certificate/bootstrap).
  */
 import { stat } from 'node:fs/promises';
@@ -28,18 +28,18 @@ export interface CredentialsOptions {
   readonly logger: Logger;
 }
 
-/** The client certificate is the agent's own to ask for. */
+/** A client certificate that the agent itself asks for and renews. */
 export interface ClientCertificate {
   readonly store: CertificateStore;
   readonly rotates: boolean;
   /** With these the first certificate is asked for, and another one when it has expired. */
   readonly first: Credentials;
   readonly pair: CertificatePair | undefined;
-  /** The pair was given only to begin with. */
+  /** The given pair is only for the start: a new certificate is asked for at once. */
   readonly mustRenew: boolean;
   /** Without rotation: the request has a name, and is the same after a start. */
   readonly keptKey: KeptKey | undefined;
-  /** What is left to do with a new certificate. */
+  /** Called with each new certificate. */
   readonly onIssued: (pair: CertificatePair) => Promise<void>;
 }
 

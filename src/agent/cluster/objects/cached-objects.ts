@@ -25,8 +25,8 @@ interface Kept {
 }
 
 /**
- * The strategy `Cache`: what was read is kept for some time. After that, it still serves where the server does not answer. A pod
- * that comes to refer to an object gets it as it is then.
+ * The strategy `Cache`: what was read is kept for some time. After that, it still serves where the server does not answer. When
+ * another pod begins to refer to an object, it is read anew.
  */
 export class CachedObjects implements ObjectSource {
   readonly #options: CachedObjectsOptions;

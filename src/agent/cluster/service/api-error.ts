@@ -1,6 +1,6 @@
 import { type ErrorKind, StateletError } from '../../../types/errors.ts';
 
-/** How the reasons of the API server translate into the kinds of errors of this house. */
+/** The kind of a `StateletError`, by the reason that the API server gives. */
 const KINDS: Readonly<Record<string, ErrorKind>> = {
   BadRequest: 'InvalidArgument',
   Invalid: 'InvalidArgument',

@@ -174,7 +174,7 @@ class Reflector<T extends ApiObject> {
     if (hasChanged || this.#problem !== undefined) this.#emit(undefined);
   }
 
-  /** An object that appears with a version that is over may be gone already: its end may have been told before. */
+  /** The event of an object that is not known, with an old version, comes too late: its DELETED event may have come before. */
   #checkOrder({ type, object }: WatchEvent<T>, version: string | undefined): void {
     if (type !== 'ADDED' && type !== 'MODIFIED') return;
     if (isOlderVersion(version, this.#version) && !this.#store.has(object))

@@ -4,11 +4,11 @@ import type { LoadedConfiguration } from '../load-configuration.ts';
 
 interface Layers {
   readonly layers: readonly LoadedConfiguration[];
-  /** Sentences for who looks for the reason of something. */
+  /** One sentence for each file that was not read, for the log. */
   readonly notes: readonly string[];
 }
 
-/** What holds after each file: that of `--config`, then those of `--config-dir`. */
+/** The configuration as it is after each file: that of `--config`, then those of `--config-dir`. */
 export async function configurationLayers({ config, configDir }: RunFlags): Promise<Layers> {
   const layers: LoadedConfiguration[] = [];
   if (config !== undefined && config !== '') {
@@ -18,11 +18,11 @@ export async function configurationLayers({ config, configDir }: RunFlags): Prom
   if (configDir === undefined || configDir === '') return { layers, notes: [] };
   const { loadDropIns } = await import('./drop-ins.ts');
   const dropIns = await loadDropIns(configDir, layers[0]);
-  const notes = dropIns.skipped.map((file) => `${file}: no drop-in, as its name does not end in .conf`);
+  const notes = dropIns.skipped.map((file) => `${file}: is not read, as its name does not end in .conf`);
   return { layers: [...layers, ...dropIns.layers], notes };
 }
 
-/** Throws `InvalidArgument`; an error names the file without which there would be none. */
+/** Throws `InvalidArgument` for a configuration that is not valid. The error names the file that made it so, not just the last one. */
 export function resolveLayers(flags: RunFlags, layers: readonly LoadedConfiguration[]): StateletConfig {
   const last = layers.at(-1);
   const resolve = (layer: LoadedConfiguration | undefined) =>

@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { type LoadedConfiguration, loadPatch } from '../load-configuration.ts';
 
 export interface DropIns {
-  /** What holds after each file, in the order in which they were read. */
+  /** The configuration as it is after each file, in the order in which the files were read. */
   readonly layers: readonly LoadedConfiguration[];
   /** Files that are no drop-ins, by their names. */
   readonly skipped: readonly string[];

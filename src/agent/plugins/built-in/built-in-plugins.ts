@@ -19,7 +19,7 @@ import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
 import {
   type BuiltInStats,
-  Excuses,
+  UnansweredLog,
   NO_PODS,
   NOT_MET,
   type PluginTools,
@@ -29,7 +29,7 @@ import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
 import { RssOverusePlugin } from './rss-overuse-plugin.ts';
 import { SystemMemoryPlugin } from './system-memory-plugin.ts';
 
-/** Of all of them, also those that are not asked: a plugin of another process cannot pass for one. */
+/** The names of all built-in plugins, also of those that are switched off: no plugin of another process may register under one. */
 export const BUILT_IN_NAMES: readonly string[] = [
   'reclaimed-resource-pressure-eviction-plugin',
   'numa-memory-pressure-eviction-plugin',
@@ -46,7 +46,7 @@ export interface BuiltInParts extends Pick<PluginTools, 'allocatable' | 'clock'>
   readonly logger: Logger;
 }
 
-/** Those that the settings name. */
+/** The built-in plugins that the settings switch on. */
 export function builtInPlugins({
   settings: { innerPlugins },
   thresholds = DEFAULT_BUILT_IN_SETTINGS,
@@ -55,16 +55,16 @@ export function builtInPlugins({
   clock,
   logger,
 }: BuiltInParts): readonly EvictionPlugin[] {
-  const excuses = new Excuses(logger);
+  const unanswered = new UnansweredLog(logger);
   const tools: PluginTools = {
     settings: thresholds,
     figures: new QuestionFigures(stats),
     allocatable,
     clock,
-    excuses,
+    unanswered,
   };
   return [ReclaimedResourcesPlugin, NumaMemoryPlugin, SystemMemoryPlugin, RssOverusePlugin]
-    .map((Plugin) => new QuietPlugin(new Plugin(tools), excuses))
+    .map((Plugin) => new QuietPlugin(new Plugin(tools), unanswered))
     .filter(({ name }) => isNamedIn(innerPlugins, name));
 }
 
@@ -72,12 +72,12 @@ export function builtInPlugins({
 class QuietPlugin implements EvictionPlugin {
   readonly name: string;
   readonly #plugin: EvictionPlugin;
-  readonly #excuses: Excuses;
+  readonly #unanswered: UnansweredLog;
 
-  constructor(plugin: EvictionPlugin, excuses: Excuses) {
+  constructor(plugin: EvictionPlugin, unanswered: UnansweredLog) {
     this.name = plugin.name;
     this.#plugin = plugin;
-    this.#excuses = excuses;
+    this.#unanswered = unanswered;
   }
 
   thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
@@ -95,7 +95,7 @@ class QuietPlugin implements EvictionPlugin {
   #instead<T>({ signal }: PluginQuestion, answer: T): (error: unknown) => T {
     return (error) => {
       if (signal.aborted) throw error;
-      this.#excuses.give(this.name, `its figures cannot be read: ${errorMessage(error)}`);
+      this.#unanswered.tell(this.name, `its figures cannot be read: ${errorMessage(error)}`);
       return answer;
     };
   }

@@ -24,7 +24,7 @@ import { NO_PODS, NOT_MET, type PluginTools, topPods } from './plugin-tools.ts';
 export class NumaMemoryPlugin implements EvictionPlugin {
   readonly name = 'numa-memory-pressure-eviction-plugin';
   readonly #tools: PluginTools;
-  /** Of the last question, by the node's number. */
+  /** What the last `thresholdMet` found, by the number of the NUMA node. */
   #verdicts: ReadonlyMap<number, NumaVerdict> = new Map();
   #nodes: readonly NumaNodeMemory[] = [];
 
@@ -33,7 +33,7 @@ export class NumaMemoryPlugin implements EvictionPlugin {
   }
 
   async thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
-    const { figures, excuses, settings } = this.#tools;
+    const { figures, unanswered, settings } = this.#tools;
     this.#nodes = (await figures.memory(question)).numaNodes();
     if (this.#nodes.length < 2) return this.#nothing(this.#nodes.length);
     const judged = this.#nodes.map((node): [number, NumaVerdict] => {
@@ -41,21 +41,21 @@ export class NumaMemoryPlugin implements EvictionPlugin {
       return [node.id, judgeNumaNode(node, times, settings.numaMemory)];
     });
     this.#verdicts = new Map(judged);
-    excuses.drop(this.name);
+    unanswered.answered(this.name);
     const [worst] = shortNumaNodes([...this.#verdicts.values()]);
     if (worst === undefined) return NOT_MET;
     const { targetBytes: thresholdValue, freeBytes: observedValue } = worst;
     return { ...NOT_MET, metType: 'HARD_MET', scope: 'NumaMemory', thresholdValue, observedValue };
   }
 
-  /** As the last threshold was judged. The node that lacks most comes first; the next one only if not enough pods are found there. */
+  /** Goes by what the last `thresholdMet` found. Pods of the node that lacks most come first, others only if these are not enough. */
   async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
-    const { figures, excuses, settings } = this.#tools;
+    const { figures, unanswered, settings } = this.#tools;
     const short = shortNumaNodes([...this.#verdicts.values()]);
     if (short.length === 0) return NO_PODS;
     const bytes = (await figures.memory(question)).podsByNumaNode();
     if (bytes.size === 0) {
-      excuses.give(
+      unanswered.tell(
         this.name,
         'a NUMA node is short of memory, but no cgroup tells which pods have their memory there',
       );
@@ -82,7 +82,7 @@ export class NumaMemoryPlugin implements EvictionPlugin {
 
   #nothing(nodes: number): ThresholdMetAnswer<NamedPod> {
     this.#verdicts = new Map();
-    this.#tools.excuses.give(
+    this.#tools.unanswered.tell(
       this.name,
       nodes === 0
         ? 'the kernel does not tell of NUMA nodes in /proc/zoneinfo'

@@ -20,11 +20,11 @@ export interface PluginTools {
   /** Of the node, by the name of the resource. */
   readonly allocatable: () => Readonly<Record<string, string>>;
   readonly clock: Pick<Clock, 'now'>;
-  readonly excuses: Excuses;
+  readonly unanswered: UnansweredLog;
 }
 
 /** Logs why a plugin cannot answer: each reason once, and again only after the plugin could answer. */
-export class Excuses {
+export class UnansweredLog {
   readonly #logger: Logger;
   readonly #reasons = new Map<string, string>();
 
@@ -32,13 +32,13 @@ export class Excuses {
     this.#logger = logger;
   }
 
-  give(plugin: string, reason: string): void {
+  tell(plugin: string, reason: string): void {
     if (reason !== this.#reasons.get(plugin)) this.#logger.info({ plugin }, `${plugin}: ${reason}`);
     this.#reasons.set(plugin, reason);
   }
 
-  /** There is none any more. */
-  drop(plugin: string): void {
+  /** To be called when the plugin could answer: the next reason is logged again. */
+  answered(plugin: string): void {
     this.#reasons.delete(plugin);
   }
 }

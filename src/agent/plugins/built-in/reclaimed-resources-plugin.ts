@@ -31,18 +31,18 @@ export class ReclaimedResourcesPlugin implements EvictionPlugin {
     if (!pods.some(isReclaimed)) return NOT_MET;
     const canGive = await this.#canGive(question);
     if (canGive.size === 0) {
-      this.#tools.excuses.give(
+      this.#tools.unanswered.tell(
         this.name,
         'it is not known how much the node can give to pods of reclaimed_cores',
       );
       return NOT_MET;
     }
-    this.#tools.excuses.drop(this.name);
+    this.#tools.unanswered.answered(this.name);
     const { reclaimedResources } = this.#tools.settings;
     return reclaimedThreshold(pods, canGive, reclaimedResources) ?? NOT_MET;
   }
 
-  /** Without a number, pods are asked for that are only told. */
+  /** `topN` of 0 asks for the pods that are only notified, and not evicted. */
   async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
     const { topN, evictionScope, activePods } = question;
     const { reclaimedResources } = this.#tools.settings;

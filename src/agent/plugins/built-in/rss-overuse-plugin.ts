@@ -28,15 +28,15 @@ export class RssOverusePlugin implements EvictionPlugin {
   }
 
   async getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
-    const { figures, settings, excuses } = this.#tools;
+    const { figures, settings, unanswered } = this.#tools;
     const allowances = rssAllowances(question.activePods.pods, settings.rssOveruse);
     if (allowances.length === 0) return { evictPods: [] };
     const stats = await figures.pods(question);
     const rssBytes = ({ metadata }: Pod) => stats.get(metadata.uid)?.memory?.rssBytes;
     if (allowances.every(({ pod }) => rssBytes(pod) === undefined)) {
-      excuses.give(this.name, 'it is not known how much resident memory pods have');
+      unanswered.tell(this.name, 'it is not known how much resident memory pods have');
     } else {
-      excuses.drop(this.name);
+      unanswered.answered(this.name);
     }
     return { evictPods: rssOveruse(allowances, rssBytes).map((one) => ({ ...one, pod: named(one.pod) })) };
   }

@@ -33,7 +33,7 @@ export class SystemMemoryPlugin implements EvictionPlugin {
   readonly name = 'system-memory-pressure-eviction-plugin';
   readonly #tools: PluginTools;
   #kept: SystemPressureMemory = {};
-  /** As the last question found it. */
+  /** What the last `thresholdMet` found. */
   #pressure: SystemPressure | undefined;
   #namedAtMs = -Infinity;
 
@@ -42,15 +42,15 @@ export class SystemMemoryPlugin implements EvictionPlugin {
   }
 
   async thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
-    const { figures, excuses, settings, clock } = this.#tools;
+    const { figures, unanswered, settings, clock } = this.#tools;
     const machine = (await figures.memory(question)).machine();
     if (machine === undefined) {
       this.#kept = {};
       this.#pressure = undefined;
-      excuses.give(this.name, 'the kernel does not tell in /proc/meminfo how much memory is free');
+      unanswered.tell(this.name, 'the kernel does not tell in /proc/meminfo how much memory is free');
       return NOT_MET;
     }
-    excuses.drop(this.name);
+    unanswered.answered(this.name);
     // The figures of pods take far longer to read than those of the machine.
     const mayWait = (machine.psi?.some?.avg10 ?? 0) >= settings.systemMemory.somePercent;
     const { pods } = question.activePods;
@@ -65,7 +65,7 @@ export class SystemMemoryPlugin implements EvictionPlugin {
     return { ...NOT_MET, metType: 'HARD_MET', scope, thresholdValue, observedValue, condition: CONDITION };
   }
 
-  /** As the last threshold was judged. */
+  /** Goes by what the last `thresholdMet` found. */
   async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
     const { figures, settings, clock } = this.#tools;
     const pressure = this.#pressure;

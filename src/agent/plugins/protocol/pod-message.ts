@@ -13,8 +13,6 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import { JsonMessages } from './json-message.ts';
 import fields from './pod-fields.json' with { type: 'json' };
 
-// Messages of Kubernetes that are not an object in JSON, but a text or a number: times, quantities, ports.
-
 const MS_PER_SECOND = 1000;
 
 /** Its zero is written: without seconds it would be no time at all. */
@@ -80,6 +78,7 @@ const fieldsV1: ValueType<unknown> = {
   write: (writer, value) => rawMessage.write(writer, { raw: Buffer.from(JSON.stringify(value)) }),
 };
 
+/** Messages that are a text, a number or null in JSON. */
 const JSON_VALUES: Readonly<Record<string, ValueType<never>>> = {
   Time: time as ValueType<never>,
   Quantity: quantity as ValueType<never>,

@@ -26,7 +26,7 @@ export interface PluginSocketsOptions extends SocketListener {
 
 /** As the kubelet makes it. */
 const FOLDER_MODE = 0o750;
-/** What appears together is read together, and a server has begun to listen by then. */
+/** The wait between an event and reading the folder: sockets that appear together are read together, and their servers listen by then. */
 const AT_ONCE_MS = 10;
 /** A folder in which something changes all the time is read no more often than that. */
 const PAUSE_MS = 50;
@@ -82,7 +82,7 @@ export class PluginSockets {
     this.#reading = this.#read(makes);
   }
 
-  /** `makes`: the folder is made if it is missing. Not at once after it was removed: it may be made again by who removed it. */
+  /** `makes`: a missing folder is made. Not right after its removal: the program that removed it may be about to make it again. */
   async #read(makes: boolean): Promise<void> {
     const { clock } = this.#options;
     const makeProblem = makes ? await this.#make() : this.#problems.get(MAKING);
@@ -108,7 +108,7 @@ export class PluginSockets {
     this.#watches = watches;
   }
 
-  /** There it shows that the folder was removed, or made again. */
+  /** Only the parent folder's watch tells that the folder was removed or made again. */
   #watchParent(): KernelWatch {
     const name = basename(this.#folder);
     return kernelWatch(dirname(this.#folder), (_, file) => {

@@ -20,9 +20,9 @@ import {
 } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 import { NodeLifeMetrics } from './node-life-metrics.ts';
-import { PodLives } from './pod-lives.ts';
+import { PodMetrics } from './pod-metrics.ts';
 import { ImageMetrics } from './image-metrics.ts';
-import { LastPass } from './last-pass.ts';
+import { EvictionPluginMetrics } from './eviction-plugin-metrics.ts';
 import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
@@ -43,7 +43,7 @@ export class AgentMetrics implements Measurements {
   readonly starts: StartMetrics;
   readonly images: ImageMetrics;
   readonly pleg: PlegMetrics;
-  readonly #pods: PodLives;
+  readonly #pods: PodMetrics;
   readonly #runtimeOperations = new Counter(COUNTED.runtimeOperations);
   readonly #runtimeErrors = new Counter(COUNTED.runtimeErrors);
   readonly #runtimeDuration = new Histogram(COUNTED.runtimeDuration, RUNTIME_BOUNDS);
@@ -57,7 +57,7 @@ export class AgentMetrics implements Measurements {
   readonly #evictionStatsAge = new Histogram(COUNTED.evictionStatsAge, USUAL_BOUNDS);
   readonly #sandboxDuration = new Histogram(COUNTED.sandboxDuration, USUAL_BOUNDS);
   readonly #sandboxErrors = new Counter(COUNTED.sandboxErrors);
-  readonly #lastPass = new LastPass();
+  readonly #evictionPlugins = new EvictionPluginMetrics();
   /** Undefined where the feature MemoryQoS is off. */
   #kept: KeptMemory | undefined;
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
@@ -74,7 +74,7 @@ export class AgentMetrics implements Measurements {
   /** `nowMs`: of a clock that is never set. */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
-    this.#pods = new PodLives(nowMs);
+    this.#pods = new PodMetrics(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
     this.starts = new StartMetrics(nowMs);
@@ -129,7 +129,7 @@ export class AgentMetrics implements Measurements {
   }
 
   volumeWalk(): Stopwatch {
-    // The kubelet's name of such a walk; it has others for quotas of file systems and for drivers of CSI.
+    // So the kubelet calls figures that come from a walk through folders. Quotas of file systems and CSI drivers have other names.
     return this.#volumeWalk.startTimer(this.#nowMs, { metric_source: 'du' });
   }
 
@@ -167,11 +167,11 @@ export class AgentMetrics implements Measurements {
   }
 
   pluginPods(active: number, candidates: number): void {
-    this.#lastPass.pods(active, candidates);
+    this.#evictionPlugins.pods(active, candidates);
   }
 
   pluginVictims(victims: readonly PluginVictim[]): void {
-    this.#lastPass.victims(victims);
+    this.#evictionPlugins.victims(victims);
   }
 
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
@@ -255,7 +255,7 @@ export class AgentMetrics implements Measurements {
       ...this.starts.metrics(),
       ...this.images.metrics(),
       ...this.pleg.metrics(),
-      ...this.#lastPass.metrics(),
+      ...this.#evictionPlugins.metrics(),
       ...this.#pods.metrics(),
     ];
   }

@@ -21,7 +21,7 @@ export const PULL_BOUNDS = [
 export const ROTATION_BOUNDS = [
   60, 3600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000,
 ];
-/** From a tenth of a millisecond, as a chart acts within one turn of the event loop, to ten minutes, as a pod may wait. */
+/** Of the agent's own metrics, in seconds. A chart acts within a tenth of a millisecond, and a pod may wait for ten minutes. */
 export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
 
 type UntypedHead = Omit<MetricHead, 'type'>;
@@ -281,7 +281,7 @@ export const COUNTED = {
   },
 } as const satisfies Record<string, UntypedHead>;
 
-/** What was told last. */
+/** Metrics that are set to a new value, where those above are counted up. */
 export const GAUGES = {
   memoryMin: {
     name: 'kubelet_memory_qos_node_memory_min_bytes',

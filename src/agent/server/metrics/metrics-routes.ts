@@ -73,8 +73,6 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   return codings.some((coding) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding));
 }
 
-// What pods use of disks, as `/metrics` shows it: the volumes with PersistentVolumeClaims, and logs.
-
 const GAUGES = [
   ['capacity_bytes', 'Capacity in bytes of the volume', 'capacityBytes'],
   ['available_bytes', 'Number of available bytes in the volume', 'availableBytes'],
@@ -84,7 +82,7 @@ const GAUGES = [
   ['inodes_used', 'Number of used inodes in the volume', 'inodesUsed'],
 ] as const;
 
-/** As with the kubelet, a claim that several pods use is shown once, and claims have an order. */
+/** Of volumes with a PersistentVolumeClaim. As with the kubelet, a claim of several pods is shown once, and claims are sorted. */
 export function volumeMetrics(figures: readonly ClaimStats[]): readonly Metric[] {
   const byClaim = new Map<string, readonly [Labels, ClaimStats]>();
   for (const stats of figures) {
@@ -101,7 +99,7 @@ export function volumeMetrics(figures: readonly ClaimStats[]): readonly Metric[]
   );
 }
 
-/** As with the kubelet, of the containers in the Summary. */
+/** How much of the disk logs take. As with the kubelet, only those of containers in the Summary. */
 export function logMetric(figures: readonly PodLogs[]): Metric {
   const head = {
     name: 'kubelet_container_log_filesystem_used_bytes',

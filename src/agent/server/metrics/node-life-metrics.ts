@@ -39,7 +39,7 @@ export class NodeLifeMetrics implements NodeLifeMeasurements {
 
   shutdownBegan(atMs: number): void {
     this.#gauges.set('shutdownStart', wholeSeconds(atMs));
-    // As the kubelet: it is still under way.
+    // The kubelet, too, shows 0 until the shutdown is over.
     this.#gauges.set('shutdownEnd', 0);
   }
 
@@ -80,7 +80,7 @@ export class NodeLifeMetrics implements NodeLifeMeasurements {
   }
 }
 
-/** As the kubelet tells these times. */
+/** The kubelet has no fractions in these times. */
 const wholeSeconds = (ms: number) => Math.floor(ms / MS_PER_S);
 
 const NODE_GAUGES = [

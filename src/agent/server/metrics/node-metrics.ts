@@ -174,8 +174,6 @@ function labelled(label: string, counts: ReadonlyMap<string, number>): [Labels, 
   return Array.from(counts, ([key, count]) => [{ [label]: key }, count]);
 }
 
-// The kubelet's gauges of its pod workers: here, of the actors of pods.
-
 export type WorkerMetricsApi = Pick<
   NodeApi,
   'workers' | 'desiredPods' | 'mirrorPodCount' | 'lastRelistMs' | 'cgroupVersion'
@@ -191,6 +189,7 @@ const CONFIGS = [
   ['runtime_only', 'unknown'],
 ] as const;
 
+/** What the kubelet shows of its pod workers, shown of the actors of pods. */
 export function workerMetrics(api: WorkerMetricsApi): readonly Metric[] {
   const ephemeral = [...api.desiredPods()].map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
   return [

@@ -1,4 +1,4 @@
-/** The figures of the agent's own process, with the names that every process that is measured by Prometheus has. */
+/** Figures of the agent's own process, under the names that Prometheus' client libraries use for any process. */
 import { readdirSync } from 'node:fs';
 import { descriptorsMax } from '../../runtime/stats/cadvisor/open-files.ts';
 import { readSmallFile } from '../../runtime/stats/small-files.ts';

@@ -13,7 +13,7 @@ const PATHS: ReadonlySet<string> = new Set([
   ...['run', 'exec', 'attach', 'portForward', 'containerLogs', 'configz', 'runningpods', 'checkpoint'],
   ...['logs', 'debug', 'flagz', 'statusz'],
 ]);
-/** The kubelet's. It means /portForward as well, and writes it in another way. */
+/** The kubelet's list. It also has `portforward`, but the path is `/portForward`, so that the kubelet never counts that one as long. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 const STREAMS: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward']);
 

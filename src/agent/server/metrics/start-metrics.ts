@@ -71,7 +71,7 @@ export class StartMetrics implements StartMeasurements {
   }
 }
 
-/** The API server has a clock of its own. */
+/** Creation times are from the API server's clock: beside this node's clock a time may come out negative. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / MS_PER_S;
 }

@@ -8,7 +8,7 @@ import { type Metric, metric } from './metric-text.ts';
 const OTHER = 'Other';
 const OUT_OF = 'OutOf';
 
-/** The kubelet's list, and the reasons that it gives otherwise. */
+/** The reasons in the kubelet's own list, and those that it gives without listing them. */
 const ADMISSION_REASONS: ReadonlySet<string> = new Set([
   'AppArmor',
   'Evicted',
@@ -36,7 +36,7 @@ const ADMISSION_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 const OWN_RESOURCES: ReadonlySet<string> = new Set(['cpu', 'ephemeral-storage', 'memory', 'pods']);
-/** Of reasons that a runtime gives: others could be any text. */
+/** Only a reason of this form gets a series of its own: a runtime could give any text. */
 const WORD = /^[A-Za-z]{1,63}$/;
 /** So many reasons of a runtime have series of their own. */
 const RUNTIME_REASONS_MAX = 50;

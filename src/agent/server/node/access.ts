@@ -69,7 +69,7 @@ export interface Authorization {
   isAllowed(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
 }
 
-/** A question is its own key in the cache; longer ones are asked each time, so that the cache stays small. */
+/** The key of an answer in the cache is the whole question. Longer questions are asked each time, so that the cache stays small. */
 const KEY_LENGTH_MAX = 10_000;
 
 export class WebhookAuthorization implements Authorization {
@@ -92,7 +92,7 @@ export class WebhookAuthorization implements Authorization {
   }
 }
 
-/** `AlwaysAllow`: who is known may do everything. */
+/** `AlwaysAllow`: every authenticated user may do everything. */
 export const ALWAYS_ALLOW: Authorization = { isAllowed: () => Promise.resolve(true) };
 
 /** Without a cluster there is no API server to ask. */

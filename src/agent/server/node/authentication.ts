@@ -9,7 +9,7 @@ import { ReviewCache } from './review-cache.ts';
 
 export interface AuthenticationOptions {
   readonly anonymous: boolean;
-  /** Asks the API server whose a token is. Without it no token is believed. */
+  /** Asks the API server whose a token is. Without it no token is accepted. */
   readonly reviewToken?: (token: string) => Promise<ServerUser | undefined>;
   readonly tokenTTLMs: number;
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface AuthenticationOptions {
 
 const AUTHENTICATED = 'system:authenticated';
 const ANONYMOUS: ServerUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
-/** Longer than any token that a cluster gives out; the API server is not asked about a longer one. */
+/** No cluster issues a token of this length. The API server is not asked about longer ones. */
 const TOKEN_LENGTH_MAX = 64 * 1024;
 
 export class Authentication {
@@ -31,8 +31,9 @@ export class Authentication {
   }
 
   /**
-   * Rejects, with what is wrong, for credentials that are no good; undefined where there are none. A token that was believed is taken
-   * out of the request: no handler needs it.
+   * The user to whom the credentials of the request belong; without credentials the anonymous user, or undefined where that is not
+   * allowed. Rejects if there are credentials and none is valid. A token that is accepted is removed from the request, since no handler
+   * needs it.
    */
   async userOf(request: IncomingMessage): Promise<ServerUser | undefined> {
     const problems: unknown[] = [];
@@ -54,7 +55,7 @@ export class Authentication {
     const found = bearerToken(request.headers);
     if (found === undefined) return undefined;
     const { token } = found;
-    if (token.length > TOKEN_LENGTH_MAX) throw new Error('the bearer token is longer than any');
+    if (token.length > TOKEN_LENGTH_MAX) throw new Error('the bearer token is too long');
     const key = createHash('sha256').update(token).digest('base64');
     const user = await this.#tokens.get(key, () => reviewToken(token));
     if (user === undefined) throw new Error('the API server does not know the bearer token');
@@ -69,7 +70,7 @@ function certificateUser({ socket }: IncomingMessage): ServerUser | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return undefined;
   if (!socket.authorized)
-    throw new Error(`the client certificate is not believed: ${String(socket.authorizationError)}`);
+    throw new Error(`the client certificate is not accepted: ${String(socket.authorizationError)}`);
   const { subject } = certificate.toLegacyObject() as unknown as {
     readonly subject?: Readonly<Record<string, string | readonly string[] | undefined>>;
   };
@@ -83,7 +84,7 @@ function certificateUser({ socket }: IncomingMessage): ServerUser | undefined {
   };
 }
 
-/** Whoever is known belongs to this group too. */
+/** As with the kubelet, every authenticated user is a member of this group. */
 function withGroup(user: ServerUser): ServerUser {
   if (user.groups.includes(AUTHENTICATED)) return user;
   return { ...user, groups: [...user.groups, AUTHENTICATED] };

@@ -49,7 +49,7 @@ export class NodeServer {
     this.#servers = servers;
   }
 
-  /** Rejects with `FailedPrecondition` where a port cannot be bound, or the files of TLS do not hold. */
+  /** Rejects with `FailedPrecondition` where a port cannot be bound, or certificate, key or client CA cannot be used. */
   static async open(options: NodeServerOptions): Promise<NodeServer> {
     const { settings, port, logger } = options;
     const servers: Server[] = [];
@@ -135,8 +135,6 @@ async function openReadOnly(
   return bound;
 }
 
-// Routes that the settings switch off, as the kubelet switches them off.
-
 export type RouteSwitches = Pick<
   ServerSettings,
   'enableDebuggingHandlers' | 'enableSystemLogHandler' | 'enableProfilingHandler' | 'enableDebugFlagsHandler'
@@ -155,7 +153,7 @@ const LOGS = '/logs/';
 /** Without the debugging handlers these paths do not exist. */
 const HIDDEN = ['/configz', '/checkpoint/', '/flagz', '/statusz', FLAGS];
 
-/** What of the routes is served with these settings. */
+/** As with the kubelet, most paths that the settings switch off answer 405, and some do not exist any more. */
 function enabledRoutes(routes: readonly Route[], switches: RouteSwitches): readonly Route[] {
   if (!switches.enableDebuggingHandlers) {
     const closed = [...DEBUGGING, PROFILING];

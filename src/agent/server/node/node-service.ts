@@ -1,4 +1,4 @@
-/** The service of the node's own ports: which route answers, in which order a request is judged. */
+/** How the node's own ports answer: a path is first cleaned as by the kubelet, then the client is checked, then its route is looked for. */
 import type { IncomingMessage } from 'node:http';
 import { posix } from 'node:path';
 import { errorMessage } from '../../../types/errors.ts';
@@ -54,10 +54,10 @@ function pathOf({ url }: IncomingMessage): string | undefined {
 }
 
 const ENCODED_SLASH = /%2f/iu;
-/** These are no trees: nothing is below them but what is named. */
+/** Here only the named paths exist. Of the other routes a path may also end in a slash, or have encoded slashes. */
 const ALONE = ['/healthz', '/metrics', '/configz', '/flagz', '/statusz', '/debug/flags'];
 
-/** Below the root of a tree an encoded slash is a slash, and one at the end says nothing; other paths have neither. */
+/** By the kubelet's rules for encoded slashes and a slash at the end. */
 function find(router: Router, { rawPath, path }: RequestTarget): FoundRoute | undefined {
   const [, root = ''] = rawPath.split('/');
   if (ENCODED_SLASH.test(root)) return undefined;
@@ -70,14 +70,12 @@ function isAlone({ route }: FoundRoute): boolean {
   return ALONE.some((path) => route.path === path || route.path.startsWith(`${path}/`));
 }
 
-// What the kubelet does with a path before it asks who sends the request: unusual forms are redirected, unknown ones are 404.
-
 const NO_PAGE = new RequestError(404, '404 page not found\n', { 'X-Content-Type-Options': 'nosniff' });
 
-/** Below a known path, and told only to those who may ask. */
+/** The answer where the path begins as a known one: it is given after the client was authorized. */
 export const NO_PAGE_THERE = new RequestError(404, '404: Page Not Found');
 
-/** Throws the redirect to the clean form of the path. Escapes in it are escaped once more, so that a client that follows gets the kubelet's 404. */
+/** Throws the redirect to the clean form of a path, before the client is checked, as the kubelet does. Escapes in it are escaped once more, so that a client that follows gets the kubelet's 404. */
 export function redirectUnclean({ method }: IncomingMessage, target: RequestTarget): void {
   const { rawPath, query } = target;
   if (cleaned(rawPath) !== rawPath) redirect(method, escapedPath(cleaned(escapesOf(target))), query);
@@ -138,7 +136,7 @@ class PathTrees {
   }
 }
 
-/** Without `//`, `.` and `..`; a slash at the end stays. No path is the root's. */
+/** Without `//`, `.` and `..`; a slash at the end stays. An empty path becomes `/`. */
 function cleaned(path: string): string {
   if (path === '') return '/';
   const clean = posix.normalize(path);

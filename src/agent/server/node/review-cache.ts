@@ -2,12 +2,12 @@ import type { Clock } from '../../../types/clock.ts';
 
 /** More entries are not kept: the oldest goes first. */
 const ENTRIES_MAX = 4096;
-/** More questions are not asked at once: what asks them must not starve what the agent itself asks. */
+/** So many questions are under way at most: clients of the node must not hold up the agent's own requests to the API server. */
 const QUESTIONS_MAX = 256;
 
 export interface ReviewCacheOptions<T> {
   readonly clock: Clock;
-  /** How long an answer is believed. */
+  /** How long an answer is kept. */
   readonly ttlMs: (answer: T) => number;
 }
 
@@ -37,7 +37,9 @@ export class ReviewCache<T> {
 
   #ask(key: string, ask: () => Promise<T>): Promise<T> {
     if (this.#asked.size >= QUESTIONS_MAX)
-      return Promise.reject(new Error('too many requests wait for the API server to tell who may what'));
+      return Promise.reject(
+        new Error('too many requests wait for the API server to authenticate or authorize them'),
+      );
     const answer = ask()
       .then((given) => {
         this.#keep(key, given);

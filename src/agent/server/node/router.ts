@@ -62,8 +62,6 @@ function matched(parts: readonly string[], given: readonly string[]): Record<str
   return parts.length === given.length ? params : undefined;
 }
 
-// The path and the query of a request, read as the kubelet reads them.
-
 export interface RequestTarget {
   /** The path as it was sent. */
   readonly rawPath: string;
@@ -82,7 +80,10 @@ const SCHEME = /^[a-z][a-z\d+.-]*:/iu;
 
 const AUTHORITY = /^\/\/[^/]*/u;
 
-/** Throws a `RequestError` (400) where it is no path. `*` is the server as a whole. What has a scheme may have an empty path. */
+/**
+ * Path and query of a request, read as the kubelet reads them. Throws a `RequestError` (400) if they are no path. `*` stands for the
+ * server as a whole. A URL with a scheme may have an empty path.
+ */
 export function requestTarget(url = '/'): RequestTarget {
   if (url === '*') return { rawPath: '*', path: '*', query: '' };
   const [scheme = ''] = SCHEME.exec(url) ?? [];

@@ -1,4 +1,4 @@
-/** An HTTPS server that takes up new certificates, and bounds what clients that are not known cost. */
+/** An HTTPS server that uses new certificates without a restart, and limits what clients may take before they are authenticated. */
 import type { IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
@@ -33,9 +33,9 @@ export const SECURE_LIMITS: SecureLimits = {
   headerBytesMax: 2 ** 20,
 };
 
-/** How long what was read of the files holds, without looking at them. */
+/** For so long after a look at the files of certificates they are not looked at again. */
 const LOOK_MS = 1000;
-/** How long a look may take: a connection does not wait longer for a disk that hangs. */
+/** For so long a new connection waits for that look: the disk may hang. */
 const LOOK_LIMIT_MS = 1000;
 
 export interface SecureServerOptions {
@@ -45,7 +45,7 @@ export interface SecureServerOptions {
   readonly limits?: SecureLimits;
 }
 
-/** Rejects where certificate or client CA do not hold. The server is not listening yet. */
+/** Rejects if certificate or client CA cannot be used. The server is not listening yet. */
 export async function secureServer(options: SecureServerOptions): Promise<Server> {
   const { material, service, limits = SECURE_LIMITS } = options;
   const context = await material.changed();
@@ -84,21 +84,21 @@ function noting(service: Service, unauthenticated: UnauthenticatedConnections): 
 
 function boundRequests(server: Server, requestMs: number): void {
   server.prependListener('request', ({ socket, httpVersion }: IncomingMessage, response) => {
-    // As Go does: a connection is kept open without saying so.
+    // Go's server keeps connections open without this header.
     if (httpVersion === '1.1') response.removeHeader('Connection');
     const timer = setTimeout(() => socket.destroy(), requestMs).unref();
     response.once('close', () => clearTimeout(timer));
   });
 }
 
-/** As Go. */
+/** As long as Go's server waits. */
 const LINGER_MS = 500;
 const BROKEN: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);
 
-/** What cannot be read as a request. In Go's words. */
+/** Answers bytes that are no HTTP request, in Go's words. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -199,7 +199,7 @@ class UnauthenticatedConnections {
     this.#counting ??= setInterval(() => this.#count(), COUNT_MS).unref();
   }
 
-  /** A request of this connection has been authenticated. A TLS connection has the name of the one that carries it. */
+  /** To be called when a request of the connection has been authenticated. `socket` may be the TLS socket: its addresses are the same. */
   authenticated(socket: Socket): void {
     this.#sockets.delete(nameOf(socket));
   }

@@ -22,7 +22,7 @@ export interface Service {
   onDefect?(error: unknown, target: RequestTarget): void;
 }
 
-/** The server must not answer in another way. */
+/** The server must have no other listeners for requests. */
 export function serveRoutes(server: Server | SecureServer, service: Service): void {
   server.on('request', (raw, response) => {
     const end = service.began?.(raw);
@@ -65,7 +65,7 @@ async function upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer, servi
   }
 }
 
-/** Node takes no part in a connection that asks for an upgrade: an ordinary answer ends it. */
+/** Lets an ordinary response be written to a connection that asks for an upgrade, which Node leaves alone. The response ends it. */
 function lend(socket: Socket, response: ServerResponse): void {
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
@@ -90,7 +90,7 @@ async function routeOf(
   return { found, request: { raw, path, query, params: found.params } };
 }
 
-/** A request about the server as a whole. As Go's server: there is nothing to tell. */
+/** The answer to a request for `*`, the server as a whole, as Go's server gives it. */
 function aboutServer({ method }: IncomingMessage): RequestError {
   return method === 'OPTIONS'
     ? new RequestError(200, '')

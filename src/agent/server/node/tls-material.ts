@@ -1,4 +1,4 @@
-/** What the TLS of the node's server is made from: its certificate and the authorities of clients. Read again when they change. */
+/** The certificate of the node's server and the certificate authorities of its clients, read again when their files change. */
 import { constants } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -15,7 +15,7 @@ export interface ServingPair {
 }
 
 export interface TLSMaterialOptions {
-  /** As it is now; undefined while there is none: then no handshake succeeds. */
+  /** The certificate that is valid now; undefined while there is none: then no handshake succeeds. */
   readonly certificate: () => Promise<ServingPair | undefined>;
   /** Undefined: clients are not asked for certificates. */
   readonly clientCAFile: string | undefined;
@@ -47,7 +47,7 @@ export class TLSMaterial {
       ...this.#options.choice,
       ...(pair && { cert: pair.cert, key: pair.key }),
       ...(ca !== undefined && { ca }),
-      // A session that is resumed would keep a client certificate that is no longer believed.
+      // A session that is resumed would keep a client certificate that is no longer accepted.
       secureOptions: constants.SSL_OP_NO_TICKET,
     };
     check(options);
@@ -71,7 +71,7 @@ export class TLSMaterial {
   }
 }
 
-/** A certificate and its key in two files. They are changed one after the other, and do not fit in between. */
+/** Certificate and key from two files. They are replaced one after the other: in between they do not belong together. */
 export function pairOfFiles(certFile: string, keyFile: string): () => Promise<ServingPair> {
   const [cert, key] = [new WatchedFile(certFile), new WatchedFile(keyFile)];
   return async () => {
@@ -87,7 +87,7 @@ function check(options: SecureContextOptions): void {
   try {
     createSecureContext(options);
   } catch (error) {
-    throw wrong(`the certificate, its key or the TLS settings do not hold: ${errorMessage(error)}`);
+    throw wrong(`the certificate, its key or the TLS settings cannot be used: ${errorMessage(error)}`);
   }
 }
 

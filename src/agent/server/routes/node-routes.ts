@@ -1,4 +1,4 @@
-/** `/healthz` and one path for each of its checks, as the kubelet serves them. All methods are answered alike. */
+/** Routes of the node's ports that only show what the agent knows, as the kubelet serves them. All methods are answered alike. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { goJSON } from '../../policies/formats/go-text.ts';
@@ -21,7 +21,7 @@ import type { NodeApi } from './node-api.ts';
 const CHECKS = ['ping', 'log', 'syncloop', 'device-plugin'] as const;
 type CheckName = (typeof CHECKS)[number];
 
-/** Only `syncloop` can fail: lines of the log are written before a request is read, and there is no server for device plugins. */
+/** `/healthz` and one path for each of its checks. Only `syncloop` can fail: lines of the log are written before a request is read, and there is no server for device plugins. */
 export function healthRoutes(
   api: Pick<NodeApi, 'health'>,
   names: readonly CheckName[] = CHECKS,
@@ -52,8 +52,7 @@ function write(response: ServerResponse, report: HealthReport, headers: Readonly
   answer(response, report.isHealthy ? 200 : 500, report.text, headers);
 }
 
-// `/configz`: the KubeletConfiguration that is in effect, as the kubelet serves it.
-
+/** `/configz`: the KubeletConfiguration that is in effect. */
 export function configurationRoutes(api: Pick<NodeApi, 'configuration'>): readonly Route[] {
   return [
     {
@@ -63,8 +62,6 @@ export function configurationRoutes(api: Pick<NodeApi, 'configuration'>): readon
     },
   ];
 }
-
-// `/stats/summary`, as the kubelet serves it.
 
 export function statsRoutes(api: Pick<NodeApi, 'summary'>): readonly Route[] {
   return [
@@ -79,13 +76,12 @@ export function statsRoutes(api: Pick<NodeApi, 'summary'>): readonly Route[] {
   ];
 }
 
-// `/debug/flags/v`: changes how much is logged, until the agent ends.
-
 const HEADERS = { 'Content-Type': 'text/plain', ...NO_SNIFF };
 
 /** More than any number; of a longer body the beginning is read, which is no number either. */
 const BODY_BYTES_MAX = 1024;
 
+/** `/debug/flags/v`: changes how much is logged, until the agent ends. */
 export function verbosityRoutes(api: Pick<NodeApi, 'setVerbosity'>): readonly Route[] {
   return [
     {
@@ -117,8 +113,7 @@ async function beginningOf(request: IncomingMessage): Promise<string> {
   return body.toString();
 }
 
-// `/pods` and `/runningpods/`, as the kubelet serves them.
-
+/** `/pods` and `/runningpods/`. */
 export function podRoutes(api: Pick<NodeApi, 'desiredPods' | 'runtimePods'>): readonly Route[] {
   return [
     {

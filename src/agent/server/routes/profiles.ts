@@ -93,14 +93,12 @@ class Places {
   }
 }
 
-// Where this process spends its CPU time, as V8 samples it.
-
 /** V8's word for the time in which nothing runs. */
 const IDLE = '(idle)';
 
 const INTERVAL_US = 10_000;
 
-/** Rejects when `signal` aborts. The profiler is off again when the promise has settled. */
+/** Where this process spends its CPU time. Rejects when `signal` aborts. The profiler is off again when the promise has settled. */
 export async function recordCPUProfile(
   durationMs: number,
   clock: Clock,
@@ -165,8 +163,6 @@ function frameOf({ functionName, url, lineNumber }: CallFrame): CallFrame {
   return { functionName, url, lineNumber };
 }
 
-// What this process has allocated and still holds, as V8 samples it: function names and sizes, no contents.
-
 /** As the inspector's protocol has it; the types of Node lack some of it. */
 export interface HeapNode {
   readonly id: number;
@@ -182,7 +178,10 @@ export interface HeapProfile {
 
 const INTERVAL_BYTES = 32 * 1024;
 
-/** Of what is allocated from now on. Rejects when `signal` aborts. The profiler is off again when the promise has settled. */
+/**
+ * What this process allocates from now on and still holds at the end: function names and sizes, no contents. Rejects when `signal`
+ * aborts. The profiler is off again when the promise has settled.
+ */
 export async function recordHeapProfile(
   durationMs: number,
   clock: Clock,

@@ -36,8 +36,6 @@ export class RequestError extends Error {
   }
 }
 
-// How answers are written. The headers are those of the kubelet's own answers.
-
 export const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 export const JSON_TYPE = 'application/json';

@@ -39,7 +39,7 @@ async function serveFile(
     redirect(response, './', request);
     return;
   }
-  // What is above the folder is the folder.
+  // A path that leads above the folder is taken as the folder, as in Go.
   const clean = posix.normalize(path).replace(/\/$/, '');
   const file = await openFile(join(dir, clean));
   try {

@@ -132,7 +132,7 @@ function streamingOf(streaming: StreamingRuntime | undefined): StreamingRuntime 
   throw new RequestError(501, 'the container runtime of this node cannot exec, attach or forward ports\n');
 }
 
-/** A signal that tells when the client is gone. Closes the connection when nothing has come or gone for long. */
+/** The signal aborts when the client is gone. A connection without traffic for `idleMs` is closed. */
 function watch(socket: Duplex, { idleMs }: StreamingLimits): { readonly signal: AbortSignal } {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
@@ -190,8 +190,7 @@ async function upgradeForward(
   await serveForward(client, { ports, podName, podUid, start, signal, limits });
 }
 
-// `/run`: a command without streams; the answer is its output.
-
+/** `/run`: a command without streams; the answer is its output. */
 function runRoutes(api: Pick<NodeApi, 'pod' | 'runtime'>): readonly Route[] {
   const route: Omit<Route, 'path'> = {
     methods: ['POST'],

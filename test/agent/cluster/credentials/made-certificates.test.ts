@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { signingRequestApart } from '../../../../src/agent/cluster/credentials/own-process.ts';
+import { signingRequestApart } from '../../../../src/agent/cluster/credentials/ask-credentials-process.ts';
 import { signingRequest } from '../../../../src/agent/cluster/credentials/made-certificates.ts';
 import { clientTemplate } from '../../../../src/agent/policies/cluster/certificates.ts';
 import { newKey, TestAuthority } from '../../../support/certificate-authority.ts';

@@ -119,7 +119,7 @@ describe('drop-ins', () => {
     await symlink(join(folder, 'elsewhere'), join(folder, 'conf.d/.conf'));
     const { config, notes } = await configure({ configDir: join(folder, 'conf.d') });
     expect(config.maxPods).toBe(8);
-    expect(notes).toEqual([`${folder}/conf.d/README.md: no drop-in, as its name does not end in .conf`]);
+    expect(notes).toEqual([`${folder}/conf.d/README.md: is not read, as its name does not end in .conf`]);
   });
 });
 

@@ -47,7 +47,7 @@ async function outcome(exit: Promise<number>, kind: 'exec' | 'attach'): Promise<
   }
 }
 
-/** What the command does not read is passed over, so that the client's other streams go on. */
+/** Input that the command no longer reads is dropped, so that the client's other streams go on. */
 function feed(source: Readable | undefined, stdin: Writable | undefined): void {
   if (!source || !stdin) {
     source?.resume();
@@ -63,7 +63,7 @@ function feed(source: Readable | undefined, stdin: Writable | undefined): void {
   source.pipe(stdin);
 }
 
-/** Resolves when all is sent, or the client takes no more: then the command writes on, into nothing. */
+/** Resolves when all is sent, or the client takes no more. Then further output is dropped, and the command goes on. */
 function copy(source: Readable | undefined, sink: Writable | undefined): Promise<void> {
   if (!source || !sink) {
     source?.resume();
@@ -82,14 +82,15 @@ function copy(source: Readable | undefined, sink: Writable | undefined): Promise
   });
 }
 
-// Sizes of the client's terminal, as it sends them: JSON objects one after the other, with or without line ends between them.
-
-/** Such an object has about 30 bytes. */
+/** A terminal's size in JSON has about 30 bytes. */
 const OBJECT_BYTES_MAX = 1024;
 
 const SIZE_MAX = 65_535;
 
-/** Ends at the first text that is no size, and passes over what follows it. */
+/**
+ * Sizes of the client's terminal are JSON objects one after the other, with or without line ends between them. Reading ends at the first
+ * text that is no size, and what follows is dropped.
+ */
 function onTerminalSizes(source: Readable, take: (size: TerminalSize) => void): void {
   let text = '';
   let isBroken = false;

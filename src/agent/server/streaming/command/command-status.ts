@@ -63,7 +63,7 @@ export function exitCodeOf(text: string): number {
   throw new ReceivedFailure({ ...received, metadata: {}, status: 'Failure' }, text);
 }
 
-/** Whether it is a whole status: an object of JSON ends with itself. */
+/** Whether all of the status has come: a JSON object that is cut off cannot be parsed. */
 export function isStatus(text: string): boolean {
   return parsed(text) !== undefined;
 }

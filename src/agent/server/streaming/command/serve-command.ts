@@ -57,10 +57,10 @@ export async function serveCommand(client: UpgradeRequest, command: ServedComman
   else streams.abandon();
 }
 
-/** Undefined, or a rejection: the client has not come. `isCarried`: by the runtime's own server. */
+/** Resolves with undefined, or rejects, if the client has not opened its streams. `isCarried`: the runtime's own server carries them. */
 type Opening = (isCarried: boolean) => Promise<CommandChannels | undefined>;
 
-/** A request that no protocol fits is refused here, before the command is started. */
+/** Refuses a request for a protocol that is not known, before the command is started. */
 function opening(client: UpgradeRequest, { streams, limits: { creationMs } }: ServedCommand): Opening {
   if (isWebSocket(client.raw)) {
     const protocol = webSocketProtocol(client.raw, COMMAND_SUBPROTOCOLS);
@@ -72,8 +72,6 @@ function opening(client: UpgradeRequest, { streams, limits: { creationMs } }: Se
   const protocol = spdyProtocol(client.raw, COMMAND_PROTOCOLS);
   return () => spdyChannels(acceptSpdy(client, protocol), { streams, protocol, creationMs });
 }
-
-// The streams of a command over a WebSocket.
 
 /** Empty: the client named none. */
 const COMMAND_SUBPROTOCOLS = [
@@ -107,7 +105,7 @@ export function webSocketCommand(
   });
   const sendsJson = isV5 || protocol.startsWith('v4.');
   const status = channels.channel(ERROR).resume();
-  // Tells the client that the connection stands.
+  // An empty message tells the client that it is connected.
   const first = streams.stdout ? STDOUT : streams.stderr ? STDERR : ERROR;
   channels.send(first, Buffer.alloc(0), () => undefined);
   return {
@@ -123,8 +121,6 @@ export function webSocketCommand(
     },
   };
 }
-
-// A command whose streams a runtime carries over SPDY, opened by us.
 
 const PROTOCOL = 'v4.channel.k8s.io';
 
@@ -164,8 +160,8 @@ export function openRuntimeCommand(
 }
 
 /**
- * Once the runtime has answered: a stream of containerd whose answer could not be sent waits for ever, and the container with it, as
- * soon as it writes.
+ * Closes the connection when the runtime has answered each stream. If it were closed earlier, containerd would wait for ever to send its
+ * answer, and the container would block as soon as it writes.
  */
 async function leave(connection: SpdyConnection, opened: readonly SpdyStream[]): Promise<void> {
   const answered = Promise.all(opened.map((stream) => stream.answered));

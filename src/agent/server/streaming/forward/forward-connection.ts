@@ -33,7 +33,7 @@ export function forwarderTarget(forwarder: PortForwarder, { podName, podUid }: F
   };
 }
 
-/** Each direction ends for itself. Rejects with an error of the target; what the client breaks off is no error. */
+/** One direction may end before the other. Rejects with an error of the target; what the client breaks off is no error. */
 async function join(client: Duplex, target: Duplex): Promise<void> {
   const { promise: closed, resolve, reject } = Promise.withResolvers<undefined>();
   client.on('error', () => undefined).once('close', () => target.destroy());

@@ -42,16 +42,16 @@ export async function serveForward(client: UpgradeRequest, forward: ServedForwar
   const { signal } = forward;
   if ('streams' in started) await serve(forwarderTarget(started.streams, forward), false);
   else if (isTunnel(client)) await tunnel(client, started.url, signal);
-  // Its connection to the runtime would end with what the pod sends, before a slow client has read that.
+  // Not handed over: the runtime would close the connection after the pod's last bytes, before a slow client has read them.
   else if (isWebSocket(client.raw))
     await serve(await askRuntime(openRuntimeForward(started.url, signal)), true);
   else await proxyUpgrade(client, started.url, signal);
 }
 
-/** `isCarried`: by the runtime's own server. */
+/** `isCarried`: the runtime's own server carries the connections. */
 type Serving = (target: ForwardTarget, isCarried: boolean) => Promise<void>;
 
-/** A request that no protocol fits is refused here. */
+/** Refuses a request for a protocol that is not known. */
 function serving(client: UpgradeRequest, { ports, limits: { creationMs } }: ServedForward): Serving {
   if (isTunnel(client)) {
     return async (target) => {
@@ -80,12 +80,13 @@ async function tunnel(client: UpgradeRequest, url: URL, signal: AbortSignal): Pr
   else runtime.destroy();
 }
 
-// Port-forward over a WebSocket as before Kubernetes 1.30: the ports are in the query, each has one connection and two channels. A
-// channel cannot be ended by itself: a connection is over when the pod has ended its direction.
-
 const FORWARD_SUBPROTOCOLS = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''];
 
-/** Resolves when all connections have ended, or the client is gone. */
+/**
+ * Port-forward over a WebSocket as before Kubernetes 1.30: the ports are in the query, and each has one connection and two channels. A
+ * channel cannot end by itself: a connection is over when the pod has ended its direction. Resolves when all have ended, or the client
+ * is gone.
+ */
 async function forwardOverWebSocket(
   socket: WebSocket,
   protocol: string,
@@ -117,9 +118,7 @@ async function forward(
   if (problem !== undefined) await new Promise((resolve) => error.write(problem, resolve));
 }
 
-// Connections to ports of a pod that the runtime carries over SPDY, opened by us.
-
-/** Throws a `RequestError` with the runtime's answer where it refuses. */
+/** Opens a SPDY connection to the runtime, which carries the connections to a pod's ports. Throws a `RequestError` with the runtime's answer where it refuses. */
 async function openRuntimeForward(url: URL, signal: AbortSignal): Promise<ForwardTarget> {
   const socket = await askForSpdy({ url, protocol: FORWARD_PROTOCOL, signal });
   const connection = new SpdyConnection(socket, { side: 'client' });

@@ -15,13 +15,13 @@ export interface SpdyConnectionOptions {
   readonly side: 'client' | 'server';
   /** Whether the peer may open this stream. */
   readonly accepts?: (headers: SpdyHeaders) => boolean;
-  /** Takes a stream that the peer opens. What its peer sends must be read, or the whole connection stands. */
+  /** Called with each stream that the peer opens. Its data must be read: unread data holds up the whole connection. */
   readonly onStream?: (stream: SpdyStream) => void;
 }
 
 /** A forwarded connection has two streams. */
 const STREAMS_MAX = 20_000;
-/** So much may wait to be sent before no more frames are read that need an answer. */
+/** When more bytes wait to be sent, a frame that needs an answer is answered later, and no further frame is read meanwhile. */
 const UNSENT_BYTES_MAX = 262_144;
 /** Smaller chunks are copied behind their head, so that one packet or message takes both. */
 const COPIED_BYTES_MAX = 8192;
@@ -63,7 +63,7 @@ export class SpdyConnection {
   }
 
   /**
-   * Nothing follows from this side. A server sends what was written before, and lets the client close the connection: closing it
+   * Ends this side of the connection. A server sends what was written before, and lets the client close the connection: closing it
    * first could discard what the client, or a proxy before it, has not read yet. A client reads all that the server sends, and then
    * closes the connection.
    */
@@ -88,7 +88,7 @@ export class SpdyConnection {
   }
 
   async #endReading(): Promise<void> {
-    // Servers end their streams or close the connection right after the outcome of a command. For one that does neither, silence is the end.
+    // Servers end their streams or close the connection right after the outcome of a command. If one does neither, a silence ends it.
     const watched = { stillMs: SILENCE_MS, progress: () => this.#chunks, isHeld: () => this.#isHeld };
     this.#onceStill(watched, () => {
       for (const stream of this.#streams.values()) void stream.receive(Buffer.alloc(0), true);
@@ -142,13 +142,13 @@ export class SpdyConnection {
 
   #join(stream: SpdyStream): SpdyStream {
     this.#streams.set(stream.id, stream);
-    // Whoever uses the stream hears of its end by 'close'.
+    // Users of the stream listen to 'close'. An error that nobody listens to would end the process.
     stream.on('error', () => undefined);
     return stream;
   }
 
   async #run(): Promise<Error | undefined> {
-    // An error of the socket is also thrown by its iterator, but only to one who waits just then.
+    // The iterator throws an error of the socket only while it is waited for. At other times, without a listener, it would end the process.
     this.#socket.on('error', () => undefined);
     try {
       await this.#readFrames();
@@ -167,7 +167,7 @@ export class SpdyConnection {
     for await (const chunk of this.#socket) {
       this.#chunks += 1;
       for (const frame of this.#reader.push(chunk as Buffer)) {
-        // A server says so when it has sent everything. A client may still have to read.
+        // A server sends this frame after everything else. Its client may still have data to read.
         if (frame.type === 'goAway' && this.#options.side === 'client') return;
         const wait = this.#take(frame);
         if (wait) await this.#hold(wait);
@@ -234,7 +234,7 @@ export class SpdyConnection {
     return isPeers ? this.#answer(frames.pingFrame(id)) : undefined;
   }
 
-  /** Waits where the peer sends without reading, so that answers do not pile up. */
+  /** Waits if the peer does not read: answers must not pile up in memory. */
   async #answer(bytes: Buffer): Promise<void> {
     const isBehind = this.#socket.writableLength > UNSENT_BYTES_MAX;
     if (!isBehind) {

@@ -37,7 +37,7 @@ const RST_STREAM = 3;
 const PING = 6;
 const GOAWAY = 7;
 const HEADERS = 8;
-/** How many bytes a control frame has at least. Types that are not here are skipped: settings and windows say nothing to us. */
+/** How many bytes a control frame has at least. Other types, such as settings and windows, are skipped: they have no meaning here. */
 const BODY_BYTES_MIN = new Map([
   [SYN_STREAM, 10],
   [SYN_REPLY, 4],

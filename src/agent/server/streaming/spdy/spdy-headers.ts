@@ -79,7 +79,7 @@ function parseHeaders(bytes: Buffer): SpdyHeaders {
 /** zlib: no dictionary is needed to read on; the lowest level. */
 const ZLIB_HEAD = Buffer.from([0x78, 0x01]);
 const STORED_BYTES_MAX = 65_535;
-/** A block of no bytes: at this sign, and not before, Go hands on what it has. */
+/** An empty block. Go's zlib gives out what it has decompressed only when it reads one. */
 const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 /**
@@ -117,8 +117,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** What SPDY/3 gives its compressor to begin with (draft-mbelshe-httpbis-spdy-00, 2.6.10.1): zlib needs exactly these bytes. */
-
+/** zlib's dictionary in SPDY/3 (draft-mbelshe-httpbis-spdy-00, 2.6.10.1): both sides must have exactly these bytes. */
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow ' +
   'authorization cache-control connection content-base content-encoding content-language content-length content-location ' +

@@ -4,7 +4,7 @@ import type { SpdyHeaders } from './spdy-headers.ts';
 /** What a stream asks of its connection. */
 export interface StreamCarrier {
   sendData(streamId: number, chunk: Buffer | undefined, done: (error?: Error | null) => void): void;
-  /** Both sides have ended, or the stream was given up. */
+  /** Called when both directions have ended, or the stream was given up. */
   leave(stream: SpdyStream): void;
 }
 
@@ -41,7 +41,7 @@ export class SpdyStream extends Duplex {
     return this.#isAborted || (this.#hasFin && this.writableFinished);
   }
 
-  /** The peer has accepted the stream. */
+  /** To be called when the peer has accepted the stream. */
   accept(): void {
     const accepted = this.#accepted;
     this.#awaitsReply = false;
@@ -50,7 +50,7 @@ export class SpdyStream extends Duplex {
     accepted?.();
   }
 
-  /** The peer, or the end of the connection, has ended both directions. */
+  /** To be called when the peer has reset the stream, or the connection has ended. */
   abort(): void {
     this.#isAborted = true;
     // What has come is still read: Go resets a stream right after its last words.
@@ -95,7 +95,7 @@ export class SpdyStream extends Duplex {
     this.#sendData(undefined, done);
   }
 
-  /** What the peer does not take any more is passed over: an error would also discard what it has sent and what is not read yet. */
+  /** Data that the peer no longer takes is dropped without an error, which would also discard what the peer has sent and nobody has read. */
   #sendData(chunk: Buffer | undefined, done: () => void): void {
     if (this.#isAborted) {
       done();

@@ -35,7 +35,7 @@ export function acceptWebSocket(
   { protocol, tellsNone = false }: Accepted,
 ): Promise<WebSocket | undefined> {
   delete raw.headers['sec-websocket-protocol'];
-  // It has been looked at; ws takes no client that says it twice.
+  // The version was checked before. ws refuses a client that sends the header twice.
   raw.headers['sec-websocket-version'] = '13';
   // The types do not know of closeTimeout.
   const options = {
@@ -55,16 +55,14 @@ export function acceptWebSocket(
     if (socket.destroyed) resolve(undefined);
     socket.once('close', () => resolve(undefined));
     server.handleUpgrade(raw, socket, head, (accepted) => {
-      // ws takes the limit away.
+      // ws has removed the time limit of the socket.
       raw.socket.setTimeout(idleMs);
       resolve(accepted);
     });
   });
 }
 
-// Which protocol a request asks for.
-
-/** By WebSocket; else SPDY, or nothing that is known. */
+/** False: the request asks for SPDY, or for a protocol that is not known. */
 export function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && isUpgrade(headers.connection);
 }
@@ -118,7 +116,7 @@ export function webSocketProtocol(request: IncomingMessage, offered: readonly st
   );
 }
 
-/** A client that cannot send headers sends its token as the name of a protocol. It must not stand in an answer. */
+/** A client that cannot send headers sends its token as the name of a protocol. The answer must not repeat it. */
 const TOKEN = 'base64url.bearer.authorization.k8s.io.';
 
 const shown = (names: readonly string[]): string => `[${names.join(' ')}]`;

@@ -32,12 +32,13 @@ async function asked(raw: IncomingMessage, url: URL, signal: AbortSignal): Promi
   }
 }
 
-/** The runtime has no use for who the client is to us. */
-const OURS = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
+/** Headers of a client that the runtime does not get: credentials for this server, and what describes the body, which is not sent on. */
+const NOT_FOR_RUNTIME = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
 
 function forwardedHeaders({ rawHeaders, socket, method }: IncomingMessage): string[] {
   const headers: string[] = [];
-  for (const [name, value] of pairs(rawHeaders)) if (!OURS.has(name.toLowerCase())) headers.push(name, value);
+  for (const [name, value] of pairs(rawHeaders))
+    if (!NOT_FOR_RUNTIME.has(name.toLowerCase())) headers.push(name, value);
   // Without it Node would send the end of a chunked body, and the runtime would take that for the first bytes of the stream.
   if (method !== 'GET') headers.push('Content-Length', '0');
   if (socket.remoteAddress !== undefined) headers.push('X-Forwarded-For', socket.remoteAddress);
@@ -49,15 +50,15 @@ function* pairs(rawHeaders: readonly string[]): Generator<[string, string]> {
     yield [rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''];
 }
 
-/** Of the body no more is known than that it ends with the connection. */
-const OF_THE_BODY = new Set(['transfer-encoding', 'connection', 'keep-alive']);
+/** Headers of the runtime that the client does not get: the body of the answer is passed on decoded, and ends with the connection. */
+const NOT_FOR_CLIENT = new Set(['transfer-encoding', 'connection', 'keep-alive']);
 
 function headOf(response: IncomingMessage): string {
   const { statusCode = 0, statusMessage = '', rawHeaders } = response;
   const isAccepted = statusCode === 101;
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
   for (const [name, value] of pairs(rawHeaders)) {
-    if (isAccepted || !OF_THE_BODY.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+    if (isAccepted || !NOT_FOR_CLIENT.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
   }
   if (!isAccepted) lines.push('Connection: close');
   return `${lines.join('\r\n')}\r\n\r\n`;
@@ -69,9 +70,9 @@ function headOf(response: IncomingMessage): string {
  */
 export function joinSockets(client: Duplex, runtime: Duplex): void {
   passOn(client, runtime, () => runtime.destroy());
-  // What the runtime has said before its connection broke is still sent.
+  // Output that came before the runtime's connection broke is still sent.
   passOn(runtime, client, () => client.end(() => client.destroy()));
-  // Nobody is left who could read what the runtime still says; what the client has said still reaches the runtime.
+  // When the client is gone, nobody reads the runtime's output any more. The client's input still has to reach the runtime.
   client.once('close', () => {
     if (runtime.writableFinished) runtime.destroy();
     else runtime.once('finish', () => runtime.destroy());
@@ -81,20 +82,18 @@ export function joinSockets(client: Duplex, runtime: Duplex): void {
 function passOn(from: Duplex, to: Duplex, onBroken: () => void): void {
   from.on('error', () => undefined).pipe(to);
   from.once('end', () => {
-    // Its `close` has been told already: nothing would clear the timer.
+    // 'close' would not come any more, and nothing would clear the timer.
     if (to.destroyed) return;
     const stopWaiting = onceStill({ stillMs: LINGER_MS, progress: () => to.writableLength }, () =>
       to.destroy(),
     );
     to.once('close', stopWaiting);
   });
-  // Broken off, rather than ended.
+  // Closed without an 'end': the connection broke.
   from.once('close', () => {
     if (!from.readableEnded) onBroken();
   });
 }
-
-// Upgrades at the server of the container runtime. Redirects are not followed.
 
 export interface RuntimeRequest {
   readonly url: URL;
@@ -109,12 +108,12 @@ interface RuntimeAnswer {
   readonly socket?: Duplex;
 }
 
-/** Rejects with the system's error where the runtime's server cannot be reached. */
+/** Redirects are not followed. Rejects with the system's error if the runtime's server cannot be reached. */
 function askForUpgrade({ url, method, headers, signal }: RuntimeRequest): Promise<RuntimeAnswer> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers, agent: false });
-    // Only until the answer: then the connection lives for itself.
+    // The signal counts until the answer: from then on the caller ends the connection.
     const giveUp = () => asked.destroy(new Error('the client has closed the connection'));
     signal.addEventListener('abort', giveUp, { once: true });
     const settle = (answer: RuntimeAnswer) => {

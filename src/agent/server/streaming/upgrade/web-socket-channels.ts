@@ -13,7 +13,7 @@ export interface ChannelFormat {
   readonly endsStreams: boolean;
 }
 
-/** One stream. Writing ends without the client hearing of it. */
+/** One stream. Its end is not sent to the client: no version of the protocol has a message for that. */
 export class WebSocketChannel extends Duplex {
   readonly #number: number;
   readonly #channels: WebSocketChannels;
@@ -22,7 +22,7 @@ export class WebSocketChannel extends Duplex {
     super({ allowHalfOpen: true });
     this.#number = number;
     this.#channels = channels;
-    // A client that is gone is no error of the agent. Whoever writes hears of it all the same.
+    // An error that nobody listens to would end the process. The writer learns of a client that is gone from its callback.
     this.on('error', () => undefined);
   }
 
@@ -63,7 +63,7 @@ export class WebSocketChannels {
     });
   }
 
-  /** What comes for a stream that was never asked for is passed over. */
+  /** Data for a stream that was never asked for is dropped. */
   channel(number: number): WebSocketChannel {
     const channel = this.#channels.get(number) ?? new WebSocketChannel(number, this);
     this.#channels.set(number, channel);
@@ -108,7 +108,7 @@ export class WebSocketChannels {
     this.#socket.pause();
   }
 
-  /** What the client sends from now on is passed over. */
+  /** Data that the client sends from now on is dropped. */
   endInput(number: number | undefined): void {
     const channel = number === undefined ? undefined : this.#channels.get(number);
     if (!channel || channel.destroyed) return;

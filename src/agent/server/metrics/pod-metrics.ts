@@ -1,4 +1,4 @@
-/** What is measured of the lives of pods: the kubelet's figures of its pod workers, and how pods go through their charts. */
+/** Metrics of what happens to pods: the kubelet's of its pod workers, and the agent's own of the pods' charts. */
 import type { PodEffect, PodMeasurements, Stopwatch } from '../../../types/measurements.ts';
 import { Counter, Histogram } from './counters.ts';
 import { COUNTED, OWN_BOUNDS, START_BOUNDS, USUAL_BOUNDS } from './metric-names.ts';
@@ -6,7 +6,7 @@ import type { Metric } from './metric-text.ts';
 
 const MS_PER_S = 1000;
 
-/** The kubelet's names of what a pod worker is asked to do, by the events of the chart. */
+/** By the event of the chart: how the kubelet calls what it asks of a pod worker. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   SyncPodCreate: 'create',
   SyncPodUpdate: 'update',
@@ -26,7 +26,7 @@ interface Life {
   eventAtMs: number;
 }
 
-export class PodLives implements PodMeasurements {
+export class PodMetrics implements PodMeasurements {
   readonly #nowMs: () => number;
   readonly #lives = new Map<string, Life>();
   readonly #inFlight = new Map<PodEffect, number>([

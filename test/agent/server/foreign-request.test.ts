@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isForeign, isLoopback } from '../../../src/agent/server/own-request.ts';
+import { isForeign, isLoopback } from '../../../src/agent/server/foreign-request.ts';
 
 const NAMES = ['Node-A'];
 

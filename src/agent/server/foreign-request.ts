@@ -22,7 +22,10 @@ export function isForeign(headers: Requested, names: readonly string[]): boolean
   return origin !== undefined && origin !== '' && !isOwnOrigin(origin, host ?? '', names);
 }
 
-/** Another port of this machine is `same-site`. Who follows a link sees the answer, and the page with the link does not. */
+/**
+ * A page on another port of this machine is `same-site`. Links from other sites may be followed: the user sees the answer, but the page
+ * that has the link does not.
+ */
 function isOfAnotherSite(headers: Requested): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers;
   if (site !== 'cross-site' && site !== 'same-site') return false;

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { PodLives } from '../../../../src/agent/server/metrics/pod-lives.ts';
+import { PodMetrics } from '../../../../src/agent/server/metrics/pod-metrics.ts';
 import { samplesNamed, samplesOf } from './samples.ts';
 
 let nowMs: number;
-let lives: PodLives;
+let lives: PodMetrics;
 beforeEach(() => {
   nowMs = 0;
-  lives = new PodLives(() => nowMs);
+  lives = new PodMetrics(() => nowMs);
 });
 const named = (name: string) => samplesNamed(lives.metrics(), name);
 

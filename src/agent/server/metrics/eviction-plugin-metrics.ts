@@ -3,7 +3,7 @@ import type { PluginVictim } from '../../../types/measurements.ts';
 import { GAUGES } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
-export class LastPass {
+export class EvictionPluginMetrics {
   #pods: { readonly active: number; readonly candidates: number } | undefined;
   #victims: readonly PluginVictim[] | undefined;
 
