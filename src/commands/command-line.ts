@@ -23,7 +23,7 @@ import { ownVersion } from '../version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-/** Runs the command in `argv` and resolves with the exit code. Called by the name of the kubelet, the program is one. */
+/** Runs the command in `argv` and resolves with the exit code. Under the name `kubelet` the program takes the kubelet's command line. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that closes the pipe (`| head`) is no failure.
   onOutputClosed(() => endProcess(0));
@@ -40,7 +40,7 @@ async function runAsKubelet([, , ...words]: readonly string[]): Promise<void> {
   await parseAsKubelet(kubeletCommand(withOutput(new Command('kubelet'))), words, true);
 }
 
-/** The command lines of these are read as that of the kubelet. */
+/** Commands that take the kubelet's flags in the kubelet's notation. */
 const WITH_KUBELET_FLAGS = ['run', 'run-once', 'doctor'];
 
 async function runCommand(argv: readonly string[]): Promise<void> {
@@ -80,7 +80,7 @@ function program(): Command {
   return root;
 }
 
-/** What it prints goes to the terminal as all else, and its errors have its name before them. */
+/** Commander's output is cleaned like all other output, and its errors begin with the name of the command. */
 function withOutput(command: Command): Command {
   return command
     .exitOverride()
@@ -126,7 +126,9 @@ function addRunOnce(root: Command): void {
 
 function addDoctor(root: Command): void {
   addRunFlags(root.command('doctor'))
-    .description('Look at this machine, with the flags of the daemon: what is wrong, and what mends it')
+    .description(
+      'Check whether the daemon, with these flags, can work on this machine, and say how to mend what is wrong',
+    )
     .addOption(new Option('-o, --output <FORMAT>', 'another format than lines').choices(['json']))
     .showHelpAfterError('"statelet doctor --help" lists its flags.')
     .addHelpText('after', DOCTOR_EXAMPLES)

@@ -7,7 +7,7 @@ import type { RunFlags, StateletConfig } from '../agent/config/config.ts';
 export interface Configured {
   readonly config: StateletConfig;
   readonly warnings: readonly string[];
-  /** Sentences for who looks for the reason of something. */
+  /** One sentence for each file of `--config-dir` that was not read, for the log. */
   readonly notes: readonly string[];
 }
 

@@ -22,8 +22,7 @@ export async function doctor({ output, ...flags }: DoctorFlags): Promise<number>
   return isSick(all) ? 1 : 0;
 }
 
-// The configuration by which the machine is examined. One that is not valid is a finding, and the machine is examined all the same.
-
+/** The configuration by which the machine is examined. If it is not valid, that is a finding, and `config` has what can still be used. */
 interface ExaminedConfiguration {
   readonly config: StateletConfig;
   readonly findings: readonly Finding[];
@@ -33,7 +32,7 @@ const { ok, warning, error } = findingsOf('configuration');
 
 const MEND = 'docs/configuration.md has every flag and field';
 
-/** Say where things are. A wrong value of another flag does not hide what is wrong there. */
+/** Flags that name a place. If another flag is not valid, these places are still examined. */
 const PLACES = ['rootDir', 'containerRuntimeEndpoint', 'kubeconfig', 'bootstrapKubeconfig'];
 
 export async function examinedConfiguration(flags: RunFlags): Promise<ExaminedConfiguration> {
@@ -47,7 +46,7 @@ export async function examinedConfiguration(flags: RunFlags): Promise<ExaminedCo
         : [warning(advice, 'add staticPodPath to the file, or one of these flags')]),
     ];
     const from = flags.config === undefined ? 'flags and defaults' : `${flags.config}, flags and defaults`;
-    return { config, findings: findings.length > 0 ? findings : [ok(`${from} hold`)] };
+    return { config, findings: findings.length > 0 ? findings : [ok(`${from} are valid`)] };
   } catch (problem) {
     if (!(problem instanceof StateletError)) throw problem;
     const lines = errorMessage(problem).split('\n');
@@ -64,8 +63,6 @@ function placesOnly(flags: RunFlags): StateletConfig {
     return resolveConfig(host);
   }
 }
-
-// What `statelet doctor` prints.
 
 /** The format of `-o json`: names stay, and new ones may come. */
 export function reportJson(findings: readonly Finding[]): string {

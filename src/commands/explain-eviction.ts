@@ -41,7 +41,10 @@ export interface ExplainEvictionFlags extends DaemonFlags {
 export async function explainEviction(flags: ExplainEvictionFlags, nowMs = Date.now()): Promise<string> {
   const { stats, pods } = flags;
   if ((stats === undefined) !== (pods === undefined))
-    throw new StateletError('InvalidArgument', '--stats and --pods go together: figures, and whose they are');
+    throw new StateletError(
+      'InvalidArgument',
+      '--stats and --pods must be given together: the figures, and the pods to which they belong',
+    );
   const explanation =
     stats === undefined || pods === undefined
       ? await askDaemon('/eviction', flags, isExplanation)
@@ -216,13 +219,11 @@ function noteOn(candidate: EvictionCandidate, resource: StarvedResource): string
   return candidate.exceedsRequest && canBeRequested(resource) ? 'more than it requested' : '';
 }
 
-// Sizes as people read them: `18.3Gi` for `19288964Ki`. `-o json` has them exactly.
-
 const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 const STEP = 1024n;
 
-/** A quantity of bytes, or a threshold of one (`<100Mi`). */
+/** A quantity of bytes, or a threshold of one (`<100Mi`), for people: `18.3Gi` for `19288964Ki`. */
 export function shortQuantity(text: string): string {
   const [, sign = '', quantity = ''] = /^([<>]?)(.*)$/u.exec(text) ?? [];
   return sign + shortBytes(quantityValue(parseQuantity(quantity)));

@@ -25,7 +25,7 @@ export async function parseAsKubelet(
   await command.parseAsync(own, { from: 'user' });
 }
 
-/** Of the link: it has no other commands, and the kubelet's defaults. */
+/** The command of a link named `kubelet`: it has no subcommands, and the kubelet's defaults. */
 export function kubeletCommand(command: Command): Command {
   return addRunFlags(command, { asKubelet: true })
     .description('Run the daemon in the place of the kubelet: with its command line and its defaults')
@@ -43,12 +43,10 @@ function idleHelp(): string {
   return `\nFlags of the kubelet that have no effect:\n${names.join('\n')}\n\n--version prints the version of Kubernetes.`;
 }
 
-// What `--version` of the kubelet prints: installers read it.
-
-/** The text for `--version=GIVEN`; undefined where nothing is to be printed. Throws `InvalidArgument` for another text. */
+/** What `--version=GIVEN` prints, as the kubelet does, since installers read it; undefined where nothing is to be printed. Throws `InvalidArgument` for another text. */
 export function kubeletVersion(given: string): string | undefined {
   if (given === 'raw') return `${rawVersion()}\n`;
-  // The kubelet would report this version as its own. Here it may be given, and changes nothing.
+  // The kubelet would report the given version as its own. Here it is accepted and changes nothing.
   if (given.startsWith('v')) {
     checkRelease(given);
     return undefined;
@@ -90,8 +88,6 @@ function invalid(message: string): StateletError {
   return new StateletError('InvalidArgument', `--version: ${message}`);
 }
 
-// Reads a command line as the kubelet reads its own, before commander sees it.
-
 export interface KubeletArguments {
   /** For commander. */
   readonly words: readonly string[];
@@ -107,7 +103,8 @@ interface Reading {
 }
 
 /**
- * Underscores of flags become hyphens, and flags without effect are taken out. Throws `InvalidArgument` where the value of such a flag is
+ * Reads a command line as the kubelet does, before commander gets it: underscores of flags become hyphens, and flags without effect are
+ * taken out. Throws `InvalidArgument` where the value of such a flag is
  * missing.
  */
 export function kubeletArguments(

@@ -36,7 +36,7 @@ function flag(
   return parse === undefined ? option : option.argParser(parse as never);
 }
 
-/** `asKubelet`: of the link of that name, which has other defaults. */
+/** `asKubelet`: the program was started under the name `kubelet`, and has other defaults. */
 export function addRunFlags(command: Command, { asKubelet = false } = {}): Command {
   return addFlags(command, runFlags(defaultsByName(asKubelet, thisHost())));
 }
@@ -51,7 +51,7 @@ export function addRunOnceFlags(command: Command): Command {
   });
 }
 
-/** Settings for figures from files. */
+/** Eviction settings, for commands that compute with figures from files. */
 export function addEvictionFlags(command: Command): Command {
   return addFlags(command, {
     'Eviction settings for figures from files': settingFlags(ALL_EVICTION_SETTINGS),
@@ -95,7 +95,7 @@ function whatToRun({ rootDir }: DefaultsByName): Flags {
       flag('--config <FILE>', 'KubeletConfiguration v1beta1, YAML or JSON; flags win over it'),
       flag(
         '--config-dir <DIR>',
-        'folder of files *.conf that are merged into it, in the order of their names',
+        'folder of files *.conf that are merged into that of --config, in the order of their names',
       ),
       rootDirFlag(rootDir),
       flag('--hostname-override <NAME>', "name of this node (default: this machine's host name)"),
@@ -110,7 +110,7 @@ function whatToRun({ rootDir }: DefaultsByName): Flags {
       flag('--manifest-url <URL>', 'URL of manifests of static pods', httpURL),
       flag(
         '--manifest-url-header <NAME:VALUE>',
-        'header for that URL; may be repeated, or hold several, separated by commas',
+        'header of requests to --manifest-url; may be repeated, or hold several, separated by commas',
         header,
       ),
       flag('--max-pods <N>', `how many pods may run here (default: ${DEFAULTS.maxPods})`, wholeNumber()),
@@ -154,12 +154,12 @@ function howToRun(defaults: DefaultsByName): Flags {
     Timing: [
       flag(
         '--file-check-frequency <DURATION>',
-        `how often manifests are read again ${by(fileCheckFrequencyMs)}`,
+        `how often manifests are read again from files ${by(fileCheckFrequencyMs)}`,
         frequency,
       ),
       flag(
         '--http-check-frequency <DURATION>',
-        `how often the URL is read ${by(httpCheckFrequencyMs)}`,
+        `how often manifests are read again from a URL ${by(httpCheckFrequencyMs)}`,
         frequency,
       ),
       flag(
@@ -171,7 +171,7 @@ function howToRun(defaults: DefaultsByName): Flags {
     'Endpoint of /healthz, /pods and /stats/summary': [
       flag(
         '--healthz-bind-address <IP>',
-        `address to serve on (default: ${DEFAULTS.healthzBindAddress})`,
+        `address at which /healthz and /pods are served (default: ${DEFAULTS.healthzBindAddress})`,
         ipAddress,
       ),
       flag(
@@ -203,7 +203,7 @@ function howToRun(defaults: DefaultsByName): Flags {
       ),
       flag(
         '--inspect-only <NAMESPACE/POD>',
-        'show only the actors of this pod there; implies --inspect',
+        "show only the actors of this pod in Stately's inspector; implies --inspect",
         inspectedPod,
       ),
     ],

@@ -80,8 +80,6 @@ function count(list: readonly unknown[], what: string): string {
   return `${list.length} ${what}${list.length === 1 ? '' : 's'}`;
 }
 
-// The output of `statelet run-once`: a line for each pod when its outcome is known, then a table; or one JSON document.
-
 export function podText({ metadata }: Pod): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

@@ -82,7 +82,7 @@ async function tellReady(manager: ServiceManager, logger: Logger): Promise<void>
   });
 }
 
-/** In short what `statelet doctor` says. The pods do not wait for it. */
+/** Logs in short what `statelet doctor` would say. The pods do not wait for it. */
 async function warnOfMachine(config: StateletConfig, logger: Logger): Promise<void> {
   if (config.containerRuntimeEndpoint === EMBEDDED) return;
   try {
@@ -118,7 +118,7 @@ function inspectedNames({ inspectOnly, nodeName }: StateletConfig): readonly str
   return [name, `${name}-${nodeName}`].map((one) => fullName({ namespace, name: one }));
 }
 
-/** At debug level each transition is logged; in text, the way of each pod; in JSON nothing, which costs nothing. */
+/** At debug level each transition is logged, else, for people, the states that each pod goes through. JSON has neither, and costs nothing. */
 function stateLogOf(logger: Logger, forPeople: boolean): DaemonDeps['stateLog'] {
   if (logger.isLevelEnabled('debug')) return 'transitions';
   return forPeople ? 'ways' : undefined;

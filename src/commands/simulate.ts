@@ -252,12 +252,10 @@ function faults(text: string): readonly Fault[] {
   });
 }
 
-// Numbers of operations in the notation of `--only`: `1,4-17`.
-
 /** At least this many numbers in a row are written as a range. */
 const MIN_RANGE = 3;
 
-/** `count` returns how many operations there are. */
+/** Reads numbers of operations in the notation of `--only`: `1,4-17`. `count` returns how many operations there are. */
 export function parseOperations(text: string, count: () => number): readonly number[] {
   const ranges = text
     .split(',')
@@ -280,7 +278,7 @@ function range(part: string): readonly [from: number, to: number] {
 
 const invalid = (what: string): StateletError => new StateletError('InvalidArgument', `--only: ${what}`);
 
-/** `numbers` are in ascending order. An empty list is written as 0, which no operation has. */
+/** The reverse. `numbers` are in ascending order. An empty list is written as 0, which no operation has. */
 export function formatOperations(numbers: readonly number[]): string {
   const parts: string[] = [];
   for (let from = 0; from < numbers.length;) {

@@ -63,8 +63,6 @@ function timeDifference(
   });
 }
 
-// The certificates that the configuration and the kubeconfig name, and those that Statelet keeps.
-
 interface FoundKubeconfig {
   readonly path: string;
   readonly entry: KubeconfigEntry;
@@ -82,6 +80,7 @@ export interface CertificateReport {
 const BOOTSTRAP =
   'remove it, so that Statelet asks for another one by --bootstrap-kubeconfig, or put a new one there';
 
+/** The certificates that the configuration and the kubeconfig name, and those that Statelet keeps. */
 export async function certificateReport(config: StateletConfig): Promise<CertificateReport> {
   const own = await servingCertificates(config);
   const { kubeconfig, bootstrapKubeconfig } = config.cluster;
@@ -136,7 +135,7 @@ async function ofKubeconfig(
   return [authority, client].filter((one) => one !== undefined);
 }
 
-/** Those that Statelet makes itself it also makes anew. */
+/** Only certificates of others: those that Statelet makes itself it also replaces in time. */
 async function servingCertificates(config: StateletConfig): Promise<readonly CertificateFileFacts[]> {
   const { tlsCertFile, tlsPrivateKeyFile, clientCAFile } = config.server;
   if (!config.server.enableServer || securePort(config) === undefined) return [];

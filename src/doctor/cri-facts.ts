@@ -59,14 +59,14 @@ export async function containerFacts(
   };
 }
 
-/** Statelet itself does not ask for it. */
+/** Whether the configuration says that the kubelet must not start with swap. Statelet starts. */
 function failsSwapOn({ given }: StateletConfig): boolean {
   const flag = given.flags.idle?.['fail-swap-on']?.at(-1);
   const { failSwapOn } = { ...given.file } as { readonly failSwapOn?: unknown };
   return flag === undefined ? failSwapOn !== false : flagOrNot.fromText(flag) !== false;
 }
 
-/** The network is ready, and where its files are the runtime does not say. */
+/** The runtime's network is ready, and the runtime names no folder of CNI files: it does not use CNI. */
 function hasOwnNetwork({ confDir }: RuntimeSettings, { answer }: RuntimeAnswers): boolean {
   if (confDir !== undefined || 'problem' in answer) return false;
   return answer.value.conditions.some(({ type, status }) => type === 'NetworkReady' && status);
@@ -119,7 +119,7 @@ async function cniFacts({ confDir = CONF_DIR, binDirs = BIN_DIRS }: RuntimeSetti
   return { confDir, binDirs, files: mapped(names, () => files), programs: programs.flat() };
 }
 
-/** The runtime itself reads one. */
+/** The runtime itself reads only the first one. */
 const FILES_MAX = 100;
 
 async function programsIn(folder: string): Promise<readonly string[]> {
@@ -149,8 +149,6 @@ async function securityFacts(
     runtimeLabels,
   };
 }
-
-// What a CRI runtime says of itself.
 
 const PATIENCE_MS = 5_000;
 

@@ -1,7 +1,7 @@
 /**
- * Writes the transitions of all actors to a ring of files in the root folder. What was written can be read after the death of the
- * agent; of the machine's, as far as the kernel has written it to the disk. Nothing waits for it: where the disk is too slow or
- * full, transitions are counted and lost.
+ * Writes the transitions of all actors to files in the root folder, the oldest of which are deleted. They survive the end of the agent, and
+ * that of the machine as far as the kernel has written them to the disk. No actor waits for a write: where the disk is full or too slow,
+ * transitions are lost and counted.
  */
 import { join } from 'node:path';
 import { RecordWriter, type SessionFacts } from './policies/record-format.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../types/logger.ts';
 import type { ActorStep, TransitionKind } from '../types/transition.ts';
 import { SegmentRing } from './segment-ring.ts';
 
-/** After a quiet time a transition is written so soon; what comes soon after it waits, as each write costs more than many transitions. */
+/** The first transition after a quiet time is written so soon. Those that follow are written together: a write costs more than they do. */
 const SOON_MS = 10;
 const BATCH_MS = 300;
 const RETRY_MS = 10_000;
@@ -112,7 +112,7 @@ export class FlightRecorder {
 
   async #write(): Promise<void> {
     if (this.#writer.size === 0) return;
-    // The lines that are waiting need the names of this segment; what comes meanwhile gets those of the next.
+    // Lines that wait use names that this file has explained. Transitions that come meanwhile are written for the next file.
     this.#wroteAtMs = this.#options.clock.now();
     const isLast = this.#ring.isFull;
     const { lines, count } = this.#writer.take();

@@ -65,12 +65,11 @@ export class RecordFiles {
   }
 }
 
-// Reads whole lines of a file that may grow, chunk by chunk.
-
 const LINE_BREAK = 10;
 
 const NOTHING = Buffer.alloc(0);
 
+/** Reads whole lines of a file that may grow, chunk by chunk. */
 export class WholeLines {
   readonly #chunkBytes: number;
   #offset = 0;

@@ -90,7 +90,7 @@ async function newestOf(
   return found;
 }
 
-/** Some thousand at a time. Between them others have their turn. A last line that has no end is left out. */
+/** Some thousand lines at a time, so that the event loop does other work in between. A last line that has no end is left out. */
 async function* linesOf(file: FileHandle): AsyncGenerator<string, undefined> {
   for await (const text of new WholeLines(CHUNK_BYTES).read(file)) {
     yield text;

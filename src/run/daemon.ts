@@ -132,7 +132,7 @@ class RunningDaemon implements Daemon {
     await this.takeDown();
   }
 
-  /** What works for the agent ends before what it works with. */
+  /** Parts that act for the agent are closed before the parts that they use. */
   async takeDown(): Promise<void> {
     await leavePodsRunning(this.agent);
     await this.#own.flightRecorder?.close();

@@ -108,7 +108,7 @@ async function openParts(
   });
 }
 
-/** Undefined where no plugins are configured. Rejects where their configuration is no good. */
+/** Undefined where no plugins are configured. Rejects if their configuration is not valid. */
 async function credentialProviders({ node }: StateletConfig): Promise<CredentialProviderConfig | undefined> {
   const { imageCredentialProviderConfig: path, imageCredentialProviderBinDir: binDir } = node;
   if (path === '' && binDir === '') return undefined;

@@ -12,7 +12,7 @@ const OWNER_ONLY = 0o600;
  */
 export function openPlainFile(path: string, flags: number, mode = OWNER_ONLY): number {
   const open = () => openSync(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, mode);
-  return checkedFile(path, orLetIn(path, open));
+  return checkedFile(path, openOrGiveAccess(path, open));
 }
 
 function checkedFile(path: string, fd: number): number {
@@ -45,17 +45,17 @@ export function readPlainFile(path: string, bytesMax: number, { followsLinks = f
   }
 }
 
-function orLetIn(path: string, open: () => number): number {
+function openOrGiveAccess(path: string, open: () => number): number {
   try {
     return open();
   } catch (error) {
-    if (errnoCode(error) !== 'EACCES' || !letOwnerIn(path)) throw error;
+    if (errnoCode(error) !== 'EACCES' || !giveOwnerAccess(path)) throw error;
     return open();
   }
 }
 
-/** By way of an open place: a link that is put there meanwhile is not followed. */
-function letOwnerIn(path: string): boolean {
+/** Goes through an open descriptor: if a link is put at the path meanwhile, it is not followed. */
+function giveOwnerAccess(path: string): boolean {
   let place: number | undefined;
   try {
     place = openSync(path, O_PATH | constants.O_NOFOLLOW);

@@ -35,7 +35,7 @@ export function descriptorOf(name: OutputName): number {
  */
 export const bareStreams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'> = process;
 
-/** `act` is called when the reader of standard output is gone. That of standard error may go without a word. */
+/** `act` is called when the reader of standard output is gone. If that of standard error is gone, nothing happens. */
 export function onOutputClosed(act: () => void): void {
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
   process.stdout.on('error', act);

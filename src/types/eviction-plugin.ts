@@ -72,7 +72,7 @@ export interface TopEvictionPodsQuestion extends PluginQuestion {
   readonly evictionScope: string;
 }
 
-/** One that is asked, wherever it runs. A promise rejects where the plugin fails, answers nothing, or answers nonsense. */
+/** A plugin that is asked, in this process or in another one. A promise rejects where the plugin fails, answers nothing, or answers nonsense. */
 export interface EvictionPlugin {
   readonly name: string;
   thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>>;
@@ -80,8 +80,7 @@ export interface EvictionPlugin {
   getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>>;
 }
 
-// How the kernel says a machine's memory is used: for the built-in eviction plugins. What it does not tell is left out.
-
+/** How the memory of the machine is used, for the built-in eviction plugins. What the kernel does not tell is left out. */
 export interface MachineMemory {
   readonly totalBytes: number;
   /** Not counting cached files, as `MemFree`. */

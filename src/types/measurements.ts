@@ -128,7 +128,7 @@ export interface PluginMeasurements {
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
-/** How pods come and go. Labels that pods or the runtime could choose are bounded by who counts. */
+/** How pods come and go. Whoever counts bounds the labels that pods or the runtime could choose. */
 export interface TurnoverMeasurements {
   /** A pod is ended for a critical pod that lacks that resource. */
   preempted(resource: string): void;
@@ -195,7 +195,7 @@ export interface NodeRequest {
   readonly isReadOnly: boolean;
 }
 
-/** Of the requests to the ports of the node. Labels that clients could choose are bounded by who counts. */
+/** Of the requests to the ports of the node. Whoever counts bounds the labels that clients could choose. */
 export interface RequestMeasurements {
   /** A request has come. Ended when its answer, or its connection, has ended. */
   nodeRequest(request: NodeRequest): Stopwatch;

@@ -223,13 +223,12 @@ export interface EvictionConfiguration {
   readonly localStorageCapacityIsolation: boolean;
 }
 
-// Settings of eviction plugins. The defaults are Katalyst's where it has the setting.
-
 /** How a pod that plugins have chosen is ended. */
 export const POD_KILLERS = ['SyncPodKill', 'EvictionAPI', 'DeletionAPI'] as const;
 
 export type PodKillerName = (typeof POD_KILLERS)[number];
 
+/** The defaults are Katalyst's where it has the setting. */
 export interface EvictionPluginSettings {
   /** Without it no plugin is loaded or asked. */
   readonly enabled: boolean;
@@ -253,8 +252,8 @@ export interface EvictionPluginSettings {
   /** The folder in which sockets of plugins appear. Empty: `plugins_registry` in the root folder. */
   readonly registryDir: string;
   /**
-   * With whose rights conditions become taints: a node may not change its own taints (NodeRestriction). Empty: with the node's own, which
-   * works where that admission plugin is off.
+   * The kubeconfig of the user that writes conditions as taints, since a node may not change its own taints (NodeRestriction). Empty: the
+   * node itself, which works where that admission plugin is off.
    */
   readonly taintsKubeconfig: string;
 }

@@ -54,8 +54,6 @@ export interface PodView {
   readonly events: readonly CoreEvent[];
 }
 
-// What the agent tells the page.
-
 /** One message of a stream. A list leaves out what has not changed. */
 export type PageNews =
   | { readonly type: 'hello'; readonly nowMs: number; readonly node: NodeView; readonly total: number }

@@ -22,7 +22,7 @@ export interface RuntimeContainerStatus {
   readonly podSandboxId: string;
   /** Its postStart hook counts as completed only if the agent remembers that; left out for containers of other agents, and without a hook. */
   readonly recordsHook?: true;
-  /** It runs, and its postStart hook has not completed: it has not started for the pod. */
+  /** It runs, and its postStart hook has not completed: the pod's status does not count it as started. */
   readonly owesHook?: true;
   /** The user of its first process, where the runtime reports it. */
   readonly user?: RuntimeUser;

@@ -106,7 +106,7 @@ describe('explain-eviction with stats from files', () => {
   });
 
   test.each<[string, () => Record<string, string>, string]>([
-    ['one file alone', () => ({ stats: 'x' }), '--stats and --pods go together'],
+    ['one file alone', () => ({ stats: 'x' }), '--stats and --pods must be given together'],
     ['a file that is not there', () => ({ ...files(), pods: join(dir, 'none') }), '--pods: '],
     ['a file of something else', () => ({ ...files(), stats: file('odd.json', '[]') }), 'must be a Summary'],
     ['a file that is no JSON', () => ({ ...files(), pods: file('odd.txt', 'pods:') }), 'must be a PodList'],

@@ -44,8 +44,8 @@ function actionText(action: unknown): string {
 }
 
 /**
- * What a guard asks about is not part of the chart. So that a person who simulates it can go every way, the event decides: a guard
- * holds where the event has its name. A guard that asks for a state of the chart asks for it here, too.
+ * The source of a guard is not part of the chart. In the editor's simulator the event decides instead: a guard holds if a field of the
+ * event, with the guard's name, is true. So a person can take every arrow. A guard that asks for a state of the chart stays as it is.
  */
 function guardText(name: string, guard: unknown): string {
   const { stateValue } = guard as { readonly stateValue?: unknown };

@@ -55,7 +55,7 @@ function addWhy(root: Command): void {
     .addArgument(
       new Argument(
         '[POD]',
-        'POD, pod/POD or NAMESPACE/POD; without the name of the node, too; default: node',
+        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out; default: node',
       ),
     )
     .addOption(namespaceFlag())
@@ -110,7 +110,7 @@ function addTop(root: Command): void {
 function addEvents(root: Command): void {
   addAll(clientCommand(root, 'events'), oneNamespaceFlags())
     .description('Show the newest events of the pods and the node')
-    .option('-w, --watch', 'go on with the events that come')
+    .option('-w, --watch', 'then print new events as they come')
     .option('--for <OBJECT>', 'only events about this: pod/NAME, NAMESPACE/NAME or node/NAME')
     .option('--types <LIST>', 'only events of these types: Normal, Warning')
     .option('--no-headers', 'without the heading')
@@ -122,16 +122,22 @@ function addEvents(root: Command): void {
 }
 
 function podArgument(): Argument {
-  return new Argument('<POD>', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too');
+  return new Argument(
+    '<POD>',
+    'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
+  );
 }
 
 /** How the streams of a command or a container are joined with those of this process. */
 function streamFlags(): readonly Option[] {
   return [
     namespaceFlag(),
-    new Option('-c, --container <NAME>', 'the container (default: the first, or the one that the pod names)'),
+    new Option(
+      '-c, --container <NAME>',
+      "the container (default: that of the pod's annotation, or else the first)",
+    ),
     new Option('-i, --stdin', 'pass standard input on'),
-    new Option('-t, --tty', 'with a terminal'),
+    new Option('-t, --tty', 'use the terminal of this process'),
     new Option('-q, --quiet', 'only the output of the container'),
   ];
 }
@@ -180,8 +186,15 @@ function addPortForward(root: Command): void {
 
 function addDelete(root: Command): void {
   clientCommand(root, 'delete')
-    .description('End pods of manifests until these change, also after a restart of the daemon')
-    .addArgument(new Argument('[POD...]', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too'))
+    .description(
+      'End pods that come from manifests. They stay ended until their manifests change, also after a restart of the daemon',
+    )
+    .addArgument(
+      new Argument(
+        '[POD...]',
+        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
+      ),
+    )
     .addOption(namespaceFlag())
     .option('--all', 'all pods of the namespace')
     .option(
@@ -190,7 +203,7 @@ function addDelete(root: Command): void {
       wholeNumber,
     )
     .addOption(new Option('--now', 'end the containers within a second').conflicts('gracePeriod'))
-    .option('--force', 'has no effect; for those who are used to it')
+    .option('--force', 'has no effect; taken since kubectl has it')
     .option('--wait', 'wait until the containers have ended (default)')
     .option('--no-wait', 'do not wait')
     .option('--timeout <DURATION>', 'how long to wait: 30s, 2m; 0 is without limit (default: 0)')
@@ -206,12 +219,17 @@ function addDelete(root: Command): void {
 function addLogs(root: Command): void {
   clientCommand(root, 'logs')
     .description('Print the log of a container of a pod')
-    .addArgument(new Argument('<POD>', 'POD, pod/POD or NAMESPACE/POD; without the name of the node, too'))
+    .addArgument(
+      new Argument(
+        '<POD>',
+        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
+      ),
+    )
     .addArgument(new Argument('[CONTAINER]', 'as --container'))
     .addOption(namespaceFlag())
     .option('-c, --container <NAME>', 'the container (default: the first of the pod)')
     .option('--all-containers', 'the logs of all containers of the pod')
-    .option('-f, --follow', 'go on with the lines that come, until the container has ended')
+    .option('-f, --follow', 'then print new lines as they come, until the container has ended')
     .option('-p, --previous', 'the log of the instance before, if there was one')
     .option('--tail <LINES>', 'only so many lines from the end; -1: all (default: -1)', wholeNumber)
     .option('--since <DURATION>', 'only lines that are no older: 5s, 2m, 3h')

@@ -18,7 +18,7 @@ interface Typed {
   readonly positionals: readonly string[];
   /** By the long name of the option. */
   readonly values: ReadonlyMap<string, string>;
-  /** Everything belongs to the command in the container. */
+  /** The words follow `--`: they belong to the command in the container. */
   readonly isAfterDashes: boolean;
 }
 

@@ -67,14 +67,14 @@ export async function attachToPod(
   });
 }
 
-/** `its`: the container has a terminal, which need not be asked for. */
-type TerminalUse = 'none' | 'wanted' | 'its';
+/** `container`: the container has a terminal of its own, and the user has not asked to use that of this process. */
+type TerminalUse = 'none' | 'wanted' | 'container';
 
 function terminalFor(pod: Pod, name: string, { tty }: ExecFlags, tell: (line: string) => void): TerminalUse {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const all = [...containers, ...initContainers, ...(ephemeralContainers as readonly Container[])];
   const hasTerminal = all.find((container) => container.name === name)?.tty === true;
-  if (hasTerminal) return tty === true ? 'wanted' : 'its';
+  if (hasTerminal) return tty === true ? 'wanted' : 'container';
   if (tty === true) tell(`error: Unable to use a TTY - container ${name} did not allocate one`);
   return 'none';
 }
@@ -91,7 +91,7 @@ function localStreams(
     stdin: input,
     stdout: own.stdout,
     stderr: own.stderr,
-    tty: terminal !== undefined || use === 'its',
+    tty: terminal !== undefined || use === 'container',
     terminal,
   };
 }

@@ -95,13 +95,12 @@ function sendSizes(terminal: Terminal, resize: SpdyStream): void {
 const broken = (): StateletError =>
   new StateletError('Unavailable', 'the connection broke before the command had ended; it may still run');
 
-// The terminal of this process, for a command that has one of its own.
-
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
+/** The terminal of this process, for a command that has a terminal in its container. */
 export class Terminal {
   readonly #input: ReadStream;
   readonly #output: WriteStream;
@@ -130,7 +129,7 @@ export class Terminal {
     this.#output.on('resize', this.#tell);
   }
 
-  /** As it was before. */
+  /** Undoes `begin`. */
   restore(): void {
     if (this.#tell) this.#output.off('resize', this.#tell);
     if (!this.#input.destroyed) this.#input.setRawMode(this.#wasRaw);

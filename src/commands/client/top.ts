@@ -65,7 +65,7 @@ export function topNode(flags: TopFlags): Promise<string> {
   });
 }
 
-/** `shown`: what of it is shown, and must have a rate where it has been measured at all. */
+/** `shown`: the figures that will be printed. If one has been measured only once, and so has no rate, a second measurement is awaited. */
 async function summary(
   daemon: DaemonConnection,
   shown: (summary: Summary) => readonly { readonly cpu?: CPUStats }[],

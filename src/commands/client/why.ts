@@ -36,7 +36,7 @@ async function whyPod(daemon: DaemonConnection, text: string, flags: WhyFlags): 
     return await ask(metadata.namespace, metadata.name);
   } catch (error) {
     if (errorKind(error) !== 'NotFound') throw error;
-    // It may have gone a short while ago.
+    // The daemon does not list a pod that has just gone, but can still say why it ended.
     const { namespace = 'default', name } = parsePodName(text, flags);
     return ask(namespace, name).catch(() => Promise.reject(error as Error));
   }

@@ -23,7 +23,7 @@ function addTimeline(root: Command): void {
     .addArgument(
       new Argument(
         '[POD]',
-        'POD, pod/POD or NAMESPACE/POD; without the name of the node, too; default: node, or all of --file',
+        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out; default: node, or all of --file',
       ),
     )
     .addOption(rootDirFlag())
@@ -32,7 +32,7 @@ function addTimeline(root: Command): void {
     )
     .addOption(namespaceFlag())
     .addOption(new Option('--since <DURATION>', 'only what is younger, for example 5m').argParser(duration))
-    .addOption(new Option('-f, --follow', 'go on with what happens from now on'))
+    .addOption(new Option('-f, --follow', 'then print new transitions as they happen'))
     .addOption(
       new Option('-o, --output <FORMAT>', 'another format than text: a JSON object a line').choices(['json']),
     )

@@ -86,7 +86,7 @@ export class RecordCopy {
     this.#ofOthers += ofOthers;
   }
 
-  /** How the actor was is said wherever its transition before is not there. A step whose event is not there is left out. */
+  /** Where the actor's transition before is left out, its state before this one is written. Steps of an event that is left out are left out. */
   #copyOther({ entry, before, goesOn, isNext }: NamingTransition, written: Set<string>): boolean {
     const { actor } = entry.transition;
     const isKnown = isNext && written.has(actor);
@@ -96,9 +96,6 @@ export class RecordCopy {
     return true;
   }
 }
-
-// Of the actors that serve a whole node, the transitions whose events name one pod. What lies between them is left out: each is given
-// with how its actor was just before it, for which the charts are run through what is left out.
 
 interface NamingTransition {
   readonly entry: RecordedTransition;
@@ -116,6 +113,10 @@ interface NodeActor {
   wasTaken: boolean;
 }
 
+/**
+ * Finds the transitions whose events name one pod, among those of actors that serve a whole node. What lies between is left out, but the
+ * charts are run through it: each transition is given with the state in which its actor was just before it.
+ */
 export class NamingTransitions {
   readonly #pod: { readonly namespace: string; readonly name: string };
   readonly #stepper = new Stepper();

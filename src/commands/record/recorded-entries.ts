@@ -38,8 +38,7 @@ export function nothingRecorded(path: string, what: string, since: number | unde
   return new StateletError('NotFound', `${path} has nothing${when} about ${what}`);
 }
 
-// Whose transitions a command wants: those of a pod, or of the node.
-
+/** The actors whose transitions a command wants: those of a pod, or of the node. */
 export interface ChosenActors {
   /** `the node`, `a pod "web" in namespace default`. */
   readonly what: string;
@@ -56,6 +55,6 @@ export function chosenActors(text: string, flags: NamespaceFlags): ChosenActors 
   return { what: `a pod "${name}" in namespace ${namespace}`, wants, pod: { namespace, name } };
 }
 
-/** With those who decide about pods for the whole node. */
+/** The node's actors decide about pods, too. */
 export const ofNode: WantsActor = (actor) =>
   /^(?:preemption|pod-kill) /u.test(actor) || podOfActor(actor) === undefined;

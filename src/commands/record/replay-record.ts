@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { machines } from '../../agent/machines/index.ts';
 import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
-import type { Deed, Difference } from '../../recorder/replay/replayed-actor.ts';
+import type { ReplayedStep, Difference } from '../../recorder/replay/replayed-actor.ts';
 import { Replay, type ReplayCounts } from '../../recorder/replay/replay.ts';
 import { RecordFiles } from '../../recorder/read-record.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
@@ -61,14 +61,13 @@ function jsonOf(type: string, facts: object): string {
   return `${JSON.stringify({ type, ...time, ...facts })}\n`;
 }
 
-// What a replay has found, for people: each difference once, however often it comes.
-
 interface Found {
   readonly first: Difference;
   readonly actors: Set<string>;
   count: number;
 }
 
+/** What a replay has found, for people: each difference once, with how often it came. */
 export class DifferenceText {
   readonly #found = new Map<string, Found>();
 
@@ -89,8 +88,8 @@ export class DifferenceText {
 function textOf({ first, actors, count }: Found): string {
   const { atMs, chart, actor, event, from, recorded, now, error } = first;
   const again = count === 1 ? '' : `, and ${count - 1} more like it, of ${actors.size} in all`;
-  const acted = recorded === undefined ? 'nothing more' : deedText(recorded);
-  const acts = error === undefined ? now && deedText(now) : `fails: ${error}`;
+  const acted = recorded === undefined ? 'nothing more' : stepText(recorded);
+  const acts = error === undefined ? now && stepText(now) : `fails: ${error}`;
   return [
     `${new Date(atMs).toISOString()}  ${chart}  ${actor}${again}`,
     `  ${event} in ${from}`,
@@ -101,7 +100,7 @@ function textOf({ first, actors, count }: Found): string {
     .join('');
 }
 
-function deedText({ from, to, guard, actions }: Deed): string {
+function stepText({ from, to, guard, actions }: ReplayedStep): string {
   const way = from === to ? `stays in ${to}` : `→ ${to}`;
   const decided = guard === undefined ? '' : ` [${guard}]`;
   return `${way}${decided}${actions.length === 0 ? '' : ` / ${actions.join(', ')}`}`;

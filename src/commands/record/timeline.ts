@@ -73,12 +73,11 @@ function jsonLine(entry: RecordEntry): string {
   return `${JSON.stringify({ type, ...at, ...facts })}\n`;
 }
 
-// A line for each entry of the flight recorder, in the notation of the charts: `event: from → to [guard] / actions`.
-
 const CHART_WIDTH = 10;
 
 const EVENT_WIDTH = 15;
 
+/** A line for each entry of the flight recorder, in the notation of the charts: `event: from → to [guard] / actions`. */
 export class TimelineText {
   /** What is said before the next transition. */
   #before: string[] = [];

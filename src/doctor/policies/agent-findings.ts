@@ -54,8 +54,6 @@ function otherFinding(agent: RunningAgent, endpoint: string): readonly Finding[]
 const SHOWN_WORDS = 12;
 const EMBEDDED = 'embedded';
 
-// Which processes are agents, by their command lines.
-
 export interface RunningAgent {
   readonly pid: number;
   /** The words of its command line. */

@@ -83,9 +83,7 @@ function systemdProblems({ isRunning, bus }: SystemdFacts): readonly Finding[] {
   ];
 }
 
-// What a runtime says of its own settings: containerd in its answer to a verbose Status, or in its configuration file.
-
-/** What is undefined, the runtime does not say. */
+/** Settings of a runtime, from its answer to a verbose Status or from its configuration file. Undefined: they are not said there. */
 export interface RuntimeSettings {
   readonly driver?: CgroupDriverName | undefined;
   readonly sandboxImage?: string | undefined;

@@ -75,8 +75,7 @@ export function findingsOf(check: Check): Findings {
   };
 }
 
-// Files and answers in JSON, in which any member may be missing or of another type.
-
+/** A JSON object, in which any member may be missing or of another type. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** A text says what is wrong. */

@@ -50,8 +50,6 @@ function takenPort({ what, flag, host, port }: WantedPort, holder: Holder | unde
   );
 }
 
-// Who listens on this machine, as `/proc/net/tcp` and `tcp6` say.
-
 interface ListeningSocket {
   readonly port: number;
   /** Hexadecimal, as the kernel writes it. */
@@ -65,7 +63,7 @@ const LISTENING = '0A';
 const INODE = 9;
 
 /**
- * The sockets that listen. Lines that are not of the form of proc_pid_net(5) are left out:
+ * The sockets that listen, from `/proc/net/tcp` or `tcp6`. Lines that are not of the form of proc_pid_net(5) are left out:
  *
  *       sl  local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt   uid  timeout inode
  *        0: 0100007F:2808 00000000:0000 0A …

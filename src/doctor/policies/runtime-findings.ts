@@ -96,8 +96,6 @@ export function sandboxImageFindings({
   return [warning(`${image} is not there: the first pod waits until it has been pulled`, pull)];
 }
 
-// AppArmor and SELinux: what the kernel enforces, and whether the runtime takes part in it.
-
 export interface SecurityFacts {
   readonly appArmor: boolean;
   /** Whether the program is there that loads profiles. */

@@ -39,8 +39,7 @@ export type RecordEntry =
   /** A session of a version that this reader does not know. */
   | { readonly type: 'unknown'; readonly version: number };
 
-// Which pod an actor belongs to, by its name: `web_default UID`, `web_default main readiness UID`, `eviction`.
-
+/** What the name of an actor says of its pod: `web_default UID`, `web_default main readiness UID`. */
 export interface ActorOfPod {
   readonly namespace: string;
   readonly name: string;
@@ -69,14 +68,15 @@ export function podOfActor(actor: string): ActorOfPod | undefined {
   return { namespace, name, uid, part: prefix || part };
 }
 
-// Whether the data of an event name a pod: by its UID, alone or at the end of an actor's name, or by namespace and name.
-
 interface NamedPod {
   readonly uids: Iterable<string>;
   readonly isNamed: (namespace: string, name: string) => boolean;
 }
 
-/** `said`: as a record's reader gives it. */
+/**
+ * Whether the data of an event name a pod: by its UID, alone or at the end of an actor's name, or by namespace and name. `said`: the data
+ * as a record's reader gives them.
+ */
 export function namesPod(said: unknown, pod: NamedPod): boolean {
   if (typeof said === 'string') {
     for (const uid of pod.uids) if (said.endsWith(uid)) return true;

@@ -34,7 +34,7 @@ interface KnownActor {
   readonly number: number;
   /** The state after its latest transition. */
   to: string;
-  /** Of its latest transition, until the lines are taken: it may hold a pod. Steps that follow from it come at once. */
+  /** The event of its latest transition, which may hold a pod. Kept until the lines are taken, to recognise the steps of one event. */
   event: object | undefined;
 }
 

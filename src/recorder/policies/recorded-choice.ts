@@ -36,7 +36,7 @@ export function choiceQuestion({ end }: RecordedLife): ChoiceQuestion | undefine
 const CHOSEN: ReadonlySet<EndCause> = new Set(['Evicted', 'Preempted', 'Unwanted', 'Killed']);
 
 export interface RecordedChoice {
-  /** Better known than from the pod's own chart. */
+  /** More exact than what the pod's own chart says. */
   readonly cause: EndCause;
   readonly choice?: Choice;
 }
@@ -129,7 +129,7 @@ function endsAllPods({ chart, from, to }: Transition): boolean {
   return chart === 'supervisor' && to.includes('EndingPods') && !from.includes('EndingPods');
 }
 
-/** A record of an older version has no more than states: who chose pods when this one was told to end. */
+/** For a record of an older version, which has only states: the chart that was choosing pods when this pod was told to end. */
 function guessed(near: readonly Transition[]): RecordedChoice | undefined {
   const makers = near.filter(
     ({ chart, from, to }) => chart === 'preemption' && to === 'Evicting' && from !== to,

@@ -33,7 +33,7 @@ const UNREAD: Readonly<Record<string, ReadonlySet<string>>> = {
   evictionPlugins: new Set(['candidates', 'decided', 'ended']),
   lease: new Set(['lease']),
 };
-/** A list of which no chart reads anything, and `statelet why` who the first ones are: only their names are written. */
+/** Lists that no chart reads, and of which `statelet why` shows the first names: only these are written. */
 const NAMED_ONLY: Readonly<Record<string, string>> = { eviction: 'candidates', preemption: 'candidates' };
 export const NAMED_MAX = 10;
 const NONE: ReadonlySet<string> = new Set();
@@ -174,9 +174,6 @@ function isActor(value: object): boolean {
   return 'send' in value && 'getSnapshot' in value;
 }
 
-// What the flight recorder keeps of a pod and of a container: what guards, assigns and the policies that charts call read of them, and by
-// what people know them. No environment, no command, no label, and of the annotations only where the pod came from.
-
 type ProbeField = `${'liveness' | 'readiness' | 'startup'}Probe`;
 
 const PROBES: readonly ProbeField[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
@@ -189,6 +186,10 @@ export function isPod(value: object): value is Pod {
   return 'uid' in metadata && 'containers' in spec && Array.isArray(spec.containers);
 }
 
+/**
+ * What the flight recorder keeps of a pod: what guards, assigns and the policies that charts call read of it, and its names. No
+ * environment, no command, no label, and of the annotations only the one that says where the pod came from.
+ */
 export function recordedPod({ metadata, spec, status }: Pod): unknown {
   const { name, namespace, uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const { annotations } = metadata;

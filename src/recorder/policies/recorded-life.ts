@@ -73,7 +73,7 @@ function endOf(life: readonly Transition[]): RecordedEnd | undefined {
   };
 }
 
-/** Such a pod ended by itself: why is in its status alone. */
+/** A pod that ended by itself: the reason is in its status alone. */
 const BY_ITSELF: ReadonlySet<EndCause> = new Set(['Completed', 'EndedBefore']);
 
 function statusOf({ event, data }: Transition): unknown {
@@ -127,9 +127,7 @@ function originByUID(uid: string): PodOrigin {
   return MANIFEST_UID.test(uid) ? 'static' : 'api';
 }
 
-// Parts of what an event said, as the record has it: any of them may be missing, or cut.
-
-/** Undefined where there is no such member, or the value is no object. */
+/** A member of what an event said: in a record, any part may be missing or cut. Undefined where there is no such member, or the value is no object. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]

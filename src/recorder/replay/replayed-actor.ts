@@ -76,7 +76,9 @@ export class ReplayedActor {
     const { atMs, chart, actor } = this.#latest;
     if (atMs >= lastMs) return [];
     const { type: event } = this.#event;
-    return [{ atMs, chart, actor, event, from: step.kind.from, recorded: undefined, now: deedOf(step.kind) }];
+    return [
+      { atMs, chart, actor, event, from: step.kind.from, recorded: undefined, now: replayedStep(step.kind) },
+    ];
   }
 
   /** The steps that are ahead may be recorded or not. */
@@ -103,7 +105,7 @@ export class ReplayedActor {
   /** Whether it is what the machine has done already: an event that the machine raises has no mark in the record. */
   #isNext(transition: Transition): boolean {
     const [step] = this.#ahead;
-    return step !== undefined && isSameDeed(step.kind, transition);
+    return step !== undefined && isSameStep(step.kind, transition);
   }
 
   /** `goesOn`: it belongs to the latest event. */
@@ -128,7 +130,7 @@ export class ReplayedActor {
     }
     const [step, ...ahead] = this.#ahead;
     this.#ahead = ahead;
-    if (step !== undefined && isSameDeed(step.kind, transition)) {
+    if (step !== undefined && isSameStep(step.kind, transition)) {
       this.#snapshot = step.after;
       return AS_RECORDED;
     }
@@ -148,8 +150,8 @@ export class ReplayedActor {
     const { atMs, chart, actor, from } = transition;
     const difference: Difference = {
       ...{ atMs, chart, actor, event: this.#event.type, from },
-      recorded: deedOf(transition),
-      now: step && deedOf(step.kind),
+      recorded: replayedStep(transition),
+      now: step && replayedStep(step.kind),
       ...(error !== undefined && { error }),
     };
     return { differences: [difference] };
@@ -171,8 +173,8 @@ function eventOf({ event: type, data }: Transition): EventObject {
   return { ...data, type: isOfChild ? `${type}.${String(data.actorId)}` : type };
 }
 
-/** What an actor does: where it goes, by which guard, with which actions. */
-export type Deed = Pick<TransitionKind, 'event' | 'from' | 'to' | 'guard' | 'actions'>;
+/** A step as it is compared: where the actor goes, by which guard, with which actions. */
+export type ReplayedStep = Pick<TransitionKind, 'event' | 'from' | 'to' | 'guard' | 'actions'>;
 
 /** Where the charts of this version act differently. */
 export interface Difference {
@@ -183,9 +185,9 @@ export interface Difference {
   readonly event: string;
   readonly from: string;
   /** Undefined: nothing more was recorded of that event. */
-  readonly recorded: Deed | undefined;
+  readonly recorded: ReplayedStep | undefined;
   /** Undefined: the event changes nothing any more. */
-  readonly now: Deed | undefined;
+  readonly now: ReplayedStep | undefined;
   /** What the chart throws now. */
   readonly error?: string;
 }
@@ -201,11 +203,11 @@ export type Obstacle =
   | 'it had not begun yet'
   | 'an effect or a decision failed';
 
-function deedOf({ event, from, to, guard, actions }: Deed): Deed {
+function replayedStep({ event, from, to, guard, actions }: ReplayedStep): ReplayedStep {
   return { event, from, to, ...(guard !== undefined && { guard }), actions };
 }
 
-function isSameDeed(one: Deed, other: Deed): boolean {
+function isSameStep(one: ReplayedStep, other: ReplayedStep): boolean {
   return (
     one.event === other.event &&
     one.from === other.from &&

@@ -50,7 +50,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   return agent;
 }
 
-/** `blocked` gets what a source waits at, by source, and loses it when it goes on. */
+/** `blocked` is kept up to date: the files by which each source is blocked now. */
 function configuration(
   { clock, recorder, logger }: AgentContext,
   sources: PodSources,

@@ -152,7 +152,7 @@ async function evictionPlugins(config: StateletConfig): Promise<typeof openEvict
   return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
 }
 
-/** Nothing is metrics, and the code for it is not loaded, unless a port of the agent serves metrics. */
+/** Undefined, and the code is not loaded, unless a port of the agent serves metrics. */
 async function openMetrics(config: StateletConfig): Promise<AgentMetrics | undefined> {
   if (!opensPorts(config)) return undefined;
   const { AgentMetrics } = await import('../../agent/server/metrics/agent-metrics.ts');

@@ -28,7 +28,7 @@ import type { Node } from '../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
 
 const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
-/** Questions whose a token is, and who may what. */
+/** For requests that ask to whom a token belongs, and what a user may do. */
 const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
 const nothing = () => undefined;
 const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
@@ -124,7 +124,7 @@ export class Cluster {
   }
 
   /**
-   * Rejects where the credentials are no good. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
+   * Rejects if the credentials are not valid. The server need not answer. `onGiveUp`: the agent has no valid credentials, and gets
    * none.
    */
   static async open(context: ActorContext, config: StateletConfig, onGiveUp: () => void): Promise<Cluster> {
@@ -175,8 +175,8 @@ export class Cluster {
   }
 
   /**
-   * What eviction by plugins asks of the server. `taintsKubeconfig`: with whose rights taints of the node are written; empty: with the
-   * node's own.
+   * What eviction by plugins asks of the server. `taintsKubeconfig`: the kubeconfig of the user that writes the node's taints; empty: the
+   * node itself.
    */
   openEvictions(taintsKubeconfig: string): PluginCluster {
     const { main } = this.#clients;

@@ -111,7 +111,7 @@ class Run {
     const agent = this.#agent;
     agent.start();
     const outcomes = await this.#outcomes(options).finally(() => leavePodsRunning(agent));
-    // What an effect had begun may not show yet.
+    // Containers that an effect has just started may not be listed yet.
     await withinStopLimit(agent.pleg.relist().catch(() => undefined));
     return outcomes.map(({ pod, outcome }) => this.#result(pod, outcome));
   }
@@ -180,15 +180,13 @@ function endOlderVersions({ pleg, supervisor }: NodeAgent, pods: readonly Pod[])
   for (const pod of older) supervisor.killRuntimePod(pod);
 }
 
-// Reads every source of pods once.
-
 export interface FirstPods {
   /** In the order of the sources. */
   readonly pods: readonly Pod[];
   readonly problems: readonly SourceProblem[];
 }
 
-/** For a source that does not answer within its time there is a problem and no pods. */
+/** Reads every source of pods once. For a source that does not answer within its time there is a problem and no pods. */
 export async function readSources(
   sources: PodSources,
   now: () => number,
@@ -213,7 +211,7 @@ function readOnce(sources: PodSources, waitMs: (source: PodSource) => number): P
   return Object.fromEntries(once) as PodSources;
 }
 
-/** Passes events on, and keeps the last warning of each pod: container statuses do not hold the cause of every failure. */
+/** Passes events on, and keeps the last warning of each pod: container statuses do not say the cause of every failure. */
 export class LastWarnings implements EventRecorder, NodeEventRecorder {
   readonly #recorder: EventRecorder & NodeEventRecorder;
   readonly #warnings = new Map<string, string>();

@@ -81,7 +81,7 @@ interface Level {
   readonly walks: Set<Promise<void>>;
 }
 
-/** From a folder down. Where there is more to do beside, it starts other walks, up to the limit of all together. */
+/** A walk from a folder downwards. It leaves other folders on its way to further walks, while all walks together are below the limit. */
 class Walk {
   readonly #visitor: FolderVisitor;
   readonly #walkers: { free: number };
@@ -110,7 +110,7 @@ class Walk {
     }
   }
 
-  /** A level stays open while there are walks through folders in it, so there are none far down. */
+  /** A folder stays open while other walks go through folders in it. Since only few may be open, none are started far down. */
   async #goInto(parent: Level, at: Opened, name: string): Promise<void> {
     const found = await this.#found(at, name);
     if (found === undefined) return;
@@ -193,7 +193,7 @@ class Walk {
     return undefined;
   }
 
-  /** No way leads back from there: goes on from the next folder above that is still open. */
+  /** From a folder that was moved there is no way up: the walk goes on from the next folder above that is still open. */
   #leaveMoved(): void {
     while (this.#levels.at(-1)?.folder === undefined) this.#levels.pop();
   }

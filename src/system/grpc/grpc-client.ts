@@ -25,7 +25,7 @@ export class GrpcClient {
     return this.ask(method, () => [method.request.encode(request)], signal);
   }
 
-  /** `request` gives the parts of the message, which has been written elsewhere. */
+  /** `request` gives the parts of the message, which are encoded already. */
   async ask<Q, A>(
     method: Method<Q, A>,
     request: () => readonly Uint8Array[],
@@ -53,7 +53,7 @@ export class GrpcClient {
     try {
       return await connection.ask(path, request, signal);
     } finally {
-      // To a server that has stopped, questions and their ends would pile up: the next question gets a connection of its own.
+      // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
       if (!connection.isReady || (signal.aborted && connection.isIdle)) connection.close();
     }
   }
