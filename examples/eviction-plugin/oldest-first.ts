@@ -1,6 +1,6 @@
 /**
  * An eviction plugin: it keeps one reclaimed pod on the node ($KEEP of them), and wants the oldest ones to go while there are more.
- * `STATELET_ROOT=… node oldest-first.ts`, where STATELET_ROOT is the root folder of the agent.
+ * `STATELET_ROOT_DIR=… node oldest-first.ts`, where STATELET_ROOT_DIR is the root folder of the agent.
  */
 import { type Pod, startEvictionPlugin } from 'statelet/eviction-plugin';
 

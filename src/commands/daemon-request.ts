@@ -1,10 +1,9 @@
 /** Requests to a running daemon. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { controlSocket, readAddress, withControlSocket } from '../agent/server/control-socket.ts';
-import { defaultRootDir, thisHost } from '../agent/config/config.ts';
+import { type RootFolder, rootFolder } from '../agent/config/root-folder.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 
 export interface DaemonFlags {
@@ -26,7 +25,7 @@ export async function askDaemon<T>(
   isAnswer: (body: unknown) => body is T,
 ): Promise<T> {
   const { origin, status, body } =
-    server === undefined ? await askFolder(path, folderOf(rootDir)) : await askServer(path, server);
+    server === undefined ? await askFolder(path, rootFolder(rootDir)) : await askServer(path, server);
   const answer = status === 200 ? parsed(body) : undefined;
   if (isAnswer(answer)) return answer;
   const beginning = body.slice(0, MAX_SHOWN).trim();
@@ -51,15 +50,16 @@ async function askServer(path: string, server: string): Promise<Reply> {
   }
 }
 
-async function askFolder(path: string, folder: string): Promise<Reply> {
-  const socket = controlSocket(folder);
+async function askFolder(path: string, folder: RootFolder): Promise<Reply> {
+  const rootDir = folder.path;
+  const socket = controlSocket(rootDir);
   try {
     const ask = (socketPath: string) => request(new URL(path, 'http://localhost'), { socketPath });
-    return { origin: socket, ...(await withControlSocket(folder, ask)) };
+    return { origin: socket, ...(await withControlSocket(rootDir, ask)) };
   } catch (error) {
-    const address = isOutOfReach(error) ? await readAddress(folder).catch(() => undefined) : undefined;
+    const address = isOutOfReach(error) ? await readAddress(rootDir).catch(() => undefined) : undefined;
     if (address !== undefined) return askServer(path, address);
-    throw isMissing(error) ? notServing(folder) : noAnswer(socket, error);
+    throw isMissing(error) ? noDaemonIn(folder, ', or its --server') : noAnswer(socket, error);
   }
 }
 
@@ -82,16 +82,14 @@ function noAnswer(origin: string, error: unknown): StateletError {
   return new StateletError('Unavailable', message);
 }
 
-function notServing(folder: string): StateletError {
-  return new StateletError(
-    'Unavailable',
-    `no statelet serves from ${folder}: there is no ${controlSocket(folder)}\n` +
-      'give the --root-dir that it was started with, or its --server',
-  );
-}
-
-function folderOf(rootDir: string | undefined): string {
-  return resolve(rootDir ?? defaultRootDir(thisHost()));
+/** `others`: what else may be given to find the daemon. */
+export function noDaemonIn({ path, origin, passedOver }: RootFolder, others = ''): StateletError {
+  const lines = [
+    `no statelet serves from ${path}, the root folder ${origin}: there is no ${controlSocket(path)}`,
+    ...(passedOver === undefined ? [] : [passedOver]),
+    `give the --root-dir that it was started with${others}`,
+  ];
+  return new StateletError('Unavailable', lines.join('\n'));
 }
 
 function urlOf(path: string, server: string): URL {

@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  defaultRootDir,
   DEFAULTS,
   type DefaultsByName,
   defaultsByName,
@@ -10,8 +9,8 @@ import {
   type Endpoint,
   type InspectedPod,
   type LogFormat,
-  thisHost,
 } from '../agent/config/config.ts';
+import { defaultRootDir, OWN_FOLDER, ROOT_DIR_VARIABLE, thisHost } from '../agent/config/root-folder.ts';
 import { MAX_DURATION_MS, parseDuration, shortDuration } from '../agent/policies/formats/duration.ts';
 import { isHttpURL } from '../agent/config/kubelet-configuration.ts';
 import { ALL_ADMISSION_SETTINGS } from '../agent/config/load-admission-settings.ts';
@@ -38,12 +37,12 @@ function flag(
 
 /** `asKubelet`: the program was started under the name `kubelet`, and has other defaults. */
 export function addRunFlags(command: Command, { asKubelet = false } = {}): Command {
-  return addFlags(command, runFlags(defaultsByName(asKubelet, thisHost())));
+  return addFlags(command, runFlags(defaultsByName(asKubelet)));
 }
 
 /** The flags of `statelet run` that say which pods run here, and how; without those of a daemon that goes on. */
 export function addRunOnceFlags(command: Command): Command {
-  const defaults = defaultsByName(false, thisHost());
+  const defaults = defaultsByName(false);
   return addFlags(command, {
     ...podFlags(defaults),
     Retries: retryFlags(),
@@ -245,9 +244,13 @@ function retryFlags(): readonly Option[] {
   ];
 }
 
-/** Also a flag of `statelet pods`, which finds the running daemon there. */
-export function rootDirFlag(byDefault = defaultRootDir(thisHost())): Option {
+/** Also a flag of the commands that ask a daemon, which find it there. */
+export function rootDirFlag(byDefault = lookedFor()): Option {
   return flag('--root-dir <DIR>', `where state is kept (default: ${byDefault})`);
+}
+
+function lookedFor(): string {
+  return `$${ROOT_DIR_VARIABLE}, or ${OWN_FOLDER} in the working folder, or ${defaultRootDir(thisHost())}`;
 }
 
 function by(durationMs: number): string {

@@ -3,7 +3,7 @@ import { createLogger, isForPeople, levelOf, type Logger } from '../agent/server
 import type { RunningInspector } from '../agent/server/inspector.ts';
 import { EMBEDDED, type RunFlags, type StateletConfig } from '../agent/config/config.ts';
 import { type Daemon, type DaemonDeps, startDaemon } from '../run/daemon.ts';
-import { adviceOnSources, configure } from './configure.ts';
+import { checkSources, configure } from './configure.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../agent/policies/pod/pod-kinds.ts';
 import { endProcess, type ServiceManager, takeServiceManager } from '../system/run-command.ts';
@@ -19,9 +19,10 @@ export async function run(flags: RunFlags): Promise<void> {
   // The process goes on when its output is closed.
   onOutputClosed(() => undefined);
   const { config, warnings, notes } = await configure(flags);
+  const advice = checkSources(config, flags);
   const live = await startLive(config);
   const logger = live?.logger ?? (await createLogger(config.logging));
-  for (const warning of warnings) logger.warn(warning);
+  for (const warning of [...warnings, ...(advice === undefined ? [] : [advice])]) logger.warn(warning);
   for (const note of notes) logger.debug(note);
   try {
     await runDaemon(config, logger, { live, manager });
@@ -43,8 +44,6 @@ async function runDaemon(
   logger: Logger,
   { live, manager }: Surroundings,
 ): Promise<void> {
-  const advice = adviceOnSources(config, ['--kubeconfig']);
-  if (advice !== undefined) logger.warn(advice);
   reportDefects(logger);
   const asked = stopRequest(logger, laterMessage(config));
   const inspector = await startInspector(config, logger);

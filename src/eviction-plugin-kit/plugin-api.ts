@@ -131,7 +131,7 @@ export interface EvictionPluginDefinition {
 
 export interface EvictionPluginOptions {
   /**
-   * The folder in which the agent looks for sockets of plugins. Default: `plugins_registry` in `$STATELET_ROOT`, which is the root folder of
+   * The folder in which the agent looks for sockets of plugins. Default: `plugins_registry` in `$STATELET_ROOT_DIR`, which is the root folder of
    * the agent (`--root-dir`).
    */
   readonly registryDir?: string;

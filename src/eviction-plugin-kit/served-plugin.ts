@@ -62,11 +62,11 @@ function check(definition: EvictionPluginDefinition): void {
 /** Absolute: the agent connects to the path as the plugin gives it. */
 function registryOf(registryDir: string | undefined): string {
   if (registryDir !== undefined && registryDir !== '') return resolve(registryDir);
-  const root = process.env.STATELET_ROOT ?? '';
+  const root = process.env.STATELET_ROOT_DIR ?? '';
   if (root !== '') return resolve(join(root, 'plugins_registry'));
   throw new StateletError(
     'InvalidArgument',
-    'the plugin does not know the folder of the agent: set STATELET_ROOT to the root folder of the agent, or registryDir',
+    'the plugin does not know the folder of the agent: set STATELET_ROOT_DIR to the root folder of the agent, or registryDir',
   );
 }
 

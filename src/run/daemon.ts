@@ -1,6 +1,7 @@
 /** The composition root: opens what belongs to the daemon, builds the agent, starts it and stops it. */
 import type { NodeAgent } from '../agent/actors/node-agent.ts';
 import type { StateletConfig } from '../agent/config/config.ts';
+import { ROOT_DIR_VARIABLE, rootFolder, thisHost } from '../agent/config/root-folder.ts';
 import { daemonAgent } from './daemon/daemon-agent.ts';
 import { DaemonServer } from './daemon/daemon-server.ts';
 import { DaemonStats } from './daemon/daemon-stats.ts';
@@ -174,7 +175,10 @@ function announce(options: AnnounceOptions): void {
   }
   const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
   const tell = options.welcome ?? ((text: string) => logger.info({}, text));
-  tell(welcome({ ...config, sources, page }, shell));
+  // Another terminal need not have the variable of this one.
+  const elsewhere = { ...thisHost(), env: { ...process.env, [ROOT_DIR_VARIABLE]: undefined } };
+  const isFound = rootFolder(undefined, elsewhere).path === rootDir;
+  tell(welcome({ ...config, sources, page, isFound }, shell));
   logger.debug(fields, message);
 }
 

@@ -127,7 +127,7 @@ describe('a clear message and exit code 1', () => {
     const { code, stdout, stderr } = await cli('pods', '--root-dir', '/nowhere');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'statelet: no statelet serves from /nowhere: there is no /nowhere/statelet.sock\n' +
+      'statelet: no statelet serves from /nowhere, the root folder given by --root-dir: there is no /nowhere/statelet.sock\n' +
         'give the --root-dir that it was started with, or its --server\n',
     );
   });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { readAddress } from '../../src/agent/server/control-socket.ts';
-import { startCli } from '../support/cli.ts';
+import { cli, startCli } from '../support/cli.ts';
 import { exitCodeOf } from '../../src/embedded/containers/launch.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -22,7 +22,15 @@ afterEach(async () => {
 
 /** A daemon with its own folder and its own port. */
 function start(...args: string[]) {
-  const running = startCli('run', '--root-dir', join(folder, 'root'), '--healthz-port', 'auto', ...args);
+  const fixed = [
+    '--root-dir',
+    join(folder, 'root'),
+    '--healthz-port',
+    'auto',
+    '--pods',
+    join(folder, 'local'),
+  ];
+  const running = startCli('run', ...fixed, ...args);
   closing.push(() => running.child.kill('SIGKILL') && running.finished);
   const address = () =>
     waitFor(
@@ -155,12 +163,19 @@ spec:
     });
   });
 
-  test('warns when there is no source of pods', async () => {
-    const { child, address, finished } = start();
-    await address();
-    child.kill('SIGTERM');
-    const warning = { level: 'warn', msg: expect.stringContaining('--pod-manifest-path') };
-    expect(logLines((await finished).stdout)).toContainEqual(expect.objectContaining(warning));
+  test('without a source of pods says what to give, and ends with exit code 2', async () => {
+    const { code, stdout, stderr } = await cli(
+      'run',
+      '--root-dir',
+      join(folder, 'root'),
+      '--healthz-port',
+      '0',
+    );
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(
+      /^statelet: no source of pods was given: --pods, --pod-manifest-path, --kubeconfig or .*\n"statelet run --pods FOLDER" .*\n/u,
+    );
+    expect(existsSync(join(folder, 'root'))).toBe(false);
   });
 
   test('does not start twice in one root folder', async () => {

@@ -140,7 +140,8 @@ describe('a refusal has a message with the cause and an exit code, and running p
     return result;
   }
 
-  const elsewhere = () => ['--root-dir', join(bed.dir, 'other-root')];
+  const idle = () => ['--healthz-port', 'auto', '--pods', bed.manifestDir];
+  const elsewhere = () => ['--root-dir', join(bed.dir, 'other-root'), '--pods', join(bed.dir, 'other-pods')];
   const config = (text: string) => {
     const path = join(bed.dir, 'config.yaml');
     writeFileSync(path, `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${text}`);
@@ -207,7 +208,7 @@ describe('a refusal has a message with the cause and an exit code, and running p
     const link = join(bed.dir, 'same-root');
     symlinkSync(bed.rootDir, link);
     for (const path of [bed.rootDir, link]) {
-      const { code, stderr } = await refused('--root-dir', path, '--healthz-port', 'auto');
+      const { code, stderr } = await refused('--root-dir', path, ...idle());
       expect(code).toBe(1);
       expect(stderr).toContain(`--root-dir ${path} is in use by another instance (pid ${daemon.pid})`);
     }
@@ -218,7 +219,7 @@ describe('a refusal has a message with the cause and an exit code, and running p
   test('of a root folder that cannot be used', async () => {
     const path = join(bed.dir, 'file');
     writeFileSync(path, '');
-    const { code, stderr } = await refused('--root-dir', path, '--healthz-port', 'auto');
+    const { code, stderr } = await refused('--root-dir', path, ...idle());
     expect(code).toBe(2);
     expect(stderr).toContain(`--root-dir ${path}: `);
   });
@@ -226,7 +227,7 @@ describe('a refusal has a message with the cause and an exit code, and running p
   test.each(['/proc/statelet/root', '/proc/self'])(
     'of the root folder %s, in which nothing can be made',
     async (path) => {
-      const { code, stderr } = await refused('--root-dir', path, '--healthz-port', 'auto');
+      const { code, stderr } = await refused('--root-dir', path, ...idle());
       expect(code).toBe(2);
       expect(stderr).toContain(`--root-dir ${path}: `);
     },

@@ -78,7 +78,13 @@ testAsRoot(
 testAsRoot('a new root folder on a read-only disk is an error of one line that names the flag', async () => {
   const small = mountRoot();
   small.remountReadOnly();
-  const { code, stdout, stderr } = await statelet('run', '--root-dir', bed.rootDir, '--healthz-port', 'auto');
+  const { code, stdout, stderr } = await statelet(
+    'run',
+    '--root-dir',
+    bed.rootDir,
+    '--pods',
+    bed.manifestDir,
+  );
   expect([code, stdout.includes('Running')]).toEqual([2, false]);
   expect(stderr).toMatch(/^statelet: --root-dir \S+: EROFS: read-only file system, .*\n$/);
   expect(stderr.split('\n')).toHaveLength(2);

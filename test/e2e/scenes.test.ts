@@ -103,7 +103,7 @@ async function why(pod: string, wanted: RegExp): Promise<string> {
 function startPlugin(): ChildProcess {
   return spawn(process.execPath, [join(examples, 'eviction-plugin/oldest-first.ts')], {
     stdio: 'ignore',
-    env: { PATH: process.env.PATH, STATELET_ROOT: bed.rootDir },
+    env: { PATH: process.env.PATH, STATELET_ROOT_DIR: bed.rootDir },
   });
 }
 

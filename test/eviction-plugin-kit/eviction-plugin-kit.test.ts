@@ -279,13 +279,13 @@ describe('definitions that are refused', () => {
     ).rejects.toThrow(message);
   });
 
-  test('no folder: neither registryDir nor STATELET_ROOT', async () => {
-    const before = process.env.STATELET_ROOT;
-    delete process.env.STATELET_ROOT;
+  test('no folder: neither registryDir nor STATELET_ROOT_DIR', async () => {
+    const before = process.env.STATELET_ROOT_DIR;
+    delete process.env.STATELET_ROOT_DIR;
     try {
-      await expect(startEvictionPlugin({ name: 'x', evictPods })).rejects.toThrow('set STATELET_ROOT');
+      await expect(startEvictionPlugin({ name: 'x', evictPods })).rejects.toThrow('set STATELET_ROOT_DIR');
     } finally {
-      if (before !== undefined) process.env.STATELET_ROOT = before;
+      if (before !== undefined) process.env.STATELET_ROOT_DIR = before;
     }
   });
 });

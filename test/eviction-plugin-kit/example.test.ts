@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-function start(env: Readonly<Record<string, string>> = { STATELET_ROOT: root }): Process {
+function start(env: Readonly<Record<string, string>> = { STATELET_ROOT_DIR: root }): Process {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', EXAMPLE], {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: { PATH: process.env.PATH, ...env },
@@ -120,8 +120,8 @@ test('a second one ends with an error, and the first one goes on', async () => {
   expect(await chosen()).toEqual([]);
 });
 
-test('without STATELET_ROOT it says what to set', async () => {
+test('without STATELET_ROOT_DIR it says what to set', async () => {
   const started = start({});
   expect(await started.ended).toEqual([1, null]);
-  expect(started.stderr).toContain('set STATELET_ROOT to the root folder of the agent');
+  expect(started.stderr).toContain('set STATELET_ROOT_DIR to the root folder of the agent');
 });

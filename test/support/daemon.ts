@@ -270,6 +270,11 @@ export class DaemonBed {
     return this.run(['--pod-manifest-path', this.manifestDir, ...flags]);
   }
 
+  /** No pod is wanted: the daemon ends all that still run. */
+  runWithoutPods(...flags: readonly string[]): Promise<Daemon> {
+    return this.run(['--pods', join(this.dir, 'none'), ...flags]);
+  }
+
   async run(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
     const daemon = this.launch(flags, env);
     await daemon.ready();
@@ -330,9 +335,8 @@ export class DaemonBed {
     for (const daemon of this.#daemons) if (daemon.ending === undefined) await daemon.end();
     const last = this.#daemons.at(-1);
     if (last === undefined && !this.#ranOnce) return;
-    // Without a source no pod is wanted: the daemon ends all pods that still run.
     if (this.#ranOnce || !last?.exitsWithPods || last.ending !== 0) {
-      const code = await (await this.run(['--exit-with-pods'])).end();
+      const code = await (await this.runWithoutPods('--exit-with-pods')).end();
       if (code !== 0) throw new Error(`the last daemon ended with ${code}`);
     }
     const left = await this.leftBehind();

@@ -1,5 +1,4 @@
 /** The configuration of the daemon. A flag goes before the file, and the file before the kubelet's default. */
-import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
   type AdmissionSettings,
@@ -22,6 +21,7 @@ import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
 import type { IdleFlags } from './kubelet/idle-flags.ts';
 import { resolveNodeSettings } from './load-node-settings.ts';
+import { type Host, rootFolder, thisHost } from './root-folder.ts';
 import { resolveServerSettings } from './load-server-settings.ts';
 import { resolveShutdownSettings } from './load-shutdown-settings.ts';
 
@@ -129,14 +129,6 @@ export interface RunFlags {
   readonly loggingFormat?: LogFormat;
 }
 
-/** Facts of the machine that defaults depend on. */
-export interface Host {
-  readonly hostname: string;
-  readonly homedir: string;
-  readonly isRoot: boolean;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** The value of `containerRuntimeEndpoint` for the runtime inside this process. */
 export const EMBEDDED = 'embedded';
 
@@ -157,23 +149,20 @@ export const DEFAULTS = {
 
 /** Defaults that are others where the program is called `kubelet`. */
 export interface DefaultsByName {
-  readonly rootDir: string;
+  /** Undefined: it is looked for, see `rootFolder`. */
+  readonly rootDir: string | undefined;
   readonly containerRuntimeEndpoint: string;
   readonly loggingFormat: LogFormat;
 }
 
-export function defaultsByName(asKubelet: boolean, host: Host): DefaultsByName {
+export function defaultsByName(asKubelet: boolean): DefaultsByName {
   return asKubelet
     ? {
         rootDir: '/var/lib/kubelet',
         containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
         loggingFormat: 'text',
       }
-    : { rootDir: defaultRootDir(host), containerRuntimeEndpoint: EMBEDDED, loggingFormat: 'auto' };
-}
-
-export function thisHost(): Host {
-  return { hostname: hostname(), homedir: homedir(), isRoot: process.getuid?.() === 0, env: process.env };
+    : { rootDir: undefined, containerRuntimeEndpoint: EMBEDDED, loggingFormat: 'auto' };
 }
 
 /** Throws `InvalidArgument` when a value is not valid here; `fileName` is the file that such an error names. */
@@ -183,8 +172,8 @@ export function resolveConfig(
   host: Host = thisHost(),
   fileName: string = flags.config ?? 'configuration',
 ): StateletConfig {
-  const byName = defaultsByName(flags.asKubelet === true, host);
-  const rootDir = resolve(given(flags.rootDir) ?? byName.rootDir);
+  const byName = defaultsByName(flags.asKubelet === true);
+  const rootDir = rootFolder(given(flags.rootDir) ?? byName.rootDir, host).path;
   const staticPodPath = given(flags.podManifestPath);
   const healthz = healthzEndpoint(flags, file);
   const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
@@ -287,12 +276,6 @@ function inspection({ inspect, inspectOnly }: RunFlags): Pick<StateletConfig, 'i
   const hasAddress = typeof inspect === 'object' && 'port' in inspect;
   const pod = inspectOnly ?? (typeof inspect === 'object' && 'namespace' in inspect ? inspect : undefined);
   return { inspect: hasAddress ? inspect : DEFAULTS.inspect, ...(pod && { inspectOnly: pod }) };
-}
-
-/** The default of `--root-dir`: a folder that this user may write. */
-export function defaultRootDir({ isRoot, env, homedir }: Host): string {
-  if (isRoot) return '/var/lib/statelet';
-  return join(given(env.XDG_STATE_HOME) ?? join(homedir, '.local', 'state'), 'statelet');
 }
 
 const MAX_NAME_LENGTH = 253;

@@ -5,6 +5,8 @@ export interface WelcomeFacts {
   /** A file, a folder or a URL each. */
   readonly sources: readonly string[];
   readonly rootDir: string;
+  /** Whether commands in the same folder find the daemon without `--root-dir`. */
+  readonly isFound: boolean;
   readonly podLogsDir: string;
   readonly exitWithPods: boolean;
   /** The address of the page, where it is served. */
@@ -19,13 +21,14 @@ interface Shell {
 }
 
 export function welcome(facts: WelcomeFacts, { cwd, isNpm }: Shell): string {
-  const { sources, rootDir, podLogsDir, exitWithPods, page } = facts;
+  const { sources, rootDir, isFound, podLogsDir, exitWithPods, page } = facts;
   const shortened = (path: string) => relativeTo(cwd, path);
+  const folder = isFound ? '' : ` --root-dir ${shortened(rootDir)}`;
   const what = `each pod of ${sources.map(shortened).join(' and ') || 'its sources'}`;
   return [
     `Statelet runs ${what} as a statechart`,
     ...(page === undefined ? [] : [`their page: ${page}   (in a browser)`]),
-    `see them:   ${isNpm ? 'npx ' : ''}statelet pods --root-dir ${shortened(rootDir)}   (in another terminal)`,
+    `see them:   ${isNpm ? 'npx ' : ''}statelet pods${folder}   (in another terminal)`,
     `their logs: ${shortened(podLogsDir)}`,
     `to stop:    Ctrl-C${exitWithPods ? ', which ends the pods first' : '; the pods keep running'}`,
   ].join('\n');

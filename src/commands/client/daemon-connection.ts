@@ -1,12 +1,12 @@
 /** Requests to the socket in the root folder of a running daemon, at which its owner may ask and do everything. */
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
-import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { type RootFolder, rootFolder } from '../../agent/config/root-folder.ts';
 import { controlSocket, withControlSocket } from '../../agent/server/control-socket.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { noDaemonIn } from '../daemon-request.ts';
 
 export interface FolderFlags {
   readonly rootDir?: string;
@@ -77,33 +77,34 @@ export async function withDaemon<T>(
   { rootDir }: FolderFlags,
   use: (daemon: DaemonConnection) => Promise<T>,
 ): Promise<T> {
-  const folder = resolve(rootDir ?? defaultRootDir(thisHost()));
-  const socket = controlSocket(folder);
+  const folder = rootFolder(rootDir);
+  const socket = controlSocket(folder.path);
   let connection: DaemonConnection | undefined;
   try {
-    return await withControlSocket(folder, async (path) => {
+    return await withControlSocket(folder.path, async (path) => {
       connection = new DaemonConnection(socket, path);
-      await reach(connection);
+      await reach(connection, folder);
       return use(connection);
     });
   } catch (error) {
     if (error instanceof StateletError) throw error;
-    throw connection === undefined ? notServing(folder, error) : error;
+    throw connection === undefined ? notReached(folder, error) : error;
   }
 }
 
 /** Finds out why a daemon cannot be reached, before a request that could have other reasons to fail. */
-async function reach(connection: DaemonConnection): Promise<void> {
+async function reach(connection: DaemonConnection, folder: RootFolder): Promise<void> {
   const sent = connection.open('/healthz').end();
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     response.resume();
   } catch (error) {
-    throw notReached(connection.origin, error);
+    throw notReached(folder, error);
   }
 }
 
-function notReached(socket: string, error: unknown): StateletError {
+function notReached(folder: RootFolder, error: unknown): StateletError {
+  const socket = controlSocket(folder.path);
   switch (errnoCode(error)) {
     case 'EACCES':
       return new StateletError(
@@ -111,26 +112,14 @@ function notReached(socket: string, error: unknown): StateletError {
         `${socket} belongs to another user: run this command as the user of the daemon`,
       );
     case 'ENOENT':
-      return noSocket(socket);
+    case 'ENOTDIR':
+      return noDaemonIn(folder);
     default:
       return new StateletError(
         'Unavailable',
         `no statelet answers at ${socket}; is it running? (${errnoCode(error) ?? errorMessage(error)})`,
       );
   }
-}
-
-function notServing(folder: string, error: unknown): StateletError {
-  const code = errnoCode(error);
-  const socket = controlSocket(folder);
-  return code === 'ENOENT' || code === 'ENOTDIR' ? noSocket(socket) : notReached(socket, error);
-}
-
-function noSocket(socket: string): StateletError {
-  return new StateletError(
-    'Unavailable',
-    `no statelet serves there: there is no ${socket}\ngive the --root-dir that it was started with`,
-  );
 }
 
 const KINDS: Partial<Record<number, ErrorKind>> = {

@@ -1,6 +1,5 @@
 /** The answer to why a pod is as it is where no daemon runs: from the record that the last one has left. */
-import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { rootFolder } from '../../agent/config/root-folder.ts';
 import { type RecordedPod, whyGone } from '../../agent/policies/why/why-gone.ts';
 import type { Why } from '../../agent/policies/why/why-pod.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
@@ -16,7 +15,7 @@ export async function whyFromRecord(
   { namespace = 'default', name }: PodName,
   { rootDir }: FolderFlags,
 ): Promise<Why | undefined> {
-  const folder = recordFolder(resolve(rootDir ?? defaultRootDir(thisHost())));
+  const folder = recordFolder(rootFolder(rootDir).path);
   const { endMs, recorded } = await readRecord(folder, { namespace, name });
   if (endMs === undefined) return undefined;
   const facts = { namespace, name, events: [], recorded, recordEndMs: endMs, nowMs: Date.now() };

@@ -1,7 +1,7 @@
 /** `statelet record export`: what is recorded of a pod, or of the node, in one file for a bug report. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { rootFolder } from '../../agent/config/root-folder.ts';
 import type { WantsActor } from '../../recorder/policies/record-reader.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
 import { RecordFiles } from '../../recorder/read-record.ts';
@@ -30,7 +30,7 @@ export async function exportRecord(
   now: () => number = Date.now,
 ): Promise<void> {
   const { what, wants, pod: named } = chosenActors(pod, flags);
-  const folder = resolve(recordFolder(flags.rootDir ?? defaultRootDir(thisHost())));
+  const folder = recordFolder(rootFolder(flags.rootDir).path);
   const sinceMs = flags.since === undefined ? 0 : now() - flags.since;
   const copy = new RecordCopy(sinceMs, named && new NamingTransitions(named));
   const read: WantsActor = (actor, node) => wants(actor, node) || ofNode(actor, node);

@@ -1,6 +1,6 @@
 /** `statelet timeline`: the transitions of a pod, or of the node, as the flight recorder has them; a daemon need not run. */
 import { resolve } from 'node:path';
-import { defaultRootDir, thisHost } from '../../agent/config/config.ts';
+import { rootFolder } from '../../agent/config/root-folder.ts';
 import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
 import { podOfActor } from '../../recorder/policies/record-entry.ts';
 import type { RecordEntry } from '../../recorder/policies/record-reader.ts';
@@ -38,7 +38,7 @@ export async function timeline(
   flags: TimelineFlags,
   { write, now = Date.now, signal = new AbortController().signal }: TimelineOptions,
 ): Promise<void> {
-  const path = resolve(flags.file ?? recordFolder(flags.rootDir ?? defaultRootDir(thisHost())));
+  const path = resolve(flags.file ?? recordFolder(rootFolder(flags.rootDir).path));
   const { what, wants } =
     pod === undefined && flags.file !== undefined ? ALL : chosenActors(pod ?? 'node', flags);
   const sinceMs = flags.since === undefined ? 0 : now() - flags.since;

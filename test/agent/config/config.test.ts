@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { resolveAdmissionSettings } from '../../../src/agent/config/load-admission-settings.ts';
 import { resolveEvictionSettings } from '../../../src/agent/config/load-eviction-settings.ts';
-import { type Host, resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
+import { resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
+import type { Host } from '../../../src/agent/config/root-folder.ts';
 import type { KubeletConfiguration } from '../../../src/agent/config/kubelet-configuration.ts';
 
 const HOST: Host = { hostname: 'Node-1.Example', homedir: '/home/me', isRoot: true, env: {} };

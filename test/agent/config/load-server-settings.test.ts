@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { resolveConfig, type RunFlags, thisHost } from '../../../src/agent/config/config.ts';
+import { resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
+import { thisHost } from '../../../src/agent/config/root-folder.ts';
 import { loadConfiguration } from '../../../src/agent/config/load-configuration.ts';
 import {
   ALL_SERVER_SETTINGS,

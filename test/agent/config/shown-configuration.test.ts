@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { resolveConfig, type Host, type RunFlags } from '../../../src/agent/config/config.ts';
+import { resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
+import type { Host } from '../../../src/agent/config/root-folder.ts';
 import { shownConfiguration } from '../../../src/agent/config/shown-configuration.ts';
 
 const HOST: Host = { hostname: 'node-1', homedir: '/home/me', isRoot: true, env: {} };

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { addRunFlags } from '../../../src/commands/run-flags.ts';
-import { resolveConfig, type Host, type RunFlags } from '../../../src/agent/config/config.ts';
+import { resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
+import type { Host } from '../../../src/agent/config/root-folder.ts';
 import { idleFlags } from '../../../src/agent/config/kubelet/idle-flags.ts';
 import { shownFlags } from '../../../src/agent/config/shown-flags.ts';
 

@@ -90,7 +90,7 @@ describe('the socket in the root folder', () => {
     await endpoints.close();
     expect(existsSync(socket())).toBe(false);
     await expect(passwordSeen({ rootDir })).rejects.toThrow(
-      `no statelet serves from ${rootDir}: there is no ${socket()}`,
+      `no statelet serves from ${rootDir}, the root folder given by --root-dir: there is no ${socket()}`,
     );
   });
 

@@ -4,6 +4,7 @@ import { welcome, type WelcomeFacts } from '../../../src/agent/server/welcome.ts
 const FACTS: WelcomeFacts = {
   sources: ['/home/me/statelet/examples/pods'],
   rootDir: '/home/me/statelet/.statelet',
+  isFound: true,
   podLogsDir: '/home/me/statelet/.statelet/pods',
   exitWithPods: true,
 };
@@ -11,7 +12,7 @@ const SHELL = { cwd: '/home/me/statelet', isNpm: true };
 
 test('says what runs, how to see it, where its logs are and how to stop it; paths below the current folder are relative', () => {
   expect(welcome(FACTS, SHELL)).toBe(`Statelet runs each pod of examples/pods as a statechart
-see them:   npx statelet pods --root-dir .statelet   (in another terminal)
+see them:   npx statelet pods   (in another terminal)
 their logs: .statelet/pods
 to stop:    Ctrl-C, which ends the pods first`);
 });
@@ -25,17 +26,20 @@ test('other paths and URLs stay whole; it says when the pods keep running', () =
   const sources = ['/etc/manifests', 'https://example.com/pods.yaml'];
   const facts = {
     sources,
-    rootDir: '/var/lib/statelet',
+    rootDir: '/var/lib/other',
+    isFound: false,
     podLogsDir: '/var/log/pods',
     exitWithPods: false,
   };
   expect(welcome(facts, { cwd: '/etc', isNpm: false }))
     .toBe(`Statelet runs each pod of manifests and https://example.com/pods.yaml as a statechart
-see them:   statelet pods --root-dir /var/lib/statelet   (in another terminal)
+see them:   statelet pods --root-dir /var/lib/other   (in another terminal)
 their logs: /var/log/pods
 to stop:    Ctrl-C; the pods keep running`);
 });
 
 test('the current folder itself is shown as a whole', () => {
-  expect(welcome({ ...FACTS, rootDir: SHELL.cwd }, SHELL)).toContain(`--root-dir ${SHELL.cwd} `);
+  expect(welcome({ ...FACTS, rootDir: SHELL.cwd, isFound: false }, SHELL)).toContain(
+    `--root-dir ${SHELL.cwd} `,
+  );
 });

@@ -20,7 +20,7 @@ test('a folder that no daemon serves from, or that is not there, says so', async
   for (const rootDir of [folder, join(folder, 'missing')]) {
     await expect(ask(rootDir)).rejects.toMatchObject({
       kind: 'Unavailable',
-      message: `no statelet serves there: there is no ${rootDir}/statelet.sock\ngive the --root-dir that it was started with`,
+      message: `no statelet serves from ${rootDir}, the root folder given by --root-dir: there is no ${rootDir}/statelet.sock\ngive the --root-dir that it was started with`,
     });
   }
 });

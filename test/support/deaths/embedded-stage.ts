@@ -24,7 +24,7 @@ export async function embeddedStage(): Promise<Stage> {
   writeFileSync(config, JSON.stringify(CONFIG));
   writeFileSync(journal, '');
   // A daemon starts the monitor. It stays as long as it has a connection.
-  const first = await bed.run([]);
+  const first = await bed.runWithoutPods();
   const proxy = await new MonitorProxy(bed.rootDir).start();
   const runtime = createProcessRuntime({ rootDir: proxy.bypassDir });
   const witness = new Witness(turnsOf(runtime), proxy.made);

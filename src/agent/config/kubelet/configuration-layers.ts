@@ -1,5 +1,6 @@
 /** The files of a configuration, and what they are together. Their readers are loaded only where there are files. */
-import { resolveConfig, type RunFlags, type StateletConfig, thisHost } from '../config.ts';
+import { resolveConfig, type RunFlags, type StateletConfig } from '../config.ts';
+import { thisHost } from '../root-folder.ts';
 import type { LoadedConfiguration } from '../load-configuration.ts';
 
 interface Layers {

@@ -22,7 +22,7 @@ interface PodView {
 describeOnBed('pods that are run once', (bed) => {
   afterAll(async () => {
     // A daemon removes the files of a pod that was never started, after some time.
-    await bed.run(['--exit-with-pods']);
+    await bed.runWithoutPods('--exit-with-pods');
     await waitFor(async () => (await bed.leftBehind()).length === 0, {
       what: 'nothing to be left of the pods',
     });
