@@ -54,9 +54,6 @@ function named(configMap: { readonly name?: string } | undefined, secretName: st
   ];
 }
 
-// Which pods the node authorizer knows to be bound to a node, and to which objects they refer. It learns of a binding and of a removal
-// a moment later than watches do.
-
 export interface AuthorizerGraphOptions {
   readonly store: ApiStore;
   readonly nodeName: string;
@@ -74,6 +71,10 @@ interface Known {
   until: number;
 }
 
+/**
+ * Which pods the node authorizer knows to be bound to a node, and to which objects they refer. It learns of a binding and of a removal a
+ * moment later than watches do.
+ */
 export class AuthorizerGraph {
   readonly #options: AuthorizerGraphOptions;
   readonly #known = new Map<string, Known>();

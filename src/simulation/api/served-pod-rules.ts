@@ -142,8 +142,7 @@ function mayRestart(
   return initContainers.some((init) => init.name === name && init.restartPolicy === 'Always');
 }
 
-// A pod's status as a real API server stores and serves it, whatever was sent: times in seconds, and its own idea of empty fields.
-
+/** A pod's status as a real API server stores and serves it, whatever was sent: times in seconds, and its own idea of empty fields. */
 export function servedPodStatus(status: PodStatus): PodStatus {
   const { podIP = status.podIPs?.[0]?.ip, podIPs } = status;
   return withoutEmpty({

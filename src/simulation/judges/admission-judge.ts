@@ -1,4 +1,4 @@
-/** Holds the agent's admission of pods against what the pods really hold of the node's resources. */
+/** Compares the pods that the agent admits with what all pods really take of the node's resources. */
 import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
 import type { PodEvent } from '../../agent/machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts';

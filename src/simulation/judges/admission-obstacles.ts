@@ -1,4 +1,4 @@
-/** What keeps a pod from being admitted, by the specs of all pods alone. The judges hold the agent's ledger against this. */
+/** What keeps a pod from being admitted, by the specs of all pods alone. The judges compare the agent's accounts with this. */
 import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
 import { hostPorts } from '../../agent/policies/network/port-mappings.ts';
 import { parseQuantity } from '../../agent/policies/formats/quantity.ts';

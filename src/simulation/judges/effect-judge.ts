@@ -1,4 +1,4 @@
-/** Holds the effects of pods (sync, stop, cleanup) against the invariants: one at a time, and each as the pod's chart wants it. */
+/** Compares the effects of pods (sync, stop, cleanup) with the invariants: one at a time, and each as the pod's chart wants it. */
 import type { PodEffects } from '../../agent/actors/pods/pod-actor.ts';
 import type { PodContext } from '../../agent/machines/pod-machine.ts';
 import type { CallUnderWay } from '../runtime/witness.ts';

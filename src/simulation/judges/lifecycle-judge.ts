@@ -1,4 +1,4 @@
-/** Holds what a simulated node does against the invariants of docs/lifecycle.md, at every step, by what really runs. */
+/** Compares what a simulated node does with the invariants of docs/lifecycle.md, at every step, by what really runs. */
 import type { PodSnapshot } from '../../agent/actors/pods/pod-registry.ts';
 import { stateName } from '../../agent/actors/transitions.ts';
 import type { PodContext, PodEvent } from '../../agent/machines/pod-machine.ts';
@@ -245,8 +245,6 @@ export class LifecycleJudge {
   }
 }
 
-// I6: of the full name of a manifest's pod, at most one incarnation is between its start and Terminated.
-
 export interface StaticNameJudgeOptions {
   /** The state of the pod of that UID now; empty for a pod without an actor. */
   readonly stateOf: (uid: string) => string;
@@ -255,6 +253,7 @@ export interface StaticNameJudgeOptions {
   readonly violated: (progress: PodProgress, what: string) => void;
 }
 
+/** I6: of the full name of a manifest's pod, at most one incarnation is between its start and Terminated. */
 class StaticNameJudge {
   readonly #options: StaticNameJudgeOptions;
   /** By full name, the UID of the pod between its start and Terminated. */

@@ -1,4 +1,4 @@
-/** Holds the ends of pods against what was asked for: a reason to end, released volumes, and the right final status. */
+/** Compares the ends of pods with what was asked for: a reason to end, released volumes, and the right final status. */
 import type { PodEvent } from '../../agent/machines/pod-machine.ts';
 import { isEnding } from '../../agent/policies/termination/pod-termination.ts';
 import type { Pod, PodStatus } from '../../types/kubernetes.ts';

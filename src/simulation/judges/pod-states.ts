@@ -1,8 +1,6 @@
 import type { CallName } from '../runtime/chance.ts';
 import type { CallUnderWay, ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
 
-/** The states of the pod's chart, as the judges and the history name them. */
-
 /** The state in which a pod's actor begins. */
 export const NEW = 'Syncing.Starting.New';
 export const DRAINING = 'Syncing.Draining';
@@ -26,8 +24,7 @@ export function isPastSyncing(state: string): boolean {
   return isEndingState(state) || isTerminated(state);
 }
 
-// What the judges ask the simulated runtime itself: what really runs, and which calls are in flight.
-
+/** What the judges ask the simulated runtime itself: what really runs, and which calls are in flight. */
 export interface RuntimeTruth {
   sandboxesOf(uid: string): Iterable<SandboxTruth>;
   inFlight(uid: string): readonly CallUnderWay[];

@@ -1,4 +1,4 @@
-/** Holds preemption against what the pods really hold: which pods are chosen as victims, and that they end. */
+/** Compares preemption with what the pods really hold: which pods are chosen as victims, and that they end. */
 import type { PodEvent } from '../../agent/machines/pod-machine.ts';
 import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts';
 import { isCriticalPod, isPreemptable } from '../../agent/policies/pod/pod-kinds.ts';

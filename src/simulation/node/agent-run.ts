@@ -104,10 +104,10 @@ export class AgentRun {
   readonly #clock: AgentClock;
   /** Its connection to the API server. */
   readonly client: SimulatedApiClient;
-  /** With the rights to change taints, which a node does not have. */
+  /** Its user may change taints, which a node may not. */
   readonly #taintsClient: SimulatedApiClient | undefined;
   readonly #chance: SeededRandom;
-  /** Apart, so that requests do not change what else is left to chance. */
+  /** A source of chance of its own, so that the number of requests changes nothing else that is left to chance. */
   readonly #clusterRandom: () => number;
   readonly #pluginRandom: () => number;
   readonly #cluster: AgentCluster;

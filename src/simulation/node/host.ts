@@ -394,7 +394,7 @@ export class Host {
     return this.#hadReasonToEnd.has(uid);
   }
 
-  /** What the agent knows of ends is gone with it. */
+  /** To be called before an agent is gone: the next one does not know the reasons for which this one ends pods. */
   #keepReasons({ killed, admission }: AgentRun): void {
     for (const { metadata } of this.sources.pods) {
       const { uid } = metadata;

@@ -17,7 +17,7 @@ export interface NodeFaultDrawsOptions {
   readonly faults: () => NodeFaults;
 }
 
-/** Whether a fault happens to a pod: of the same seed, the same each time that it is asked for the nth time. */
+/** Whether a fault happens to a pod. With equal seeds, the nth question about a pod always has the same answer. */
 export class NodeFaultDraws {
   readonly #options: NodeFaultDrawsOptions;
   readonly #asked = new Map<string, number>();

@@ -40,7 +40,7 @@ export class SimulatedReclaimer implements NodeReclaimer {
     const { runtime, clock, logger } = this.#options;
     const policy = CONTAINER_POLICY;
     this.#containers = new ContainerGC({ runtime, clock, logger, policy, isPodRemovable: isPodTerminated });
-    // This only records which images there are. If it fails now, the removal of images does it.
+    // This only records which images there are. If it fails, the removal of images records them.
     this.#images.detect().catch(() => undefined);
   }
 

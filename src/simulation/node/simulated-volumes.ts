@@ -77,7 +77,7 @@ class SimulatedVolumes implements PodSubsystem {
     if (folder !== undefined) folder.mounted = false;
   }
 
-  /** What is mounted first takes its time, or fails. */
+  /** The pod's first mount may hang or fail. */
   async #reach(uid: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     signal.throwIfAborted();
@@ -91,7 +91,7 @@ class SimulatedVolumes implements PodSubsystem {
     await stepOf(this.#options);
   }
 
-  /** As on a real disk, files that are there stay as they are where the new ones cannot be had. */
+  /** As on a real disk, files stay as they are if the objects for new ones cannot be read. */
   async #write(pod: Pod, volume: Volume, folder: PodFolder, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     const written = folder.volumes.get(volume.name);
@@ -118,7 +118,7 @@ class SimulatedVolumes implements PodSubsystem {
   }
 }
 
-/** Of an agent that has been killed, it never ends. */
+/** One step of work on the disk. For an agent that has been killed it never ends. */
 export async function stepOf({ isAlive }: Pick<SimulatedVolumesOptions, 'isAlive'>): Promise<void> {
   await Promise.resolve();
   if (isAlive?.() === false) await new Promise(() => undefined);

@@ -107,9 +107,9 @@ function enqueue(queue: TinyQueue<Ahead>, slot: number, later: Operations): void
 }
 
 /**
- * The operations of each name on each node, those of each node's cluster and its objects, those of a person on each node, those of
- * pods that no API server knows, and what is left of pods on each node. All of them draw from one sequence of random numbers, one after the other. So all operations are drawn
- * once here, to find where the numbers of the next one begin.
+ * One sequence of operations for each pod name on each node, and for whatever else happens to a node: in its cluster, to its objects, by a
+ * person, to pods that no API server knows, and to what is left of pods. All sequences draw from one series of random numbers, one sequence
+ * after the other. So each is drawn once here, to find where the numbers of the next one begin.
  */
 function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
   const random = seededRandom(seed);

@@ -33,7 +33,7 @@ export interface AgentPluginsOptions extends Pick<HostPlugins, 'plan' | 'world' 
   readonly node: () => Node | undefined;
   /** Of the agent: nothing is answered when it is dead. */
   readonly clock: Clock;
-  /** In [0, 1); apart, so that plugins do not change what else is left to chance. */
+  /** In [0, 1); a source of its own, so that plugins change nothing else that is left to chance. */
   readonly random: () => number;
   readonly witness: PluginWitness;
 }

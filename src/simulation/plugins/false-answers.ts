@@ -1,4 +1,4 @@
-/** What simulated plugins answer that must not be believed: pods that they must not name, values without sense, other forms. */
+/** Answers of simulated plugins that must be refused: pods that they must not name, values without sense, other forms. */
 import { isMirrorPod } from '../../agent/policies/pod/pod-kinds.ts';
 import type {
   EvictPod,
@@ -12,15 +12,15 @@ import type { Pod } from '../../types/kubernetes.ts';
 import { honestEvictPods, honestThreshold, honestTopPods, named, type Occasion } from './honest-answers.ts';
 import { pick } from './plugins-plan.ts';
 
-/** What a liar knows beside the pods that it is shown. */
-export interface Hearsay {
+/** Pods that a plugin can name beside those that it is shown. */
+export interface KnownPods {
   /** All pods that are wanted on the node, and the mirror pods. */
   readonly all: readonly Pod[];
   /** Pods that it was shown before. */
   readonly formerPods: readonly Pod[];
 }
 
-type Liar = Occasion & Hearsay;
+type FalseOccasion = Occasion & KnownPods;
 
 const FALSE_GRACES = [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60];
 const FALSE_CONDITIONS: readonly PluginCondition[] = [
@@ -46,11 +46,11 @@ export function otherForm(value: number): unknown {
   return pick(OTHER_FORMS, value);
 }
 
-/** The honest answer with lies among it. */
-export function falseEvictPods(liar: Liar): GetEvictPodsAnswer<NamedPod> {
-  const honest = honestEvictPods(liar);
-  const grace = pick(FALSE_GRACES, liar.random(`${keyOf(liar)}/grace`));
-  const false_ = falseNames(liar).map((pod, index): EvictPod<NamedPod> => ({
+/** The honest answer, with pods among it that must be refused. */
+export function falseEvictPods(occasion: FalseOccasion): GetEvictPodsAnswer<NamedPod> {
+  const honest = honestEvictPods(occasion);
+  const grace = pick(FALSE_GRACES, occasion.random(`${keyOf(occasion)}/grace`));
+  const false_ = falseNames(occasion).map((pod, index): EvictPod<NamedPod> => ({
     pod,
     reason: 'it is said to be in the way',
     forceEvict: index % 2 === 0,
@@ -58,52 +58,52 @@ export function falseEvictPods(liar: Liar): GetEvictPodsAnswer<NamedPod> {
   }));
   // Named a second time, otherwise than at first.
   const twice = honest.evictPods.slice(0, 1).map((one) => ({ ...one, forceEvict: !one.forceEvict }));
-  const condition = drawnFalse(liar, FALSE_CONDITIONS, 'condition') ?? honest.condition;
+  const condition = drawnFalse(occasion, FALSE_CONDITIONS, 'condition') ?? honest.condition;
   return { evictPods: [...false_, ...honest.evictPods, ...twice], ...(condition && { condition }) };
 }
 
-export function falseThreshold(liar: Liar): ThresholdMetAnswer<NamedPod> {
-  const honest = honestThreshold(liar);
+export function falseThreshold(occasion: FalseOccasion): ThresholdMetAnswer<NamedPod> {
+  const honest = honestThreshold(occasion);
   const met = { ...honest, metType: 'HARD_MET', scope: 'memory' } as const;
-  const condition = drawnFalse(liar, FALSE_CONDITIONS, 'condition');
+  const condition = drawnFalse(occasion, FALSE_CONDITIONS, 'condition');
   const lies: readonly ThresholdMetAnswer<NamedPod>[] = [
     { ...met, scope: '' },
     { ...met, observedValue: Number.NaN },
     { ...met, gracePeriodSeconds: -1 },
-    { ...met, candidatePods: falseNames(liar) },
+    { ...met, candidatePods: falseNames(occasion) },
     { ...met, ...(condition && { condition }) },
     honest,
   ];
-  return pick(lies, liar.random(`${keyOf(liar)}/threshold`));
+  return pick(lies, occasion.random(`${keyOf(occasion)}/threshold`));
 }
 
-export function falseTopPods(liar: Liar): TopEvictionPodsAnswer<NamedPod> {
-  const honest = honestTopPods(liar);
-  const names = falseNames(liar);
-  const grace = pick(FALSE_GRACES, liar.random(`${keyOf(liar)}/grace`));
+export function falseTopPods(occasion: FalseOccasion): TopEvictionPodsAnswer<NamedPod> {
+  const honest = honestTopPods(occasion);
+  const names = falseNames(occasion);
+  const grace = pick(FALSE_GRACES, occasion.random(`${keyOf(occasion)}/grace`));
   const lies: readonly TopEvictionPodsAnswer<NamedPod>[] = [
-    { targetPods: [...honest.targetPods, ...liar.pods.map((pod) => named(pod, liar))] },
+    { targetPods: [...honest.targetPods, ...occasion.pods.map((pod) => named(pod, occasion))] },
     { targetPods: names.slice(0, 1) },
     { targetPods: [...names.slice(0, 1), ...honest.targetPods] },
     { ...honest, gracePeriodSeconds: grace },
   ];
-  return pick(lies, liar.random(`${keyOf(liar)}/top`));
+  return pick(lies, occasion.random(`${keyOf(occasion)}/top`));
 }
 
 /** Pods as no answer should name them, about half of the kinds that there are; in an order by chance. */
-function falseNames(liar: Liar): readonly NamedPod[] {
-  const { random } = liar;
-  const key = keyOf(liar);
+function falseNames(occasion: FalseOccasion): readonly NamedPod[] {
+  const { random } = occasion;
+  const key = keyOf(occasion);
   const kinds: readonly NamedPod[] = [
-    ...some(liar, liar.all).map((pod) => ({ ...named(pod, liar), nodeName: 'another-node' })),
-    ...some(liar, liar.all).map((pod) => ({ ...named(pod, liar), uid: 'uid-unknown' })),
-    ...some(liar, liar.all).map((pod) => ({ ...named(pod, liar), uid: '' })),
-    ...some(liar, liar.all).map((pod) => ({ ...named(pod, liar), name: 'another-name' })),
-    ...some(liar, liar.all).map((pod) => ({ ...named(pod, liar), namespace: 'kube-system' })),
-    ...liar.formerPods.slice(-3).map((pod) => named(pod, liar)),
-    ...liar.all.filter(isMirrorPod).map((pod) => named(pod, liar)),
-    ...liar.all.filter(isMirrorPod).map((pod) => ({ ...named(pod, liar), nodeName: '' })),
-    ...liar.all.map((pod) => named(pod, liar)),
+    ...some(occasion, occasion.all).map((pod) => ({ ...named(pod, occasion), nodeName: 'another-node' })),
+    ...some(occasion, occasion.all).map((pod) => ({ ...named(pod, occasion), uid: 'uid-unknown' })),
+    ...some(occasion, occasion.all).map((pod) => ({ ...named(pod, occasion), uid: '' })),
+    ...some(occasion, occasion.all).map((pod) => ({ ...named(pod, occasion), name: 'another-name' })),
+    ...some(occasion, occasion.all).map((pod) => ({ ...named(pod, occasion), namespace: 'kube-system' })),
+    ...occasion.formerPods.slice(-3).map((pod) => named(pod, occasion)),
+    ...occasion.all.filter(isMirrorPod).map((pod) => named(pod, occasion)),
+    ...occasion.all.filter(isMirrorPod).map((pod) => ({ ...named(pod, occasion), nodeName: '' })),
+    ...occasion.all.map((pod) => named(pod, occasion)),
   ];
   const chosen = kinds.filter((_, index) => random(`${key}/lie/${String(index)}`) < 0.4);
   const rank = ({ uid }: NamedPod) => random(`${key}/order/${uid}`);
@@ -111,12 +111,12 @@ function falseNames(liar: Liar): readonly NamedPod[] {
 }
 
 /** One of them. */
-function some(liar: Liar, pods: readonly Pod[]): readonly Pod[] {
-  return pods.length === 0 ? [] : [pick(pods, liar.random(`${keyOf(liar)}/some`))];
+function some(occasion: FalseOccasion, pods: readonly Pod[]): readonly Pod[] {
+  return pods.length === 0 ? [] : [pick(pods, occasion.random(`${keyOf(occasion)}/some`))];
 }
 
-function drawnFalse<T>(liar: Liar, items: readonly T[], what: string): T | undefined {
-  const value = liar.random(`${keyOf(liar)}/${what}`);
+function drawnFalse<T>(occasion: FalseOccasion, items: readonly T[], what: string): T | undefined {
+  const value = occasion.random(`${keyOf(occasion)}/${what}`);
   return value < 0.5 ? pick(items, 2 * value) : undefined;
 }
 

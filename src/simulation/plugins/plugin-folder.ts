@@ -10,7 +10,7 @@ import type { PluginWorld } from './simulated-plugin.ts';
 
 /** A socket, from when it appears until it vanishes. */
 interface Appearance extends SocketPlan {
-  /** It is drawn by this key how the plugin is meanwhile. */
+  /** The key by which the plugin's behaviour in that time is drawn. */
   readonly life: string;
 }
 
@@ -43,7 +43,7 @@ export class PluginFolder {
     for (const socket of options.plan.sockets) this.#comesAndGoes(socket);
   }
 
-  /** How the plugin at that socket is now. */
+  /** The key by which the behaviour of the plugin at that socket is drawn now. */
   lifeAt(path: string): string {
     return this.#there.get(path)?.life ?? path;
   }

@@ -56,9 +56,9 @@ const TAINTS: readonly (readonly Taint[])[] = [
   [{ key: 'katalyst.kubewharf.io.example/other', effect: 'NoExecute' }],
 ];
 
-/** Somebody who sets other taints of the node now and then, and takes all of those away that stand there. */
+/** Somebody who now and then sets other taints of the node, and at times removes all that are there. */
 export class TaintedBySomebody {
-  /** What changes now is changed by them. */
+  /** True while this somebody changes the node: the agent is not judged for that. */
   isAtWork = false;
 
   constructor(api: SimulatedApiServer, world: PluginWorld, clock: Clock) {

@@ -14,7 +14,7 @@ import type { Pod } from '../../types/kubernetes.ts';
 import type { KeyedRandom } from '../resources/growth.ts';
 import { falseEvictPods, falseThreshold, falseTopPods, otherForm } from './false-answers.ts';
 import { honestEvictPods, honestThreshold, honestTopPods, type Occasion, QUIET } from './honest-answers.ts';
-import { drawnMood, honestMood, type Mood } from './plugin-mood.ts';
+import { drawnBehaviour, honestBehaviour, type Behaviour } from './plugin-behaviour.ts';
 
 export type AskedCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 
@@ -51,7 +51,7 @@ const MAX_FORMER_PODS = 20;
 
 interface Answers<T> {
   readonly honest: (occasion: Occasion) => T;
-  readonly false_: (liar: Parameters<typeof falseEvictPods>[0]) => T;
+  readonly false_: (occasion: Parameters<typeof falseEvictPods>[0]) => T;
   readonly quiet: () => T;
 }
 
@@ -93,7 +93,7 @@ export class SimulatedPlugin implements EvictionPlugin {
     if (this.#closed.signal.aborted) witness.askedClosed(this.name);
     const told = witness.asked(this.name, call, question);
     const ordinal = this.#count(call);
-    const { manner, delayMs } = this.#mood(call, ordinal);
+    const { manner, delayMs } = this.#behaviour(call, ordinal);
     const failed = (why: string): Error => {
       told(undefined);
       return new StateletError('Unavailable', why);
@@ -120,7 +120,7 @@ export class SimulatedPlugin implements EvictionPlugin {
     return promise;
   }
 
-  #said<T>(manner: Mood['manner'], occasion: Occasion, { honest, false_, quiet }: Answers<T>): T {
+  #said<T>(manner: Behaviour['manner'], occasion: Occasion, { honest, false_, quiet }: Answers<T>): T {
     const { world } = this.#options;
     if (world.isQuiet()) return quiet();
     if (manner !== 'lying') return honest(occasion);
@@ -135,10 +135,10 @@ export class SimulatedPlugin implements EvictionPlugin {
     return { plugin: this.name, now: clock.now(), ordinal, pods, nodeName, random };
   }
 
-  #mood(call: AskedCall, ordinal: number): Mood {
+  #behaviour(call: AskedCall, ordinal: number): Behaviour {
     const { world, life, timeoutMs } = this.#options;
     const draw = { random: world.random, life, question: this.#key(call, ordinal), timeoutMs };
-    return world.misbehaves() ? drawnMood(draw) : honestMood(draw);
+    return world.misbehaves() ? drawnBehaviour(draw) : honestBehaviour(draw);
   }
 
   #key(call: AskedCall, ordinal: number): string {

@@ -52,8 +52,6 @@ export function sumOf(uses: Iterable<DiskUse>): DiskUse {
   return { bytes, inodes };
 }
 
-// What pods use of resources that they hold only while they run: memory, processes.
-
 export interface RunningTruth {
   uids(): readonly string[];
   sandboxesOf(uid: string): Iterable<SandboxTruth>;
@@ -66,7 +64,7 @@ export interface Takers {
   readonly container: (container: ContainerTruth) => Growth;
 }
 
-/** By UID, of pods with something running. */
+/** What pods use of resources that they hold only while they run: memory, processes. By UID, of pods with something running. */
 export function runningUse(runtime: RunningTruth, atMs: number, takers: Takers): ReadonlyMap<string, number> {
   const used = new Map<string, number>();
   for (const uid of runtime.uids()) {

@@ -1,4 +1,4 @@
-/** Calls that last as long as a container or a command runs. */
+/** Calls whose answer comes only when a container or a command has ended. */
 import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
 import type { ContainerStats, ExecSyncResponse } from '../../types/cri.ts';

@@ -20,5 +20,5 @@ function answerTo(task: CredentialsTask): CredentialsAnswer {
 process.once('message', (task: CredentialsTask) => {
   process.send?.(answerTo(task), () => endProcess(0));
 });
-// The pipe to the agent has ended.
+// Without an agent nobody takes the answer.
 process.once('disconnect', () => endProcess(0));

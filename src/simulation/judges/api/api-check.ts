@@ -49,7 +49,7 @@ function whyWrongMirror({ staticPods, ...facts }: ApiCheckFacts, mirror: Pod): s
   const wanted = staticPods.find(({ metadata }) => metadata.name === mirror.metadata.name);
   if (wanted === undefined) return 'has a mirror pod, and is not wanted';
   if (facts.isDeletedByHand(wanted.metadata.uid)) return 'has a mirror pod, and was deleted by hand';
-  // One that waits to live again still has the mirror pod that shows the end of its earlier life.
+  // A static pod that waits for its next start still has the mirror pod that shows its former end.
   if (wanted.metadata.uid === uid && isTerminal(mirror) && !facts.hasEnded(uid) && !facts.isStarted(uid))
     return undefined;
   if (wanted.metadata.uid === uid) return whyOtherStatus(facts.statusOf(uid), mirror);

@@ -144,7 +144,7 @@ export class ApiJudge implements ApiWitness {
     return (this.#writers.get(uid) ?? connection) === connection;
   }
 
-  /** A status that says nothing new is not written: of each change, the server hears once. */
+  /** A status is written only if it says something new: each change is told to the server once. */
   #answered(request: RequestUnderWay, path: string): void {
     const { verb, target } = request;
     if (verb !== 'patch' || target.resource !== 'pods') return;
@@ -153,7 +153,7 @@ export class ApiJudge implements ApiWitness {
       this.#violated(
         'status',
         { uid: '', name: nameOf(target) },
-        `${path} is written, and it says nothing new`,
+        `${path} is written, although nothing in it is new`,
       );
   }
 
@@ -165,8 +165,6 @@ export class ApiJudge implements ApiWitness {
 
 const nameOf = (target: RequestUnderWay['target']): string => ('name' in target ? target.name : '');
 
-/** The lease of the node is renewed in time, whatever its pods do, as long as the API server answers. */
-
 /** After this time the node counts as lost. */
 const LEASE_DURATION_MS = 40_000;
 
@@ -175,6 +173,7 @@ export interface LeaseJudgeOptions {
   readonly violated: (what: string) => void;
 }
 
+/** The lease of the node is renewed in time, whatever its pods do, as long as the API server answers. */
 export class LeaseJudge {
   readonly #options: LeaseJudgeOptions;
   /** Since then it must be renewed in time: the last renewal, or the last reason for a delay. */
@@ -207,8 +206,6 @@ export class LeaseJudge {
   }
 }
 
-// Mirror pods are made of static pods, and are not deleted as long as they are right.
-
 interface MirrorPodJudgeOptions {
   /** The name of the static pod of that UID, if there ever was one. */
   readonly staticNameOf: (uid: string) => string | undefined;
@@ -223,6 +220,7 @@ interface MirrorPodJudgeOptions {
   readonly violated: (subject: { readonly uid: string }, what: string) => void;
 }
 
+/** Mirror pods are made of static pods, and are not deleted as long as they are right. */
 export class MirrorPodJudge {
   readonly #options: MirrorPodJudgeOptions;
 
@@ -252,7 +250,7 @@ export class MirrorPodJudge {
     const wanted = wantedUID(name);
     const isDeleted = wasDeletedByHand(hash);
     if (wanted === hash && !wasWantedAgain(hash) && !isDeleted)
-      this.#violated(hash, `the mirror pod ${name} is deleted, and it is right`);
+      this.#violated(hash, `the mirror pod ${name} is deleted, although it is right`);
     if ((wanted === undefined || isDeleted) && isEnding(hash) && !isAgreed)
       this.#violated(hash, `the mirror pod ${name} is deleted before its static pod has ended`);
   }

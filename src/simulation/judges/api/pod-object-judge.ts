@@ -1,4 +1,4 @@
-/** Holds what an agent writes about its pods at the API server against what really runs, and against what was written before. */
+/** Compares what an agent writes about its pods at the API server with what really runs, and against what was written before. */
 import { CONFIG_HASH_ANNOTATION, isMirrorPod } from '../../../agent/policies/pod/pod-kinds.ts';
 import type { CallUnderWay } from '../../runtime/witness.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../types/kubernetes.ts';
@@ -38,7 +38,7 @@ export class PodObjectJudge {
     // A deletion with a grace period removes the object of a pod that has ended by then at once.
     if (deletionTimestamp === undefined && isTerminal(pod) && this.#options.truth.wasChosen(uid)) return;
     if (deletionTimestamp === undefined)
-      this.#violated(pod, 'is deleted by its node, and nobody asked for it');
+      this.#violated(pod, 'its node deletes it, although nobody asked for that');
     if (!isTerminal(pod)) this.#violated(pod, `is deleted in phase ${pod.status?.phase ?? 'none'}`);
     const running = this.#whatRuns(uid) ?? this.#whatIsLeft(uid);
     if (running !== undefined) this.#violated(pod, `is deleted, and ${running}`);
@@ -47,7 +47,7 @@ export class PodObjectJudge {
   /** An agent has asked for the deletion of an ordinary pod. */
   marked(pod: Pod): void {
     if (!this.#options.truth.wasChosen(pod.metadata.uid))
-      this.#violated(pod, 'is to be deleted, says its node, and nobody asked for it');
+      this.#violated(pod, 'its node asks for its deletion, although nobody else did');
   }
 
   /**

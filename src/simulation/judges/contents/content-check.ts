@@ -30,7 +30,7 @@ export function outdatedVolume(
   for (const [name, files] of written) {
     const volume = spec.volumes?.find((one) => one.name === name);
     const needs = volume === undefined ? [] : needsOfVolume(volume);
-    // Its files stay as they are.
+    // While an object is missing, a volume keeps the files that it has.
     if (needs.some((need) => isLacking(versions, need))) continue;
     const stale = needs.find((need) => !isUpToDate(versions, need, files));
     if (stale !== undefined) return `its volume ${name} has not what ${stale.object.name} has`;
@@ -44,7 +44,7 @@ export function outdatedVolume(
 const isLacking = (versions: ObjectVersions, need: ContentNeed): boolean =>
   contentsBy(need, versions.current(need.object).values) === undefined;
 
-/** An immutable version is not looked at again: where its object was made anew, nodes may still have it. */
+/** A node does not look again at an immutable object: it may still have a version whose object was deleted and made again. */
 function isUpToDate(
   versions: ObjectVersions,
   need: ContentNeed,
@@ -55,11 +55,9 @@ function isUpToDate(
   return allowed.some(({ values }) => isMetBy(contentsBy(need, values), files, need));
 }
 
-// Which ConfigMaps and Secrets a node watches: those that its pods refer to, each once.
-
 const CONTENT = /^(?:configmaps|secrets)\//;
 
-/** The first watch that should not be, if any. `pods`: those on the node. */
+/** A node watches the ConfigMaps and Secrets to which its pods refer, each once. The first watch that should not be, if any. */
 export function needlessWatch(watched: readonly string[], pods: readonly Pod[]): string | undefined {
   const contents = watched.filter((subject) => CONTENT.test(subject));
   const twice = contents.find((subject, index) => contents.indexOf(subject) !== index);

@@ -59,9 +59,7 @@ function requestOf(pod: Pod, resource: string): number {
   return resourceAmount(resource, podRequest(pod, resource));
 }
 
-// Which limits of local storage a pod exceeds, by the figures that the agent received.
-
-/** By the names under which evictions are counted. */
+/** The limits of local storage that a pod exceeds, by the figures that the agent received and by the names under which evictions are counted. */
 export function exceededLimits(
   { spec }: Pod,
   use: StorageUse,

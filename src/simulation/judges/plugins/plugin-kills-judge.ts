@@ -1,4 +1,4 @@
-/** Holds the ends of pods that plugins have chosen against the choices: none is ended unchosen, none twice, each is told, each ends. */
+/** Compares the ends of pods that plugins have chosen with the choices: none is ended unchosen, none twice, each is told, each ends. */
 import type { PodEvent } from '../../../agent/machines/pod-machine.ts';
 import { isEndingOrEnded, type PodRecord } from '../pod-records.ts';
 import { isTerminated } from '../pod-states.ts';

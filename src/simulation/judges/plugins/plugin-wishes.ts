@@ -106,7 +106,7 @@ export function metCondition(question: AskedQuestion, timeoutMs: number): Plugin
   const answer = answerInTime(question, timeoutMs) as Partial<ThresholdMetAnswer<NamedPod>> | undefined;
   if (question.call === 'GetTopEvictionPods' || answer?.condition?.met !== true) return undefined;
   const { metType } = answer;
-  // A threshold that is not met says nothing of the node, and of one that makes no sense, nothing is believed.
+  // A threshold that is not met says nothing of the node, and one whose values make no sense is refused as a whole.
   if (question.call === 'ThresholdMet' && (metType === 'NOT_MET' || !makesSense(answer))) return undefined;
   const { name, effects } = answer.condition;
   const isKnown = effects.every((effect) => /^(?:NoSchedule|PreferNoSchedule|NoExecute)$/.test(effect));

@@ -1,4 +1,4 @@
-/** Holds taints of the node that are written for plugins against the conditions that plugins have reported. */
+/** Compares taints of the node that are written for plugins with the conditions that plugins have reported. */
 import type { PluginCondition } from '../../../types/eviction-plugin.ts';
 import type { Node, Taint } from '../../../types/kubernetes.ts';
 

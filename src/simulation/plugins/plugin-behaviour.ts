@@ -11,14 +11,14 @@ export type Manner =
   | 'rejects'
   /** Throws before it returns anything. */
   | 'throws'
-  /** Never answers, and hears when it is not waited for any longer. */
+  /** Never answers, and rejects when the question is aborted. */
   | 'hangs'
-  /** Never answers, and hears nothing. */
+  /** Never answers, and ignores that the question is aborted. */
   | 'deaf'
-  /** Answers when nobody waits any longer. */
+  /** Answers after the deadline. */
   | 'late';
 
-export interface Mood {
+export interface Behaviour {
   readonly manner: Manner;
   readonly delayMs: number;
 }
@@ -33,11 +33,11 @@ const MANNERS: readonly Manner[] = [
   'deaf',
   'late',
 ];
-/** How a plugin is as long as its socket is there. */
-const TEMPERS = ['honest', 'honest', 'slow', 'lying', 'lying', 'stuck', 'failing', 'mixed'] as const;
+/** How a plugin behaves for as long as its socket is there. */
+const CHARACTERS = ['honest', 'honest', 'slow', 'lying', 'lying', 'stuck', 'failing', 'mixed'] as const;
 const QUICK_MS = 20;
 
-export interface MoodDrawn {
+export interface BehaviourDraw {
   readonly random: KeyedRandom;
   /** Of the plugin, as long as its socket is there. */
   readonly life: string;
@@ -46,11 +46,11 @@ export interface MoodDrawn {
   readonly timeoutMs: number;
 }
 
-export function drawnMood({ random, life, question, timeoutMs }: MoodDrawn): Mood {
-  const temper = pick(TEMPERS, random(`${life}/temper`));
+export function drawnBehaviour({ random, life, question, timeoutMs }: BehaviourDraw): Behaviour {
+  const character = pick(CHARACTERS, random(`${life}/temper`));
   const quickMs = 1 + Math.floor(QUICK_MS * random(`${question}/quick`));
   const value = random(`${question}/manner`);
-  switch (temper) {
+  switch (character) {
     case 'honest':
       return { manner: 'honest', delayMs: quickMs };
     case 'slow':
@@ -67,10 +67,10 @@ export function drawnMood({ random, life, question, timeoutMs }: MoodDrawn): Moo
   }
 }
 
-export function honestMood({ random, question }: MoodDrawn): Mood {
+export function honestBehaviour({ random, question }: BehaviourDraw): Behaviour {
   return { manner: 'honest', delayMs: 1 + Math.floor(QUICK_MS * random(`${question}/quick`)) };
 }
 
-function stuck(manner: Manner, quickMs: number, timeoutMs: number): Mood {
+function stuck(manner: Manner, quickMs: number, timeoutMs: number): Behaviour {
   return { manner, delayMs: manner === 'late' ? timeoutMs + quickMs : quickMs };
 }
