@@ -6,19 +6,11 @@ import { podSandboxConfig } from '../agent/policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../agent/policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../agent/policies/pod/unsupported-fields.ts';
 import { commandResolver } from '../agent/runtime/node/node-addresses.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import type { ApiObjects } from '../types/api-objects.ts';
-import type { EventRecorder, NodeEventRecorder } from '../types/event-recorder.ts';
-import type { Logger } from '../types/logger.ts';
-import type { NodeMeasurements } from '../types/measurements.ts';
-import { type GarbageCollector, startGarbageCollection } from '../agent/runtime/garbage/garbage-collector.ts';
 import type { ContainerLogManager } from '../agent/runtime/logs/container-log-manager.ts';
 import { PodLogs } from '../agent/runtime/logs/pod-logs.ts';
-import {
-  createContainerGC,
-  createLogManager,
-  type UpkeepSettings,
-  type UpkeepSetup,
-} from '../agent/runtime/node/node-upkeep.ts';
+import { NodeUpkeep, type UpkeepSettings } from '../agent/runtime/node/node-upkeep.ts';
 import { objectSubsystem } from '../agent/runtime/pods/object-subsystem.ts';
 import {
   additionsOf,
@@ -27,18 +19,10 @@ import {
   podOfUID,
   RESOURCE_CLAIMS,
 } from '../agent/runtime/node/compose-node.ts';
-import type {
-  NodeParts,
-  NodeView,
-  PodDetails,
-  PodNode,
-  PodSubsystem,
-} from '../agent/runtime/node/pod-node.ts';
+import type { NodeParts, PodDetails, PodNode, PodSubsystem } from '../agent/runtime/node/pod-node.ts';
 import { measuredRuntime } from '../agent/runtime/service/measured-runtime.ts';
-import type { RuntimeService } from '../agent/runtime/service/runtime-service.ts';
 import { promiseOf } from '../system/promises.ts';
 import { ifThere } from '../system/system-errors.ts';
-import { systemClock } from '../system/timer.ts';
 import { KnownContainers } from '../agent/runtime/pods/known-containers.ts';
 import { StartTimes } from '../agent/runtime/pods/start-times.ts';
 import { podPaths } from '../agent/runtime/volumes/pod-paths.ts';
@@ -57,8 +41,6 @@ const DAMAGED_RECORD = 'DamagedRecord';
 /** In the folder of a pod, and only there. */
 const NAMES_OF_CRI: readonly string[] = ['volumes', 'volume-subpaths', 'containers', 'claims', 'etc-hosts'];
 
-const doNothing = (): Promise<void> => Promise.resolve();
-
 export interface ProcessNodeSetup {
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -72,37 +54,38 @@ export interface ProcessNodeSetup {
   readonly requestTimeoutMs?: number;
   /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
-  readonly measurements?: NodeMeasurements;
-  readonly recorder: NodeEventRecorder & EventRecorder;
-  readonly logger: Logger;
 }
 
 /** The embedded runtime. */
-export function openProcessNode(setup: ProcessNodeSetup): NodeParts {
-  const { rootDir, hostIPs, settings, requestTimeoutMs, logger } = setup;
-  const warn = (message: string): void => logger.warn({}, message);
+export function openProcessNode(context: AgentContext, setup: ProcessNodeSetup): NodeParts {
+  const { rootDir, podLogsDir, hostIPs, settings, requestTimeoutMs } = setup;
+  const warn = (message: string): void => context.logger.warn({}, message);
   const bare = createProcessRuntime({
     rootDir,
     hostIPs,
     logger: { warn },
     requestTimeoutMs,
-    onFinding: (finding) => tellFinding(setup, finding),
+    onFinding: (finding) => tellFinding(context, finding),
   });
-  const runtime = measuredRuntime(bare, setup.measurements);
+  const runtime = measuredRuntime(bare, context.measurements);
   const podsDir = join(rootDir, 'pods');
-  const startTimes = new StartTimes({ podsDir, logger });
-  const knownContainers = new KnownContainers({ podsDir, logger });
-  if (settings) return withUpkeep({ ...setup, settings, podsDir, startTimes, knownContainers }, runtime);
+  const startTimes = new StartTimes(context, podsDir);
+  const knownContainers = new KnownContainers(context, podsDir);
+  const upkeep = settings && new NodeUpkeep(context, { podLogsDir, settings, runtime });
   return {
     runtime,
-    node: processNode({ ...setup, podsDir, startTimes, knownContainers }),
-    start: () => undefined,
-    stop: () => runtime.close(),
+    node: processNode({ ...setup, podsDir, startTimes, knownContainers, logs: upkeep?.logs }),
+    start: (view) => upkeep?.start(view),
+    reclaimer: upkeep?.reclaimer,
+    stop: async () => {
+      await upkeep?.stop();
+      await runtime.close();
+    },
   };
 }
 
 /** The log has what events say, too. */
-function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, container }: Finding): void {
+function tellFinding({ recorder, logger }: AgentContext, { message, pod, container }: Finding): void {
   if (pod === undefined) logger.warn({}, message);
   else
     recorder.event(
@@ -112,41 +95,6 @@ function tellFinding({ recorder, logger }: ProcessNodeSetup, { message, pod, con
       message,
       container === undefined ? undefined : { container },
     );
-}
-
-function withUpkeep(
-  setup: ProcessNodeSetup &
-    UpkeepSetup & {
-      readonly podsDir: string;
-      readonly startTimes: StartTimes;
-      readonly knownContainers: KnownContainers;
-    },
-  runtime: RuntimeService,
-): NodeParts {
-  const { recorder, logger } = setup;
-  let pods: NodeView['pods'] = () => [];
-  const logs = createLogManager(setup, runtime, () => pods());
-  const parts = { runtime, logs };
-  let garbage: GarbageCollector | undefined;
-  let deleteDeadContainers = doNothing;
-  return {
-    runtime,
-    node: processNode({ ...setup, logs }),
-    start: (view) => {
-      ({ pods } = view);
-      logs.start();
-      const containerGC = createContainerGC(setup, parts, view.isPodRemovable);
-      garbage = startGarbageCollection({ clock: systemClock, recorder, logger, containerGC });
-      // The dead containers of a running pod are still needed: without their exit codes they would be run again.
-      const allDead = createContainerGC(setup, parts, view.isPodTerminated);
-      deleteDeadContainers = () => allDead.collect();
-    },
-    reclaimer: { deleteDeadContainers: () => deleteDeadContainers(), deleteUnusedImages: doNothing },
-    stop: async () => {
-      await Promise.all([logs.stop(), garbage?.stop()]);
-      await runtime.close();
-    },
-  };
 }
 
 export interface ProcessPodNodeOptions {

@@ -68,14 +68,14 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
 /** Loads only the runtime that is used. */
 async function openParts(
   config: StateletConfig,
-  { recorder, logger, measurements }: AgentContext,
+  context: AgentContext,
   { facts, runtimeClasses, objects }: ClusterServices & Pick<Node, 'facts'>,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('../embedded/process-node.ts');
-    return openProcessNode({
+    return openProcessNode(context, {
       rootDir,
       podLogsDir,
       hostIPs,
@@ -83,14 +83,11 @@ async function openParts(
       clusterDomain: node.clusterDomain,
       objects,
       settings: node,
-      measurements,
-      recorder,
-      logger,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
   const { openCriNode } = await import('../agent/runtime/node/open-cri-node.ts');
-  return openCriNode({
+  return openCriNode(context, {
     credentialProviders: await credentialProviders(config),
     endpoint,
     rootDir,
@@ -102,9 +99,6 @@ async function openParts(
     settings: node,
     runtimeClasses,
     objects,
-    measurements,
-    recorder,
-    logger,
   });
 }
 

@@ -8,7 +8,7 @@ import type { ApiObjects } from '../../src/types/api-objects.ts';
 import type { PodNode } from '../../src/agent/runtime/node/pod-node.ts';
 import { ALL_PODS } from '../support/pod-search.ts';
 import { testPod } from '../support/pods.ts';
-import { silentLogger } from '../support/silent-logger.ts';
+import { testContext } from '../support/test-context.ts';
 
 const FIRST = '2030-01-01T00:00:00Z';
 const LATER = '2030-01-01T01:00:00Z';
@@ -24,7 +24,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'statelet-node-'));
   podLogsDir = join(dir, 'logs');
   mkdirSync(podLogsDir);
-  const startTimes = new StartTimes({ podsDir: join(dir, 'pods'), logger: silentLogger });
+  const startTimes = new StartTimes(testContext(), join(dir, 'pods'));
   node = processNode({ hostIPs: ['192.0.2.7'], podLogsDir, startTimes });
 });
 afterEach(() => rmSync(dir, { recursive: true }));

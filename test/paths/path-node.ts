@@ -127,8 +127,7 @@ export async function embeddedPathNode(): Promise<PathNode & { close(): Promise<
   const rootDir = await mkdtemp(join(tmpdir(), 'statelet-paths-'));
   await mkdir(PIPES);
   const podLogsDir = join(rootDir, 'pods');
-  const recorder = { event: () => undefined, nodeEvent: () => undefined };
-  const open = () => openProcessNode({ rootDir, podLogsDir, hostIPs: HOST_IPS, recorder, logger: SILENT });
+  const open = () => openProcessNode(testContext(), { rootDir, podLogsDir, hostIPs: HOST_IPS });
   const { runtime } = open();
   const clear = async () => {
     for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);

@@ -10,7 +10,7 @@ import { CONFIG_SOURCE_ANNOTATION } from '../../src/agent/policies/pod/pod-kinds
 import { openProcessNode } from '../../src/embedded/process-node.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import type { NodeParts } from '../../src/agent/runtime/node/pod-node.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../src/types/event-recorder.ts';
+import type { AgentContext } from '../../src/types/agent-context.ts';
 import type { Pod, PodSpec } from '../../src/types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import type { Logger } from '../../src/types/logger.ts';
@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly nodeFacts?: NodeFacts;
   readonly preemptionLowerPriorityFirst?: boolean;
   /** The node to run on; without it, the embedded runtime. */
-  readonly openNode?: (context: NodeContext) => Promise<NodeParts>;
+  readonly openNode?: (context: AgentContext, places: NodePlaces) => Promise<NodeParts>;
   /** Makes the parts of eviction; `pods` returns the pods in the runtime. */
   readonly eviction?: (pods: () => Iterable<RuntimePodStatus>, parts: NodeParts) => EvictionParts;
   /** Replaces or wraps the effects of the pod actors. */
@@ -33,12 +33,10 @@ export interface AgentOptions {
   readonly measurements?: Measurements;
 }
 
-export interface NodeContext {
+export interface NodePlaces {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostIPs: readonly string[];
-  readonly recorder: EventRecorder & NodeEventRecorder;
-  readonly logger: Logger;
 }
 
 /** A supervisor with its actors, by default on the embedded runtime. It has no sources: the test sends the events. */
@@ -57,11 +55,11 @@ export async function startAgent(options: AgentOptions = {}) {
   const podLogsDir = join(rootDir, 'pods');
   const hostIPs = ['127.0.0.1'];
   const openNode = options.openNode ?? openProcessNode;
-  const parts = await openNode({ rootDir, podLogsDir, hostIPs, recorder, logger });
-  const { runtime } = parts;
-  const pods = () => agent.pleg.pods();
   const { measurements } = options;
   const context = { clock: systemClock, random: () => 0, logger, recorder, measurements };
+  const parts = await openNode(context, { rootDir, podLogsDir, hostIPs });
+  const { runtime } = parts;
+  const pods = () => agent.pleg.pods();
   const agent: NodeAgent = new NodeAgent(context, {
     parts,
     hostIPs,

@@ -1,5 +1,6 @@
 import type { ActorContext } from '../../src/agent/actors/actor-context.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
+import type { AgentContext } from '../../src/types/agent-context.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type {
   ContainerReference,
@@ -46,6 +47,11 @@ export class RecordedEvents implements EventRecorder, NodeEventRecorder {
   }
 }
 
+/** A recorder of events that does only what a test needs of it. */
+export function recorderOf(own: Partial<AgentContext['recorder']>): AgentContext['recorder'] {
+  return { event: () => undefined, nodeEvent: () => undefined, ...own };
+}
+
 /** A clock that tells the time, and on which nothing waits. */
 export function clockOf(now: () => number): Clock {
   return { now, setTimeout: () => 0, clearTimeout: () => undefined };
@@ -60,7 +66,7 @@ interface Defaults extends ActorContext {
 export function testContext(): Defaults;
 export function testContext<More extends Partial<ActorContext>>(
   more: More & Partial<ActorContext>,
-): Omit<Defaults, keyof More> & More;
+): Omit<Defaults, keyof NoInfer<More>> & NoInfer<More>;
 export function testContext(more: Partial<ActorContext> = {}): ActorContext {
   const defaults = {
     clock: new VirtualClock(),

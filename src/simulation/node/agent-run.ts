@@ -46,6 +46,7 @@ import { simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 import { NODE_ADDRESS } from './simulated-status-facts.ts';
+import type { NodeReclaim } from '../../agent/policies/eviction/file-system-parts.ts';
 
 /** How long a stopped agent waits for its effects under way, as the daemon does. */
 const STOP_LIMIT_MS = 2_000;
@@ -389,13 +390,9 @@ export class AgentRun {
   #buildReclaimer(): SimulatedReclaimer | undefined {
     const { eviction, runtime } = this.#options;
     if (eviction?.resources.storage === undefined) return undefined;
-    return new SimulatedReclaimer({
-      runtime: runtime.connect(),
-      clock: this.#clock,
-      recorder: { nodeEvent: () => undefined },
-      logger: this.#logger(),
-      onReclaim: (what) => this.admission.evictions?.reclaims(what) ?? (() => undefined),
-    });
+    const unheard = { event: () => undefined, nodeEvent: () => undefined };
+    const onReclaim = (what: NodeReclaim) => this.admission.evictions?.reclaims(what) ?? (() => undefined);
+    return new SimulatedReclaimer({ ...this.#context(), recorder: unheard }, runtime.connect(), onReclaim);
   }
 
   #configuration(): Observable<SupervisorEvent> {

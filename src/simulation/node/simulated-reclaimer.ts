@@ -4,42 +4,36 @@ import { ContainerGC } from '../../agent/runtime/garbage/container-gc.ts';
 import { ImageGC } from '../../agent/runtime/garbage/image-gc.ts';
 import type { NodeReclaimer, NodeView } from '../../agent/runtime/node/pod-node.ts';
 import type { SimulatedConnection } from '../runtime/simulated-connection.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { StateletError } from '../../types/errors.ts';
-import type { NodeEventRecorder } from '../../types/event-recorder.ts';
-import type { Logger } from '../../types/logger.ts';
 
 /** The kubelet's defaults. */
 const CONTAINER_POLICY = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 const IMAGE_POLICY = { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 };
 
-export interface SimulatedReclaimerOptions {
-  readonly runtime: SimulatedConnection;
-  readonly clock: Clock;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Pick<Logger, 'debug' | 'info' | 'warn'>;
-  /** A removal begins. Returns a function to call when it is over, whether or not it succeeded. */
-  readonly onReclaim: (what: NodeReclaim) => () => void;
-}
-
 export class SimulatedReclaimer implements NodeReclaimer {
   readonly connection: SimulatedConnection;
-  readonly #options: SimulatedReclaimerOptions;
+  readonly #context: AgentContext;
+  readonly #onReclaim: (what: NodeReclaim) => () => void;
   readonly #images: ImageGC;
   #containers: ContainerGC | undefined;
 
-  constructor(options: SimulatedReclaimerOptions) {
-    const { runtime, clock, recorder, logger } = options;
-    this.#options = options;
+  /** `onReclaim`: a removal begins. Returns a function to call when it is over, whether or not it succeeded. */
+  constructor(
+    context: AgentContext,
+    runtime: SimulatedConnection,
+    onReclaim: (what: NodeReclaim) => () => void,
+  ) {
+    this.#context = context;
+    this.#onReclaim = onReclaim;
     this.connection = runtime;
-    this.#images = new ImageGC({ ...IMAGE_POLICY, runtime, clock, recorder, logger, statfs: notAsked });
+    this.#images = new ImageGC(context, { ...IMAGE_POLICY, runtime, statfs: notAsked });
   }
 
   /** Like the daemon: dead containers of a pod that goes on are kept, because their exit codes are still needed. */
   start({ isPodTerminated }: NodeView): void {
-    const { runtime, clock, logger } = this.#options;
-    const policy = CONTAINER_POLICY;
-    this.#containers = new ContainerGC({ runtime, clock, logger, policy, isPodRemovable: isPodTerminated });
+    const parts = { runtime: this.connection, policy: CONTAINER_POLICY, isPodRemovable: isPodTerminated };
+    this.#containers = new ContainerGC(this.#context, parts);
     // This only records which images there are. If it fails, the removal of images records them.
     this.#images.detect().catch(() => undefined);
   }
@@ -53,7 +47,7 @@ export class SimulatedReclaimer implements NodeReclaimer {
   }
 
   async #reclaimed(what: NodeReclaim, work: () => Promise<unknown>): Promise<void> {
-    const ended = this.#options.onReclaim(what);
+    const ended = this.#onReclaim(what);
     try {
       await work();
     } finally {

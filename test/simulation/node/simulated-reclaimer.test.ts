@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { SimulatedReclaimer } from '../../../src/simulation/node/simulated-reclaimer.ts';
 import { sandboxConfig, simulatedBed } from '../runtime/simulated-bed.ts';
 import { containerConfig } from '../../support/runtime-configs.ts';
+import { testContext } from '../../support/test-context.ts';
 
 /** A pod that goes on, and one that has ended. Each has two dead instances of a container. */
 async function bed() {
@@ -19,16 +20,9 @@ async function bed() {
     if (uid === 'ended') await runtime.stopPodSandbox(sandboxId);
   }
   const told: string[] = [];
-  const nothing = () => undefined;
-  const reclaimer = new SimulatedReclaimer({
-    runtime: simulated.connect(),
-    clock,
-    recorder: { nodeEvent: nothing },
-    logger: { debug: nothing, info: nothing, warn: nothing },
-    onReclaim: (what) => {
-      told.push(what);
-      return () => told.push(`no more ${what}`);
-    },
+  const reclaimer = new SimulatedReclaimer(testContext({ clock }), simulated.connect(), (what) => {
+    told.push(what);
+    return () => told.push(`no more ${what}`);
   });
   const isPodTerminated = (uid: string) => uid === 'ended';
   reclaimer.start({ pods: () => [], isPodRemovable: () => false, isPodTerminated });

@@ -38,12 +38,11 @@ export async function startEvictingAgent(
   let looks: Looks | undefined;
   const agent = await startAgent({
     ...(rootDir !== undefined && { rootDir }),
-    openNode: ({ recorder, ...context }) => {
-      folders = context;
-      return openCriNode({
-        ...context,
+    openNode: (context, places) => {
+      folders = places;
+      return openCriNode(context, {
+        ...places,
         endpoint,
-        recorder,
         nodeName: 'node-a',
         facts: testNode(),
         reservations: { systemReserved: {}, kubeReserved: {} },

@@ -29,14 +29,12 @@ export interface ImageFacts {
   readonly containers: readonly Container[];
   /** The runtime's references of the images that containers mount as volumes. */
   readonly mountedImages?: readonly string[];
-  /** The image of sandboxes, if the runtime's configuration tells it; otherwise every image with the name `pause` counts. */
-  readonly sandboxImage?: string;
 }
 
 /** The records of the present images. `before`: the records of the last check, undefined the first time. */
 export function detectImages(
   before: ReadonlyMap<string, ImageRecord> | undefined,
-  { images, containers, mountedImages = [], sandboxImage }: ImageFacts,
+  { images, containers, mountedImages = [] }: ImageFacts,
   now: number,
 ): ReadonlyMap<string, ImageRecord> {
   const ofContainers = containers.flatMap(({ image, imageRef, imageId = '' }) => [image, imageRef, imageId]);
@@ -50,7 +48,7 @@ export function detectImages(
         sizeBytes: image.size,
         firstDetected: old?.firstDetected ?? (before === undefined ? 0 : now),
         lastUsed: isUsed ? now : (old?.lastUsed ?? 0),
-        inUse: isUsed || image.pinned === true || isSandboxImage(image, sandboxImage),
+        inUse: isUsed || image.pinned === true || isSandboxImage(image),
       };
       return [image.id, record] as const;
     }),
@@ -106,7 +104,6 @@ function namesOf({ id, repoTags, repoDigests = [] }: Image): readonly string[] {
 }
 
 /** Not every runtime pins the image of its sandboxes, and no list shows which image a sandbox uses. */
-function isSandboxImage(image: Image, sandboxImage: string | undefined): boolean {
-  if (sandboxImage !== undefined) return namesOf(image).includes(sandboxImage);
+function isSandboxImage(image: Image): boolean {
   return image.repoTags.some((tag) => /(?:^|\/)pause(?:-\w+)?:/u.test(tag));
 }

@@ -14,11 +14,9 @@ import { cgroupValues, type CgroupVersion } from '../../policies/cgroups/cgroup-
 import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { OneAtATime, promiseOf } from '../../../system/promises.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { Logger } from '../../../types/logger.ts';
-import type { CgroupMeasurements } from '../../../types/measurements.ts';
 import { readSmallFile, valueOf } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
@@ -26,7 +24,7 @@ import { endProcessesIn, pidsIn } from './cgroup-removal.ts';
 import { CgroupTree, podsIn, subfolders } from './cgroup-tree.ts';
 import { limitReservedGroups, QOSGroups } from './qos-groups.ts';
 
-export interface PodCgroupsOptions extends PodCgroupSettings {
+export interface PodCgroupsParts extends PodCgroupSettings {
   /** Default: `cgroupfs`. */
   readonly driver?: CgroupDriverName;
   /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Must exist. */
@@ -41,9 +39,6 @@ export interface PodCgroupsOptions extends PodCgroupSettings {
   readonly mountinfoFile?: string;
   /** Default: systemd of this machine. */
   readonly systemd?: SystemdPlaces;
-  readonly measurements?: CgroupMeasurements;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Logger;
 }
 
 /** What there is where pods have cgroups of their own. */
@@ -63,7 +58,8 @@ interface OwnGroups {
 export class PodCgroups {
   /** The machine's version, also where pods have no cgroups of their own. Undefined: the machine has no cgroups. */
   readonly version: CgroupVersion | undefined;
-  readonly #options: PodCgroupsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: PodCgroupsParts;
   /** Pods may still be where an agent with the other driver has put them. */
   readonly #layouts: readonly QOSCgroups[];
   readonly #needed: readonly string[];
@@ -85,21 +81,22 @@ export class PodCgroups {
   /** Whether the groups above the pods have been made. */
   #isSetUp = false;
 
-  private constructor(options: PodCgroupsOptions) {
-    this.#options = options;
-    const { cgroupRoot, cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo', logger } = options;
+  private constructor(context: AgentContext, parts: PodCgroupsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { cgroupRoot, cgroupsPerQOS = true, mountinfoFile = '/proc/self/mountinfo' } = parts;
     this.#layouts = DRIVERS.map((driver) => qosCgroups(cgroupRoot, driver));
-    const limitsPIDs = options.podPidsLimit > 0 || options.reservesPIDs === true;
+    const limitsPIDs = parts.podPidsLimit > 0 || parts.reservesPIDs === true;
     this.#needed = ['cpu', 'memory', ...(limitsPIDs ? ['pids'] : [])];
-    this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, logger) : undefined;
-    this.#drivers = this.#tree && new CgroupDrivers(this.#tree, options.systemd);
+    this.#tree = cgroupsPerQOS ? new CgroupTree(mountinfoFile, this.#needed, context.logger) : undefined;
+    this.#drivers = this.#tree && new CgroupDrivers(this.#tree, parts.systemd);
     this.version = this.#tree?.version ?? findCgroupMounts(readFileSync(mountinfoFile, 'utf8')).version;
   }
 
   /** Rejects as FailedPrecondition where a controller, systemd or `cgroupRoot` is missing; names it, and what helps. */
-  static async open(options: PodCgroupsOptions): Promise<PodCgroups> {
-    const cgroups = await promiseOf(() => new PodCgroups(options));
-    await cgroups.useDriver(options.driver ?? 'cgroupfs');
+  static async open(context: AgentContext, parts: PodCgroupsParts): Promise<PodCgroups> {
+    const cgroups = await promiseOf(() => new PodCgroups(context, parts));
+    await cgroups.useDriver(parts.driver ?? 'cgroupfs');
     return cgroups;
   }
 
@@ -135,7 +132,7 @@ export class PodCgroups {
   /** CRI's `cgroup_parent`. Empty: the runtime's own choice. */
   parentOf(pod: Pod): string {
     if (this.#own) return podCgroup(this.#own.layout, pod);
-    const root = cgroupRootOf(this.#options.cgroupRoot, this.#driver);
+    const root = cgroupRootOf(this.#parts.cgroupRoot, this.#driver);
     return root === '/' ? '' : root;
   }
 
@@ -161,12 +158,12 @@ export class PodCgroups {
     if (!this.#isSetUp) await this.#setUp();
     const { tree, driver, layout, above } = this.#own;
     const group = podCgroup(layout, pod);
-    const values = cgroupValues(tree.version, podCgroupResources(pod, this.#options), above.hugetlbFiles);
+    const values = cgroupValues(tree.version, podCgroupResources(pod, this.#parts), above.hugetlbFiles);
     const written = JSON.stringify([group, values]);
     const { uid } = pod.metadata;
     const exists = tree.exists(group);
     if (this.#written.get(uid) === written && exists) return;
-    const end = this.#options.measurements?.cgroupOperation(exists ? 'update' : 'create');
+    const end = this.#context.measurements?.cgroupOperation(exists ? 'update' : 'create');
     await this.#makePod(driver, group);
     await driver.write(group, values);
     this.#written.set(uid, written);
@@ -177,7 +174,7 @@ export class PodCgroups {
   async removePod(uid: string): Promise<void> {
     this.#written.delete(uid);
     const groups = this.#groupsOf(uid);
-    const end = groups.length > 0 ? this.#options.measurements?.cgroupOperation('destroy') : undefined;
+    const end = groups.length > 0 ? this.#context.measurements?.cgroupOperation('destroy') : undefined;
     for (const { group, layout } of groups)
       await (await this.#drivers?.remover(layout.driver))?.remove(group);
     end?.();
@@ -222,25 +219,23 @@ export class PodCgroups {
     const drivers = this.#drivers;
     const driver = await drivers?.get(name);
     if (!tree || !drivers || !driver) return;
-    const { cgroupRoot, measurements, recorder } = this.#options;
+    const { cgroupRoot, memoryQoS } = this.#parts;
     if (name === 'cgroupfs') this.#requireRoot(tree);
     const layout = qosCgroups(cgroupRoot, name);
-    const above = new QOSGroups({
+    const above = new QOSGroups(this.#context, {
       tree,
       driver,
       groups: layout,
       needed: this.#needed,
       allocatable: () => this.#allocatable,
-      memoryQoS: tree.version === 2 ? this.#options.memoryQoS : undefined,
-      measurements,
-      recorder,
+      memoryQoS: tree.version === 2 ? memoryQoS : undefined,
     });
     const other = qosCgroups(cgroupRoot, name === 'systemd' ? 'cgroupfs' : 'systemd');
     this.#own = { tree, driver, layout, above, others: new OtherGroups(tree, drivers, other) };
   }
 
   #requireRoot(tree: CgroupTree): void {
-    const cgroupRoot = cgroupRootOf(this.#options.cgroupRoot, 'cgroupfs');
+    const cgroupRoot = cgroupRootOf(this.#parts.cgroupRoot, 'cgroupfs');
     const folders = this.#needed.map((name) => tree.folder(name, cgroupRoot));
     const missing = folders.find((folder) => !existsSync(folder));
     if (missing === undefined) return;
@@ -252,9 +247,9 @@ export class PodCgroups {
     return this.#turns.run(async () => {
       const own = this.#own;
       await own?.above.make();
-      const { reserved = [], memoryQoS, recorder } = this.#options;
+      const { reserved = [], memoryQoS } = this.#parts;
       const keepsMemory = memoryQoS !== undefined;
-      if (own && !this.#isSetUp) await limitReservedGroups(reserved, { ...own, keepsMemory, recorder });
+      if (own && !this.#isSetUp) await limitReservedGroups(this.#context, reserved, { ...own, keepsMemory });
       this.#isSetUp = true;
     });
   }

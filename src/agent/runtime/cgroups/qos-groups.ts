@@ -12,10 +12,9 @@ import type { MemoryQoS } from '../../policies/cgroups/memory-qos.ts';
 import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { CgroupMeasurements } from '../../../types/measurements.ts';
 import { memoryPaths, workingSet } from '../stats/memory-files.ts';
 import { readSmallFile } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
@@ -27,7 +26,7 @@ const UNBOUNDED: CgroupResources = { hugePageLimits: 'unbounded' };
 
 const ONLINE_CPUS = '/sys/devices/system/cpu/online';
 
-export interface QOSGroupsOptions {
+export interface QOSGroupsParts {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;
   readonly groups: QOSCgroups;
@@ -37,13 +36,12 @@ export interface QOSGroupsOptions {
   readonly allocatable: () => ResourceList;
   /** Undefined where the feature is off. */
   readonly memoryQoS: MemoryQoS | undefined;
-  readonly measurements: CgroupMeasurements | undefined;
-  readonly recorder: NodeEventRecorder;
 }
 
 /** The groups above those of pods: of all pods, and of the QoS classes. */
 export class QOSGroups {
-  readonly #options: QOSGroupsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: QOSGroupsParts;
   /** Whether the limits of all pods together have been written. Undefined: this was not tried yet. */
   #isEnforced: boolean | undefined;
   #hugetlbFiles: readonly string[] = [];
@@ -51,9 +49,10 @@ export class QOSGroups {
   /** What of that was last written into each group. */
   readonly #written = new Map<string, string>();
 
-  constructor(options: QOSGroupsOptions) {
-    this.#options = options;
-    this.#ofPods = classResources([], options.memoryQoS);
+  constructor(context: AgentContext, parts: QOSGroupsParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#ofPods = classResources([], parts.memoryQoS);
   }
 
   /** The names of the kernel's files for limits of huge pages; empty before the groups are made. */
@@ -62,7 +61,7 @@ export class QOSGroups {
   }
 
   async make(): Promise<void> {
-    const { tree, groups } = this.#options;
+    const { tree, groups } = this.#parts;
     const { kubepods, byClass } = groups;
     const isNew = await this.#makeGroup(kubepods);
     if (tree.has('hugetlb')) {
@@ -79,17 +78,17 @@ export class QOSGroups {
 
   /** Writes what follows from all pods that may run: the shares of the burstable ones, and the memory that is kept for them. */
   async update(pods: Iterable<Pod>): Promise<void> {
-    const { groups, memoryQoS, measurements } = this.#options;
+    const { groups, memoryQoS } = this.#parts;
     if (this.#isEnforced === false) await this.#enforceAllocatable();
     this.#ofPods = classResources([...pods], memoryQoS);
     await this.#writeChanged(groups.kubepods, this.#ofPods.kubepods);
     await this.#writeChanged(groups.byClass.Burstable, this.#ofPods.burstable);
-    if (this.#ofPods.kept) measurements?.memoryKept(this.#ofPods.kept);
+    if (this.#ofPods.kept) this.#context.measurements?.memoryKept(this.#ofPods.kept);
   }
 
   /** Pods that run already may use more memory than pods may have now. Then the limits are tried again with each `update`. */
   async #enforceAllocatable(): Promise<void> {
-    const { tree, driver, groups, allocatable } = this.#options;
+    const { tree, driver, groups, allocatable } = this.#parts;
     // Without this systemd does not know that the group is to have the controller, and takes it away.
     const cpus = driver.name === 'systemd' ? readSmallFile(ONLINE_CPUS)?.trim() : undefined;
     const all = cgroupValues(tree.version, { ...kubepodsResources(allocatable()), cpus });
@@ -102,7 +101,7 @@ export class QOSGroups {
   }
 
   #tellEnforced(refusals: readonly string[]): void {
-    const { recorder } = this.#options;
+    const { recorder } = this.#context;
     if (refusals.length === 0) {
       recorder.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
       return;
@@ -112,7 +111,7 @@ export class QOSGroups {
   }
 
   #isNeeded({ controller }: CgroupValue): boolean {
-    return this.#options.needed.includes(controller);
+    return this.#parts.needed.includes(controller);
   }
 
   /** Why a value cannot be written while processes use more than that. Rejects with any other error. */
@@ -120,7 +119,7 @@ export class QOSGroups {
     const excess = this.#excess(value);
     if (excess !== undefined) return [excess];
     try {
-      await this.#options.driver.write(this.#options.groups.kubepods, [value]);
+      await this.#parts.driver.write(this.#parts.groups.kubepods, [value]);
       return [];
     } catch (error) {
       if (error instanceof StateletError && errnoCode(error.cause) === 'EBUSY') return [error.message];
@@ -130,7 +129,7 @@ export class QOSGroups {
 
   /** cgroup v2 takes any limit of memory, and kills until the group is below it: then eviction is to choose which pod goes. */
   #excess({ file, value }: CgroupValue): string | undefined {
-    const { tree, groups } = this.#options;
+    const { tree, groups } = this.#parts;
     const paths = file === 'memory.max' ? memoryPaths(tree, groups.kubepods) : undefined;
     const used = paths && workingSet(tree.version, readSmallFile(paths.usage), readSmallFile(paths.stat));
     if (paths === undefined || used === undefined || used <= Number(value)) return undefined;
@@ -139,7 +138,7 @@ export class QOSGroups {
 
   /** Returns whether the group is new. */
   async #makeGroup(group: string): Promise<boolean> {
-    const { tree, driver, needed } = this.#options;
+    const { tree, driver, needed } = this.#parts;
     const isNew = await driver.make(group);
     delegateControllers(tree, group, needed);
     if (isNew) this.#written.delete(group);
@@ -147,16 +146,16 @@ export class QOSGroups {
   }
 
   async #write(group: string, resources: CgroupResources): Promise<void> {
-    const { tree, driver } = this.#options;
+    const { tree, driver } = this.#parts;
     await driver.write(group, cgroupValues(tree.version, resources, this.#hugetlbFiles));
   }
 
   async #writeChanged(group: string, resources: CgroupResources): Promise<void> {
-    const { tree, driver, measurements } = this.#options;
+    const { tree, driver } = this.#parts;
     const values = cgroupValues(tree.version, resources);
     const written = JSON.stringify(values);
     if (values.length === 0 || this.#written.get(group) === written) return;
-    const end = measurements?.cgroupOperation('update');
+    const end = this.#context.measurements?.cgroupOperation('update');
     await driver.write(group, values);
     this.#written.set(group, written);
     end?.();
@@ -168,13 +167,13 @@ export interface ReservedLimits {
   readonly driver: CgroupDriver;
   /** Whether the kernel keeps for daemons the memory that is reserved: the feature MemoryQoS. */
   readonly keepsMemory?: boolean;
-  readonly recorder: NodeEventRecorder;
 }
 
 /** Limits cgroups of daemons to what is reserved for them. Rejects as FailedPrecondition for one that does not exist. */
 export async function limitReservedGroups(
+  { recorder }: AgentContext,
   reserved: readonly ReservedGroup[],
-  { tree, driver, keepsMemory = false, recorder }: ReservedLimits,
+  { tree, driver, keepsMemory = false }: ReservedLimits,
 ): Promise<void> {
   for (const { title, field, name, limits } of reserved) {
     try {

@@ -5,16 +5,13 @@ import {
   type IsPodRemovable,
   sandboxGarbage,
 } from '../../policies/garbage/dead-containers.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Container, PodSandbox } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
 
-export interface ContainerGCOptions {
+export interface ContainerGCParts {
   readonly runtime: RuntimeService;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'debug' | 'warn'>;
   readonly policy: ContainerGCPolicy;
   /** Must be false until every source of pods has been seen. */
   readonly isPodRemovable: IsPodRemovable;
@@ -33,19 +30,21 @@ const UNKNOWN_STOP_SECONDS = 30;
  * limit. Both may remove the same container: that is no error.
  */
 export class ContainerGC {
-  readonly #options: ContainerGCOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ContainerGCParts;
   /** Ids of containers that the runtime did not have at the last collection. */
   #unknown: ReadonlySet<string> = new Set();
 
-  constructor(options: ContainerGCOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: ContainerGCParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Removes one after another, until `signal` aborts. Rejects when the runtime does not answer. */
   async collect(signal: AbortSignal = NEVER): Promise<void> {
-    const { runtime, clock, policy, isPodRemovable, removeOrphanedLogs } = this.#options;
+    const { runtime, policy, isPodRemovable, removeOrphanedLogs } = this.#parts;
     const containers = await runtime.listContainers(undefined, { signal });
-    const garbage = containerGarbage({ containers, now: clock.now(), isPodRemovable }, policy);
+    const garbage = containerGarbage({ containers, now: this.#context.clock.now(), isPodRemovable }, policy);
     const removed = await this.#each(garbage, signal, (item) => this.#removeContainer(item, signal));
 
     const left = containers.filter(({ id }) => !removed.has(id));
@@ -85,7 +84,7 @@ export class ContainerGC {
         signal.throwIfAborted();
         // Every further call would have to wait as long for an answer.
         if (NO_ANSWER.has(errorKind(error))) throw error;
-        this.#options.logger.warn({}, errorMessage(error));
+        this.#context.logger.warn({}, errorMessage(error));
       }
     }
     return removed;
@@ -95,11 +94,11 @@ export class ContainerGC {
     { container, podUid, withPod }: ContainerGarbage,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { runtime, logger, isPodRemovable, removeContainerLogs } = this.#options;
+    const { runtime, isPodRemovable, removeContainerLogs } = this.#parts;
     const { id, state, metadata } = container;
     // The pod may have come back while others were being removed.
     if (withPod && !isPodRemovable(podUid)) return undefined;
-    logger.debug({ container: id, uid: podUid }, `Removing dead container ${metadata.name}`);
+    this.#context.logger.debug({ container: id, uid: podUid }, `Removing dead container ${metadata.name}`);
     await named(`remove dead container ${metadata.name} (${id}) of pod ${podUid}`, async () => {
       // If it is gone since the list was read, the log at its path may be that of a new instance.
       if (!(await unlessNotFound(runtime.containerStatus(id, { signal })))) return;
@@ -111,8 +110,11 @@ export class ContainerGC {
   }
 
   async #removeSandbox({ id, metadata }: PodSandbox, signal: AbortSignal): Promise<string> {
-    const { runtime, logger } = this.#options;
-    logger.debug({ sandbox: id, uid: metadata.uid }, `Removing dead sandbox of ${metadata.name}`);
+    const { runtime } = this.#parts;
+    this.#context.logger.debug(
+      { sandbox: id, uid: metadata.uid },
+      `Removing dead sandbox of ${metadata.name}`,
+    );
     await named(`remove sandbox ${id} of pod ${metadata.uid}`, async () => {
       // A sandbox that is not ready may still have its network.
       await runtime.stopPodSandbox(id, { signal });

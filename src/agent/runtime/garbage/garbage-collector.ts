@@ -1,8 +1,6 @@
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { ContainerGC } from './container-gc.ts';
 import type { ImageGC } from './image-gc.ts';
 
@@ -22,13 +20,6 @@ export interface GarbageTask {
   readonly prepare?: (signal: AbortSignal) => Promise<void>;
 }
 
-export interface GarbageCollectorOptions {
-  readonly clock: Clock;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Pick<Logger, 'debug' | 'warn'>;
-  readonly tasks: readonly GarbageTask[];
-}
-
 interface Schedule {
   readonly task: GarbageTask;
   dueAt: number;
@@ -37,17 +28,17 @@ interface Schedule {
 
 /** Background work: each task runs once in each period, and two tasks never run at the same time. */
 export class GarbageCollector {
-  readonly #options: GarbageCollectorOptions;
+  readonly #context: AgentContext;
   readonly #abort = new AbortController();
   readonly #schedules: readonly Schedule[];
   readonly #timer: Timer;
   #working: Promise<void>;
 
-  constructor(options: GarbageCollectorOptions) {
-    this.#options = options;
-    this.#timer = new Timer(options.clock);
-    const now = options.clock.now();
-    this.#schedules = options.tasks.map((task) => ({ task, dueAt: now + task.periodMs, failures: 0 }));
+  constructor(context: AgentContext, tasks: readonly GarbageTask[]) {
+    this.#context = context;
+    this.#timer = new Timer(context.clock);
+    const now = context.clock.now();
+    this.#schedules = tasks.map((task) => ({ task, dueAt: now + task.periodMs, failures: 0 }));
     this.#working = this.#prepare();
     this.#arm();
   }
@@ -62,7 +53,7 @@ export class GarbageCollector {
   #arm(): void {
     if (this.#abort.signal.aborted || this.#schedules.length === 0) return;
     const dueAt = Math.min(...this.#schedules.map((schedule) => schedule.dueAt));
-    this.#timer.arm(Math.max(0, dueAt - this.#options.clock.now()), () => {
+    this.#timer.arm(Math.max(0, dueAt - this.#context.clock.now()), () => {
       this.#working = this.#working.then(() => this.#work());
     });
   }
@@ -73,13 +64,13 @@ export class GarbageCollector {
         await task.prepare?.(this.#abort.signal);
       } catch (error) {
         if (this.#abort.signal.aborted) return;
-        this.#options.logger.warn({}, `${task.name} garbage collection: ${errorMessage(error)}`);
+        this.#context.logger.warn({}, `${task.name} garbage collection: ${errorMessage(error)}`);
       }
     }
   }
 
   async #work(): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     for (const schedule of this.#schedules) {
       if (this.#abort.signal.aborted) return;
       if (schedule.dueAt > clock.now()) continue;
@@ -90,7 +81,7 @@ export class GarbageCollector {
   }
 
   async #run(schedule: Schedule): Promise<void> {
-    const { recorder, logger } = this.#options;
+    const { recorder, logger } = this.#context;
     const { name, collect, failureReason, failuresTolerated } = schedule.task;
     try {
       await collect(this.#abort.signal);
@@ -107,14 +98,11 @@ export class GarbageCollector {
 }
 
 /** To be called once the runtime is ready. Containers are collected every minute, images every five. */
-export function startGarbageCollection({
-  containerGC,
-  imageGC,
-  ...options
-}: Omit<GarbageCollectorOptions, 'tasks'> & {
-  readonly containerGC: Pick<ContainerGC, 'collect'>;
-  readonly imageGC?: Pick<ImageGC, 'collect' | 'detect' | 'isDisabled'>;
-}): GarbageCollector {
+export function startGarbageCollection(
+  context: AgentContext,
+  containerGC: Pick<ContainerGC, 'collect'>,
+  imageGC?: Pick<ImageGC, 'collect' | 'detect' | 'isDisabled'>,
+): GarbageCollector {
   const tasks: GarbageTask[] = [
     {
       name: 'Container',
@@ -135,5 +123,5 @@ export function startGarbageCollection({
       prepare: (signal) => imageGC.detect(signal),
     });
   }
-  return new GarbageCollector({ ...options, tasks });
+  return new GarbageCollector(context, tasks);
 }

@@ -7,25 +7,16 @@ import {
   type ImageRecord,
   isPastMaxAge,
 } from '../../policies/garbage/unused-images.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
-import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
-import type { ImageMeasurements } from '../../../types/measurements.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { OneAtATime } from '../../../system/promises.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
-export interface ImageGCOptions extends ImageGCPolicy {
+export interface ImageGCParts extends ImageGCPolicy {
   readonly runtime: Pick<RuntimeService, 'listImages' | 'listContainers' | 'removeImage' | 'imageFsInfo'>;
-  readonly clock: Clock;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly statfs: (path: string) => Promise<DiskSpace>;
   /** The runtime's ids of images that containers mount as volumes: the runtime's list of containers does not contain them. */
   readonly mountedImages?: () => readonly string[];
-  /** The sandbox image in the runtime's configuration: for runtimes that do not pin it. */
-  readonly sandboxImage?: string;
-  readonly measurements?: Pick<ImageMeasurements, 'imageCollected'>;
   /** An image has been removed. */
   readonly onRemoved?: (imageId: string) => void;
   /** After each collection: the images that are left of those that there were at that time (Unix ms). */
@@ -34,20 +25,22 @@ export interface ImageGCOptions extends ImageGCPolicy {
 
 /** Removes unused images when their disk is too full, or when they are too old. */
 export class ImageGC {
-  readonly #options: ImageGCOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ImageGCParts;
   readonly #beganAt: number;
   #records: ReadonlyMap<string, ImageRecord> | undefined;
   /** There is one collection at a time. */
   readonly #turns = new OneAtATime();
 
-  constructor(options: ImageGCOptions) {
-    this.#options = options;
-    this.#beganAt = options.clock.now();
+  constructor(context: AgentContext, parts: ImageGCParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#beganAt = context.clock.now();
   }
 
   /** No image would ever be removed. */
   get isDisabled(): boolean {
-    return this.#options.highThresholdPercent === 100 && this.#options.maxAgeMs === 0;
+    return this.#parts.highThresholdPercent === 100 && this.#parts.maxAgeMs === 0;
   }
 
   /** Records which images there are and which are in use. */
@@ -72,37 +65,36 @@ export class ImageGC {
 
   /** `work` begins by listing the images. */
   async #telling<T>(work: () => Promise<T>): Promise<T> {
-    const listedAt = this.#options.clock.now();
+    const listedAt = this.#context.clock.now();
     const before = this.#records;
     try {
       return await work();
     } finally {
       // Otherwise the images could not be listed.
       if (this.#records && this.#records !== before) {
-        await this.#options.onRemaining?.(this.#records.keys(), listedAt);
+        await this.#parts.onRemaining?.(this.#records.keys(), listedAt);
       }
     }
   }
 
   async #detect(signal: AbortSignal): Promise<void> {
-    const { runtime, clock, sandboxImage } = this.#options;
+    const { runtime, mountedImages } = this.#parts;
     const images = await runtime.listImages({ signal });
     const containers = await runtime.listContainers(undefined, { signal });
-    const mountedImages = this.#options.mountedImages?.() ?? [];
-    const facts = { images, containers, mountedImages, ...(sandboxImage !== undefined && { sandboxImage }) };
-    this.#records = detectImages(this.#records, facts, clock.now());
+    const facts = { images, containers, mountedImages: mountedImages?.() };
+    this.#records = detectImages(this.#records, facts, this.#context.clock.now());
   }
 
   async #collect(signal: AbortSignal): Promise<void> {
     await this.#detect(signal);
     await this.#removeOld(signal);
     const space = await this.#space(signal);
-    const { usagePercent, bytesToFree } = diskUsage(space, this.#options);
+    const { usagePercent, bytesToFree } = diskUsage(space, this.#parts);
     if (bytesToFree === 0) return;
-    this.#options.logger.info(
+    this.#context.logger.info(
       { usagePercent, bytesToFree },
       `Disk usage on image filesystem is at ${usagePercent}%, over the high threshold of ` +
-        `${this.#options.highThresholdPercent}%: removing unused images`,
+        `${this.#parts.highThresholdPercent}%: removing unused images`,
     );
     const freed = await this.#free(bytesToFree, signal);
     if (freed < bytesToFree) {
@@ -115,14 +107,13 @@ export class ImageGC {
   }
 
   async #removeOld(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const times = { now: clock.now(), beganAt: this.#beganAt };
-    const old = this.#evictable().filter((record) => isPastMaxAge(record, times, this.#options));
+    const times = { now: this.#context.clock.now(), beganAt: this.#beganAt };
+    const old = this.#evictable().filter((record) => isPastMaxAge(record, times, this.#parts));
     await this.#removeAll(old, Infinity, 'age', signal);
   }
 
   async #space(signal: AbortSignal): Promise<DiskSpace> {
-    const { runtime, statfs } = this.#options;
+    const { runtime, statfs } = this.#parts;
     const [filesystem] = await runtime.imageFsInfo({ signal });
     if (filesystem === undefined) {
       throw new StateletError('Internal', 'the runtime does not say where it keeps images');
@@ -137,7 +128,7 @@ export class ImageGC {
   }
 
   #evictable(): readonly ImageRecord[] {
-    return evictionOrder(this.#records?.values() ?? [], this.#options.clock.now(), this.#options);
+    return evictionOrder(this.#records?.values() ?? [], this.#context.clock.now(), this.#parts);
   }
 
   /** Removes images in that order until `bytes` are free. Where one cannot be removed it goes on, and rejects in the end. */
@@ -154,7 +145,7 @@ export class ImageGC {
       signal.throwIfAborted();
       try {
         await this.#remove(record, signal);
-        this.#options.measurements?.imageCollected(reason);
+        this.#context.measurements?.images.imageCollected(reason);
         freed += record.sizeBytes;
       } catch (error) {
         signal.throwIfAborted();
@@ -171,8 +162,8 @@ export class ImageGC {
   }
 
   async #remove({ id, sizeBytes }: ImageRecord, signal: AbortSignal): Promise<void> {
-    const { runtime, logger, onRemoved } = this.#options;
-    logger.info({ image: id, sizeBytes }, 'Removing unused image');
+    const { runtime, onRemoved } = this.#parts;
+    this.#context.logger.info({ image: id, sizeBytes }, 'Removing unused image');
     await runtime.removeImage(id, { signal });
     const records = new Map(this.#records);
     records.delete(id);
@@ -181,7 +172,7 @@ export class ImageGC {
   }
 
   #problem(reason: string, message: string): StateletError {
-    this.#options.recorder.nodeEvent('Warning', reason, message);
+    this.#context.recorder.nodeEvent('Warning', reason, message);
     return new StateletError('Internal', message);
   }
 }

@@ -19,12 +19,10 @@ import { parseImageReference } from '../../policies/images/image-reference.ts';
 import type { CredentialSource } from '../../policies/images/pulled-record.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { BoundedOutput } from '../../../system/run-command.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
-import type { Clock } from '../../../types/clock.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { Logger } from '../../../types/logger.ts';
-import type { ImageMeasurements } from '../../../types/measurements.ts';
 import { withDeadline } from '../probes/tcp-connect.ts';
 import type { CredentialProviders } from './keyring.ts';
 
@@ -33,9 +31,6 @@ const LIMIT_MS = 60_000;
 
 export interface PluginSurroundings {
   readonly binDir: string;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn' | 'debug'>;
-  readonly measurements?: Pick<ImageMeasurements, 'credentialPlugin'>;
   /** Without them, a plugin gets no token. */
   readonly accounts?: Pick<ApiObjects, 'serviceAccount' | 'token'>;
 }
@@ -56,6 +51,7 @@ interface Kept {
 
 /** A credential provider plugin: a program that is asked for credentials, and whose answers are kept for a while. */
 export class CredentialPlugin {
+  readonly #context: AgentContext;
   readonly #provider: CredentialProvider;
   readonly #surroundings: PluginSurroundings;
   readonly #places: readonly ReturnType<typeof placeOf>[];
@@ -66,7 +62,8 @@ export class CredentialPlugin {
   /** The problem that was told last. */
   #told: string | undefined;
 
-  constructor(provider: CredentialProvider, surroundings: PluginSurroundings) {
+  constructor(context: AgentContext, provider: CredentialProvider, surroundings: PluginSurroundings) {
+    this.#context = context;
     this.#provider = provider;
     this.#surroundings = surroundings;
     this.#places = provider.matchImages.map(placeOf);
@@ -100,14 +97,14 @@ export class CredentialPlugin {
     const { namespace } = pod.metadata;
     const { serviceAccountName: name = '' } = pod.spec;
     if (name === '') return wish.requireServiceAccount ? 'not to be asked' : undefined;
-    const { accounts, logger } = this.#surroundings;
+    const { accounts } = this.#surroundings;
     if (accounts === undefined) throw new Error('there is no API server to ask for a service account');
     const found = await accounts.serviceAccount(namespace, name);
     if (found === undefined) throw new Error(`serviceaccount "${name}" not found in namespace ${namespace}`);
     const annotations = wantedAnnotations(wish, found.metadata?.annotations ?? {});
     if (typeof annotations === 'string') {
       const missing = `service account ${namespace}/${name}: required annotation ${annotations} not found`;
-      logger.debug({ plugin: this.#provider.name }, missing);
+      this.#context.logger.debug({ plugin: this.#provider.name }, missing);
       return 'not to be asked';
     }
     const token = await accounts.token(pod, { audience: wish.serviceAccountTokenAudience });
@@ -118,7 +115,7 @@ export class CredentialPlugin {
   }
 
   #kept(image: string, account: Account | undefined): readonly RegistryCredentials[] | undefined {
-    const now = this.#surroundings.clock.now();
+    const now = this.#context.clock.now();
     for (const key of cacheKeys(image, account?.key ?? '')) {
       const kept = this.#answers.get(key);
       if (kept !== undefined && kept.expiresAt >= now) return kept.credentials;
@@ -146,7 +143,7 @@ export class CredentialPlugin {
   }
 
   #keep(key: string, credentials: readonly RegistryCredentials[], cacheMs: number | undefined): void {
-    const now = this.#surroundings.clock.now();
+    const now = this.#context.clock.now();
     const lifeMs = cacheMs ?? parseDuration(this.#provider.defaultCacheDuration) ?? 0;
     for (const [other, { expiresAt }] of this.#answers) if (expiresAt < now) this.#answers.delete(other);
     if (lifeMs > 0) this.#answers.set(key, { credentials, expiresAt: now + lifeMs });
@@ -154,15 +151,20 @@ export class CredentialPlugin {
 
   async #run(image: string, account: Account | undefined): Promise<PluginAnswer> {
     const { name, args = [], env = [], apiVersion } = this.#provider;
-    const { binDir, clock, measurements } = this.#surroundings;
+    const { clock, measurements } = this.#context;
     const input = pluginRequest(apiVersion, {
       image,
       ...(account && { serviceAccountToken: account.token, serviceAccountAnnotations: account.annotations }),
     });
     const own = Object.fromEntries(env.map((variable) => [variable.name, variable.value]));
-    const command = { path: join(binDir, name), args, env: { ...process.env, ...own }, input };
+    const command = {
+      path: join(this.#surroundings.binDir, name),
+      args,
+      env: { ...process.env, ...own },
+      input,
+    };
     const execing = 'error execing credential provider plugin';
-    const measured = measurements?.credentialPlugin(name);
+    const measured = measurements?.images.credentialPlugin(name);
     let end;
     try {
       end = await withDeadline(clock, LIMIT_MS, this.#closing.signal, (limited) =>
@@ -190,7 +192,7 @@ export class CredentialPlugin {
     this.#told = problem;
     const { name } = this.#provider;
     const effect = 'images are pulled without its credentials';
-    this.#surroundings.logger.warn(
+    this.#context.logger.warn(
       { plugin: name, image },
       `Failed getting credential from external registry credential provider ${name}: ${problem}; ${effect}`,
     );
@@ -290,8 +292,12 @@ function kill(child: ChildProcess): void {
 export class CredentialPlugins implements CredentialProviders {
   readonly #plugins: readonly CredentialPlugin[];
 
-  constructor(providers: readonly CredentialProvider[], surroundings: PluginSurroundings) {
-    this.#plugins = providers.map((provider) => new CredentialPlugin(provider, surroundings));
+  constructor(
+    context: AgentContext,
+    providers: readonly CredentialProvider[],
+    surroundings: PluginSurroundings,
+  ) {
+    this.#plugins = providers.map((provider) => new CredentialPlugin(context, provider, surroundings));
   }
 
   /** In the order of the configuration. All plugins that know the image are asked at the same time. */

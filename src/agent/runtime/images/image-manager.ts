@@ -13,25 +13,22 @@ import {
 } from '../../policies/images/image-pull.ts';
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { withDefaultTag } from '../../policies/images/image-reference.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import { ImageError, type ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage } from '../service/runtime-service.ts';
-import { ImagePuller, type ImagePullerOptions, type PulledImage } from './image-puller.ts';
+import { ImagePuller, type ImagePullerParts, type PulledImage } from './image-puller.ts';
 import type { ImageRecords } from './image-records.ts';
-import { PodCredentials, type PodCredentialsOptions } from './keyring.ts';
+import { podCredentials, type CredentialSources } from './keyring.ts';
 import { PresentImages } from './present-images.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 
 /** How long the status shows why a pull failed, before it shows the back-off. */
 const FAILURE_SHOWN_MS = 1_000;
 
-export interface ImageManagerOptions extends Omit<ImagePullerOptions, 'onPulled'>, PodCredentialsOptions {
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
+export interface ImageManagerParts extends ImagePullerParts, CredentialSources {
   /** The kubelet's: 10 s, doubling to 300 s. */
   readonly backOff: BackOffOptions;
   /** Without them, every pod may use an image that is present. */
@@ -68,20 +65,17 @@ interface PullBackOff {
 
 /** Makes sure that containers have their images, and reports it by the kubelet's events. */
 export class ImageManager {
-  readonly #options: ImageManagerOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ImageManagerParts;
   readonly #present: PresentImages;
   readonly #puller: ImagePuller;
-  readonly #credentials: PodCredentials;
   readonly #backOffs = new Map<string, PullBackOff>();
 
-  constructor(options: ImageManagerOptions) {
-    this.#options = options;
-    this.#present = new PresentImages(options.runtime, options.clock);
-    this.#credentials = new PodCredentials(options);
-    this.#puller = new ImagePuller({
-      ...options,
-      onPulled: (name, image) => this.#present.found(name, image),
-    });
+  constructor(context: AgentContext, parts: ImageManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#present = new PresentImages(parts.runtime, context.clock);
+    this.#puller = new ImagePuller(context, parts, (name, image) => this.#present.found(name, image));
   }
 
   /**
@@ -106,7 +100,8 @@ export class ImageManager {
       throw error;
     } finally {
       const { isPresent, isPullRequired } = findings;
-      this.#options.measurements?.imageEnsured(imagePullPolicy(container), isPresent, isPullRequired);
+      const { measurements } = this.#context;
+      measurements?.images.imageEnsured(imagePullPolicy(container), isPresent, isPullRequired);
     }
   }
 
@@ -116,9 +111,9 @@ export class ImageManager {
   }
 
   collectGarbage(): void {
-    const now = this.#options.clock.now();
+    const now = this.#context.clock.now();
     for (const [key, { entry }] of this.#backOffs) {
-      if (keepBackOffEntry(entry, now, this.#options.backOff) === undefined) this.#backOffs.delete(key);
+      if (keepBackOffEntry(entry, now, this.#parts.backOff) === undefined) this.#backOffs.delete(key);
     }
     this.#present.collectGarbage();
   }
@@ -133,7 +128,7 @@ export class ImageManager {
     const { image = '' } = container;
     const target = { pod, container: container.name };
     const name = this.#nameOf(target, image);
-    const credentials = once(() => this.#credentials.lookup(pod, name, signal));
+    const credentials = once(() => podCredentials(this.#parts, pod, name, signal));
     const request = { ...target, image, name, sandboxConfig, credentials };
     const policy = imagePullPolicy(container);
     if (policy === 'Always') {
@@ -181,7 +176,7 @@ export class ImageManager {
   }
 
   async #mayUse({ image, credentials }: Request, { imageRef }: ImageInUse): Promise<boolean> {
-    const { records } = this.#options;
+    const { records } = this.#parts;
     return records === undefined || records.mayUse(image, imageRef, credentials);
   }
 
@@ -195,7 +190,7 @@ export class ImageManager {
   async #pull(request: Request, joins: boolean, signal: AbortSignal): Promise<ImageInUse> {
     this.#checkBackOff(request);
     const { image } = request;
-    const { records } = this.#options;
+    const { records } = this.#parts;
     try {
       await records?.begin(image);
     } catch (cause) {
@@ -215,8 +210,8 @@ export class ImageManager {
   async #pullNow(request: Request, joins: boolean, signal: AbortSignal): Promise<PulledImage> {
     const { image, name, sandboxConfig } = request;
     this.#event(request, 'Normal', 'Pulling', `Pulling image "${image}"`);
-    const { clock, measurements } = this.#options;
-    const end = measurements?.podPull(request.pod.metadata.uid);
+    const { clock, measurements } = this.#context;
+    const end = measurements?.images.podPull(request.pod.metadata.uid);
     const askedAt = clock.now();
     try {
       const credentials = await request.credentials();
@@ -240,7 +235,7 @@ export class ImageManager {
     const backOff = this.#backOffs.get(imageBackOffKey(pod.metadata.uid, image));
     if (backOff === undefined) return;
     const retryAt = backOff.entry.lastUpdate + backOff.entry.backOffMs;
-    if (this.#options.clock.now() >= retryAt) return;
+    if (this.#context.clock.now() >= retryAt) return;
     const message = `Back-off pulling image "${image}"`;
     this.#event(request, 'Normal', 'BackOff', message);
     throw new ImageError('ImagePullBackOff', `${message}: ${backOff.failure}`, {
@@ -254,11 +249,11 @@ export class ImageManager {
     this.#event(request, 'Warning', 'Failed', `Failed to pull image "${image}": ${errorMessage(cause)}`);
     const { reason, message } = pullFailure(name, errorMessage(cause));
     const key = imageBackOffKey(pod.metadata.uid, image);
-    const now = this.#options.clock.now();
+    const now = this.#context.clock.now();
     const entry = nextBackOffEntry(
       this.#backOffs.get(key)?.entry,
       { now, finishedAt: now },
-      this.#options.backOff,
+      this.#parts.backOff,
     );
     this.#backOffs.set(key, { entry, failure: `${reason}: ${message}` });
     return new ImageError(reason, message, {
@@ -269,7 +264,7 @@ export class ImageManager {
   }
 
   #event({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    this.#options.recorder.event(pod.metadata, type, reason, message, { container });
+    this.#context.recorder.event(pod.metadata, type, reason, message, { container });
   }
 }
 

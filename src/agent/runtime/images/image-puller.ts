@@ -1,19 +1,17 @@
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { asOneMessage } from '../../policies/formats/go-text.ts';
 import { takePullToken, type TokenBucket } from '../../policies/images/image-pull.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { ImageMeasurements } from '../../../types/measurements.ts';
 import type { ImageInUse } from '../node/pod-node.ts';
 import { runtimeMessage, type RuntimeService } from '../service/runtime-service.ts';
 import { withDeadline } from '../probes/tcp-connect.ts';
 import { imageInUse } from './present-images.ts';
 import { SharedQueue } from './shared-queue.ts';
 
-export interface ImagePullerOptions {
+export interface ImagePullerParts {
   readonly runtime: Pick<RuntimeService, 'imageStatus' | 'pullImage'>;
-  readonly clock: Clock;
   /** One pull at a time, in the order in which pods ask. */
   readonly serializeImagePulls: boolean;
   /** How many pulls at the same time where they are not serialized; 0 or undefined: no limit. */
@@ -21,8 +19,6 @@ export interface ImagePullerOptions {
   /** 0: no limit. */
   readonly registryPullQPS: number;
   readonly registryBurst: number;
-  readonly measurements?: Pick<ImageMeasurements, 'imagePulled' | 'imageEnsured' | 'podPull'>;
-  readonly onPulled: (name: string, image: ImageInUse) => void;
 }
 
 export interface PullRequest {
@@ -60,13 +56,21 @@ const PULL_LIMIT_MS = 60 * 60_000;
  * with the policy `Always` share a pull that begins after the last of them has asked.
  */
 export class ImagePuller {
-  readonly #options: ImagePullerOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ImagePullerParts;
+  readonly #onPulled: (name: string, image: ImageInUse) => void;
   readonly #queue: SharedQueue<SharedPull>;
   #tokens: TokenBucket | undefined;
 
-  constructor(options: ImagePullerOptions) {
-    this.#options = options;
-    this.#queue = new SharedQueue(parallelPulls(options));
+  constructor(
+    context: AgentContext,
+    parts: ImagePullerParts,
+    onPulled: (name: string, image: ImageInUse) => void,
+  ) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#onPulled = onPulled;
+    this.#queue = new SharedQueue(parallelPulls(parts));
   }
 
   async pull(
@@ -87,7 +91,7 @@ export class ImagePuller {
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
   ): Promise<SharedPull> {
-    const { clock, measurements, onPulled } = this.#options;
+    const { clock, measurements } = this.#context;
     this.#takeToken();
     const begunAt = clock.now();
     const { imageRef, usedIndex } = await withDeadline(clock, PULL_LIMIT_MS, signal, (limited) =>
@@ -96,14 +100,14 @@ export class ImagePuller {
     const pullMs = clock.now() - begunAt;
     const found = await this.#statusOf(imageRef, sandboxConfig);
     const image = imageInUse(imageRef, found ?? {});
-    measurements?.imagePulled(found?.size ?? 0, pullMs);
-    onPulled(name, image);
+    measurements?.images.imagePulled(found?.size ?? 0, pullMs);
+    this.#onPulled(name, image);
     return { image, sizeBytes: found?.size, pullMs, usedIndex };
   }
 
   #takeToken(): void {
-    const { clock, registryPullQPS: qps, registryBurst: burst } = this.#options;
-    const tokens = takePullToken(this.#tokens, clock.now(), { qps, burst });
+    const { registryPullQPS: qps, registryBurst: burst } = this.#parts;
+    const tokens = takePullToken(this.#tokens, this.#context.clock.now(), { qps, burst });
     if (tokens === undefined) throw new StateletError('Unavailable', 'pull QPS exceeded');
     this.#tokens = tokens;
   }
@@ -115,12 +119,12 @@ export class ImagePuller {
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
   ): Promise<{ imageRef: string; usedIndex: number }> {
-    const { runtime } = this.#options;
+    const { runtime } = this.#parts;
     const errors: unknown[] = [];
     const tries = credentials.length === 0 ? [undefined] : credentials;
     for (const [usedIndex, auth] of tries.entries()) {
       try {
-        const imageRef = await runtime.pullImage(name, { sandboxConfig, signal, ...(auth && { auth }) });
+        const imageRef = await runtime.pullImage(name, { sandboxConfig, signal, auth });
         return { imageRef, usedIndex };
       } catch (error) {
         if (signal.aborted) throw abortReason(signal);
@@ -136,7 +140,7 @@ export class ImagePuller {
   /** Undefined where the runtime does not answer: the image is there all the same. */
   async #statusOf(imageRef: string, { annotations }: PodSandboxConfig): Promise<Image | undefined> {
     try {
-      return await this.#options.runtime.imageStatus(imageRef, { annotations });
+      return await this.#parts.runtime.imageStatus(imageRef, { annotations });
     } catch {
       return undefined;
     }
@@ -156,7 +160,7 @@ function withKubeletMessage(error: unknown): unknown {
   return new StateletError(error.kind, runtimeMessage(error), { cause: error.cause });
 }
 
-function parallelPulls({ serializeImagePulls, maxParallelImagePulls = 0 }: ImagePullerOptions): number {
+function parallelPulls({ serializeImagePulls, maxParallelImagePulls = 0 }: ImagePullerParts): number {
   if (serializeImagePulls) return 1;
   return maxParallelImagePulls > 0 ? maxParallelImagePulls : Infinity;
 }

@@ -20,22 +20,12 @@ import {
   recordWith,
 } from '../../policies/images/pulled-record.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Image } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { ImageMeasurements, PullCheck } from '../../../types/measurements.ts';
-import type { Logger } from '../../../types/logger.ts';
+import type { PullCheck } from '../../../types/measurements.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { RecordFiles } from './record-files.ts';
-
-export interface ImageRecordsOptions {
-  readonly rootDir: string;
-  readonly verification: VerificationSettings;
-  readonly runtime: Pick<RuntimeService, 'listImages'>;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
-  readonly measurements?: Pick<ImageMeasurements, 'pullChecked' | 'pullRecords'>;
-}
 
 /** A record has whole seconds. */
 const TIME_ROUNDING_MS = 1000;
@@ -45,7 +35,9 @@ const TIME_ROUNDING_MS = 1000;
  * so that either agent goes on where the other ended. No file holds credentials, only hashes of those of Secrets.
  */
 export class ImageRecords {
-  readonly #options: ImageRecordsOptions;
+  readonly #context: AgentContext;
+  readonly #runtime: Pick<RuntimeService, 'listImages'>;
+  readonly #verification: VerificationSettings;
   readonly #pulling: RecordFiles;
   readonly #pulled: RecordFiles;
   /** By image: how many pods wait for a pull of it. 0: the agent was ended during such a pull. */
@@ -57,10 +49,17 @@ export class ImageRecords {
   #loaded: Promise<void> | undefined;
   #recovered: Promise<void> | undefined;
 
-  constructor(options: ImageRecordsOptions) {
-    this.#options = options;
-    const dir = join(options.rootDir, 'image_manager');
-    const onChange = () => options.measurements?.pullRecords(this.#pulling.count, this.#pulled.count);
+  constructor(
+    context: AgentContext,
+    runtime: Pick<RuntimeService, 'listImages'>,
+    rootDir: string,
+    verification: VerificationSettings,
+  ) {
+    this.#context = context;
+    this.#runtime = runtime;
+    this.#verification = verification;
+    const dir = join(rootDir, 'image_manager');
+    const onChange = () => context.measurements?.images.pullRecords(this.#pulling.count, this.#pulled.count);
     this.#pulling = new RecordFiles(join(dir, 'pulling'), onChange);
     this.#pulled = new RecordFiles(join(dir, 'pulled'), onChange);
   }
@@ -79,7 +78,7 @@ export class ImageRecords {
       result = await this.#check(image, imageRef, credentials);
       return result !== 'mustAuthenticate';
     } finally {
-      this.#options.measurements?.pullChecked(result);
+      this.#context.measurements?.images.pullChecked(result);
     }
   }
 
@@ -112,7 +111,7 @@ export class ImageRecords {
     try {
       await this.#pulling.remove(image);
     } catch (error) {
-      this.#options.logger.warn({ image }, `failed to remove image pull intent: ${errorMessage(error)}`);
+      this.#context.logger.warn({ image }, `failed to remove image pull intent: ${errorMessage(error)}`);
     }
   }
 
@@ -133,10 +132,9 @@ export class ImageRecords {
     imageRef: string,
     credentials: () => Promise<readonly PullCredentials[]>,
   ): Promise<PullCheck> {
-    const { verification } = this.#options;
     await this.#load();
     const record = this.#records.get(imageRef);
-    if (!needsVerification(verification, image, this.#wasPulled(image, imageRef)))
+    if (!needsVerification(this.#verification, image, this.#wasPulled(image, imageRef)))
       return 'credentialPolicyAllowed';
     const name = nameWithoutTag(image);
     const recorded = recordedAccess(record, name);
@@ -163,7 +161,7 @@ export class ImageRecords {
     imageRef: string,
     credentials: ImagePullCredentials | undefined,
   ): Promise<boolean> {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#context;
     const record = recordWith(this.#records.get(imageRef), {
       imageRef,
       name: nameWithoutTag(image),
@@ -209,7 +207,7 @@ export class ImageRecords {
   #cannotRead(path: string): void {
     this.#unreadable.add(path);
     const effect = 'the next pod of the image has to show credentials to the registry';
-    this.#options.logger.warn({ file: path }, `${path}: is no record of a pull: ${effect}`);
+    this.#context.logger.warn({ file: path }, `${path}: is no record of a pull: ${effect}`);
   }
 
   /**
@@ -218,10 +216,9 @@ export class ImageRecords {
    */
   async #recover(): Promise<void> {
     if (this.#intents.size === 0) return;
-    const { runtime } = this.#options;
     let images: readonly Image[];
     try {
-      images = await runtime.listImages();
+      images = await this.#runtime.listImages();
     } catch {
       this.#recovered = undefined;
       return;

@@ -19,10 +19,10 @@ import { readProvidedFile } from '../../../system/files/foreign-file.ts';
 import { patientCalls } from '../../../system/files/patient-calls.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
 import type { AuthConfig } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
 import type { Pod, Secret } from '../../../types/kubernetes.ts';
 import type { Logger } from '../../../types/logger.ts';
 
@@ -32,10 +32,9 @@ interface Keyring {
   lookup(image: ImageReference): Promise<readonly AuthConfig[]>;
 }
 
-export interface KeyringOptions {
+export interface KeyringPlaces {
   readonly rootDir: string;
   readonly homeDir: string;
-  readonly logger: Pick<Logger, 'warn'>;
   /** For tests: the working directory, and the folder of the machine-wide `.docker`. */
   readonly workingDir?: string;
   readonly systemDir?: string;
@@ -51,8 +50,8 @@ interface ConfigFile {
  * each pull, and read again when it has changed. A file that cannot be used is named in a warning, once for each version of it, and
  * the next place is tried. No message contains any of its content.
  */
-export function createKeyring(options: KeyringOptions): Keyring {
-  const files = configFiles(options).map((file) => new CachedFile(file, options.logger));
+export function createKeyring({ logger }: AgentContext, places: KeyringPlaces): Keyring {
+  const files = configFiles(places).map((file) => new CachedFile(file, logger));
   return {
     lookup: async (image) => {
       for (const file of files) {
@@ -70,7 +69,7 @@ function configFiles({
   homeDir,
   workingDir = process.cwd(),
   systemDir = '/',
-}: KeyringOptions): readonly ConfigFile[] {
+}: KeyringPlaces): readonly ConfigFile[] {
   const docker = [rootDir, workingDir, join(homeDir, '.docker'), join(systemDir, '.docker')];
   const older = [rootDir, workingDir, homeDir, systemDir];
   const all: ConfigFile[] = [
@@ -147,35 +146,33 @@ export interface CredentialProviders {
   credentials(pod: Pod, image: string, signal: AbortSignal): Promise<readonly RegistryCredentials[]>;
 }
 
-export interface PodCredentialsOptions {
+export interface CredentialSources {
   readonly keyring: Keyring;
-  /** Those of the pod's imagePullSecrets, tried before those of the node. Rejects only with the reason of the signal. */
-  readonly pullSecrets?: (pod: Pod, signal: AbortSignal) => Promise<readonly RegistryCredentials[]>;
+  /** Those of the pod's imagePullSecrets, tried before those of the node. */
+  readonly pullSecrets?: Pick<PullSecretReader, 'read'>;
   /** Plugins, tried after the credentials of the node. */
   readonly plugins?: CredentialProviders;
 }
 
-/** All credentials that a pod has for an image, in the order in which they are tried. */
-export class PodCredentials {
-  readonly #options: PodCredentialsOptions;
-
-  constructor(options: PodCredentialsOptions) {
-    this.#options = options;
-  }
-
-  /** `name`: the image with its default tag. Rejects with the reason of the signal. */
-  async lookup(pod: Pod, name: string, signal: AbortSignal): Promise<readonly PullCredentials[]> {
-    const { keyring, pullSecrets, plugins } = this.#options;
-    const image = parseImageReference(name);
-    const secrets = (await pullSecrets?.(pod, signal)) ?? [];
-    const ofNode = await keyring.lookup(image);
-    const ofPlugins = await plugins?.credentials(pod, `${image.domain}/${image.path}`, signal);
-    return [
-      ...matchingCredentials(secrets, image),
-      ...ofNode.map((auth) => ({ auth })),
-      ...matchingCredentials(ofPlugins ?? [], image),
-    ];
-  }
+/**
+ * All credentials that a pod has for an image, in the order in which they are tried. `name`: the image with its default tag. Rejects with
+ * the reason of the signal.
+ */
+export async function podCredentials(
+  { keyring, pullSecrets, plugins }: CredentialSources,
+  pod: Pod,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly PullCredentials[]> {
+  const image = parseImageReference(name);
+  const secrets = await pullSecrets?.read(pod, signal);
+  const ofNode = await keyring.lookup(image);
+  const ofPlugins = await plugins?.credentials(pod, `${image.domain}/${image.path}`, signal);
+  return [
+    ...matchingCredentials(secrets ?? [], image),
+    ...ofNode.map((auth) => ({ auth })),
+    ...matchingCredentials(ofPlugins ?? [], image),
+  ];
 }
 
 /** The kubelet's reason for Secrets that it has not got. */
@@ -183,12 +180,12 @@ const REASON = 'FailedToRetrieveImagePullSecret';
 
 /** Reads the Secrets that pods name in `imagePullSecrets`. One that is missing or malformed is told, and the pull goes on. */
 export class PullSecretReader {
+  readonly #context: AgentContext;
   readonly #objects: Pick<ApiObjects, 'secret'>;
-  readonly #recorder: EventRecorder;
 
-  constructor(objects: Pick<ApiObjects, 'secret'>, recorder: EventRecorder) {
+  constructor(context: AgentContext, objects: Pick<ApiObjects, 'secret'>) {
+    this.#context = context;
     this.#objects = objects;
-    this.#recorder = recorder;
   }
 
   /** The credentials of all Secrets of the pod, in the order of the spec. Rejects only with the reason of the signal. */
@@ -222,6 +219,6 @@ export class PullSecretReader {
   }
 
   #warn({ metadata }: Pod, message: string): void {
-    this.#recorder.event(metadata, 'Warning', REASON, message);
+    this.#context.recorder.event(metadata, 'Warning', REASON, message);
   }
 }

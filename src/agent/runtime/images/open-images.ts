@@ -1,11 +1,8 @@
 import { homedir } from 'node:os';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
 import { CRASH_LOOP_BACK_OFF } from '../../policies/pod-actions/back-off.ts';
-import { systemClock } from '../../../system/timer.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
-import type { EventRecorder } from '../../../types/event-recorder.ts';
-import type { ImageMeasurements } from '../../../types/measurements.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import type { CredentialPlugins } from './credential-plugin.ts';
@@ -18,9 +15,6 @@ export interface ImagesSetup {
   readonly settings: NodeSettings;
   readonly objects?: ApiObjects;
   readonly credentialProviders?: CredentialProviderConfig;
-  readonly measurements: ImageMeasurements | undefined;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
 }
 
 export interface Images {
@@ -30,50 +24,38 @@ export interface Images {
 }
 
 /** How the node gets images. Nothing of plugins is loaded where there are none. */
-export async function openImages(setup: ImagesSetup, runtime: RuntimeService): Promise<Images> {
-  const { rootDir, settings, objects, measurements, recorder, logger } = setup;
-  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = settings;
-  const records = new ImageRecords({
-    rootDir,
-    measurements,
-    runtime,
-    logger,
-    clock: systemClock,
-    verification: {
-      policy: settings.imagePullCredentialsVerificationPolicy,
-      allowlist: settings.preloadedImagesVerificationAllowlist,
-    },
+export async function openImages(
+  context: AgentContext,
+  setup: ImagesSetup,
+  runtime: RuntimeService,
+): Promise<Images> {
+  const { rootDir, settings, objects } = setup;
+  const records = new ImageRecords(context, runtime, rootDir, {
+    policy: settings.imagePullCredentialsVerificationPolicy,
+    allowlist: settings.preloadedImagesVerificationAllowlist,
   });
-  const secrets = objects && new PullSecretReader(objects, recorder);
-  const plugins = await openPlugins(setup);
-  const images = new ImageManager({
+  const plugins = await openPlugins(context, setup);
+  const images = new ImageManager(context, {
+    ...settings,
     runtime,
-    recorder,
-    measurements,
     records,
-    serializeImagePulls,
-    maxParallelImagePulls,
-    registryPullQPS,
-    registryBurst,
-    clock: systemClock,
-    keyring: createKeyring({ rootDir, homeDir: homedir(), logger }),
-    pullSecrets: secrets && ((pod, signal) => secrets.read(pod, signal)),
+    keyring: createKeyring(context, { rootDir, homeDir: homedir() }),
+    pullSecrets: objects && new PullSecretReader(context, objects),
     plugins,
     backOff: CRASH_LOOP_BACK_OFF,
   });
   return { images, records, plugins };
 }
 
-async function openPlugins(setup: ImagesSetup): Promise<CredentialPlugins | undefined> {
-  const { settings, objects, credentialProviders: configured, logger, measurements } = setup;
+async function openPlugins(
+  context: AgentContext,
+  { settings, objects, credentialProviders: configured }: ImagesSetup,
+): Promise<CredentialPlugins | undefined> {
   if (configured === undefined) return undefined;
-  measurements?.credentialProviders(configured.hash);
+  context.measurements?.images.credentialProviders(configured.hash);
   const { CredentialPlugins } = await import('./credential-plugin.ts');
-  return new CredentialPlugins(configured.providers, {
+  return new CredentialPlugins(context, configured.providers, {
     binDir: settings.imageCredentialProviderBinDir,
-    clock: systemClock,
-    logger,
-    measurements,
     accounts: objects,
   });
 }

@@ -6,9 +6,8 @@ import { compressedLogNames, planRotation, rotatedLogs } from '../../policies/ga
 import { openForeignFile } from '../../../system/files/foreign-file.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 /** A running container. `logPath` is absolute; empty: it has no log. */
@@ -17,10 +16,8 @@ export interface LoggedContainer {
   readonly logPath: string;
 }
 
-export interface ContainerLogManagerDeps {
+export interface ContainerLogManagerParts {
   readonly runtime: Pick<RuntimeService, 'reopenContainerLog'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** The running containers, as last read from the runtime. */
   readonly containers: () => Iterable<LoggedContainer>;
   /** Negative: logs are not rotated. */
@@ -37,21 +34,23 @@ export interface ContainerLogManagerDeps {
  * from memory, in a tenth of the time that the thread pool would take.
  */
 export class ContainerLogManager {
-  readonly #deps: ContainerLogManagerDeps;
+  readonly #context: AgentContext;
+  readonly #parts: ContainerLogManagerParts;
   readonly #stopped = new AbortController();
   readonly #rotating = new Map<string, Promise<void>>();
   /** The trouble that was last logged of a container's log, by container id. */
   readonly #troubles = new Map<string, string>();
   readonly #timer: Timer;
 
-  constructor(deps: ContainerLogManagerDeps) {
-    this.#deps = deps;
-    this.#timer = new Timer(deps.clock);
+  constructor(context: AgentContext, parts: ContainerLogManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#timer = new Timer(context.clock);
   }
 
   start(): void {
-    if (this.#deps.maxSizeBytes < 0 || this.#stopped.signal.aborted) return;
-    this.#timer.arm(this.#deps.monitorPeriodMs, () => void this.#monitor().then(() => this.start()));
+    if (this.#parts.maxSizeBytes < 0 || this.#stopped.signal.aborted) return;
+    this.#timer.arm(this.#parts.monitorPeriodMs, () => void this.#monitor().then(() => this.start()));
   }
 
   /** Resolves when no log is being rotated. */
@@ -68,7 +67,7 @@ export class ContainerLogManager {
   }
 
   async #monitor(): Promise<void> {
-    const containers = [...this.#deps.containers()].filter(({ logPath }) => logPath !== '');
+    const containers = [...this.#parts.containers()].filter(({ logPath }) => logPath !== '');
     this.#forgetOthers(containers);
     const due = containers.flatMap((container) => this.#workOn(container) ?? []).values();
     // All workers take from one list: a slow rotation holds up only its own worker.
@@ -77,13 +76,13 @@ export class ContainerLogManager {
         if (!this.#stopped.signal.aborted) await this.#carryOut(container, work);
       }
     };
-    await Promise.all(Array.from({ length: this.#deps.maxWorkers }, worker));
+    await Promise.all(Array.from({ length: this.#parts.maxWorkers }, worker));
   }
 
   /** undefined: nothing has to be done. */
   #workOn(container: LoggedContainer): { container: LoggedContainer; work: () => Promise<void> } | undefined {
     const { id, logPath } = container;
-    const { runtime, maxSizeBytes } = this.#deps;
+    const { runtime, maxSizeBytes } = this.#parts;
     try {
       const stat = statSync(logPath, { throwIfNoEntry: false });
       // The log was removed: the runtime has to open it anew, or the container's output is lost.
@@ -108,9 +107,15 @@ export class ContainerLogManager {
   }
 
   #rotate({ id, logPath }: LoggedContainer): Promise<void> {
-    const { runtime, clock, maxFiles } = this.#deps;
+    const { runtime, maxFiles } = this.#parts;
     const reopen = () => runtime.reopenContainerLog(id);
-    return rotateLog({ logPath, maxFiles, nowMs: clock.now(), reopen, signal: this.#stopped.signal });
+    return rotateLog({
+      logPath,
+      maxFiles,
+      nowMs: this.#context.clock.now(),
+      reopen,
+      signal: this.#stopped.signal,
+    });
   }
 
   /** Logs a trouble once, until another trouble comes or a rotation succeeds: each period would repeat it. */
@@ -122,7 +127,10 @@ export class ContainerLogManager {
     const trouble = errnoCode(error) ?? message;
     if (this.#troubles.get(id) === trouble) return;
     this.#troubles.set(id, trouble);
-    this.#deps.logger.warn({ containerId: id, logPath }, `Log cannot be rotated as it should be: ${message}`);
+    this.#context.logger.warn(
+      { containerId: id, logPath },
+      `Log cannot be rotated as it should be: ${message}`,
+    );
   }
 
   #forgetOthers(containers: readonly LoggedContainer[]): void {

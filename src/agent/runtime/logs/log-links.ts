@@ -3,8 +3,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolderSync } from '../../../system/make-folder.ts';
 import { containerIdOfLogLink, containerLogLink } from '../../policies/garbage/log-rotation.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 
 interface PodName {
@@ -14,14 +14,14 @@ interface PodName {
 
 /** Links to the logs of containers, in one folder, where log collectors look for them. */
 export class LogLinks {
+  readonly #context: AgentContext;
   readonly #dir: string;
-  readonly #logger: Logger;
   #trouble = '';
 
   /** `dir`: the kubelet's is `/var/log/containers`; made where needed. */
-  constructor({ dir, logger }: { readonly dir: string; readonly logger: Logger }) {
+  constructor(context: AgentContext, dir: string) {
+    this.#context = context;
     this.#dir = dir;
-    this.#logger = logger;
   }
 
   /** A failure is logged once and not thrown: the container runs without the link. */
@@ -69,7 +69,7 @@ export class LogLinks {
     if (this.#trouble === code) return;
     this.#trouble = code;
     const message = `Logs are not linked to: ${errorMessage(error)}; log collectors do not find them`;
-    this.#logger.warn({ dir: this.#dir }, message);
+    this.#context.logger.warn({ dir: this.#dir }, message);
   }
 }
 

@@ -2,19 +2,14 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { oomKills, systemOOMMessage, systemOOMs } from '../../policies/node/system-oom.ts';
 import { errnoCode } from '../../../system/system-errors.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { NodeEventRecorder } from '../../../types/event-recorder.ts';
-import type { Logger } from '../../../types/logger.ts';
 
 const PERIOD_MS = 10_000;
 /** The longest record of the kernel's log. */
 const RECORD_BYTES_MAX = 8_192;
 
-export interface OOMWatchOptions {
-  readonly clock: Clock;
-  readonly recorder: NodeEventRecorder;
-  readonly logger: Pick<Logger, 'debug'>;
+export interface OOMSources {
   /** Microseconds since boot. Default: as the kernel counts them. */
   readonly uptimeUs?: () => number;
   readonly vmstatFile?: string;
@@ -26,15 +21,17 @@ export interface OOMWatchOptions {
  * when the count of kills has grown: it takes tens of milliseconds.
  */
 export class OOMWatch {
-  readonly #options: OOMWatchOptions;
+  readonly #context: AgentContext;
+  readonly #sources: OOMSources;
   readonly #timer: Timer;
   #kills: number | undefined;
   #toldUs: number;
 
-  constructor(options: OOMWatchOptions) {
-    this.#options = options;
-    this.#timer = new Timer(options.clock);
-    const { uptimeUs = () => Number(process.hrtime.bigint() / 1_000n) } = options;
+  constructor(context: AgentContext, sources: OOMSources = {}) {
+    this.#context = context;
+    this.#sources = sources;
+    this.#timer = new Timer(context.clock);
+    const { uptimeUs = () => Number(process.hrtime.bigint() / 1_000n) } = sources;
     this.#toldUs = uptimeUs();
     this.#kills = this.#count();
     // An old kernel, or one without /proc, does not count.
@@ -56,7 +53,8 @@ export class OOMWatch {
     const kills = this.#count();
     if (kills === this.#kills) return;
     this.#kills = kills;
-    const { recorder, logger, kernelLog = '/dev/kmsg' } = this.#options;
+    const { recorder, logger } = this.#context;
+    const { kernelLog = '/dev/kmsg' } = this.#sources;
     try {
       for (const oom of systemOOMs(readKernelLog(kernelLog), this.#toldUs)) {
         recorder.nodeEvent('Warning', 'SystemOOM', systemOOMMessage(oom));
@@ -69,7 +67,7 @@ export class OOMWatch {
 
   #count(): number | undefined {
     try {
-      return oomKills(readFileSync(this.#options.vmstatFile ?? '/proc/vmstat', 'utf8'));
+      return oomKills(readFileSync(this.#sources.vmstatFile ?? '/proc/vmstat', 'utf8'));
     } catch {
       return undefined;
     }

@@ -10,12 +10,10 @@ import {
   reservesPIDs,
 } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
 import { type ErrorKind, StateletError } from '../../../types/errors.ts';
-import type { EventRecorder, NodeEventRecorder } from '../../../types/event-recorder.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
-import type { NodeMeasurements } from '../../../types/measurements.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
 import { PodCgroups } from '../cgroups/pod-cgroups.ts';
@@ -23,18 +21,15 @@ import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
-import type { ContainerGC } from '../garbage/container-gc.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
-import { type GarbageCollector, startGarbageCollection } from '../garbage/garbage-collector.ts';
 import { ImageGC } from '../garbage/image-gc.ts';
 import type { ImageManager } from '../images/image-manager.ts';
-import type { ImageRecords } from '../images/image-records.ts';
-import { openImages } from '../images/open-images.ts';
+import { type Images, openImages } from '../images/open-images.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
-import { createContainerGC, createLogManager } from './node-upkeep.ts';
+import { NodeUpkeep } from './node-upkeep.ts';
 import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
 import { withCgroupDriver } from './runtime-cgroup-driver.ts';
 import { PodDNSSource, ResolvConf } from './pod-dns-source.ts';
@@ -44,7 +39,6 @@ import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { KnownContainers } from '../pods/known-containers.ts';
 import { StartTimes } from '../pods/start-times.ts';
-import { systemClock } from '../../../system/timer.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
 import { ClaimedVolumes } from '../volumes/claimed-volumes.ts';
 import { objectContents } from '../volumes/kinds/volume-contents.ts';
@@ -66,45 +60,40 @@ export interface CriNodeSetup {
   readonly objects?: ApiObjects;
   /** Plugins that are asked for credentials of registries. */
   readonly credentialProviders?: CredentialProviderConfig;
-  readonly measurements?: NodeMeasurements;
-  readonly recorder: EventRecorder & NodeEventRecorder;
-  readonly logger: Logger;
 }
 
 interface Parts {
-  readonly runtime: RuntimeService;
   readonly cgroups: PodCgroups;
   readonly images: ImageManager;
-  readonly records: ImageRecords;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
   readonly capabilities: RuntimeCapabilities;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
-export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
-  const { podLogsDir, settings, recorder, logger, measurements } = setup;
+export async function openCriNode(context: AgentContext, setup: CriNodeSetup): Promise<NodeParts> {
+  const { podLogsDir, settings } = setup;
+  const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
-  const bare = bareRuntime(setup);
-  const opened = openCgroups(setup, await cgroupDriver(bare, settings));
+  const bare = bareRuntime(context, setup);
+  const opened = openCgroups(context, setup, await cgroupDriver(bare, settings));
   // A process that cannot be such a node ends at once.
   opened.catch(() => bare.close());
   const cgroups = await opened;
   const measured = namingOOMKills(measuredRuntime(bare, measurements), (uid) => cgroups.oomKills(uid));
-  const runtime = withCgroupDriver({ runtime: measured, cgroups, logger });
-  const logLinks = new LogLinks({ dir: join(dirname(podLogsDir), 'containers'), logger });
-  let pods: NodeView['pods'] = () => [];
-  const logs = createLogManager(setup, runtime, () => pods());
+  const runtime = withCgroupDriver(context, measured, cgroups);
+  const logLinks = new LogLinks(context, join(dirname(podLogsDir), 'containers'));
   const capabilities = new RuntimeCapabilities(runtime);
-  const { images, records, plugins } = await openImages(
-    { ...setup, measurements: measurements?.images },
+  const { plugins, ...ofImages } = await openImages(context, setup, runtime);
+  const { images } = ofImages;
+  const upkeep = new NodeUpkeep(context, {
+    podLogsDir,
+    settings,
     runtime,
-  );
-  const parts = { runtime, cgroups, logs, logLinks, capabilities, images, records };
-  let garbage: GarbageCollector | undefined;
+    removeOrphanedLogs: (isInUse) => logLinks.removeDangling(isInUse),
+    imageGC: (view) => imageGC(context, settings, { ...ofImages, runtime }, view),
+  });
   let oomWatch: OOMWatch | undefined;
-  let deleteDeadContainers = () => Promise.resolve();
-  let deleteUnusedImages = deleteDeadContainers;
   return {
     runtime: {
       ...runtime,
@@ -114,36 +103,17 @@ export async function openCriNode(setup: CriNodeSetup): Promise<NodeParts> {
         return status;
       },
     },
-    node: await openPodNode(setup, parts),
+    node: await openPodNode(context, setup, { cgroups, logs: upkeep.logs, logLinks, capabilities, images }),
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
-      ({ pods } = view);
-      logs.start();
-      oomWatch = new OOMWatch({ clock: systemClock, recorder, logger });
-      const deadContainers = containerGC(setup, parts, view.isPodRemovable);
-      const unusedImages = imageGC(setup, parts, view);
-      garbage = startGarbageCollection({
-        clock: systemClock,
-        recorder,
-        logger,
-        containerGC: deadContainers,
-        imageGC: unusedImages,
-      });
-      // As for the kubelet: dead containers of a pod that goes on stay, since without them the pod would run them again.
-      const allDead = containerGC(setup, parts, view.isPodTerminated);
-      deleteDeadContainers = () => allDead.collect();
-      deleteUnusedImages = async () => {
-        await unusedImages.deleteUnusedImages();
-      };
+      upkeep.start(view);
+      oomWatch = new OOMWatch(context);
     },
-    reclaimer: {
-      deleteDeadContainers: () => deleteDeadContainers(),
-      deleteUnusedImages: () => deleteUnusedImages(),
-    },
+    reclaimer: upkeep.reclaimer,
     stop: async () => {
       oomWatch?.stop();
       plugins?.close();
-      await Promise.all([logs.stop(), garbage?.stop()]);
+      await upkeep.stop();
       cgroups.close();
       await runtime.close();
     },
@@ -163,31 +133,31 @@ async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Pr
   return told?.isTold === true ? told.name : settings.cgroupDriver;
 }
 
-function bareRuntime({ endpoint, settings, logger, measurements }: CriNodeSetup): RuntimeService {
+function bareRuntime(
+  { logger, measurements }: AgentContext,
+  { endpoint, settings }: CriNodeSetup,
+): RuntimeService {
   return createCriRuntime({
     measurements: measurements?.pleg,
     endpoint,
-    ...(settings.imageServiceEndpoint && { imageEndpoint: settings.imageServiceEndpoint }),
+    // Empty: the same as the runtime's.
+    imageEndpoint: settings.imageServiceEndpoint || undefined,
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
     logger: { warn: (message) => logger.warn({}, message) },
   });
 }
 
-async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promise<PodCgroups> {
-  const { facts, reservations, settings, recorder, logger, measurements } = setup;
-  const { cgroupRoot, cgroupsPerQOS, podPidsLimit, cpuCFSQuota } = settings;
-  const cpuCFSQuotaPeriodUs = settings.cpuCFSQuotaPeriodMs * 1000;
-  const cgroups = await PodCgroups.open({
+async function openCgroups(
+  context: AgentContext,
+  { facts, reservations, settings }: CriNodeSetup,
+  driver: CgroupDriverName,
+): Promise<PodCgroups> {
+  const { logger } = context;
+  const cgroups = await PodCgroups.open(context, {
+    ...settings,
     driver,
-    cgroupRoot,
-    cgroupsPerQOS,
-    podPidsLimit,
-    cpuCFSQuota,
-    cpuCFSQuotaPeriodUs,
+    cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
     memoryQoS: memoryQoSOf(settings),
-    recorder,
-    logger,
-    measurements,
     reservesPIDs: reservesPIDs(reservations),
     reserved: reservedGroups(settings, reservations),
   });
@@ -207,11 +177,9 @@ async function openCgroups(setup: CriNodeSetup, driver: CgroupDriverName): Promi
   return cgroups;
 }
 
-async function openPodNode(
-  setup: CriNodeSetup,
-  { cgroups, images, logs, logLinks, capabilities }: Parts,
-): Promise<PodNode> {
-  const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects, recorder, logger, measurements } = setup;
+async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
+  const { cgroups } = parts;
+  const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
   const { allocatable, labels, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
   const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
@@ -219,6 +187,7 @@ async function openPodNode(
   const machine = await readMachineFacts(cgroupVersion);
   const ofPods = enforcedAllocatable(capacity, setup.reservations);
   const { pageSizeBytes } = machine;
+  const podsDir = join(rootDir, 'pods');
   const containers = {
     ...machine,
     ...memoryFacts(settings, { cgroupVersion, pageSizeBytes, allocatable: ofPods }),
@@ -229,6 +198,7 @@ async function openPodNode(
     seccompProfileRoot: join(rootDir, 'seccomp'),
   };
   return criNode({
+    ...parts,
     podLogsDir,
     hostIPs,
     hostname: nodeName,
@@ -239,57 +209,37 @@ async function openPodNode(
     appArmor: machine.appArmor,
     selinux: machine.selinux,
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
-    dns: new PodDNSSource({ clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf), recorder),
-    startTimes: new StartTimes({ podsDir: join(rootDir, 'pods'), logger }),
-    knownContainers: new KnownContainers({ podsDir: join(rootDir, 'pods'), logger }),
+    dns: new PodDNSSource(context, { clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf)),
+    startTimes: new StartTimes(context, podsDir),
+    knownContainers: new KnownContainers(context, podsDir),
     users: new UserNamespaces(rootDir, ids),
-    cgroups,
-    volumes: new VolumeManager({
+    volumes: new VolumeManager(context, {
       rootDir,
       allocatable,
       clusterDomain,
-      clock: systemClock,
-      recorder,
-      logger,
       contents: objects && objectContents(objects),
       claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
-      measurements,
     }),
     objects,
-    images,
-    capabilities,
     podLogs: new PodLogs(podLogsDir),
-    logs,
-    logLinks,
   });
 }
 
-function containerGC(
-  setup: CriNodeSetup,
-  parts: Parts,
-  isPodRemovable: NodeView['isPodRemovable'],
-): ContainerGC {
-  return createContainerGC(setup, parts, isPodRemovable, (isInUse) => parts.logLinks.removeDangling(isInUse));
-}
-
 function imageGC(
-  { settings, recorder, logger, measurements }: CriNodeSetup,
-  { runtime, images, records }: Parts,
+  context: AgentContext,
+  settings: NodeSettings,
+  { runtime, images, records }: Pick<Images, 'images' | 'records'> & Pick<NodeParts, 'runtime'>,
   { pods }: NodeView,
 ): ImageGC {
-  return new ImageGC({
+  return new ImageGC(context, {
     mountedImages: () =>
       [...pods()].flatMap(({ containers }) => containers.flatMap(({ mountedImages = [] }) => mountedImages)),
     runtime,
-    recorder,
-    logger,
-    clock: systemClock,
     statfs: fileSystemStats,
     highThresholdPercent: settings.imageGCHighThresholdPercent,
     lowThresholdPercent: settings.imageGCLowThresholdPercent,
     minAgeMs: settings.imageMinimumGCAgeMs,
     maxAgeMs: settings.imageMaximumGCAgeMs,
-    measurements: measurements?.images,
     onRemoved: (image) => images.forget(image),
     onRemaining: (present, listedAt) => records.prune(present, listedAt),
   });

@@ -3,6 +3,7 @@ import { type NodeDNS, parseResolvConf, podDNS } from '../../policies/network/po
 import { readProvidedFile } from '../../../system/files/foreign-file.ts';
 import { patientCalls } from '../../../system/files/patient-calls.ts';
 import type { DNSConfig } from '../../../types/cri.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { EventRecorder } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -20,7 +21,7 @@ export class PodDNSSource {
   /** UIDs of the pods that have had their events. */
   readonly #warned = new Set<string>();
 
-  constructor(settings: DNSSettings, resolvConf: ResolvConf, recorder: EventRecorder) {
+  constructor({ recorder }: AgentContext, settings: DNSSettings, resolvConf: ResolvConf) {
     this.#settings = settings;
     this.#resolvConf = resolvConf;
     this.#recorder = recorder;

@@ -1,19 +1,17 @@
 /** Takes the cgroup driver that the runtime tells, and says where the runtime has another one than the agent. */
 import { driverProblemIn, impossibleDriver, wrongDriver } from '../../policies/cri/cgroup-driver-mismatch.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PodSandbox, RuntimeCondition, RuntimeStatus, ToldCgroupDriver } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
-export interface RuntimeCgroupDriverOptions {
-  readonly runtime: RuntimeService;
-  readonly cgroups: PodCgroups;
-  readonly logger: Logger;
-}
-
 /** The runtime, which is not ready while it makes cgroups in another way than the agent. */
-export function withCgroupDriver({ runtime, cgroups, logger }: RuntimeCgroupDriverOptions): RuntimeService {
+export function withCgroupDriver(
+  { logger }: AgentContext,
+  runtime: RuntimeService,
+  cgroups: PodCgroups,
+): RuntimeService {
   /** The runtime may have been started anew, with another driver, when it has not answered. */
   let isKnown = false;
 

@@ -5,8 +5,8 @@ import { makeFolder } from '../../../system/make-folder.ts';
 import type { KnownContainer } from '../../../types/runtime-pod.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
 
 const PRIVATE_FILE_MODE = 0o600;
@@ -22,14 +22,14 @@ interface PodMemory {
 
 /** `<podsDir>/<uid>/known-containers`, JSON. */
 export class KnownContainers {
+  readonly #context: AgentContext;
   readonly #podsDir: string;
-  readonly #logger: Pick<Logger, 'warn'>;
   readonly #pods = new Map<string, PodMemory>();
   #warned = false;
 
-  constructor({ podsDir, logger }: { readonly podsDir: string; readonly logger: Pick<Logger, 'warn'> }) {
+  constructor(context: AgentContext, podsDir: string) {
+    this.#context = context;
     this.#podsDir = podsDir;
-    this.#logger = logger;
   }
 
   /** Reads what an earlier agent has kept, once. What cannot be read counts as not known. */
@@ -95,7 +95,7 @@ export class KnownContainers {
     if (this.#warned) return;
     this.#warned = true;
     const message = `Cannot keep what is known of containers, their postStart hooks may run again under the next agent: ${errorMessage(error)}`;
-    this.#logger.warn({}, message);
+    this.#context.logger.warn({}, message);
   }
 }
 

@@ -4,8 +4,8 @@ import { constants } from 'node:fs';
 import { basename } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { rfc3339, unixMs } from '../../policies/formats/time.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { readForeignFile } from '../../../system/files/foreign-file.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';
 import { podPaths, PRIVATE_FOLDER_MODE } from '../volumes/pod-paths.ts';
@@ -17,14 +17,14 @@ const RECORD_BYTES_MAX = 64;
 
 /** `<podsDir>/<uid>/start-time`, one line in RFC 3339. Calls for one pod must not overlap. */
 export class StartTimes {
+  readonly #context: AgentContext;
   readonly #podsDir: string;
-  readonly #logger: Pick<Logger, 'warn'>;
   readonly #known = new Map<string, { readonly startTime: string; saved: boolean }>();
   #warned = false;
 
-  constructor({ podsDir, logger }: { readonly podsDir: string; readonly logger: Pick<Logger, 'warn'> }) {
+  constructor(context: AgentContext, podsDir: string) {
+    this.#context = context;
     this.#podsDir = podsDir;
-    this.#logger = logger;
   }
 
   /**
@@ -131,7 +131,7 @@ export class StartTimes {
     if (this.#warned) return;
     this.#warned = true;
     const message = `Cannot record when pods started, their deadlines begin anew with the next agent: ${errorMessage(error)}`;
-    this.#logger.warn({}, message);
+    this.#context.logger.warn({}, message);
   }
 }
 

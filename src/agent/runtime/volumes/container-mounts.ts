@@ -9,10 +9,11 @@ import type { VolumeMount } from '../../policies/volumes/volume-source.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Mount } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../../types/logger.ts';
+import { podFields } from '../../../types/logger.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
@@ -41,19 +42,20 @@ export interface HostsMountRequest extends Omit<TerminationMountRequest, 'attemp
   readonly hostname: string;
 }
 
-export interface ContainerMountsOptions {
+export interface ContainerMountsParts {
   /** The domain of pods with a subdomain ends in it; may be empty. */
   readonly clusterDomain: string;
-  readonly logger: Logger;
   /** Without it, pods cannot have claims. */
   readonly claims?: Pick<ClaimedVolumes, 'of'>;
 }
 
 export class ContainerMounts {
-  readonly #options: ContainerMountsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ContainerMountsParts;
 
-  constructor(options: ContainerMountsOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: ContainerMountsParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Its volumes, which must have been set up. Also makes the folder for its termination messages. */
@@ -86,7 +88,7 @@ export class ContainerMounts {
       const message = `cannot find volume "${mount.name}" to mount into container "${container.name}"`;
       throw new StateletError('InvalidArgument', message);
     }
-    const claimed = this.#options.claims?.of(pod.metadata.uid, volume.name);
+    const claimed = this.#parts.claims?.of(pod.metadata.uid, volume.name);
     const found = { pod, volume, claimed, paths };
     const kind = kindOf(found);
     const whole = mountPlan(claimed?.readOnly ? { ...mount, readOnly: true } : mount, {
@@ -116,7 +118,7 @@ export class ContainerMounts {
       await work();
     } catch (error) {
       const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
-      this.#options.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
+      this.#context.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);
       throw new StateletError(errorKind(error), message, { cause: error });
     }
   }
@@ -131,7 +133,7 @@ export class ContainerMounts {
     const nodeHosts = pod.spec.hostNetwork
       ? readPlainFile(ETC_HOSTS_PATH, HOSTS_BYTES_MAX, { followsLinks: true })
       : undefined;
-    const { clusterDomain } = this.#options;
+    const { clusterDomain } = this.#parts;
     const facts = { podIPs, hostname, clusterDomain, nodeHosts };
     await writeHostsFile(hostsFile, etcHosts(pod, facts));
     return [fileMount(ETC_HOSTS_PATH, hostsFile)];

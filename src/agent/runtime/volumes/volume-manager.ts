@@ -13,6 +13,7 @@ import {
 import { makeFolder } from '../../../system/make-folder.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { ifThere } from '../../../system/system-errors.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Mount } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -21,6 +22,7 @@ import type { Stopwatch, VolumeMeasurements } from '../../../types/measurements.
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import {
   ContainerMounts,
+  type ContainerMountsParts,
   type ContainerMountsRequest,
   type HostsMountRequest,
   type TerminationMountRequest,
@@ -37,15 +39,11 @@ const ENV_FILE_MAX_BYTES = 1024 * 1024;
 /** As long as the kubelet waits for the volumes of a pod in one sync. */
 const WAIT_MAX_MS = 123_000;
 
-export interface VolumeManagerOptions extends Omit<VolumeNode, 'contents'> {
+export interface VolumeManagerParts extends ContainerMountsParts, Pick<VolumeNode, 'allocatable'> {
   readonly rootDir: string;
-  /** The domain of pods with a subdomain ends in it; may be empty. */
-  readonly clusterDomain: string;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
-  /** Without it, pods cannot have claims. */
   readonly claims?: ClaimedVolumes;
-  readonly measurements?: VolumeMeasurements;
 }
 
 /**
@@ -54,19 +52,21 @@ export interface VolumeManagerOptions extends Omit<VolumeNode, 'contents'> {
  * pod must not overlap.
  */
 export class VolumeManager {
-  readonly #options: VolumeManagerOptions;
+  readonly #context: AgentContext;
+  readonly #parts: VolumeManagerParts;
   readonly #node: VolumeNode;
   readonly #meter: VolumeMeter;
   readonly #mounts: ContainerMounts;
   readonly #states = new VolumeStates();
   #podsDir: string | undefined;
 
-  constructor(options: VolumeManagerOptions) {
-    this.#options = options;
-    this.#meter = new VolumeMeter(options.measurements);
-    this.#mounts = new ContainerMounts(options);
-    const contents = new Map([...(options.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
-    this.#node = { ...options, contents };
+  constructor(context: AgentContext, parts: VolumeManagerParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#meter = new VolumeMeter(context.measurements);
+    this.#mounts = new ContainerMounts(context, parts);
+    const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
+    this.#node = { ...context, allocatable: parts.allocatable, contents };
   }
 
   /**
@@ -112,7 +112,7 @@ export class VolumeManager {
 
   /** Groups that the pod's volumes give its containers. `mountPod` must have resolved. */
   groupsOf(uid: string): readonly number[] {
-    return this.#options.claims?.groupsOf(uid) ?? [];
+    return this.#parts.claims?.groupsOf(uid) ?? [];
   }
 
   /** Makes an empty file for the termination message of an instance that is about to be created. */
@@ -132,7 +132,7 @@ export class VolumeManager {
       return { path: join(folder, path), text };
     } catch (error) {
       const what = `${path} of volume ${volumeName}`;
-      this.#options.logger.warn(podFields(pod.metadata), `cannot read ${what}: ${errorMessage(error)}`);
+      this.#context.logger.warn(podFields(pod.metadata), `cannot read ${what}: ${errorMessage(error)}`);
       return {
         problem: unreadableEnvFile(`${what} must be a plain file in the volume, of no more than 1 MiB`),
       };
@@ -147,14 +147,14 @@ export class VolumeManager {
     await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
     if (paths === undefined) {
-      this.#options.claims?.forget(uid);
+      this.#parts.claims?.forget(uid);
       return;
     }
     const end = this.#meter.unmounting(uid);
     try {
       await removeVolumes(paths);
       end?.('success');
-      this.#options.claims?.forget(uid);
+      this.#parts.claims?.forget(uid);
     } catch (error) {
       end?.('failure');
       throw error;
@@ -174,20 +174,20 @@ export class VolumeManager {
 
   /** UIDs of the pods that have a folder here. */
   async podsOnDisk(): Promise<readonly string[]> {
-    const podsDir = join(this.#options.rootDir, 'pods');
+    const podsDir = join(this.#parts.rootDir, 'pods');
     const entries = (await ifThere(readdir(podsDir, { withFileTypes: true }))) ?? [];
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
   /** Undefined where the pod has no folder. Makes no folder: pods must be removable on a full disk. */
   async #pathsOnDisk(uid: string): Promise<PodPaths | undefined> {
-    const { podDir } = podPaths(join(this.#options.rootDir, 'pods'), uid);
+    const { podDir } = podPaths(join(this.#parts.rootDir, 'pods'), uid);
     return (await ifThere(stat(podDir))) === undefined ? undefined : this.#pathsOf(uid);
   }
 
   async #pathsOf(uid: string): Promise<PodPaths> {
     if (this.#podsDir === undefined) {
-      const podsDir = join(this.#options.rootDir, 'pods');
+      const podsDir = join(this.#parts.rootDir, 'pods');
       await makeFolder(podsDir, PRIVATE_FOLDER_MODE);
       // The name by which the kernel lists it among mounts.
       this.#podsDir = await realpath(podsDir);
@@ -200,7 +200,7 @@ export class VolumeManager {
     signal: AbortSignal | undefined,
     work: (limit: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     const timeout = new AbortController();
     const timer = clock.setTimeout(() => timeout.abort(), WAIT_MAX_MS);
     const limit = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
@@ -221,7 +221,7 @@ export class VolumeManager {
     if (names.length === 0) return;
     const lists = `unmounted volumes=[${names.join(' ')}], unattached volumes=[], failed to process volumes=[]`;
     const message = `Unable to attach or mount volumes: ${lists}: context deadline exceeded`;
-    this.#options.logger.warn(podFields(metadata), message);
+    this.#context.logger.warn(podFields(metadata), message);
     throw new StateletError('DeadlineExceeded', message);
   }
 
@@ -237,7 +237,7 @@ export class VolumeManager {
   }
 
   async #setUp(pod: Pod, volume: Volume, paths: PodPaths, signal: AbortSignal): Promise<void> {
-    const { claims } = this.#options;
+    const { claims } = this.#parts;
     const state = this.#states.of(pod.metadata.uid, volume.name);
     const wanted = JSON.stringify(volume);
     let isUsable = (): Promise<boolean> | undefined => undefined;
@@ -253,7 +253,7 @@ export class VolumeManager {
     } catch (error) {
       signal.throwIfAborted();
       const message = mountFailure(volume, error);
-      this.#options.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
+      this.#context.recorder.event(pod.metadata, 'Warning', 'FailedMount', message);
       if (await isUsable()) state.readyAs = wanted;
       else throw new StateletError(errorKind(error), message, { cause: error });
     }
@@ -266,7 +266,7 @@ export class VolumeManager {
     const setUp = () => kind.setUp(request, signal);
     const end = this.#meter.mounting(uid, volume, kindName(found));
     try {
-      await (claimed ? this.#options.claims?.inTurn(claimed, setUp, signal) : setUp());
+      await (claimed ? this.#parts.claims?.inTurn(claimed, setUp, signal) : setUp());
       end?.('success');
     } catch (error) {
       end?.('failure');

@@ -36,8 +36,8 @@ async function start(allocatable: Readonly<Record<string, string>>): Promise<voi
 /** On a node with a part that admits pods in that way. */
 async function startAdmitting(admit: PodNode['admit']): Promise<void> {
   agent = await startAgent({
-    openNode: (context) => {
-      const parts = openProcessNode(context);
+    openNode: (...given) => {
+      const parts = openProcessNode(...given);
       return Promise.resolve({ ...parts, node: { ...parts.node, admit } });
     },
   });

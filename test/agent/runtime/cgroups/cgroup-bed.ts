@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { PodCgroups, type PodCgroupsOptions } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
+import { PodCgroups, type PodCgroupsParts } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
 import type { Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
-import { warnings } from '../../../support/warnings.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 type Amounts = Record<string, string>;
 
@@ -13,16 +14,20 @@ export function podOf(uid: string, requests: Amounts = {}, limits: Amounts = {})
   return { metadata: { name: uid, namespace: 'ns', uid }, spec };
 }
 
-export function openCgroups(options: Partial<PodCgroupsOptions>): Promise<PodCgroups> {
-  return PodCgroups.open({
-    cgroupRoot: '/',
-    podPidsLimit: -1,
-    cpuCFSQuota: true,
-    cpuCFSQuotaPeriodUs: 100_000,
-    recorder: { nodeEvent: () => undefined },
-    logger: warnings().logger,
-    ...options,
-  });
+export function openCgroups(
+  parts: Partial<PodCgroupsParts>,
+  context: Partial<AgentContext> = {},
+): Promise<PodCgroups> {
+  return PodCgroups.open(
+    { ...testContext(), ...context },
+    {
+      cgroupRoot: '/',
+      podPidsLimit: -1,
+      cpuCFSQuota: true,
+      cpuCFSQuotaPeriodUs: 100_000,
+      ...parts,
+    },
+  );
 }
 
 /** Plain folders and files, laid out like mounted cgroups. The mount point has a space in its name. */

@@ -14,6 +14,7 @@ import { CgroupStats } from '../../../../src/agent/runtime/stats/cgroup-stats.ts
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { report } from '../../../support/kernel-report.ts';
 import { warnings } from '../../../support/warnings.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
 
 const TOP = '/sys/fs/cgroup';
 const MEMORY_QOS = { throttlingFactor: 0.9, reservationPolicy: 'TieredReservation' } as const;
@@ -244,12 +245,14 @@ async function removal(cgroups: PodCgroups) {
 
 const told: string[] = [];
 const { logger, messages } = warnings();
-const cgroups = await PodCgroups.open({
+const context = testContext({
+  logger,
+  recorder: recorderOf({ nodeEvent: (...event) => void told.push(event.join(' ')) }),
+});
+const cgroups = await PodCgroups.open(context, {
   ...SETTINGS,
   cgroupRoot: '/',
   reservesPIDs: true,
-  recorder: { nodeEvent: (...event) => void told.push(event.join(' ')) },
-  logger,
 });
 const limits = await limitsOfPods(cgroups);
 const tree = new CgroupTree('/proc/self/mountinfo', [], logger);

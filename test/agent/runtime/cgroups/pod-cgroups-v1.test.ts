@@ -5,9 +5,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { findCgroupMounts } from '../../../../src/agent/policies/cgroups/cgroup-mounts.ts';
 import { removeCgroups } from '../../../../src/agent/runtime/cgroups/cgroup-removal.ts';
-import type { PodCgroupsOptions } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
+import type { PodCgroupsParts } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { openCgroups, podOf } from './cgroup-bed.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import { recorderOf } from '../../../support/test-context.ts';
 
 const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
 const isUsable = process.getuid?.() === 0 && version === 1;
@@ -33,8 +35,8 @@ afterAll(() => {
   const file = (controller: string, ...parts: string[]) => join(mountOf(controller), root, ...parts);
   const read = (controller: string, ...parts: string[]) =>
     readFileSync(file(controller, 'kubepods', ...parts), 'utf8').trim();
-  const open = async (options: Partial<PodCgroupsOptions> = {}) => {
-    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, ...options });
+  const open = async (parts: Partial<PodCgroupsParts> = {}, context?: Partial<AgentContext>) => {
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, ...parts }, context);
     await cgroups.setUp();
     return cgroups;
   };
@@ -47,7 +49,7 @@ afterAll(() => {
 
   test('what is made, changed and removed is measured', async () => {
     const measurements = new RecordedMeasurements();
-    const cgroups = await open({ measurements });
+    const cgroups = await open({}, { measurements });
     measurements.told.length = 0;
     for (const cpu of ['1', '1', '2']) await cgroups.ensurePod(podOf('u', { cpu }));
     await cgroups.removePod('unknown');
@@ -69,8 +71,8 @@ afterAll(() => {
     await once(child.stdout, 'data');
 
     const reasons: string[] = [];
-    const recorder = { nodeEvent: (_: string, reason: string) => void reasons.push(reason) };
-    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100, recorder });
+    const recorder = recorderOf({ nodeEvent: (_, reason) => void reasons.push(reason) });
+    const cgroups = await openCgroups({ cgroupRoot: root, podPidsLimit: 100 }, { recorder });
     await cgroups.setUp({ cpu: '2', memory: '32Mi', pid: '999' });
     expect(reasons).toEqual(['FailedNodeAllocatableEnforcement']);
     expect([read('cpu', 'cpu.shares'), read('pids', 'pids.max')]).toEqual(['2048', '999']);

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { PodCgroupsOptions } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
+import type { PodCgroupsParts } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { warnings } from '../../../support/warnings.ts';
 import { openCgroups, PlainCgroups, podOf } from './cgroup-bed.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import { recorderOf } from '../../../support/test-context.ts';
 
 const FULL = { cpu: '500m', memory: '100Mi' };
 const guaranteed = podOf('g', FULL, FULL);
@@ -11,10 +13,10 @@ const burstable = podOf('b', { cpu: '250m' });
 const bestEffort = podOf('e');
 
 let plain: PlainCgroups;
-const open = (options: Partial<PodCgroupsOptions> = {}) =>
-  openCgroups({ mountinfoFile: plain.mountinfoFile, ...options });
-const opened = async (options: Partial<PodCgroupsOptions> = {}) => {
-  const cgroups = await open(options);
+const open = (parts: Partial<PodCgroupsParts> = {}, context?: Partial<AgentContext>) =>
+  openCgroups({ mountinfoFile: plain.mountinfoFile, ...parts }, context);
+const opened = async (parts?: Partial<PodCgroupsParts>, context?: Partial<AgentContext>) => {
+  const cgroups = await open(parts, context);
   await cgroups.setUp();
   return cgroups;
 };
@@ -48,7 +50,8 @@ describe('on cgroup v2', () => {
     writeFileSync(plain.path('v2/kubepods/memory.stat'), 'inactive_file 1000\n');
     writeFileSync(plain.path('v2/kubepods/memory.current'), '3001\n');
     const told: string[] = [];
-    const cgroups = await open({ recorder: { nodeEvent: (_, reason) => void told.push(reason) } });
+    const recorder = recorderOf({ nodeEvent: (_, reason) => void told.push(reason) });
+    const cgroups = await open({}, { recorder });
     await cgroups.setUp({ cpu: '2', memory: '2000' });
     expect(plain.values('v2/kubepods')).not.toHaveProperty(['memory.max']);
     expect(plain.read('v2/kubepods/cpu.weight')).toBe('79');
@@ -173,7 +176,7 @@ describe('on cgroup v2', () => {
 
   test('a limit that the kernel does not have fails no pod, and leads to one warning', async () => {
     const { logger, messages } = warnings();
-    const cgroups = await opened({ logger });
+    const cgroups = await opened({}, { logger });
     for (const uid of ['one', 'two']) {
       mkdirSync(plain.path(`v2/kubepods/pod${uid}`));
       // The file is missing and cannot be created, like a file that the kernel does not have.
@@ -215,7 +218,7 @@ test('huge pages of pods are limited if there is a controller for them, used and
 });
 
 describe('with the feature MemoryQoS', () => {
-  const tiered: Partial<PodCgroupsOptions> = {
+  const tiered: Partial<PodCgroupsParts> = {
     memoryQoS: { throttlingFactor: 0.9, reservationPolicy: 'TieredReservation' },
   };
   const firm = podOf('f', FULL, FULL);
@@ -229,7 +232,7 @@ describe('with the feature MemoryQoS', () => {
 
   test('the kernel keeps the memory that pods request, in their groups and in those above', async () => {
     const measurements = new RecordedMeasurements();
-    const cgroups = await opened({ ...tiered, measurements });
+    const cgroups = await opened(tiered, { measurements });
     for (const pod of [firm, soft, bestEffort]) await cgroups.prepare(pod);
     expect(plain.values('v2/kubepods/podf')).toMatchObject({ 'memory.min': '104857600' });
     expect(plain.values('v2/kubepods/podf')).not.toHaveProperty(['memory.low']);
@@ -280,7 +283,7 @@ describe('with the feature MemoryQoS', () => {
 
   test('and without it nothing of that is written', async () => {
     const measurements = new RecordedMeasurements();
-    const cgroups = await opened({ measurements });
+    const cgroups = await opened({}, { measurements });
     for (const pod of [firm, soft]) await cgroups.prepare(pod);
     expect(kept()).toEqual([undefined, undefined]);
     expect(measurements.kept).toBeUndefined();
@@ -291,7 +294,7 @@ test('on cgroup v1 the feature MemoryQoS has no effect', async () => {
   plain.mountV1('cpu', 'memory');
   const measurements = new RecordedMeasurements();
   const memoryQoS = { throttlingFactor: 0.9, reservationPolicy: 'TieredReservation' } as const;
-  const cgroups = await opened({ memoryQoS, measurements });
+  const cgroups = await opened({ memoryQoS }, { measurements });
   await cgroups.prepare(guaranteed);
   expect(Object.keys(plain.values('memory/kubepods/podg'))).toEqual(['memory.limit_in_bytes']);
   expect(measurements.kept).toBeUndefined();

@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { CONTAINER_GC_POLICY } from '../../../../src/agent/policies/garbage/dead-containers.ts';
-import { ContainerGC, type ContainerGCOptions } from '../../../../src/agent/runtime/garbage/container-gc.ts';
+import { ContainerGC, type ContainerGCParts } from '../../../../src/agent/runtime/garbage/container-gc.ts';
 import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { whenExited } from '../../../support/runtime-configs.ts';
 import { podBed, type PodBed, podOf, runContainer, shell } from '../pods/pod-bed.ts';
+import { warnings } from '../../../support/warnings.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 let bed: PodBed;
 let removable: Set<string>;
-let warnings: string[];
+let log: ReturnType<typeof warnings>;
 
 beforeAll(() => {
   bed = podBed();
@@ -18,14 +20,12 @@ beforeAll(() => {
 afterAll(async () => bed.cleanup());
 beforeEach(() => {
   removable = new Set();
-  warnings = [];
+  log = warnings();
 });
 
-const newGC = (more: Partial<ContainerGCOptions> = {}) =>
-  new ContainerGC({
+const newGC = (more: Partial<ContainerGCParts> = {}) =>
+  new ContainerGC(testContext({ clock: systemClock, logger: log.logger }), {
     runtime: bed.runtime,
-    clock: systemClock,
-    logger: { debug: () => undefined, warn: (_fields, message) => warnings.push(message) },
     policy: CONTAINER_GC_POLICY,
     isPodRemovable: (uid) => removable.has(uid),
     ...more,
@@ -123,10 +123,10 @@ test('the log of a container that has gone since the list was read stays: its pa
     },
   };
   const cleaned: number[] = [];
-  const removeContainerLogs: ContainerGCOptions['removeContainerLogs'] = ({ metadata }) =>
+  const removeContainerLogs: ContainerGCParts['removeContainerLogs'] = ({ metadata }) =>
     Promise.resolve(void cleaned.push(metadata.attempt));
   await newGC({ runtime, removeContainerLogs }).collect();
-  expect({ cleaned, warnings }).toEqual({ cleaned: [0], warnings: [] });
+  expect({ cleaned, warnings: log.messages }).toEqual({ cleaned: [0], warnings: [] });
 });
 
 test('a container of unknown state is stopped before it is removed', async () => {
@@ -164,7 +164,7 @@ describe('a failure', () => {
     const removals: string[] = [];
     await newGC({ runtime: failing('Internal', removals) }).collect();
     expect(removals).toHaveLength(2);
-    expect(warnings).toEqual([
+    expect(log.messages).toEqual([
       expect.stringContaining(`of pod ${pod.metadata.uid}: it is stuck`),
       expect.stringContaining('Failed to remove dead container main'),
     ]);
@@ -212,7 +212,7 @@ describe('a failure', () => {
     await hanging.promise;
     stopping.abort();
     await expect(work).rejects.toMatchObject({ name: 'AbortError' });
-    expect(warnings).toEqual([]);
+    expect(log.messages).toEqual([]);
     await newGC().collect();
   });
 

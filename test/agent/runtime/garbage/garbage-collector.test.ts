@@ -5,35 +5,33 @@ import {
   startGarbageCollection,
 } from '../../../../src/agent/runtime/garbage/garbage-collector.ts';
 import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import { warnings } from '../../../support/warnings.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
 
 const MINUTE_MS = 60_000;
 
 let clock: VirtualClock;
+let context: AgentContext;
 let startedAt: number;
 let seen: string[];
-let warnings: string[];
+let told: string[];
 
 beforeEach(() => {
   clock = new VirtualClock();
   startedAt = clock.now();
   seen = [];
-  warnings = [];
+  const { logger, messages } = warnings();
+  told = messages;
+  const nodeEvent = (...event: readonly string[]) => void messages.push(event.join(' '));
+  context = testContext({ clock, logger, recorder: recorderOf({ nodeEvent }) });
 });
 
-const logger = {
-  debug: () => undefined,
-  warn: (_: object, message: string) => void warnings.push(message),
-};
-const recorder = {
-  nodeEvent: (...event: readonly string[]) => void warnings.push(event.join(' ')),
-};
 const note = (what: string) => seen.push(`${what} ${(clock.now() - startedAt) / MINUTE_MS}`);
 const newCollector = (tasks: readonly Partial<GarbageTask>[]) =>
-  new GarbageCollector({
-    clock,
-    recorder,
-    logger,
-    tasks: tasks.map((task) => ({
+  new GarbageCollector(
+    context,
+    tasks.map((task) => ({
       name: 'Some',
       periodMs: MINUTE_MS,
       failureReason: 'SomeFailed',
@@ -41,7 +39,7 @@ const newCollector = (tasks: readonly Partial<GarbageTask>[]) =>
       collect: () => Promise.resolve(),
       ...task,
     })),
-  });
+  );
 
 const containerGC = { collect: () => Promise.resolve(void note('containers')) };
 const imageGC = {
@@ -51,7 +49,7 @@ const imageGC = {
 };
 
 test('containers are collected every minute, images every five minutes, and the images are first examined at once', async () => {
-  const collector = startGarbageCollection({ clock, recorder, logger, containerGC, imageGC });
+  const collector = startGarbageCollection(context, containerGC, imageGC);
   await clock.advance(6 * MINUTE_MS);
   await collector.stop();
   expect(seen).toEqual([
@@ -64,14 +62,8 @@ test('containers are collected every minute, images every five minutes, and the 
 
 test('images are not collected without an image collector or with a disabled one', async () => {
   const collectors = [
-    startGarbageCollection({ clock, recorder, logger, containerGC }),
-    startGarbageCollection({
-      clock,
-      recorder,
-      logger,
-      containerGC,
-      imageGC: { ...imageGC, isDisabled: true },
-    }),
+    startGarbageCollection(context, containerGC),
+    startGarbageCollection(context, containerGC, { ...imageGC, isDisabled: true }),
   ];
   await clock.advance(5 * MINUTE_MS);
   for (const collector of collectors) await collector.stop();
@@ -118,7 +110,7 @@ test('stopping aborts a running collection, and waits for it', async () => {
   ]);
   await clock.advance(MINUTE_MS);
   await collector.stop();
-  expect([seen, warnings, clock.armed]).toEqual([['at rest 1'], [], 0]);
+  expect([seen, told, clock.armed]).toEqual([['at rest 1'], [], 0]);
 });
 
 test('a failure is tried again, and an event from the second on where one is tolerated; other collections are not delayed', async () => {
@@ -129,5 +121,5 @@ test('a failure is tried again, and an event from the second on where one is tol
   await clock.advance(2 * MINUTE_MS);
   await collector.stop();
   expect(seen).toEqual(['other 1', 'other 2']);
-  expect(warnings).toEqual(['Some garbage collection failed: no disk', 'Warning SomeFailed no disk']);
+  expect(told).toEqual(['Some garbage collection failed: no disk', 'Warning SomeFailed no disk']);
 });

@@ -13,17 +13,21 @@ import { type ContainerdBed, startContainerd } from '../../../support/containerd
 import { busyboxImage } from '../../../support/containerd/images.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../support/containerd/suite.ts';
 import { containerConfig, podConfig, whenExited } from '../../../support/runtime-configs.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 describeWithContainerd('garbage in containerd', () => {
   let containerd: ContainerdBed;
   let runtime: RuntimeService;
   let logsDir: string;
-  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-  const recorder = { nodeEvent: () => undefined };
+  const context = testContext({ clock: systemClock });
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
+    runtime = createCriRuntime({
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 20_000,
+      logger: { warn: () => undefined },
+    });
     logsDir = mkdtempSync(join(tmpdir(), 'statelet-garbage-'));
   }, SET_UP_TIMEOUT_MS);
   afterAll(async () => {
@@ -57,10 +61,8 @@ describeWithContainerd('garbage in containerd', () => {
     const { sandboxId, pod } = await endedPod(containerd.image, 3);
     const filter = { podSandboxId: sandboxId };
     let isPodRemovable = false;
-    const gc = new ContainerGC({
+    const gc = new ContainerGC(context, {
       runtime,
-      clock: systemClock,
-      logger,
       policy: CONTAINER_GC_POLICY,
       isPodRemovable: () => isPodRemovable,
     });
@@ -82,11 +84,8 @@ describeWithContainerd('garbage in containerd', () => {
     await containerd.importImages([busyboxImage(used), busyboxImage(unused)]);
     const { sandboxId } = await endedPod(used, 1);
     let path = '';
-    const gc = new ImageGC({
+    const gc = new ImageGC(context, {
       runtime,
-      clock: systemClock,
-      recorder,
-      logger,
       statfs: async (mountpoint) => {
         path = mountpoint;
         const { capacityBytes } = await fileSystemStats(mountpoint);
@@ -109,11 +108,8 @@ describeWithContainerd('garbage in containerd', () => {
     // They have the same layers, and are different images by their labels.
     await containerd.importImages(images.map((image) => busyboxImage(image, { Labels: { image } })));
     let availableBytes = 16;
-    const gc = new ImageGC({
+    const gc = new ImageGC(context, {
       runtime,
-      clock: systemClock,
-      recorder,
-      logger,
       statfs: () => Promise.resolve({ capacityBytes: 100, availableBytes }),
       highThresholdPercent: 85,
       lowThresholdPercent: 80,

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fileSystemStats } from '../../../../src/agent/runtime/stats/disks/file-systems.ts';
-import { ImageGC, type ImageGCOptions } from '../../../../src/agent/runtime/garbage/image-gc.ts';
+import { ImageGC, type ImageGCParts } from '../../../../src/agent/runtime/garbage/image-gc.ts';
 import type { Container, Image } from '../../../../src/types/cri.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -28,9 +30,14 @@ beforeEach(() => {
 const add = (id: string, size: number, more: Partial<Image> = {}) =>
   void images.push({ id, repoTags: [`${id}:1`], size, ...more });
 
-function newGC(more: Partial<ImageGCOptions> = {}): ImageGC {
+function newGC(more: Partial<ImageGCParts> = {}): ImageGC {
   const note = (fields: object, message: string) => void log.push({ fields: { ...fields }, message });
-  return new ImageGC({
+  const context = testContext({
+    clock,
+    recorder: recorderOf({ nodeEvent: (type, reason, message) => note({ type, reason }, message) }),
+    logger: { ...silentLogger, info: note, warn: note },
+  });
+  return new ImageGC(context, {
     runtime: {
       listImages: () => Promise.resolve([...images]),
       listContainers: () => Promise.resolve(inUse.map((imageRef) => ({ imageRef, image: '' }) as Container)),
@@ -44,9 +51,6 @@ function newGC(more: Partial<ImageGCOptions> = {}): ImageGC {
         return Promise.resolve();
       },
     },
-    clock,
-    recorder: { nodeEvent: (type, reason, message) => note({ type, reason }, message) },
-    logger: { info: note, warn: note },
     statfs: (path) => Promise.resolve({ capacityBytes: path === '/images' ? 1000 : 0, availableBytes }),
     highThresholdPercent: 85,
     lowThresholdPercent: 80,

@@ -16,6 +16,9 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { podOf } from './image-bed.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const API_VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 const IMAGE = 'quay.io/team/app';
@@ -61,7 +64,7 @@ function write(script: string, name = 'login'): void {
 
 function open(
   fields: Partial<CredentialProvider> = {},
-  more: Partial<PluginSurroundings> = {},
+  { measurements, accounts }: Partial<PluginSurroundings & AgentContext> = {},
 ): CredentialPlugins {
   const provider = {
     name: 'login',
@@ -70,11 +73,9 @@ function open(
     defaultCacheDuration: '10m',
     ...fields,
   };
-  const logger = {
-    warn: (_: object, message: string) => void warnings.push(message),
-    debug: () => undefined,
-  };
-  const plugins = new CredentialPlugins([provider], { binDir: dir, clock, logger, ...more });
+  const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+  const context = testContext({ clock, logger, measurements });
+  const plugins = new CredentialPlugins(context, [provider], { binDir: dir, accounts });
   opened.push(plugins);
   return plugins;
 }
@@ -117,7 +118,7 @@ describe('a plugin', () => {
 
 test('each run of a plugin is timed, and counts as an error where the program fails', async () => {
   const measurements = new RecordedMeasurements();
-  const plugins = open({}, { measurements: measurements.images });
+  const plugins = open({}, { measurements });
   write(says(answer()));
   await users(plugins);
   await users(plugins);

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { RegistryCredentials } from '../../../../src/agent/policies/images/image-credentials.ts';
 import { ImageRecords } from '../../../../src/agent/runtime/images/image-records.ts';
-import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { AuthConfig } from '../../../../src/types/cri.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { imageBed, type ImageBed, refusal } from './image-bed.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const IMAGE = 'quay.io/app:1';
 const NEVER_PULL = { image: IMAGE, imagePullPolicy: 'Never' };
@@ -26,17 +27,16 @@ beforeEach(() => {
   looked = [];
   bed = imageBed({
     keyring: { lookup: () => Promise.resolve(nodeCredentials) },
-    pullSecrets: ({ metadata: { uid } }) => {
-      looked.push(uid);
-      const secret = secrets.get(uid);
-      return Promise.resolve(secret ? [secret] : []);
+    pullSecrets: {
+      read: ({ metadata: { uid } }) => {
+        looked.push(uid);
+        const secret = secrets.get(uid);
+        return Promise.resolve(secret ? [secret] : []);
+      },
     },
-    records: new ImageRecords({
-      rootDir,
-      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
-      runtime: { listImages: () => Promise.resolve([]) },
-      clock: new VirtualClock(),
-      logger: { warn: () => undefined },
+    records: new ImageRecords(testContext(), { listImages: () => Promise.resolve([]) }, rootDir, {
+      policy: 'NeverVerifyPreloadedImages',
+      allowlist: [],
     }),
   });
 });

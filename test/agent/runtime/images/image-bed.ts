@@ -1,10 +1,7 @@
 import type { ImageError } from '../../../../src/agent/runtime/node/pod-node.ts';
 /** An image manager under a virtual clock, on a fake runtime that a test controls. */
 import { CRASH_LOOP_BACK_OFF } from '../../../../src/agent/policies/pod-actions/back-off.ts';
-import {
-  ImageManager,
-  type ImageManagerOptions,
-} from '../../../../src/agent/runtime/images/image-manager.ts';
+import { ImageManager, type ImageManagerParts } from '../../../../src/agent/runtime/images/image-manager.ts';
 import type {
   ImageStatusOptions,
   PullImageOptions,
@@ -13,6 +10,8 @@ import type { AuthConfig, Image, PodSandboxConfig } from '../../../../src/types/
 import { StateletError } from '../../../../src/types/errors.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import type { Measurements } from '../../../../src/types/measurements.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
 
 interface Pull {
   readonly image: string;
@@ -36,7 +35,7 @@ export function sandboxOf({ metadata: { name, namespace, uid, annotations = {} }
   };
 }
 
-export function imageBed(options: Partial<ImageManagerOptions> = {}) {
+export function imageBed(parts: Partial<ImageManagerParts> = {}, measurements?: Measurements) {
   const clock = new VirtualClock();
   const present = new Map<string, Image>();
   const asked: string[] = [];
@@ -74,21 +73,24 @@ export function imageBed(options: Partial<ImageManagerOptions> = {}) {
   };
   const add = (name: string, more: Partial<Image> = {}) =>
     present.set(name, { id: `id of ${name}`, repoTags: [name], size: 789, ...more });
-  const manager = new ImageManager({
-    runtime,
+  const context = testContext({
     clock,
-    recorder: {
+    measurements,
+    recorder: recorderOf({
       event: (pod, type, reason, message, about) => {
         events.push(`${pod.uid}: ${type} ${reason} ${message}`);
         containers.push(about?.container);
       },
-    },
+    }),
+  });
+  const manager = new ImageManager(context, {
+    runtime,
     keyring: { lookup: () => Promise.resolve([]) },
     backOff: CRASH_LOOP_BACK_OFF,
     serializeImagePulls: true,
     registryPullQPS: 0,
     registryBurst: 10,
-    ...options,
+    ...parts,
   });
   const ensure = (uid: string, container: Partial<Container>, signal = new AbortController().signal) => {
     const pod = podOf(uid);

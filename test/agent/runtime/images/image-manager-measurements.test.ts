@@ -5,7 +5,7 @@ import { imageBed, type ImageBed, refusal } from './image-bed.ts';
 describe('what is measured of an image that a container needs', () => {
   const told = async (container: Parameters<ImageBed['ensure']>[1], isThere = false) => {
     const measurements = new RecordedMeasurements();
-    const bed = imageBed({ measurements: measurements.images });
+    const bed = imageBed({}, measurements);
     if (isThere) bed.add('app:1');
     const ensured = refusal(bed.ensure('a', container));
     await bed.clock.advance(0);
@@ -33,7 +33,7 @@ describe('what is measured of an image that a container needs', () => {
 
 test('a pull is measured for the pod that waits for it, also one that fails', async () => {
   const measurements = new RecordedMeasurements();
-  const bed = imageBed({ measurements: measurements.images });
+  const bed = imageBed({}, measurements);
   const ensured = refusal(bed.ensure('pod', { imagePullPolicy: 'Always' }));
   await bed.clock.advance(0);
   expect(measurements.told).toEqual(['pod pull begins']);

@@ -12,11 +12,13 @@ describe('credentials', () => {
   test('matching credentials are tried until one works: first those of the pod, then those of the node', async () => {
     const bed = imageBed({
       keyring: { lookup: ({ domain }) => Promise.resolve([user(`node at ${domain}`), user('spare')]) },
-      pullSecrets: ({ metadata: { uid } }) =>
-        Promise.resolve([
-          { hostPattern: 'quay.io', port: '', pathPrefix: '', auth: user(`secret of ${uid}`) },
-          { hostPattern: 'gcr.io', port: '', pathPrefix: '', auth: user('elsewhere') },
-        ]),
+      pullSecrets: {
+        read: ({ metadata: { uid } }) =>
+          Promise.resolve([
+            { hostPattern: 'quay.io', port: '', pathPrefix: '', auth: user(`secret of ${uid}`) },
+            { hostPattern: 'gcr.io', port: '', pathPrefix: '', auth: user('elsewhere') },
+          ]),
+      },
     });
     const asking = bed.ensure('pod', { image: 'quay.io/app:1' });
     await settled();

@@ -8,6 +8,8 @@ import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { Image } from '../../../../src/types/cri.ts';
 import type { VerificationPolicy } from '../../../../src/types/node-settings.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
+import { warnings } from '../../../support/warnings.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const IMAGE = 'quay.io/app:1';
 const ID = 'sha256:1234';
@@ -18,28 +20,26 @@ const secret = (name: string, credentialHash = 'hash') => ({
 let rootDir: string;
 let images: Image[];
 let clock: VirtualClock;
-let warnings: string[];
+let log: ReturnType<typeof warnings>;
 let measurements: RecordedMeasurements;
 
 beforeEach(() => {
   rootDir = mkdtempSync(join(tmpdir(), 'statelet-records-'));
   images = [];
   clock = new VirtualClock();
-  warnings = [];
+  log = warnings();
   measurements = new RecordedMeasurements();
 });
 afterEach(() => rmSync(rootDir, { recursive: true }));
 
 /** As a new agent has them. */
 const open = (policy: VerificationPolicy = 'NeverVerifyPreloadedImages') =>
-  new ImageRecords({
+  new ImageRecords(
+    testContext({ clock, measurements, logger: log.logger }),
+    { listImages: () => Promise.resolve(images) },
     rootDir,
-    verification: { policy, allowlist: ['quay.io/free/*'] },
-    runtime: { listImages: () => Promise.resolve(images) },
-    clock,
-    logger: { warn: (_, message) => warnings.push(message) },
-    measurements: measurements.images,
-  });
+    { policy, allowlist: ['quay.io/free/*'] },
+  );
 const folder = (name: string) => join(rootDir, 'image_manager', name);
 const names = (name: string) => readdirSync(folder(name));
 const nameOf = (image: string) => `sha256-${createHash('sha256').update(image).digest('hex')}`;
@@ -157,13 +157,9 @@ describe('the agent was ended during a pull', () => {
 
   test('and the runtime does not answer: the intent counts', async () => {
     await open().begin(IMAGE);
-    const records = new ImageRecords({
-      rootDir,
-      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
-      runtime: { listImages: () => Promise.reject(new Error('away')) },
-      clock,
-      logger: { warn: () => undefined },
-    });
+    const away = { listImages: () => Promise.reject(new Error('away')) };
+    const verification = { policy: 'NeverVerifyPreloadedImages', allowlist: [] } as const;
+    const records = new ImageRecords(testContext({ clock }), away, rootDir, verification);
     expect(await mayUse(records)).toBe(false);
   });
 });
@@ -174,7 +170,7 @@ describe('a file that is no record', () => {
     writeFileSync(join(folder('pulled'), nameOf(ID)), '{');
     const records = open();
     expect(await mayUse(records)).toBe(false);
-    expect(warnings).toEqual([expect.stringContaining(`${nameOf(ID)}: is no record of a pull`)]);
+    expect(log.messages).toEqual([expect.stringContaining(`${nameOf(ID)}: is no record of a pull`)]);
     await pull(records);
     expect(await mayUse(records)).toBe(true);
     expect(await mayUse(open())).toBe(true);
@@ -184,7 +180,7 @@ describe('a file that is no record', () => {
     await pull(open());
     writeFileSync(join(folder('pulled'), `${nameOf('other')}.tmp`), '{');
     expect(await mayUse(open())).toBe(true);
-    expect(warnings).toEqual([]);
+    expect(log.messages).toEqual([]);
   });
 });
 
@@ -193,7 +189,7 @@ test('a record that cannot be written leaves the intent, and the image stays usa
   await records.begin(IMAGE);
   writeFileSync(folder('pulled'), 'a file in place of the folder');
   expect(await records.pulled(IMAGE, ID, secret('good'))).toBe(false);
-  expect(warnings).toEqual([expect.stringContaining('failed to write image pulled record')]);
+  expect(log.messages).toEqual([expect.stringContaining('failed to write image pulled record')]);
   expect(names('pulling')).toHaveLength(1);
   expect(await mayUse(records, secret('good'))).toBe(true);
 });

@@ -15,6 +15,8 @@ import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../support/cont
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { podOf, sandboxOf } from './image-bed.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 const ACCOUNT = { username: 'node', password: 'open sesame' };
 
@@ -53,14 +55,16 @@ describeWithContainerd('images from a registry, by containerd', () => {
 
   function newManager(): ImageManager {
     const places = { rootDir, workingDir: rootDir, homeDir: rootDir, systemDir: rootDir };
-    return new ImageManager({
-      runtime,
+    const context = testContext({
       clock,
-      recorder: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
-      keyring: createKeyring({
-        ...places,
-        logger: { warn: (_fields, message) => void warnings.push(message) },
+      recorder: recorderOf({
+        event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
       }),
+      logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) },
+    });
+    return new ImageManager(context, {
+      runtime,
+      keyring: createKeyring(context, places),
       backOff: CRASH_LOOP_BACK_OFF,
       serializeImagePulls: true,
       registryPullQPS: 5,

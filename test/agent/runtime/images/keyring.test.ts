@@ -6,6 +6,8 @@ import { parseImageReference } from '../../../../src/agent/policies/images/image
 import { createKeyring, PullSecretReader } from '../../../../src/agent/runtime/images/keyring.ts';
 import type { Pod, Secret } from '../../../../src/types/kubernetes.ts';
 import { podOf } from './image-bed.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 describe('keyring', () => {
   let dir: string;
@@ -19,13 +21,20 @@ describe('keyring', () => {
 
   const folder = (name: string) => join(dir, name);
   const newKeyring = () =>
-    createKeyring({
-      rootDir: folder('root'),
-      workingDir: folder('work'),
-      homeDir: folder('home'),
-      systemDir: folder('system'),
-      logger: { warn: (fields, message) => warnings.push(`${JSON.stringify(fields)} ${message}`) },
-    });
+    createKeyring(
+      testContext({
+        logger: {
+          ...silentLogger,
+          warn: (fields, message) => void warnings.push(`${JSON.stringify(fields)} ${message}`),
+        },
+      }),
+      {
+        rootDir: folder('root'),
+        workingDir: folder('work'),
+        homeDir: folder('home'),
+        systemDir: folder('system'),
+      },
+    );
   const write = (name: string, text: string) => {
     mkdirSync(dirname(folder(name)), { recursive: true });
     writeFileSync(folder(name), text);
@@ -135,13 +144,17 @@ describe('pull secret reader', () => {
 
   const reader = () =>
     new PullSecretReader(
+      testContext({
+        recorder: recorderOf({
+          event: (pod, type, reason, message) => void events.push(`${pod.uid}: ${type} ${reason} ${message}`),
+        }),
+      }),
       {
         secret: (namespace, name) => {
           const found = secrets.get(`${namespace}/${name}`);
           return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
         },
       },
-      { event: (pod, type, reason, message) => void events.push(`${pod.uid}: ${type} ${reason} ${message}`) },
     );
   const podWith = (...names: string[]): Pod => {
     const pod = podOf('pod');
@@ -188,10 +201,7 @@ describe('pull secret reader', () => {
   });
 
   test('a pod that does not wait any more is let go', async () => {
-    const never = new PullSecretReader(
-      { secret: () => new Promise(() => undefined) },
-      { event: () => undefined },
-    );
+    const never = new PullSecretReader(testContext(), { secret: () => new Promise(() => undefined) });
     const abort = new AbortController();
     const reading = never.read(podWith('a'), abort.signal);
     abort.abort(new Error('deleted'));

@@ -20,7 +20,7 @@ import { compressedLogNames } from '../../../../src/agent/policies/garbage/log-r
 import {
   compressLog,
   ContainerLogManager,
-  type ContainerLogManagerDeps,
+  type ContainerLogManagerParts,
   type LoggedContainer,
   removeLogs,
   rotateLog,
@@ -29,6 +29,7 @@ import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { warnings } from '../../../support/warnings.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 describe('container log manager', () => {
   const PERIOD_MS = 10_000;
@@ -44,17 +45,15 @@ describe('container log manager', () => {
   let manager: ContainerLogManager;
   let told: readonly string[];
 
-  const start = (options: Partial<ContainerLogManagerDeps> = {}): void => {
+  const start = (options: Partial<ContainerLogManagerParts> = {}): void => {
     const { logger, messages } = warnings();
     told = messages;
     const reopenContainerLog = async (id: string): Promise<void> => {
       reopened.push(id);
       await reopen(containers.find((container) => container.id === id)?.logPath ?? '');
     };
-    manager = new ContainerLogManager({
+    manager = new ContainerLogManager(testContext({ clock, logger }), {
       runtime: { reopenContainerLog },
-      clock,
-      logger,
       containers: () => containers,
       maxSizeBytes: 1000,
       maxFiles: 5,

@@ -12,13 +12,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LogLinks } from '../../../../src/agent/runtime/logs/log-links.ts';
 import { warnings } from '../../../support/warnings.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const POD = { name: 'web', namespace: 'default' };
 
 let dir: string;
 let target: string;
 const linksDir = () => join(dir, 'var', 'containers');
-const linksOf = () => new LogLinks({ dir: linksDir(), logger: warnings().logger });
+const linksOf = () => new LogLinks(testContext(), linksDir());
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'statelet-links-'));
@@ -66,7 +67,7 @@ test('links without a log go, but not those of running containers, and nothing e
 
 test('where links cannot be made, one warning says so', () => {
   const { logger, messages } = warnings();
-  const links = new LogLinks({ dir: join(target, 'below-a-file'), logger });
+  const links = new LogLinks(testContext({ logger }), join(target, 'below-a-file'));
   for (const id of ['id1', 'id2']) links.create(POD, 'main', id, target);
   expect(messages).toEqual([expect.stringContaining('ENOTDIR')]);
 });

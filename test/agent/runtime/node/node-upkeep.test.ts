@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { containerLabels } from '../../../../src/agent/policies/cri/cri-labels.ts';
-import {
-  createContainerGC,
-  createLogManager,
-  type UpkeepSetup,
-} from '../../../../src/agent/runtime/node/node-upkeep.ts';
+import { NodeUpkeep } from '../../../../src/agent/runtime/node/node-upkeep.ts';
 import { SimulatedRuntime } from '../../../../src/simulation/runtime/simulated-runtime.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { ContainerStatus } from '../../../../src/types/cri.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const POD: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: 'uid-web' },
@@ -44,18 +40,14 @@ beforeEach(() => {
 afterEach(() => rmSync(podLogsDir, { recursive: true }));
 
 test('a dead container is removed after its logs, and the logs of other instances stay', async () => {
-  const setup: UpkeepSetup = {
-    podLogsDir,
-    settings: {
-      containerLogMaxSizeBytes: -1,
-      containerLogMaxFiles: 5,
-      containerLogMaxWorkers: 1,
-      containerLogMonitorIntervalMs: 10_000,
-      minimumContainerTTLMs: 0,
-      maximumDeadContainersPerContainer: 0,
-      maximumDeadContainers: -1,
-    },
-    logger: silentLogger,
+  const settings = {
+    containerLogMaxSizeBytes: -1,
+    containerLogMaxFiles: 5,
+    containerLogMaxWorkers: 1,
+    containerLogMonitorIntervalMs: 10_000,
+    minimumContainerTTLMs: 0,
+    maximumDeadContainersPerContainer: 0,
+    maximumDeadContainers: -1,
   };
   const folder = join(podLogsDir, 'default_web_uid-web', 'main');
   mkdirSync(folder, { recursive: true });
@@ -69,8 +61,9 @@ test('a dead container is removed after its logs, and the logs of other instance
     removed.push(`${id} beside ${readdirSync(folder).join()}`);
     return Promise.resolve();
   };
-  const logs = createLogManager(setup, runtime, () => []);
-  await createContainerGC(setup, { runtime, logs }, () => true).collect();
+  const upkeep = new NodeUpkeep(testContext(), { podLogsDir, settings, runtime });
+  upkeep.start({ pods: () => [], isPodRemovable: () => false, isPodTerminated: () => true });
+  await upkeep.reclaimer.deleteDeadContainers();
   expect(removed).toEqual(['c1 beside 2.log']);
-  await logs.stop();
+  await upkeep.stop();
 });

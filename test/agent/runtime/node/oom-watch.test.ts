@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { OOMWatch } from '../../../../src/agent/runtime/node/oom-watch.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 let dir: string;
 let clock: VirtualClock;
@@ -31,11 +33,15 @@ const log = (...victims: readonly [atUs: number, name: string][]) => {
   writeFileSync(file('kmsg'), records.join(''));
 };
 
-function open(): void {
-  watch = new OOMWatch({
+const context = () =>
+  testContext({
     clock,
-    recorder: { nodeEvent: (...event) => void told.push(event.join(' ')) },
-    logger: { debug: (_, message) => void told.push(message) },
+    recorder: recorderOf({ nodeEvent: (...event) => void told.push(event.join(' ')) }),
+    logger: { ...silentLogger, debug: (_, message) => void told.push(message) },
+  });
+
+function open(): void {
+  watch = new OOMWatch(context(), {
     uptimeUs: () => 100,
     vmstatFile: file('vmstat'),
     kernelLog: file('kmsg'),
@@ -80,14 +86,9 @@ test('where the kernel does not count its kills, and after the stop, nothing is 
 
 test("the kernel's own log can be read to its end", async () => {
   kills(1);
-  watch = new OOMWatch({
-    clock,
-    recorder: { nodeEvent: (...event) => void told.push(event.join(' ')) },
-    // Not every user may read it.
-    logger: { debug: (_, message) => void told.push(message) },
-    vmstatFile: file('vmstat'),
-  });
+  watch = new OOMWatch(context(), { vmstatFile: file('vmstat') });
   kills(2);
   await clock.advance(10_000);
+  // Not every user may read it.
   expect(told.filter((line) => !line.includes('EPERM') && !line.includes('EACCES'))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PodDNSSource, ResolvConf } from '../../../../src/agent/runtime/node/pod-dns-source.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { recorderOf, testContext } from '../../../support/test-context.ts';
 
 const POD: Pod = {
   metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
@@ -12,11 +13,11 @@ const POD: Pod = {
 
 test('a pod that asks for a cluster DNS which the node has not is told so once, until it is forgotten', async () => {
   const events: string[] = [];
-  const recorder = {
-    event: (pod: { readonly name?: string }, type: string, reason: string) =>
-      void events.push(`${pod.name} ${type} ${reason}`),
-  };
-  const source = new PodDNSSource({ clusterDNS: [], clusterDomain: '' }, new ResolvConf(''), recorder);
+  const recorder = recorderOf({
+    event: (pod, type, reason) => void events.push(`${pod.name} ${type} ${reason}`),
+  });
+  const settings = { clusterDNS: [], clusterDomain: '' };
+  const source = new PodDNSSource(testContext({ recorder }), settings, new ResolvConf(''));
   expect(await source.of(POD)).toEqual({ clusterDNS: [], clusterDomain: '', resolvConf: undefined });
   await source.of(POD);
   expect(events).toEqual(['web Warning MissingClusterDNS']);

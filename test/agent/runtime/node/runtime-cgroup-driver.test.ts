@@ -5,8 +5,8 @@ import { withCgroupDriver } from '../../../../src/agent/runtime/node/runtime-cgr
 import type { RuntimeService } from '../../../../src/agent/runtime/service/runtime-service.ts';
 import type { PodSandbox, RuntimeStatus, ToldCgroupDriver } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
 import { openCgroups, PlainCgroups, podOf } from '../cgroups/cgroup-bed.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const READY = { type: 'RuntimeReady', status: true, reason: '', message: '' } as const;
 const told = (name: ToldCgroupDriver['name'], isTold = true) => ({ name, isTold });
@@ -39,7 +39,7 @@ const bare = {
   listPodSandbox: () => Promise.resolve(sandboxes),
 } as unknown as RuntimeService;
 
-const runtime = () => withCgroupDriver({ runtime: bare, cgroups, logger: silentLogger });
+const runtime = () => withCgroupDriver(testContext(), bare, cgroups);
 
 beforeEach(async () => {
   plain = new PlainCgroups();

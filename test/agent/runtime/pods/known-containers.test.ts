@@ -3,11 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { KnownContainers } from '../../../../src/agent/runtime/pods/known-containers.ts';
+import { testContext } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 let podsDir: string;
 let warnings: string[];
 const open = () =>
-  new KnownContainers({ podsDir, logger: { warn: (_fields, message) => warnings.push(message) } });
+  new KnownContainers(
+    testContext({ logger: { ...silentLogger, warn: (_fields, message) => void warnings.push(message) } }),
+    podsDir,
+  );
 const file = () => join(podsDir, 'uid', 'known-containers');
 
 beforeEach(() => {

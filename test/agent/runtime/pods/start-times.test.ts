@@ -14,6 +14,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { StartTimes } from '../../../../src/agent/runtime/pods/start-times.ts';
 import { ALL_PODS } from '../../../support/pod-search.ts';
+import { testContext } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 const FIRST = '2030-01-01T00:00:00Z';
 const LATER = '2030-01-01T01:00:00Z';
@@ -30,7 +32,10 @@ afterEach(() => rmSync(podsDir, { recursive: true }));
 
 /** The start times of a new agent on the same folder. */
 const agent = () =>
-  new StartTimes({ podsDir, logger: { warn: (_, message) => void warnings.push(message) } });
+  new StartTimes(
+    testContext({ logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) } }),
+    podsDir,
+  );
 const record = (uid: string) => join(podsDir, uid, 'start-time');
 
 test('the first start time of a pod is kept in a file for the next agent', async () => {
@@ -102,11 +107,7 @@ test('the empty folder of an agent that was killed before it began the record is
 
 test('podsOnDisk lists the folders with a record, and no other folder', async () => {
   const starts = agent();
-  expect(
-    await new StartTimes({ podsDir: join(podsDir, 'none'), logger: { warn: () => undefined } }).podsOnDisk(
-      ALL_PODS.isKnown,
-    ),
-  ).toEqual([]);
+  expect(await new StartTimes(testContext(), join(podsDir, 'none')).podsOnDisk(ALL_PODS.isKnown)).toEqual([]);
   await starts.of('u-1', FIRST);
   mkdirSync(join(podsDir, 'default_web_u-2', 'main'), { recursive: true });
   expect(await starts.podsOnDisk(ALL_PODS.isKnown)).toEqual(['u-1']);

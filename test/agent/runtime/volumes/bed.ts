@@ -12,12 +12,13 @@ import type {
 } from '../../../../src/agent/runtime/volumes/container-mounts.ts';
 import {
   VolumeManager,
-  type VolumeManagerOptions,
+  type VolumeManagerParts,
 } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
 import type { Mount } from '../../../../src/types/cri.ts';
 import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
-import type { Logger } from '../../../../src/types/logger.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext, recorderOf } from '../../../support/test-context.ts';
+import { silentLogger } from '../../../support/silent-logger.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -49,27 +50,28 @@ export class VolumeBed {
   readonly warnings: string[] = [];
   /** `FailedMount: …` */
   readonly events: string[] = [];
-  readonly #options: Partial<VolumeManagerOptions>;
+  readonly #parts: Partial<VolumeManagerParts>;
   manager: VolumeManager;
 
-  constructor(options: Partial<VolumeManagerOptions> = {}) {
-    this.#options = options;
+  constructor(parts: Partial<VolumeManagerParts> = {}) {
+    this.#parts = parts;
     this.manager = this.newManager();
   }
 
   /** A new manager on the same folder, as after a restart of the agent. */
   newManager(): VolumeManager {
-    const silent = () => undefined;
-    const warn = (_: object, message: string) => void this.warnings.push(message);
-    const logger: Logger = { trace: silent, debug: silent, info: silent, warn, error: silent };
-    this.manager = new VolumeManager({
+    const context = testContext({
+      clock: this.clock,
+      recorder: recorderOf({
+        event: (_pod, _type, reason, message) => void this.events.push(`${reason}: ${message}`),
+      }),
+      logger: { ...silentLogger, warn: (_, message) => void this.warnings.push(message) },
+    });
+    this.manager = new VolumeManager(context, {
       rootDir: this.rootDir,
       allocatable: { memory: '1Gi', cpu: '2' },
       clusterDomain: 'cluster.local',
-      clock: this.clock,
-      recorder: { event: (_pod, _type, reason, message) => void this.events.push(`${reason}: ${message}`) },
-      logger,
-      ...this.#options,
+      ...this.#parts,
     });
     return this.manager;
   }

@@ -344,9 +344,10 @@ describe('volume manager', () => {
       const module = new URL('../../../../src/agent/runtime/volumes/volume-manager.ts', import.meta.url).href;
       const script = `
       const logger = { warn: (_, message) => console.log(message) };
-      const options = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '', clock: { now: Date.now, setTimeout, clearTimeout }, recorder: {}, logger };
+      const context = { clock: { now: Date.now, setTimeout, clearTimeout }, recorder: {}, logger };
+      const parts = { rootDir: ${JSON.stringify(folder)}, allocatable: {}, clusterDomain: '' };
       const pod = ${JSON.stringify(podWith([{ emptyDir: {} }], { securityContext: { fsGroup: 2345 } }))};
-      await new own.VolumeManager(options).mountPod(pod, new AbortController().signal);`;
+      await new own.VolumeManager(context, parts).mountPod(pod, new AbortController().signal);`;
       expect(outputAsNobody(module, script)).toMatch(/^cannot give a volume to its owner: EPERM/);
       expect(existsSync(join(folder, 'pods/u-1/volumes/kubernetes.io~empty-dir/v0'))).toBe(true);
     });

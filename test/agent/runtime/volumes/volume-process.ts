@@ -4,6 +4,7 @@ import { writePayload } from '../../../../src/agent/runtime/volumes/kinds/atomic
 import { objectContents } from '../../../../src/agent/runtime/volumes/kinds/volume-contents.ts';
 import { VolumeManager } from '../../../../src/agent/runtime/volumes/volume-manager.ts';
 import type { ApiObjects } from '../../../../src/types/api-objects.ts';
+import type { TimerHandle } from '../../../../src/types/clock.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 
 export type VolumeTask =
@@ -27,15 +28,18 @@ const objects = {
 
 /** A manager of volumes as an agent has it, with objects of a server. */
 export function managerOn(rootDir: string): VolumeManager {
-  return new VolumeManager({
-    rootDir,
-    allocatable: { memory: '1Gi' },
-    clusterDomain: 'cluster.local',
-    clock: { now: () => Date.UTC(2030, 0, 2), setTimeout, clearTimeout: (timer) => clearTimeout(timer) },
-    recorder: { event: silent },
-    logger,
-    contents: objectContents(objects),
-  });
+  const now = () => Date.UTC(2030, 0, 2);
+  const clock = { now, setTimeout, clearTimeout: (timer: TimerHandle) => clearTimeout(timer) };
+  const recorder = { event: silent, nodeEvent: silent };
+  return new VolumeManager(
+    { clock, random: () => 0, logger, recorder },
+    {
+      rootDir,
+      allocatable: { memory: '1Gi' },
+      clusterDomain: 'cluster.local',
+      contents: objectContents(objects),
+    },
+  );
 }
 
 /** All that an agent does with the volumes of a pod before its containers run. */

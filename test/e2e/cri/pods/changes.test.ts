@@ -16,12 +16,10 @@ describeOnBed('a pod that is changed in place', (bed) => {
   test('a container with a new image is replaced, and an ephemeral container joins the PID namespace of its target', async () => {
     const { image, endpoint, cgroupRoot } = bed.containerd;
     const agent = await startAgent({
-      openNode: ({ recorder, logger, ...folders }) =>
-        openCriNode({
-          ...folders,
+      openNode: (context, places) =>
+        openCriNode(context, {
+          ...places,
           endpoint,
-          recorder,
-          logger,
           nodeName: 'node-b',
           facts: testNode(),
           reservations: { systemReserved: {}, kubeReserved: {} },

@@ -2,11 +2,9 @@ import type { ClaimedVolume } from '../../../policies/volumes/claimed-volume.ts'
 import type { ResourceList } from '../../../policies/pod/resources.ts';
 import type { MountPlan } from '../../../policies/volumes/volume-mounts.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
-import type { Clock } from '../../../../types/clock.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { Mount } from '../../../../types/cri.ts';
-import type { EventRecorder } from '../../../../types/event-recorder.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
-import type { Logger } from '../../../../types/logger.ts';
 import type { PodPaths } from '../pod-paths.ts';
 import type { VolumeContentsByKind } from './volume-contents.ts';
 
@@ -29,13 +27,10 @@ export interface PodVolume {
 }
 
 /** What kinds need of the node. */
-export interface VolumeNode {
+export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
   readonly contents: VolumeContentsByKind;
-  readonly clock: Clock;
-  readonly recorder: EventRecorder;
-  readonly logger: Logger;
 }
 
 export interface VolumeSetUp extends PodVolume {
