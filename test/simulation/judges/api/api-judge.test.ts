@@ -54,7 +54,7 @@ test('a status that says nothing new is not written', async () => {
   expect(reported).toEqual([]);
   await patch({ phase: 'Running' });
   expect(reported).toEqual([
-    'status web: /api/v1/namespaces/default/pods/web/status is written, and it says nothing new',
+    'status web: /api/v1/namespaces/default/pods/web/status is written, although nothing in it is new',
   ]);
 });
 
@@ -122,7 +122,7 @@ test('a deletion that the node knows of may reach the pod that was made again wi
   await patch({ phase: 'Succeeded' });
   makeAgain();
   await deletion();
-  expect(reported).toContain('pod object uid-1: is deleted by its node, and nobody asked for it');
+  expect(reported).toContain('pod object uid-1: its node deletes it, although nobody asked for that');
 });
 
 test('a pod that a user deletes is not judged', () => {
@@ -143,7 +143,7 @@ test('mirror pods are judged when they are made and deleted', async () => {
   await bed.settle(bed.node.delete(podAt('web'), { gracePeriodSeconds: 0 }));
   expect(reported).toEqual([
     'mirror pods static-1: the mirror pod web is made of no static pod of that name',
-    'mirror pods static-1: the mirror pod web is deleted, and it is right',
+    'mirror pods static-1: the mirror pod web is deleted, although it is right',
   ]);
 });
 
@@ -277,7 +277,7 @@ describe('a mirror pod is deleted', () => {
   test('not as long as it is right', () => {
     const { judge, reported } = mirrorPodBed({ wanted: 'static-1' });
     judge.removed(mirror('static-1'));
-    expect(reported).toEqual(['static-1: the mirror pod web is deleted, and it is right']);
+    expect(reported).toEqual(['static-1: the mirror pod web is deleted, although it is right']);
   });
 
   test('not before its static pod has ended', () => {

@@ -58,7 +58,12 @@ describe('the object of a pod is deleted', () => {
   });
 
   test.each<[string, Pod, Truth, string]>([
-    ['that nobody deleted', pod({ phase: 'Failed' }), {}, 'is deleted by its node, and nobody asked for it'],
+    [
+      'that nobody deleted',
+      pod({ phase: 'Failed' }),
+      {},
+      'its node deletes it, although nobody asked for that',
+    ],
     [
       'in a phase before its end',
       pod({ phase: 'Running' }, { deleted: true }),
