@@ -1,6 +1,7 @@
 /**
- * Checks the rules of ARCHITECTURE.md for `src`: no two files have the same name, and no files import each other in a circle. Imports of
- * types count too; ESLint's rule does not see those. Sizes of folders and files are advice: a good subject matters more than a number.
+ * Checks the rules of ARCHITECTURE.md: in `src` no two files have the same name, and no files import each other in a circle. Imports of
+ * types count too; ESLint's rule does not see those. A test is found by the name of its source. Sizes of folders and files are advice: a
+ * good subject matters more than a number.
  * Exit code 1: a rule is broken; each problem is a line. With `--advice` the advice is printed as well.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,6 +20,27 @@ export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 export function structureProblems(graph: ImportGraph): readonly string[] {
   const files = [...graph.keys()];
   return [...sharedNames(files), ...importCircles(graph)];
+}
+
+/**
+ * Tests that are not found by the name of their source. The test of `src/a/b.ts` is `test/a/b.test.ts`, or `test/a/b-more.test.ts` where there
+ * are several. Any other test says in a comment on its first line what it tests, and has no name of a source. `tests`: texts by path.
+ */
+export function testProblems(
+  sources: readonly string[],
+  tests: ReadonlyMap<string, string>,
+): readonly string[] {
+  const names = new Set(sources.map((file) => basename(file, '.ts')));
+  const folders = Map.groupBy(sources, (file) => dirname(file));
+  return [...tests].flatMap(([file, text]) => {
+    const name = basename(file, '.test.ts');
+    const beside = folders.get(dirname(file).replace(/^test/u, 'src')) ?? [];
+    if (beside.some((source) => `${name}-`.startsWith(`${basename(source, '.ts')}-`))) return [];
+    if (names.has(name)) return [`${file} is not where ${name}.ts is`];
+    return text.startsWith('/**')
+      ? []
+      : [`${file} has no source of that name, and does not say what it tests`];
+  });
 }
 
 /** What to think about, by the number of lines of each file. None of it is wrong by itself. */
@@ -65,11 +87,25 @@ function importCircles(graph: ImportGraph): readonly string[] {
   return problems;
 }
 
-function readSources(root: string): ReadonlyMap<string, string> {
-  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('generated/'))
-    .map((file) => join('src', file));
+function readFiles(
+  root: string,
+  folder: string,
+  isWanted: (file: string) => boolean,
+): ReadonlyMap<string, string> {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter(isWanted)
+    .map((file) => join(folder, file));
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+}
+
+/** Only folders of `test` that `src` has, too: the others test more than a file. */
+function readTests(root: string): ReadonlyMap<string, string> {
+  const rooms = readdirSync(join(root, 'src'));
+  return readFiles(
+    root,
+    'test',
+    (file) => file.endsWith('.test.ts') && rooms.some((room) => file.startsWith(`${room}/`)),
+  );
 }
 
 function graphOf(sources: ReadonlyMap<string, string>): ImportGraph {
@@ -80,12 +116,15 @@ function graphOf(sources: ReadonlyMap<string, string>): ImportGraph {
 
 if (import.meta.main) {
   const root = relative(process.cwd(), fileURLToPath(new URL('..', import.meta.url)));
-  const sources = readSources(root);
+  const sources = readFiles(root, 'src', (file) => file.endsWith('.ts') && !file.startsWith('generated/'));
   if (process.argv.includes('--advice')) {
     const lines = new Map(Array.from(sources, ([file, text]) => [file, text.split('\n').length - 1]));
     for (const advice of structureAdvice(lines)) console.log(advice);
   }
-  const problems = structureProblems(graphOf(sources));
+  const problems = [
+    ...structureProblems(graphOf(sources)),
+    ...testProblems([...sources.keys()], readTests(root)),
+  ];
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
 }

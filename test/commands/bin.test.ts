@@ -1,3 +1,4 @@
+/** bin/statelet.js: what it says and does before the program itself is loaded. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

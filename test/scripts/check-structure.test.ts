@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { structureAdvice, structureProblems } from '../../scripts/check-structure.ts';
+import { structureAdvice, structureProblems, testProblems } from '../../scripts/check-structure.ts';
 
 function problems(imports: Record<string, string[]>) {
   return structureProblems(new Map(Object.entries(imports)));
@@ -48,5 +48,19 @@ test('sizes of folders and files are advice, and no problem', () => {
     'src/few has 2 files: do they belong to another folder?',
     'src/few/a.ts has 401 lines: has it two subjects?',
     'src/few/b.ts has 19 lines: is it always read with another file?',
+  ]);
+});
+
+test('names a test that is not found by the name of its source', () => {
+  const tests = {
+    'test/a/one.test.ts': '',
+    'test/a/one-on-a-full-disk.test.ts': '',
+    'test/b/one.test.ts': '/** Both. */',
+    'test/a/onetwo.test.ts': '',
+    'test/b/storms.test.ts': '/** Everything at once. */',
+  };
+  expect(testProblems(['src/a/one.ts', 'src/b/two.ts'], new Map(Object.entries(tests)))).toEqual([
+    'test/b/one.test.ts is not where one.ts is',
+    'test/a/onetwo.test.ts has no source of that name, and does not say what it tests',
   ]);
 });

@@ -1,3 +1,4 @@
+/** docs/configuration.md beside the flags, the fields and the defaults that the code has. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';

@@ -1,3 +1,4 @@
+/** The manifests of the examples, read as an agent reads them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';

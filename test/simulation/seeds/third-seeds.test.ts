@@ -1,3 +1,4 @@
+/** The third of three parts of the seeds: parts run side by side. */
 import { holdsForSeeds } from './seeds-suite.ts';
 
 holdsForSeeds(3);

@@ -1,3 +1,4 @@
+/** Eviction plugins that hang, fail, lie or vanish: whatever one does, the manager and the other plugins go on. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PluginQuestion } from '../../../../src/types/eviction-plugin.ts';
 import { forces, hangs, met, named, wanted } from '../../../support/eviction-plugins.ts';

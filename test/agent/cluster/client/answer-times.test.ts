@@ -1,3 +1,4 @@
+/** The clock of this machine beside the times in answers of an API server. */
 import { expect, test } from '@jest/globals';
 import { openApiClients } from '../../../../src/agent/cluster/client/open-api-clients.ts';
 import { FixedCredentials } from '../../../support/api/fixed-credentials.ts';

@@ -1,3 +1,4 @@
+/** Cgroup v2 as a kernel of its own has it: what the agent writes is in force there. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { reportFromKernel, userModeLinuxSuite } from '../../../support/user-mode-linux.ts';
 

@@ -1,3 +1,4 @@
+/** The CRI client on a real containerd. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

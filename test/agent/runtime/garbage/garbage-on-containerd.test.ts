@@ -1,3 +1,4 @@
+/** The removal of dead containers, logs and images on a real containerd. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

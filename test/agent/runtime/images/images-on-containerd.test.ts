@@ -1,3 +1,4 @@
+/** Pulls from real registries by a real containerd. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

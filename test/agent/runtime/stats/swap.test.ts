@@ -1,3 +1,4 @@
+/** Figures of swap, of the machine and of pods. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { container, MIB, SANDBOX, StatsBed, TIME } from './stats-bed.ts';

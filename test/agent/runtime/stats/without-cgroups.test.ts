@@ -1,3 +1,4 @@
+/** Figures of a machine without cgroups. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from './stats-bed.ts';
 

@@ -1,3 +1,4 @@
+/** docs/metrics.md and the dashboard beside the metrics that the code has. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { AgentMetrics } from '../../../../src/agent/server/metrics/agent-metrics.ts';

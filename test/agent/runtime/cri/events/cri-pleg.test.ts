@@ -1,3 +1,4 @@
+/** PLEG with the events of a real containerd, and without any relist. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** What newer runtimes read and say, by the numbers of runtime.v1, for a library that is known to be right. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import grpc from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
@@ -6,7 +7,6 @@ import { userNamespace } from '../../../../../src/agent/policies/security/id-map
 import { containerConfig, podConfig } from '../../../../support/runtime-configs.ts';
 import { failure, FakeRuntime, type Answer } from '../fake-runtime.ts';
 
-/** What newer runtimes read and say, by the numbers of runtime.v1, for a library that is known to be right. */
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message Empty {}
