@@ -30,6 +30,13 @@ export function podRow({ pod, state, waitsFor }: ShownPod, nowMs: number): reado
   ];
 }
 
+export const WIDE_COLUMNS = ['IP', 'NODE'] as const;
+
+/** A cell for each of the wide columns. */
+export function wideCells({ spec, status }: Pod): readonly string[] {
+  return [status?.podIP ?? '<none>', spec.nodeName ?? '<none>'];
+}
+
 /** The order of rows: by namespace and name. */
 export function byName(a: readonly string[], b: readonly string[]): number {
   const [left, right] = [a.slice(0, 2).join('\0'), b.slice(0, 2).join('\0')];

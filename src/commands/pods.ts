@@ -2,7 +2,7 @@
 import { STATE_ANNOTATION, WAITS_FOR_ANNOTATION } from '../agent/server/routes/local-routes.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
-import { byName, POD_COLUMNS, podRow } from './pod-row.ts';
+import { byName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from './pod-row.ts';
 import { formatTable } from './table.ts';
 
 export interface PodsFlags extends DaemonFlags {
@@ -26,15 +26,15 @@ function isPodList(body: unknown): body is PodList {
 }
 
 function table(items: readonly Pod[], wide: boolean, nowMs: number): string {
-  const header = [...POD_COLUMNS, ...(wide ? ['IP', 'NODE', 'UID'] : [])];
+  const header = [...POD_COLUMNS, ...(wide ? [...WIDE_COLUMNS, 'UID'] : [])];
   const rows = items.map((pod) => row(pod, wide, nowMs)).sort(byName);
   return formatTable([header, ...rows]);
 }
 
 function row(pod: Pod, wide: boolean, nowMs: number): readonly string[] {
-  const { metadata, spec, status } = pod;
+  const { metadata } = pod;
   const state = metadata.annotations?.[STATE_ANNOTATION];
   const waitsFor = metadata.annotations?.[WAITS_FOR_ANNOTATION];
-  const more = wide ? [status?.podIP ?? '<none>', spec.nodeName ?? '<none>', metadata.uid] : [];
+  const more = wide ? [...wideCells(pod), metadata.uid] : [];
   return [...podRow({ pod, state, waitsFor }, nowMs), ...more];
 }

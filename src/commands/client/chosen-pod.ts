@@ -64,7 +64,10 @@ function isCalled({ metadata, spec }: Pod, name: string): boolean {
   return metadata.name === `${name}-${spec.nodeName?.toLowerCase() ?? ''}`;
 }
 
-function notFound(pods: readonly Pod[], { namespace = DEFAULT_NAMESPACE, name }: PodName): StateletError {
+export function notFound(
+  pods: readonly Pod[],
+  { namespace = DEFAULT_NAMESPACE, name }: PodName,
+): StateletError {
   const elsewhere = pods.find((pod) => pod.metadata.name === name || isCalled(pod, name));
   const mend = elsewhere
     ? `there is one in namespace ${elsewhere.metadata.namespace}: give --namespace ${elsewhere.metadata.namespace}`

@@ -1,10 +1,11 @@
 /** The commands for the pods of a running daemon, by the names and flags that kubectl has for them. */
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { endAfterOutput } from '../../system/run-command.ts';
 import { print, printError } from '../../system/terminal.ts';
-import { endpoint, rootDirFlag } from '../run-flags.ts';
+import { endpoint } from '../run-flags.ts';
+import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flags.ts';
 import { COMPLETE, type Shell, SHELLS } from './shells.ts';
-import type { DeleteFlags } from './delete.ts';
+import { addObjectCommands } from './object-commands.ts';
 import type { EventsFlags } from './events.ts';
 import type { ExecFlags } from './exec-in-pod.ts';
 import type { PageFlags } from './forwarded-page.ts';
@@ -18,7 +19,7 @@ export function addClientCommands(root: Command): void {
   addPage(root);
   addTop(root);
   addEvents(root);
-  addDelete(root);
+  addObjectCommands(root);
   addExec(root);
   addAttach(root);
   addPortForward(root);
@@ -26,27 +27,11 @@ export function addClientCommands(root: Command): void {
   addCompletion(root);
 }
 
-function clientCommand(root: Command, name: string): Command {
-  return root
-    .command(name)
-    .addOption(rootDirFlag())
-    .showHelpAfterError(`"statelet ${name} --help" lists its flags.`);
-}
-
-function namespaceFlag(): Option {
-  return new Option('-n, --namespace <NAME>', 'the namespace of the pod (default: default)');
-}
-
 function oneNamespaceFlags(): readonly Option[] {
   return [
     new Option('-n, --namespace <NAME>', 'only this namespace'),
     new Option('-A, --all-namespaces', 'all namespaces (default)').conflicts('namespace'),
   ];
-}
-
-function addAll(command: Command, options: readonly Option[]): Command {
-  for (const option of options) command.addOption(option);
-  return command;
 }
 
 function addWhy(root: Command): void {
@@ -184,38 +169,6 @@ function addPortForward(root: Command): void {
     });
 }
 
-function addDelete(root: Command): void {
-  clientCommand(root, 'delete')
-    .description(
-      'End pods that come from manifests. They stay ended until their manifests change, also after a restart of the daemon',
-    )
-    .addArgument(
-      new Argument(
-        '[POD...]',
-        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
-      ),
-    )
-    .addOption(namespaceFlag())
-    .option('--all', 'all pods of the namespace')
-    .option(
-      '--grace-period <SECONDS>',
-      'time for the containers to end; -1: that of the pod (default: -1)',
-      wholeNumber,
-    )
-    .addOption(new Option('--now', 'end the containers within a second').conflicts('gracePeriod'))
-    .option('--force', 'has no effect; taken since kubectl has it')
-    .option('--wait', 'wait until the containers have ended (default)')
-    .option('--no-wait', 'do not wait')
-    .option('--timeout <DURATION>', 'how long to wait: 30s, 2m; 0 is without limit (default: 0)')
-    .option('--ignore-not-found', 'a pod that is not there is no error')
-    .addOption(new Option('-o, --output <FORMAT>', 'only the names').choices(['name']))
-    .addHelpText('after', DELETE_EXAMPLES)
-    .action(async (names: readonly string[], flags: DeleteFlags) => {
-      const { deletePods } = await import('./delete.ts');
-      await deletePods(names, flags, print);
-    });
-}
-
 function addLogs(root: Command): void {
   clientCommand(root, 'logs')
     .description('Print the log of a container of a pod')
@@ -265,12 +218,6 @@ function addCompletion(root: Command): void {
     });
 }
 
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (/^(?:-1|\d+)$/u.test(text) && Number.isSafeInteger(value)) return value;
-  throw new InvalidArgumentError('It must be a whole number, or -1.');
-}
-
 const COMPLETION_EXAMPLES = `
 Examples:
   source <(statelet completion bash)
@@ -296,11 +243,3 @@ Examples:
   statelet port-forward web 8080:80
   statelet port-forward web 5000 6000:http
   statelet port-forward web :80 --address 0.0.0.0`;
-
-const DELETE_EXAMPLES = `
-Examples:
-  statelet delete web
-  statelet delete web --grace-period 5 --wait=false
-  statelet delete kube-system/proxy
-
-The manifest stays where it is: the pod starts again when it changes, or is moved away and back.`;

@@ -1,6 +1,7 @@
 /** Requests to the socket in the root folder of a running daemon, at which its owner may ask and do everything. */
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { type RootFolder, rootFolder } from '../../agent/config/root-folder.ts';
 import { controlSocket, withControlSocket } from '../../agent/server/control-socket.ts';
@@ -40,6 +41,18 @@ export class DaemonConnection {
   async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const body = await text(await this.request(path, options));
     return JSON.parse(body) as T;
+  }
+
+  /** An answer that goes on: each line is one. Rejects with `Unavailable` when the daemon ends; `signal` ends it without a word. */
+  async *watch<T>(path: string, signal: AbortSignal | undefined): AsyncGenerator<T, undefined> {
+    const response = await this.request(path, signal && { signal });
+    try {
+      for await (const line of createInterface({ input: response })) yield JSON.parse(line) as T;
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+    }
+    if (signal?.aborted !== true)
+      throw new StateletError('Unavailable', `the daemon at ${this.origin} has ended`);
   }
 
   async #answer(path: string, options: RequestOptions): Promise<IncomingMessage> {

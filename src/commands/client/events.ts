@@ -1,11 +1,10 @@
 /** `statelet events`: the newest events of the node and its pods, as `kubectl events` shows them. */
-import { createInterface } from 'node:readline';
 import { humanDuration } from '../../agent/policies/formats/duration.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import { columnWidths, tableLines } from '../table.ts';
+import { SteadyTable } from '../table.ts';
 import type { NamespaceFlags } from './chosen-pod.ts';
-import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { type FolderFlags, withDaemon } from './daemon-connection.ts';
 
 export interface EventsFlags extends FolderFlags, NamespaceFlags {
   readonly watch?: boolean;
@@ -39,34 +38,20 @@ export async function events(
       write(await written({ ...list, items }, flags.output));
       return;
     }
-    const table = new EventTable(flags, now);
+    const table = new SteadyTable(headerOf(flags));
+    const rows = (events: readonly CoreEvent[]) =>
+      table.add(events.map((event) => rowOf(event, flags, now())));
     if (flags.output !== undefined) for (const item of items) write(await written(item, flags.output));
-    else if (items.length > 0) write(table.rows(items));
+    else if (items.length > 0) write(rows(items));
     else if (flags.watch !== true) write('No events.\n');
     if (flags.watch !== true) return;
     const since = list.metadata.resourceVersion;
-    for await (const event of watched(daemon, since, signal)) {
-      if (!isWanted(event)) continue;
-      write(flags.output === undefined ? table.rows([event]) : await written(event, flags.output));
+    const path = `/events?watch=true&resourceVersion=${encodeURIComponent(since)}`;
+    for await (const { object } of daemon.watch<EventChange>(path, signal)) {
+      if (!isWanted(object)) continue;
+      write(flags.output === undefined ? rows([object]) : await written(object, flags.output));
     }
   });
-}
-
-async function* watched(
-  daemon: DaemonConnection,
-  since: string,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<CoreEvent, undefined> {
-  const path = `/events?watch=true&resourceVersion=${encodeURIComponent(since)}`;
-  const response = await daemon.request(path, signal && { signal });
-  try {
-    for await (const line of createInterface({ input: response }))
-      yield (JSON.parse(line) as EventChange).object;
-  } catch (error) {
-    if (signal?.aborted !== true) throw error;
-  }
-  if (signal?.aborted !== true)
-    throw new StateletError('Unavailable', `the daemon at ${daemon.origin} has ended`);
 }
 
 async function written(value: object, output: 'json' | 'yaml'): Promise<string> {
@@ -109,54 +94,34 @@ function oneLine(message: string): string {
 
 const COLUMNS = ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'];
 
-/** The first rows decide how wide the columns are; rows that come later keep to that where they can. */
-class EventTable {
-  readonly #flags: EventsFlags;
-  readonly #now: () => number;
-  #widths: readonly number[] | undefined;
+function headerOf({ namespace, headers }: EventsFlags): readonly string[] | undefined {
+  if (headers === false) return undefined;
+  return namespace === undefined ? ['NAMESPACE', ...COLUMNS] : COLUMNS;
+}
 
-  constructor(flags: EventsFlags, now: () => number) {
-    this.#flags = flags;
-    this.#now = now;
-  }
+function rowOf(event: CoreEvent, { namespace }: EventsFlags, nowMs: number): readonly string[] {
+  const { metadata, involvedObject, type, reason, message } = event;
+  const row = [
+    lastSeen(event, nowMs),
+    type ?? '',
+    reason ?? '',
+    `${involvedObject.kind ?? ''}/${involvedObject.name ?? ''}`,
+    withContainer(oneLine(message ?? ''), involvedObject),
+  ];
+  return namespace === undefined ? [metadata.namespace ?? '', ...row] : row;
+}
 
-  rows(events: readonly CoreEvent[]): string {
-    const rows = events.map((event) => this.#row(event));
-    if (this.#widths !== undefined) return tableLines(rows, this.#widths);
-    const withNamespace = this.#flags.namespace === undefined;
-    const header = withNamespace ? ['NAMESPACE', ...COLUMNS] : COLUMNS;
-    const all = this.#flags.headers === false ? rows : [header, ...rows];
-    this.#widths = columnWidths(all);
-    return tableLines(all, this.#widths);
-  }
-
-  #row({ metadata, involvedObject, type, reason, message, ...times }: CoreEvent): readonly string[] {
-    const row = [
-      this.#lastSeen(times),
-      type ?? '',
-      reason ?? '',
-      `${involvedObject.kind ?? ''}/${involvedObject.name ?? ''}`,
-      withContainer(oneLine(message ?? ''), involvedObject),
-    ];
-    return this.#flags.namespace === undefined ? [metadata.namespace ?? '', ...row] : row;
-  }
-
-  /** `5s (x3 over 2m)`. */
-  #lastSeen({
-    firstTimestamp,
-    lastTimestamp,
-    count = 1,
-  }: Pick<CoreEvent, 'firstTimestamp' | 'lastTimestamp' | 'count'>): string {
-    const ago = (time: string | undefined) =>
-      time === undefined ? '<unknown>' : humanDuration(this.#now() - Date.parse(time));
-    return count > 1
-      ? `${ago(lastTimestamp)} (x${String(count)} over ${ago(firstTimestamp)})`
-      : ago(lastTimestamp);
-  }
+/** `5s (x3 over 2m)`. */
+export function lastSeen({ firstTimestamp, lastTimestamp, count = 1 }: CoreEvent, nowMs: number): string {
+  const ago = (time: string | undefined) =>
+    time === undefined ? '<unknown>' : humanDuration(nowMs - Date.parse(time));
+  return count > 1
+    ? `${ago(lastTimestamp)} (x${String(count)} over ${ago(firstTimestamp)})`
+    : ago(lastTimestamp);
 }
 
 /** Most of the kubelet's messages do not name the container: it stands in `spec.containers{NAME}`. */
-function withContainer(message: string, { fieldPath = '' }: Involved): string {
+export function withContainer(message: string, { fieldPath = '' }: Involved): string {
   const container = /^spec\.\w+\{(.+)\}$/u.exec(fieldPath)?.[1];
   const isNamed = container === undefined || message.split(/[\s"',:]+/u).includes(container);
   return isNamed ? message : `${container}: ${message}`;

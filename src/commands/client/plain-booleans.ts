@@ -4,6 +4,7 @@
 const COMMANDS: ReadonlySet<string> = new Set([
   'top',
   'events',
+  'get',
   'delete',
   'exec',
   'attach',
@@ -24,12 +25,14 @@ const BOOLEANS: ReadonlySet<string> = new Set([
   'prefix',
   'previous',
   'quiet',
+  'show-labels',
   'stdin',
   'sum',
   'timestamps',
   'tty',
   'wait',
   'watch',
+  'watch-only',
 ]);
 
 /** `argv` with `--wait` for `--wait=true`, and `--no-wait` for `--wait=false`; other flags that are false are left out. */

@@ -1,7 +1,7 @@
 /** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { type NamedPod, whyOfNode, whyOfPodWithRecord } from '../../agent/actors/why-facts.ts';
-import { servedPod } from '../../agent/actors/pods/served-pods.ts';
+import { servedPod, servedPods } from '../../agent/actors/pods/served-pods.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
@@ -38,6 +38,15 @@ export function routesOfOwner(
     whyPod: (namespace, name) => whyOfPodWithRecord(sources, { namespace, name }, recorded),
     whyNode: () => whyOfNode(sources),
     nodeFacts: () => agent.nodeFacts(),
+    pods: () => servedPods(registry, statusManager),
+    onPodChange: (changed) => {
+      const statuses = statusManager.news.subscribe(changed);
+      const endTransitions = agent.transitions.subscribe(changed);
+      return () => {
+        statuses.unsubscribe();
+        endTransitions();
+      };
+    },
     pod: (namespace, name) => {
       const pod = desired.getByFullName(fullName({ namespace, name }));
       return pod && servedPod(pod, registry, statusManager);

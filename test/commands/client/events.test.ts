@@ -18,6 +18,8 @@ beforeEach(async () => {
   recent = new RecentEvents({ nodeName: 'node-a', now: () => nowMs, podOf: () => undefined });
   socket = await ownerSocket(
     ownerRoutes({
+      pods: () => [],
+      onPodChange: () => () => undefined,
       events: recent,
       nodeFacts: () => ROOMY_NODE,
       pod: () => undefined,

@@ -33,8 +33,8 @@ function matchesTerm(
   );
 }
 
-/** A requirement that is invalid (no values, a word instead of a number) selects no node. */
-function matchesLabels(
+/** A requirement that is invalid (no values, a word instead of a number) selects nothing. */
+export function matchesLabels(
   { key, operator, values = [] }: NodeSelectorRequirement,
   labels: ReadonlyMap<string, string>,
 ): boolean {

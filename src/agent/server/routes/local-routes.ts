@@ -79,17 +79,21 @@ const PODS_A_TURN = 25;
 async function podList(response: ServerResponse, served: Iterable<ServedPod>, view: PodView): Promise<void> {
   const pods = [...served];
   const items: string[] = [];
-  for (const { pod, status, state, waitsFor } of pods) {
+  for (const pod of pods) {
     if (items.length > 0 && items.length % PODS_A_TURN === 0) await nextTurn();
-    const { metadata, spec } = pod;
-    const annotations = {
-      ...metadata.annotations,
-      [STATE_ANNOTATION]: state,
-      ...(waitsFor !== undefined && { [WAITS_FOR_ANNOTATION]: waitsFor }),
-    };
-    const item = { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
-    items.push(JSON.stringify(view(item)));
+    items.push(JSON.stringify(view(shownPod(pod))));
   }
   const body = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[${items.join()}]}`;
   send(response, 200, 'application/json', body);
+}
+
+/** With its newest status, and the state of its chart as an annotation. */
+export function shownPod({ pod, status, state, waitsFor }: ServedPod): object {
+  const { metadata, spec } = pod;
+  const annotations = {
+    ...metadata.annotations,
+    [STATE_ANNOTATION]: state,
+    ...(waitsFor !== undefined && { [WAITS_FOR_ANNOTATION]: waitsFor }),
+  };
+  return { metadata: { ...metadata, annotations }, spec, status: status ?? pod.status ?? {} };
 }

@@ -7,8 +7,9 @@ import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
 import { answerJSON, JSON_TYPE, RequestError, type Route, type RouteRequest } from './route.ts';
 import type { NodeApi } from './node-api.ts';
+import { type WatchedPods, watchPodsRoute } from './watch-pods.ts';
 
-export interface OwnerApi extends Pick<NodeApi, 'pod'> {
+export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods {
   readonly events: Pick<RecentEvents, 'list' | 'version' | 'watch'>;
   nodeFacts(): OwnNodeFacts;
   /** Ends a static pod until its manifest changes. Resolves when it has been told to end. Rejects with a `StateletError`. */
@@ -34,6 +35,7 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
       methods: ['GET'],
       handle: (request, response) => why(api, request, response),
     },
+    watchPodsRoute(api),
     {
       path: '/pods/:namespace/:pod',
       methods: ['DELETE'],

@@ -30,6 +30,8 @@ beforeEach(async () => {
   const web = { pod: staticPod('web', 'uid-web'), state: 'Syncing.Settled' };
   const router = new Router(
     ownerRoutes({
+      pods: () => [],
+      onPodChange: () => () => undefined,
       events,
       nodeFacts: () => ({
         ...ROOMY_NODE,

@@ -1,0 +1,233 @@
+/** `statelet get`: pods as `kubectl get` shows them. */
+import { canonicalJson } from '../../agent/policies/formats/canonical-json.ts';
+import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
+import type { PodChange } from '../../agent/server/routes/watch-pods.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import { byName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from '../pod-row.ts';
+import { SteadyTable } from '../table.ts';
+import { findPod, type NamespaceFlags, notFound, parsePodName, podsOf } from './chosen-pod.ts';
+import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { labelSelector } from './label-selector.ts';
+import { namedObjects } from './named-objects.ts';
+
+export interface GetFlags extends FolderFlags, NamespaceFlags {
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+  readonly watch?: boolean;
+  readonly watchOnly?: boolean;
+  readonly output?: 'wide' | 'json' | 'yaml' | 'name';
+  readonly headers?: boolean;
+  readonly showLabels?: boolean;
+  readonly ignoreNotFound?: boolean;
+}
+
+export interface GetOutput {
+  readonly write: (text: string) => void;
+  /** A line for people, on standard error. */
+  readonly tell: (line: string) => void;
+}
+
+/** `signal` ends a watch. Rejects with `NotFound` after those that were found have been written. */
+export async function get(
+  words: readonly string[],
+  flags: GetFlags,
+  output: GetOutput,
+  { signal, now = Date.now }: { readonly signal?: AbortSignal; readonly now?: () => number } = {},
+): Promise<void> {
+  const { names } = namedObjects(words);
+  if (names.length > 0 && flags.allNamespaces === true)
+    throw new StateletError('InvalidArgument', 'a pod cannot be named across all namespaces: leave out -A');
+  const isSelected = labelSelector(flags.selector);
+  const shown = new ShownPods(flags, output, now);
+  await withDaemon(flags, async (daemon) => {
+    const pods = await podsOf(daemon);
+    const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods };
+    const isWanted = names.length > 0 ? isOneOf(found) : isWithin(flags);
+    const wanted = (pod: Pod) => isWanted(pod) && isSelected(pod.metadata.labels);
+    if (flags.watch !== true && flags.watchOnly !== true) {
+      await shown.list(found.filter(wanted), names.length === 1);
+      if (problem !== undefined) throw problem;
+      return;
+    }
+    if (problem !== undefined) throw problem;
+    await watch(daemon, { shown, wanted, isNewOnly: flags.watchOnly === true, signal });
+  });
+}
+
+interface Watching {
+  readonly shown: ShownPods;
+  readonly wanted: (pod: Pod) => boolean;
+  readonly isNewOnly: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function watch(
+  daemon: DaemonConnection,
+  { shown, wanted, isNewOnly, signal }: Watching,
+): Promise<void> {
+  const present: Pod[] = [];
+  let arePresentShown = false;
+  for await (const { type, object } of daemon.watch<PodChange>('/watch/pods', signal)) {
+    if (type === 'BOOKMARK') {
+      if (!isNewOnly) await shown.begin(present);
+      shown.know(present);
+      arePresentShown = true;
+    } else if (wanted(object as Pod)) {
+      if (arePresentShown) await shown.change(object as Pod);
+      else present.push(object as Pod);
+    }
+  }
+}
+
+interface Found {
+  readonly found: readonly Pod[];
+  readonly problem?: StateletError;
+}
+
+function named(pods: readonly Pod[], names: readonly string[], flags: GetFlags): Found {
+  const wanted = names.map((text) => parsePodName(text, flags));
+  const found = wanted.flatMap((name) => findPod(pods, name) ?? []);
+  const missing =
+    flags.ignoreNotFound === true ? [] : wanted.filter((name) => findPod(pods, name) === undefined);
+  if (missing.length === 0) return { found };
+  const messages = missing.map((name) => notFound(pods, name).message);
+  return { found, problem: new StateletError('NotFound', messages.join('\n')) };
+}
+
+function isOneOf(found: readonly Pod[]): (pod: Pod) => boolean {
+  return ({ metadata: { namespace, name } }) =>
+    found.some(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+}
+
+function isWithin({ allNamespaces, namespace = 'default' }: GetFlags): (pod: Pod) => boolean {
+  return ({ metadata }) => allNamespaces === true || metadata.namespace === namespace;
+}
+
+class ShownPods {
+  readonly #flags: GetFlags;
+  readonly #output: GetOutput;
+  readonly #now: () => number;
+  readonly #table: SteadyTable;
+  /** What was shown last of each pod that is watched, without its age. */
+  readonly #last = new Map<string, string>();
+
+  constructor(flags: GetFlags, output: GetOutput, now: () => number) {
+    this.#flags = flags;
+    this.#output = output;
+    this.#now = now;
+    this.#table = new SteadyTable(flags.headers === false ? undefined : columnsOf(flags));
+  }
+
+  /** `isSingle`: one was named, and is shown by itself, not in a list. */
+  async list(pods: readonly Pod[], isSingle: boolean): Promise<void> {
+    const { output } = this.#flags;
+    if (output === 'json' || output === 'yaml') {
+      const items = pods.map(withKind);
+      const [only] = items;
+      if (isSingle && only === undefined) return;
+      this.#output.write(await written(isSingle && only !== undefined ? only : listOf(items), output));
+    } else if (pods.length === 0) {
+      if (!isSingle) this.#output.tell(this.#nothing());
+    } else if (output === 'name') {
+      this.#output.write(pods.map(nameLine).join(''));
+    } else {
+      const rows = pods.map((pod) => ({ pod, key: this.#cells(pod).slice(0, 2) }));
+      const sorted = rows.toSorted((a, b) => byName(a.key, b.key));
+      this.#output.write(this.#table.add(sorted.map(({ pod }) => this.#row(pod))));
+    }
+  }
+
+  /** Before a watch. Documents come one by one there, as kubectl writes them. */
+  async begin(pods: readonly Pod[]): Promise<void> {
+    const { output } = this.#flags;
+    if (output === 'json' || output === 'yaml') for (const pod of pods) await this.change(pod);
+    else if (pods.length > 0) await this.list(pods, false);
+  }
+
+  /** They are not shown before they change. */
+  know(pods: readonly Pod[]): void {
+    for (const pod of pods) this.#last.set(pod.metadata.uid, this.#look(pod));
+  }
+
+  async change(pod: Pod): Promise<void> {
+    const { output } = this.#flags;
+    if (output === 'json' || output === 'yaml') {
+      this.#output.write(await written(withKind(pod), output));
+      return;
+    }
+    const look = this.#look(pod);
+    if (this.#last.get(pod.metadata.uid) === look) return;
+    this.#last.set(pod.metadata.uid, look);
+    this.#output.write(output === 'name' ? nameLine(pod) : this.#table.add([this.#row(pod)]));
+  }
+
+  /** All that a row shows but its age, which changes by itself. */
+  #look(pod: Pod): string {
+    return this.#row(pod)
+      .with(this.#flags.allNamespaces === true ? AGE : AGE - 1, '')
+      .join('\0');
+  }
+
+  #cells(pod: Pod): readonly string[] {
+    const state = pod.metadata.annotations?.[STATE_ANNOTATION];
+    return podRow({ pod, state, waitsFor: undefined }, this.#now());
+  }
+
+  #row(pod: Pod): readonly string[] {
+    const { allNamespaces, output, showLabels } = this.#flags;
+    return [
+      ...this.#cells(pod).slice(allNamespaces === true ? 0 : 1, AGE + 1),
+      ...(output === 'wide' ? [...wideCells(pod), '<none>', gatesOf(pod)] : []),
+      ...(showLabels === true ? [labelsOf(pod)] : []),
+    ];
+  }
+
+  #nothing(): string {
+    const { allNamespaces, namespace = 'default' } = this.#flags;
+    return allNamespaces === true ? 'No resources found' : `No resources found in ${namespace} namespace.`;
+  }
+}
+
+const AGE = POD_COLUMNS.indexOf('AGE');
+
+/** kubectl has no column for the state of the chart. */
+function columnsOf({ allNamespaces, output, showLabels }: GetFlags): readonly string[] {
+  return [
+    ...POD_COLUMNS.slice(allNamespaces === true ? 0 : 1, AGE + 1),
+    ...(output === 'wide' ? [...WIDE_COLUMNS, 'NOMINATED NODE', 'READINESS GATES'] : []),
+    ...(showLabels === true ? ['LABELS'] : []),
+  ];
+}
+
+function gatesOf({ spec, status }: Pod): string {
+  const { readinessGates = [] } = spec;
+  const isTrue = (type: string) =>
+    status?.conditions?.some((one) => one.type === type && one.status === 'True');
+  if (readinessGates.length === 0) return '<none>';
+  return `${readinessGates.filter(({ conditionType }) => isTrue(conditionType)).length}/${readinessGates.length}`;
+}
+
+function labelsOf({ metadata: { labels = {} } }: Pod): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? '<none>' : pairs.sort().join();
+}
+
+function nameLine({ metadata: { name } }: Pod): string {
+  return `pod/${name}\n`;
+}
+
+function withKind(pod: Pod): object {
+  return { ...pod, apiVersion: 'v1', kind: 'Pod' };
+}
+
+function listOf(items: readonly object[]): object {
+  return { apiVersion: 'v1', items, kind: 'List', metadata: { resourceVersion: '' } };
+}
+
+/** With its members in the order of their names, as kubectl has them. */
+async function written(value: object, output: 'json' | 'yaml'): Promise<string> {
+  const sorted: unknown = JSON.parse(canonicalJson(value));
+  if (output === 'json') return `${JSON.stringify(sorted, null, 4)}\n`;
+  return (await import('../to-yaml.ts')).toYAML(sorted);
+}

@@ -1,0 +1,65 @@
+/** What a command line names after `get`, `describe` and `delete`: a type and names, as `pods web db`, or `pod/web pod/db`. */
+import { didYouMean } from '../../agent/policies/formats/did-you-mean.ts';
+import { StateletError } from '../../types/errors.ts';
+
+/** The names of a type, as kubectl takes them, the usual one first. */
+const TYPES = { pods: ['pods', 'pod', 'po'] } as const;
+export type ObjectType = keyof typeof TYPES;
+
+export const TYPE_WORDS: readonly string[] = Object.values(TYPES).flat();
+
+/** What kubectl's hands may type, and where it is shown here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  events: 'statelet events',
+  ev: 'statelet events',
+  nodes: 'statelet why node, statelet top node',
+  node: 'statelet why node, statelet top node',
+  no: 'statelet why node, statelet top node',
+};
+
+export interface NamedObjects {
+  readonly type: ObjectType;
+  /** Empty: all of the type. */
+  readonly names: readonly string[];
+}
+
+/** Throws `NotFound` for a type that is not known, and `InvalidArgument` where several types are named. */
+export function namedObjects(words: readonly string[]): NamedObjects {
+  const [first = '', ...others] = words;
+  if (!first.includes('/')) return { type: typeOf(first), names: checkedNames(others) };
+  const objects = words.map(typeAndName);
+  const [type, ...more] = new Set(objects.map((object) => object.type));
+  if (type === undefined || more.length > 0) throw invalid('objects of one type can be named at a time');
+  return { type, names: objects.map(({ name }) => name) };
+}
+
+function typeAndName(word: string): { readonly type: ObjectType; readonly name: string } {
+  const [type = '', name = '', ...more] = word.split('/');
+  if (name === '' || more.length > 0)
+    throw invalid(`"${word}" is not of the form TYPE/NAME, as are the others`);
+  return { type: typeOf(type), name };
+}
+
+/** `pod` and the like, or the type of `pod/web`. */
+export function isTypeWord(word: string): boolean {
+  return TYPE_WORDS.includes(word);
+}
+
+function checkedNames(words: readonly string[]): readonly string[] {
+  const odd = words.find((word) => isTypeWord(word.split('/')[0] ?? '') && word.includes('/'));
+  if (odd === undefined) return words;
+  throw invalid(`"${odd}" follows a type: give names alone, or each as TYPE/NAME`);
+}
+
+function typeOf(word: string): ObjectType {
+  const found = Object.entries(TYPES).find(([, words]) => words.some((own) => own === word.toLowerCase()));
+  if (found !== undefined) return found[0] as ObjectType;
+  const elsewhere = ELSEWHERE[word];
+  const types = Object.keys(TYPES).join(', ');
+  const mend = elsewhere === undefined ? didYouMean(word, TYPE_WORDS) : `; see ${elsewhere}`;
+  throw new StateletError('NotFound', `a node has no resource type "${word}", but ${types}${mend}`);
+}
+
+function invalid(message: string): StateletError {
+  return new StateletError('InvalidArgument', message);
+}

@@ -1,0 +1,92 @@
+/** The commands for objects that kubectl's users know: `get` and `delete`. */
+import { Argument, type Command, Option } from 'commander';
+import { print, printError } from '../../system/terminal.ts';
+import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flags.ts';
+import type { DeleteFlags } from './delete.ts';
+import type { GetFlags } from './get.ts';
+
+export function addObjectCommands(root: Command): void {
+  addGet(root);
+  addDelete(root);
+}
+
+function typeArgument(): Argument {
+  return new Argument('<TYPE>', 'pods, pod or po; or TYPE/NAME');
+}
+
+function namesArgument(): Argument {
+  return new Argument('[POD...]', 'only these, without the name of the node, too');
+}
+
+function addGet(root: Command): void {
+  addAll(clientCommand(root, 'get'), [namespaceFlag()])
+    .description('Show pods in the columns of kubectl')
+    .addArgument(typeArgument())
+    .addArgument(namesArgument())
+    .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
+    .option('-l, --selector <LABELS>', 'only those with these labels: app=web,tier!=db')
+    .addOption(
+      new Option('-o, --output <FORMAT>', 'another format than the table').choices([
+        'wide',
+        'json',
+        'yaml',
+        'name',
+      ]),
+    )
+    .option('-w, --watch', 'go on with the changes that come')
+    .option('--watch-only', 'only the changes that come')
+    .option('--show-labels', 'a column with the labels')
+    .option('--no-headers', 'without the heading')
+    .option('--ignore-not-found', 'a pod that is not there is no error')
+    .addHelpText('after', GET_EXAMPLES)
+    .action(async (type: string, names: readonly string[], flags: GetFlags) => {
+      const { get } = await import('./get.ts');
+      await get([type, ...names], flags, { write: print, tell: (line) => printError(`${line}\n`) });
+    });
+}
+
+function addDelete(root: Command): void {
+  clientCommand(root, 'delete')
+    .description(
+      'End pods that come from manifests. They stay ended until their manifests change, also after a restart of the daemon',
+    )
+    .addArgument(
+      new Argument(
+        '[POD...]',
+        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
+      ),
+    )
+    .addOption(namespaceFlag())
+    .option('--all', 'all pods of the namespace')
+    .option(
+      '--grace-period <SECONDS>',
+      'time for the containers to end; -1: that of the pod (default: -1)',
+      wholeNumber,
+    )
+    .addOption(new Option('--now', 'end the containers within a second').conflicts('gracePeriod'))
+    .option('--force', 'has no effect; taken since kubectl has it')
+    .option('--wait', 'wait until the containers have ended (default)')
+    .option('--no-wait', 'do not wait')
+    .option('--timeout <DURATION>', 'how long to wait: 30s, 2m; 0 is without limit (default: 0)')
+    .option('--ignore-not-found', 'a pod that is not there is no error')
+    .addOption(new Option('-o, --output <FORMAT>', 'only the names').choices(['name']))
+    .addHelpText('after', DELETE_EXAMPLES)
+    .action(async (names: readonly string[], flags: DeleteFlags) => {
+      const { deletePods } = await import('./delete.ts');
+      await deletePods(names, flags, print);
+    });
+}
+
+const GET_EXAMPLES = `
+Examples:
+  statelet get pods -A -o wide
+  statelet get pod web -o yaml
+  statelet get po -l app=web -w`;
+
+const DELETE_EXAMPLES = `
+Examples:
+  statelet delete web
+  statelet delete web --grace-period 5 --wait=false
+  statelet delete kube-system/proxy
+
+The manifest stays where it is: the pod starts again when it changes, or is moved away and back.`;
