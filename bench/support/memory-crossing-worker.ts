@@ -3,22 +3,19 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openStatsProvider } from '../../src/agent/runtime/stats/kernel-stats.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { nowMs } from './measures.ts';
+import { testContext } from '../../test/support/test-context.ts';
 
 const PERIOD_MS = 1;
 
 const { thresholdBytes } = workerData as { thresholdBytes: number };
-const nothing = () => undefined;
-const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
 const none = () => Promise.resolve([]);
-const stats = openStatsProvider({
+const stats = openStatsProvider(testContext({ clock: systemClock }), {
   nodeName: '',
   rootDir: '',
   podLogsDir: '',
   cgroupRoot: '/',
   pods: () => [],
-  logger,
   runtime: { listContainerStats: none, imageFsInfo: none },
-  clock: systemClock,
 });
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const left = () => stats.memoryAvailable('memory.available')?.availableBytes ?? Number.NaN;

@@ -10,6 +10,7 @@ import type { StatsProvider } from '../../src/agent/runtime/stats/stats-provider
 import { systemClock } from '../../src/system/timer.ts';
 import type { RuntimePodStatus } from '../../src/types/runtime-pod.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
+import { testContext } from '../../test/support/test-context.ts';
 
 const MOUNTINFO = '/proc/self/mountinfo';
 
@@ -24,15 +25,13 @@ export class ScrapedNode {
   constructor(count: number) {
     this.pods = Array.from({ length: count }, (_, index) => this.#makePod(index));
     for (const name of ['pods', 'logs']) mkdirSync(join(this.#folder, name));
-    this.stats = openStatsProvider({
+    this.stats = openStatsProvider(testContext({ clock: systemClock }), {
       nodeName: 'node',
       rootDir: this.#folder,
       podLogsDir: join(this.#folder, 'logs'),
       cgroupRoot: this.#root,
       runtime: { listContainerStats: () => Promise.resolve([]), imageFsInfo: () => Promise.resolve([]) },
       pods: () => this.pods,
-      clock: systemClock,
-      logger: silentLogger,
     });
   }
 

@@ -17,6 +17,7 @@ import { shutdownPeriods, shutdownSeconds } from '../agent/policies/termination/
 import type { ShutdownWatch } from '../agent/runtime/shutdown/shutdown-watch.ts';
 import { welcome } from '../agent/server/welcome.ts';
 import { systemClock } from '../system/timer.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import type { Logger } from '../types/logger.ts';
 import type { LivePods } from '../types/served-pod.ts';
 
@@ -119,7 +120,7 @@ class RunningDaemon implements Daemon {
       port,
     });
     agent.start();
-    this.#shutdownWatch = await openShutdownWatch(agent, config, logger);
+    this.#shutdownWatch = await openShutdownWatch(this.#own.context, agent, config);
     await this.#shutdownWatch?.start();
   }
 
@@ -184,20 +185,18 @@ function announce(options: AnnounceOptions): void {
 
 /** Not started yet. Undefined where a shutdown of the machine does not wait for pods: the code for it is not loaded then. */
 async function openShutdownWatch(
+  context: AgentContext,
   agent: NodeAgent,
   config: Pick<StateletConfig, 'shutdown'>,
-  logger: Logger,
 ): Promise<ShutdownWatch | undefined> {
   const { shutdown } = agent;
   const seconds = shutdownSeconds(shutdownPeriods(config.shutdown));
   if (shutdown === undefined || seconds === 0) return undefined;
   const { ShutdownWatch: Watch } = await import('../agent/runtime/shutdown/shutdown-watch.ts');
-  const watch = new Watch({
+  const watch = new Watch(context, {
     seconds,
     onShutdown: () => void agent.endGroups().then(() => watch.release()),
     onCancelled: () => shutdown.cancel(),
-    clock: systemClock,
-    logger,
   });
   return watch;
 }

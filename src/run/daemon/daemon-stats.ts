@@ -31,7 +31,6 @@ export class DaemonStats {
   }
 
   async #open(): Promise<StatsProvider> {
-    const { clock, logger, measurements } = this.#context;
     const { config, parts, agent } = this.#parts;
     const { runtime, cgroupDriver } = parts;
     const { rootDir, podLogsDir, nodeName, node, containerRuntimeEndpoint } = config;
@@ -40,19 +39,16 @@ export class DaemonStats {
     const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
     const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
     const { openStatsProvider } = await import('../../agent/runtime/stats/kernel-stats.ts');
-    return openStatsProvider({
+    return openStatsProvider(this.#context, {
       rootDir,
       podLogsDir,
       nodeName,
       cgroupRoot,
       cgroupDriver,
       systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
-      clock,
       runtime,
       pods: () => pleg.pods(),
       podOf: (uid) => supervisor.registry.get(uid)?.actor.getSnapshot().context.pod,
-      logger,
-      measurements,
       scratchOf: isEmbedded ? ({ sandboxes }) => sandboxes.map(({ id }) => podScratch(id)) : undefined,
     });
   }

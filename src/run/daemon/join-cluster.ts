@@ -143,9 +143,7 @@ export class Cluster {
   /** Reads the machine. To be called before the agent is started. */
   async prepare({ runtime, facts, conditions, nodeHealth, port }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
-    this.#statusFacts = await StatusFacts.open({
-      clock: this.#context.clock,
-      logger: this.#context.logger,
+    this.#statusFacts = await StatusFacts.open(this.#context, {
       runtime,
       nodeIPs: node.nodeIP,
       externalCloudProvider: cluster.cloudProvider === 'external',

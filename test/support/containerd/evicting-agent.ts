@@ -12,6 +12,7 @@ import { startAgent, type TestAgent } from '../agent.ts';
 import { settingsWith } from '../eviction.ts';
 import { waitFor } from '../wait-for.ts';
 import type { ContainerdBed } from './containerd.ts';
+import { testContext } from '../test-context.ts';
 
 export interface EvictingAgent extends TestAgent {
   readonly stats: StatsProvider;
@@ -50,13 +51,11 @@ export async function startEvictingAgent(
       });
     },
     eviction: (pods, { runtime }) => {
-      stats = openStatsProvider({
+      stats = openStatsProvider(testContext({ clock: systemClock }), {
         nodeName: 'node-a',
         cgroupRoot,
         runtime,
         pods,
-        logger: SILENT,
-        clock: systemClock,
         rootDir: folders.rootDir,
         podLogsDir: folders.podLogsDir,
       });
@@ -151,6 +150,3 @@ class Looks implements EvictionStats {
     return this.#stats.watchMemory(...watcher);
   }
 }
-
-const nothing = () => undefined;
-const SILENT = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };

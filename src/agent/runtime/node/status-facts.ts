@@ -12,10 +12,9 @@ import { PRESSURE_CONDITIONS } from '../../policies/eviction/signals.ts';
 import { isUnspecified, parseIPAddress } from '../../policies/formats/ip-address.ts';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { AdmissionSettings } from '../../../types/node-settings.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Image, RuntimeHandler, VersionResponse } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import { readMachineSize } from './node-addresses.ts';
 import { type NodeInfo, readNodeInfo } from './machine-facts.ts';
@@ -32,9 +31,7 @@ const REFRESH_MS = 30_000;
 /** The same while the runtime does not answer. */
 const RETRY_MS = 2_000;
 
-export interface StatusFactsOptions extends Pick<AdmissionSettings, 'podsPerCore' | 'extendedResources'> {
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' | 'extendedResources'> {
   readonly runtime: Pick<RuntimeService, 'listImages' | 'version'>;
   readonly nodeIPs: readonly string[];
   /** Whether a cloud controller sets the node's addresses. */
@@ -67,7 +64,8 @@ interface Machine {
 }
 
 export class StatusFacts {
-  readonly #options: StatusFactsOptions;
+  readonly #context: AgentContext;
+  readonly #parts: StatusFactsParts;
   readonly #machine: Machine;
   readonly #readers: AddressReaders;
   readonly #timer: Timer;
@@ -78,17 +76,27 @@ export class StatusFacts {
   #defaultRoute: DefaultRouteAddresses = {};
   #known = Promise.resolve();
 
-  private constructor(options: StatusFactsOptions, machine: Machine, readers: AddressReaders) {
-    this.#options = options;
+  private constructor(
+    context: AgentContext,
+    parts: StatusFactsParts,
+    machine: Machine,
+    readers: AddressReaders,
+  ) {
+    this.#context = context;
+    this.#parts = parts;
     this.#machine = machine;
     this.#readers = readers;
-    this.#timer = new Timer(options.clock);
+    this.#timer = new Timer(context.clock);
   }
 
   /** Reads the machine. What DNS and the runtime say comes later. */
-  static async open(options: StatusFactsOptions, readers = OWN_ADDRESSES): Promise<StatusFacts> {
+  static async open(
+    context: AgentContext,
+    parts: StatusFactsParts,
+    readers = OWN_ADDRESSES,
+  ): Promise<StatusFacts> {
     const [size, info] = await Promise.all([readMachineSize(), readNodeInfo()]);
-    const facts = new StatusFacts(options, { size, info }, readers);
+    const facts = new StatusFacts(context, parts, { size, info }, readers);
     facts.#begin();
     return facts;
   }
@@ -103,7 +111,7 @@ export class StatusFacts {
     void this.#refresh(addresses);
     const waited = new AbortController();
     const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
-    const limit = sleep(this.#options.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    const limit = sleep(this.#context.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
     this.#known = Promise.race([addresses, limit]).finally(() => waited.abort());
   }
 
@@ -113,11 +121,12 @@ export class StatusFacts {
   }
 
   now(): NodeStatusFacts {
-    const { clock, health, port, maxImages } = this.#options;
+    const { clock } = this.#context;
+    const { health, port, maxImages } = this.#parts;
     const nowMs = clock.now();
     const current = health();
     const { status } = current.runtime;
-    const conditions = this.#options.conditions();
+    const conditions = this.#parts.conditions();
     return {
       nowMs,
       port,
@@ -136,7 +145,7 @@ export class StatusFacts {
   }
 
   #addresses(): NodeStatusFacts['addresses'] {
-    const { nodeIPs, externalCloudProvider, facts } = this.#options;
+    const { nodeIPs, externalCloudProvider, facts } = this.#parts;
     const { ipv4, ipv6 } = this.#defaultRoute;
     return {
       nodeIPs,
@@ -149,7 +158,7 @@ export class StatusFacts {
   }
 
   #resources(): NodeStatusFacts['resources'] {
-    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#options;
+    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#parts;
     const { size, info } = this.#machine;
     const { capacity } = facts;
     const { 'ephemeral-storage': ephemeralStorage } = capacity;
@@ -164,7 +173,7 @@ export class StatusFacts {
   }
 
   #versions(): NodeStatusFacts['versions'] {
-    const { os, arch } = this.#options.facts;
+    const { os, arch } = this.#parts.facts;
     const { kernelVersion, osImage } = this.#machine.info;
     const { runtimeName = 'unknown', runtimeVersion = '' } = this.#version ?? {};
     return {
@@ -185,7 +194,8 @@ export class StatusFacts {
 
   /** Whether the runtime has answered. What it said before stays. */
   async #askRuntime(): Promise<boolean> {
-    const { runtime, logger } = this.#options;
+    const { logger } = this.#context;
+    const { runtime } = this.#parts;
     const { signal } = this.#stopped;
     try {
       this.#version = await runtime.version({ signal });
@@ -200,7 +210,7 @@ export class StatusFacts {
 
   /** Without `--node-ip`, the node's address is found by DNS and routes, unless the node's name is one. */
   async #readAddresses(): Promise<void> {
-    const { nodeIPs, facts } = this.#options;
+    const { nodeIPs, facts } = this.#parts;
     const { name } = facts;
     if (nodeIPs.some(isSpecific) || parseIPAddress(name)) return;
     const { dns, defaultRoute } = this.#readers;

@@ -1,7 +1,6 @@
 /** Learns from logind that the machine shuts down, and holds the shutdown up while pods end. */
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
-import type { Logger } from '../../../types/logger.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import {
   allowDelay,
   type ChildCommand,
@@ -14,20 +13,19 @@ import {
 /** As the kubelet's, after the connection to D-Bus was lost. */
 const RETRY_MS = 1_000;
 
-export interface ShutdownWatchOptions {
+export interface ShutdownWatchParts {
   /** How long the shutdown may take in all. */
   readonly seconds: number;
   /** The machine begins to shut down; the shutdown is held up until `release`. */
   readonly onShutdown: () => void;
   readonly onCancelled: () => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** logind's folder of drop-ins. */
   readonly etc?: string;
 }
 
 export class ShutdownWatch {
-  readonly #options: ShutdownWatchOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ShutdownWatchParts;
   readonly #retry: Timer;
   #lock: ChildCommand | undefined;
   #monitor: ChildCommand | undefined;
@@ -35,16 +33,17 @@ export class ShutdownWatch {
   /** logind has answered: where it never does, it is not asked again. */
   #wasThere = false;
 
-  constructor(options: ShutdownWatchOptions) {
-    this.#options = options;
-    this.#retry = new Timer(options.clock);
+  constructor(context: AgentContext, parts: ShutdownWatchParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#retry = new Timer(context.clock);
   }
 
   /** Resolves when a shutdown is noticed from now on, or is known not to be. */
   async start(): Promise<void> {
-    const { logger, seconds } = this.#options;
+    const { logger } = this.#context;
     try {
-      await this.#allow(seconds);
+      await this.#allow(this.#parts.seconds);
     } catch (error) {
       if (this.#wasThere) this.#startLater();
       else
@@ -75,9 +74,9 @@ export class ShutdownWatch {
   }
 
   async #allow(seconds: number): Promise<void> {
-    const { logger, etc } = this.#options;
+    const { logger } = this.#context;
     if ((await inhibitDelayMaxSeconds()) >= seconds) return;
-    await allowDelay(seconds, etc).catch((error: unknown) =>
+    await allowDelay(seconds, this.#parts.etc).catch((error: unknown) =>
       logger.warn(
         { problem: logindProblem(error) },
         'The time limit of logind for a shutdown cannot be raised',
@@ -96,10 +95,10 @@ export class ShutdownWatch {
 
   #heard(isShuttingDown: boolean): void {
     if (isShuttingDown) {
-      this.#options.onShutdown();
+      this.#parts.onShutdown();
       return;
     }
     this.#lock ??= inhibitShutdown();
-    this.#options.onCancelled();
+    this.#parts.onCancelled();
   }
 }

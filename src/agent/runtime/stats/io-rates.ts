@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { CPUStats } from '../../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { groupFolder, processesBelow } from './pod-groups.ts';
@@ -10,13 +10,6 @@ import { ioStatBytes, processIOBytes, readLongFile, readSmallFile } from './smal
 /** A group takes some hundred microseconds if its processes have to be summed up. */
 const GROUPS_PER_TURN = 10;
 const MS_PER_SECOND = 1000;
-
-export interface IORatesOptions {
-  readonly tree: CgroupTree;
-  /** The folder that contains `proc`. */
-  readonly root: string;
-  readonly clock: Clock;
-}
 
 interface Sample {
   /** Of the whole group, or of each of its processes. */
@@ -31,10 +24,15 @@ interface Sample {
  * includes its ended children.
  */
 export class IORates {
-  readonly #options: IORatesOptions;
+  readonly #context: AgentContext;
+  readonly #tree: CgroupTree;
+  readonly #root: string;
 
-  constructor(options: IORatesOptions) {
-    this.#options = options;
+  /** `root`: the folder that contains `proc`. */
+  constructor(context: AgentContext, tree: CgroupTree, root: string) {
+    this.#context = context;
+    this.#tree = tree;
+    this.#root = root;
   }
 
   /** Bytes a second, by the groups' keys; without groups that lack figures at one of the two times. Rejects when the signal aborts. */
@@ -45,7 +43,7 @@ export class IORates {
   ): Promise<ReadonlyMap<string, number>> {
     const before = await this.#samples(groups);
     if (before.size === 0) return new Map();
-    await sleep(this.#options.clock, overMs, signal);
+    await sleep(this.#context.clock, overMs, signal);
     const after = await this.#samples(groups);
     return new Map(
       [...after].flatMap(([name, sample]): [string, number][] => {
@@ -62,20 +60,20 @@ export class IORates {
       if (read % GROUPS_PER_TURN === GROUPS_PER_TURN - 1) await nextTurn();
       read += 1;
       const bytes = this.#bytes(group);
-      if (bytes !== undefined) samples.set(name, { bytes, atMs: this.#options.clock.now() });
+      if (bytes !== undefined) samples.set(name, { bytes, atMs: this.#context.clock.now() });
     }
     return samples;
   }
 
   #bytes(group: string): ReadonlyMap<string, number> | undefined {
-    const { tree } = this.#options;
+    const tree = this.#tree;
     const folder = tree.version === 1 ? undefined : tree.folders(group)[0];
     const bytes = folder === undefined ? undefined : ioStatBytes(readLongFile(join(folder, 'io.stat')));
     return bytes === undefined ? this.#bytesOfProcesses(group) : new Map([[group, bytes]]);
   }
 
   #bytesOfProcesses(group: string): ReadonlyMap<string, number> | undefined {
-    const { tree, root } = this.#options;
+    const [tree, root] = [this.#tree, this.#root];
     const folder = groupFolder(tree, group);
     const bytes = new Map<string, number>();
     for (const pid of folder === undefined ? [] : processesBelow(folder)) {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContainerStats as RuntimeStats } from '../../../types/cri.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { ClaimStats, NodeStats, PodStats, PSIStats, Summary } from '../../../types/stats.ts';
@@ -24,7 +25,7 @@ import {
   type MemorySignal,
   type MemoryThreshold,
   MemoryWatch,
-  type MemoryWatchOptions,
+  type MemoryWatchParts,
 } from './memory-watch.ts';
 import { isWholeMachine, memoryCapacity } from './memory-files.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
@@ -35,13 +36,7 @@ import { PodGroups } from './pod-groups.ts';
 import { PodNetworks } from './network-figures.ts';
 import { type PressureCrossing, type PressureThreshold, PressureWatch } from './pressure-watch.ts';
 import { readSmallFile } from './small-files.ts';
-import type {
-  PodLogs,
-  StatsProvider,
-  StatsProviderOptions,
-  SummaryOptions,
-  Watch,
-} from './stats-provider.ts';
+import type { PodLogs, StatsProvider, StatsProviderParts, SummaryOptions, Watch } from './stats-provider.ts';
 
 /** The default of the kubelet's volumeStatsAggPeriod. */
 const DISK_USAGE_MAX_AGE_MS = 60_000;
@@ -49,13 +44,14 @@ const DISK_USAGE_PATIENCE_MS = 2000;
 /** A pod takes about a hundred microseconds: other work waits for a few milliseconds at most. */
 const PODS_PER_TURN = 25;
 
-export function openStatsProvider(options: StatsProviderOptions): StatsProvider {
-  return new KernelStats(options);
+export function openStatsProvider(context: AgentContext, parts: StatsProviderParts): StatsProvider {
+  return new KernelStats(context, parts);
 }
 
 class KernelStats implements StatsProvider {
   readonly nodeMemory: NodeMemoryReader;
-  readonly #options: StatsProviderOptions;
+  readonly #context: AgentContext;
+  readonly #parts: StatsProviderParts;
   readonly #tree: CgroupTree | undefined;
   readonly #groups: CgroupStats | undefined;
   readonly #podGroups: PodGroups | undefined;
@@ -74,43 +70,38 @@ class KernelStats implements StatsProvider {
   readonly #containerGroup: PodSources['containerGroup'] = (podGroup, id) =>
     this.#podGroups?.ofContainer(podGroup, id) ?? podGroup;
 
-  constructor(options: StatsProviderOptions) {
-    this.#options = options;
-    const { rootDir, podLogsDir, runtime, root = '/', clock, logger } = options;
-    this.#tree = openTree(options);
-    this.#podGroups = this.#tree && openPodGroups(this.#tree, options);
-    this.#ioRates = this.#tree && new IORates({ tree: this.#tree, root, clock });
-    this.#networks =
-      this.#tree && new PodNetworks({ tree: this.#tree, containerGroup: this.#containerGroup, root });
-    this.#groups = this.#tree && new CgroupStats(this.#tree);
-    this.nodeMemory = new NodeMemoryReader({ tree: this.#tree, podGroups: this.#podGroups, root });
-    const kubepods = () => this.#podGroups?.qos.kubepods;
-    const { systemGroups = { runtime: '', misc: '' } } = options;
-    this.#node = new NodeFigures({ tree: this.#tree, kubepods, systemGroups, rates: this.#rates, root });
-    this.#disks = new NodeDisks({ rootDir, podLogsDir, runtime, logger });
-    this.#groupScan = new GroupScan({ tree: this.#tree, podGroups: this.#podGroups, root, clock });
-    const { scratchOf = () => [], podOf = () => undefined, measurements } = options;
-    const podsDir = join(rootDir, 'pods');
-    this.#diskUsage = new DiskUsage({
-      podsDir,
-      scratchOf,
-      clock,
-      logger,
-      measurements,
-    });
-    this.#claims = new ClaimFigures({ podsDir, podOf, logger });
+  constructor(context: AgentContext, parts: StatsProviderParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { root = '/', scratchOf = () => [], podOf = () => undefined } = parts;
+    const { systemGroups = { runtime: '', misc: '' } } = parts;
+    const tree = openTree(context, parts.mountinfoFile);
+    const podGroups = tree && openPodGroups(tree, parts);
+    this.#tree = tree;
+    this.#podGroups = podGroups;
+    this.#ioRates = tree && new IORates(context, tree, root);
+    this.#networks = podGroups && new PodNetworks(tree, podGroups, root);
+    this.#groups = tree && new CgroupStats(tree);
+    this.nodeMemory = new NodeMemoryReader({ tree, podGroups, root });
+    const kubepods = () => podGroups?.qos.kubepods;
+    this.#node = new NodeFigures({ tree, kubepods, systemGroups, rates: this.#rates, root });
+    this.#disks = new NodeDisks(context, parts);
+    this.#groupScan = new GroupScan(context, { tree, podGroups, root });
+    const podsDir = join(parts.rootDir, 'pods');
+    this.#diskUsage = new DiskUsage(context, { podsDir, scratchOf });
+    this.#claims = new ClaimFigures(context, { podsDir, podOf });
   }
 
   async summary(options: SummaryOptions = {}): Promise<Summary> {
-    const { nodeName, clock } = this.#options;
-    const pods = options.onlyNode ? [] : [...this.#options.pods()].filter(hasFigures);
+    const { nodeName } = this.#parts;
+    const pods = options.onlyNode ? [] : [...this.#parts.pods()].filter(hasFigures);
     const [ioRates, disks] = await Promise.all([
       this.#ioRatesOf(pods, options),
       options.onlyCPUAndMemory ? undefined : this.#disksOf(pods, options),
     ]);
     const runtimeStats = disks?.runtimeStats ?? (await this.#runtimeStatsOf(pods, options));
     // CPU and memory change fastest: they are read last.
-    const nowMs = clock.now();
+    const nowMs = this.#context.clock.now();
     const hasNetwork = options.network ?? true;
     const networks = disks && hasNetwork ? this.#networks : undefined;
     const swap = this.#node.swap(nowMs);
@@ -138,14 +129,14 @@ class KernelStats implements StatsProvider {
   }
 
   async groupFigures(): Promise<readonly GroupFigures[]> {
-    const pods = [...this.#options.pods()].filter(hasFigures);
+    const pods = [...this.#parts.pods()].filter(hasFigures);
     const runtimeStats = await this.#runtimeStatsOf(pods, {});
-    return this.#groupScan.read({ pods, runtimeStats, nowMs: this.#options.clock.now() });
+    return this.#groupScan.read({ pods, runtimeStats, nowMs: this.#context.clock.now() });
   }
 
   async logFigures(): Promise<readonly PodLogs[]> {
-    const pods = [...this.#options.pods()].filter(hasFigures);
-    const logs = await logsOf(pods, this.#options.podLogsDir);
+    const pods = [...this.#parts.pods()].filter(hasFigures);
+    const logs = await logsOf(pods, this.#parts.podLogsDir);
     return pods.map((pod) => {
       const running = new Set(runningContainers(pod).map(({ name }) => name));
       const used = [...(logs.get(pod.uid) ?? [])].filter(([name]) => running.has(name));
@@ -154,7 +145,7 @@ class KernelStats implements StatsProvider {
   }
 
   async claimFigures(): Promise<readonly ClaimStats[]> {
-    const uids = [...this.#options.pods()].filter(hasFigures).map(({ uid }) => uid);
+    const uids = [...this.#parts.pods()].filter(hasFigures).map(({ uid }) => uid);
     return [...(await this.#claims.of(uids)).values()].flat();
   }
 
@@ -165,20 +156,18 @@ class KernelStats implements StatsProvider {
   }
 
   watchMemory(thresholds: readonly MemoryThreshold[], onCrossed: (crossing: MemoryCrossing) => void): Watch {
-    const available: MemoryWatchOptions['available'] = (signal, enoughBytes) =>
+    const available: MemoryWatchParts['available'] = (signal, enoughBytes) =>
       this.memoryAvailable(signal, enoughBytes);
-    const { clock } = this.#options;
     const cpus = availableParallelism();
-    return this.#keep(new MemoryWatch({ thresholds, available, cpus, clock, onCrossed }));
+    return this.#keep(new MemoryWatch(this.#context, { thresholds, available, cpus, onCrossed }));
   }
 
   watchPressure(
     thresholds: readonly PressureThreshold[],
     onCrossed: (crossing: PressureCrossing) => void,
   ): Watch {
-    const { root = '/', clock } = this.#options;
-    const folder = join(root, 'proc/pressure');
-    return this.#keep(new PressureWatch({ thresholds, folder, clock, onCrossed }));
+    const folder = join(this.#parts.root ?? '/', 'proc/pressure');
+    return this.#keep(new PressureWatch(this.#context, folder, thresholds, onCrossed));
   }
 
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
@@ -240,7 +229,7 @@ class KernelStats implements StatsProvider {
     ]);
     // After the wait for volumes.
     const [logs, nodeFs, logsFs, runtime] = await Promise.all([
-      logsOf(options.onlyNode ? [] : pods, this.#options.podLogsDir),
+      logsOf(options.onlyNode ? [] : pods, this.#parts.podLogsDir),
       this.#disks.nodeFs(),
       this.#disks.logsFs(),
       this.#disks.runtime(call),
@@ -296,10 +285,10 @@ class KernelStats implements StatsProvider {
 
   async #runtimeStats(call: CallOptions): Promise<RuntimeStatsById> {
     try {
-      const stats = await this.#options.runtime.listContainerStats(undefined, call);
+      const stats = await this.#parts.runtime.listContainerStats(undefined, call);
       return new Map(stats.map((one) => [one.attributes.id, one]));
     } catch (error) {
-      this.#options.logger.debug({}, `The runtime has no figures of containers: ${errorMessage(error)}`);
+      this.#context.logger.debug({}, `The runtime has no figures of containers: ${errorMessage(error)}`);
       return new Map();
     }
   }
@@ -313,7 +302,7 @@ class KernelStats implements StatsProvider {
     if (signal === 'allocatableMemory.available') {
       return tree && this.#podGroups && groupGauge(tree, this.#podGroups.qos.kubepods);
     }
-    const meminfo = join(this.#options.root ?? '/', 'proc/meminfo');
+    const meminfo = join(this.#parts.root ?? '/', 'proc/meminfo');
     if (tree !== undefined && isWholeMachine(tree)) return machineGauge(meminfo);
     const capacityBytes = memoryCapacity(readSmallFile(meminfo));
     return (tree && groupGauge(tree, '/', capacityBytes)) ?? machineGauge(meminfo);
@@ -327,16 +316,15 @@ interface PodFigures {
 
 type RuntimeStatsById = ReadonlyMap<string, RuntimeStats>;
 
-function openPodGroups(tree: CgroupTree, options: StatsProviderOptions): PodGroups | undefined {
-  const { cgroupRoot, cgroupDriver = () => 'cgroupfs' } = options;
-  return cgroupRoot === undefined ? undefined : new PodGroups({ tree, cgroupRoot, driver: cgroupDriver });
+function openPodGroups(
+  tree: CgroupTree,
+  { cgroupRoot, cgroupDriver = () => 'cgroupfs' }: StatsProviderParts,
+): PodGroups | undefined {
+  return cgroupRoot === undefined ? undefined : new PodGroups(tree, cgroupRoot, cgroupDriver);
 }
 
 /** Undefined if there are no readable cgroups: figures then come from `/proc` and the runtime. */
-function openTree({
-  mountinfoFile = '/proc/self/mountinfo',
-  logger,
-}: StatsProviderOptions): CgroupTree | undefined {
+function openTree({ logger }: AgentContext, mountinfoFile = '/proc/self/mountinfo'): CgroupTree | undefined {
   try {
     return new CgroupTree(mountinfoFile, [], logger);
   } catch (error) {

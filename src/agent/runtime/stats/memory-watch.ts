@@ -1,6 +1,6 @@
 import { farDistanceBytes, memoryWatchPeriodMs } from '../../policies/eviction/measurement-schedule.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { limitIn, machineMemoryUsage, memoryPaths, workingSet } from './memory-files.ts';
 import { OpenFile, meminfoBytes, numberIn } from './small-files.ts';
@@ -18,12 +18,11 @@ export interface MemoryCrossing extends MemoryThreshold, MemoryAvailable {
   readonly isBelow: boolean;
 }
 
-export interface MemoryWatchOptions {
+export interface MemoryWatchParts {
   readonly thresholds: readonly MemoryThreshold[];
   /** If more than `enoughBytes` are available, the answer may be too low, but not lower than that. */
   readonly available: (signal: MemorySignal, enoughBytes: number) => MemoryAvailable | undefined;
   readonly cpus: number;
-  readonly clock: Clock;
   readonly onCrossed: (crossing: MemoryCrossing) => void;
 }
 
@@ -33,15 +32,17 @@ export interface MemoryWatchOptions {
  * events of PSI triggers): the watch polls, the more often the nearer a threshold is.
  */
 export class MemoryWatch {
-  readonly #options: MemoryWatchOptions;
+  readonly #context: AgentContext;
+  readonly #parts: MemoryWatchParts;
   readonly #below = new Set<MemoryThreshold>();
   readonly #before = new Map<MemorySignal, { readonly availableBytes: number; readonly atMs: number }>();
   readonly #timer: Timer;
   #stopped = false;
 
-  constructor(options: MemoryWatchOptions) {
-    this.#options = options;
-    this.#timer = new Timer(options.clock);
+  constructor(context: AgentContext, parts: MemoryWatchParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#timer = new Timer(context.clock);
     this.#check();
   }
 
@@ -51,7 +52,7 @@ export class MemoryWatch {
   }
 
   #check(): void {
-    const { thresholds, cpus } = this.#options;
+    const { thresholds, cpus } = this.#parts;
     const readings = new Map(thresholds.map(({ signal }) => [signal, this.#read(signal)]));
     const seen = thresholds.flatMap((threshold) => {
       const reading = readings.get(threshold.signal);
@@ -64,11 +65,11 @@ export class MemoryWatch {
   }
 
   #read(signal: MemorySignal): (MemoryAvailable & { readonly fallBytesPerMs: number }) | undefined {
-    const { thresholds, cpus, available } = this.#options;
+    const { thresholds, cpus, available } = this.#parts;
     const highest = Math.max(...thresholds.map(({ thresholdBytes }) => thresholdBytes));
     const reading = available(signal, highest + farDistanceBytes(cpus));
     if (reading === undefined) return undefined;
-    const now = { availableBytes: reading.availableBytes, atMs: this.#options.clock.now() };
+    const now = { availableBytes: reading.availableBytes, atMs: this.#context.clock.now() };
     const before = this.#before.get(signal) ?? now;
     this.#before.set(signal, now);
     const elapsedMs = Math.max(1, now.atMs - before.atMs);
@@ -80,7 +81,7 @@ export class MemoryWatch {
     if (this.#stopped || isBelow === this.#below.has(threshold)) return;
     if (isBelow) this.#below.add(threshold);
     else this.#below.delete(threshold);
-    this.#options.onCrossed({ ...threshold, ...reading, isBelow });
+    this.#parts.onCrossed({ ...threshold, ...reading, isBelow });
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { InterfaceStats, NetworkStats } from '../../../types/stats.ts';
 import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
-import { groupFolder, processesOf } from './pod-groups.ts';
+import { groupFolder, type PodGroups, processesOf } from './pod-groups.ts';
 import { runningContainers } from './pod-figures.ts';
 import { readLongFile } from './small-files.ts';
 
@@ -72,20 +72,17 @@ function defaultIPv6Route(fields: readonly string[]): Route | undefined {
   return length === '00' && name !== 'lo' ? { name, metric: Number.parseInt(metric, 16) } : undefined;
 }
 
-export interface PodNetworksOptions {
-  readonly tree: CgroupTree;
-  /** The group of a container of the pod with that group. */
-  readonly containerGroup: (podGroup: string, id: string) => string;
-  /** The folder that contains `proc`. */
-  readonly root: string;
-}
-
 /** The figures of pods' own networks, read through one of the pod's processes. */
 export class PodNetworks {
-  readonly #options: PodNetworksOptions;
+  readonly #tree: CgroupTree;
+  readonly #groups: PodGroups;
+  readonly #root: string;
 
-  constructor(options: PodNetworksOptions) {
-    this.#options = options;
+  /** `root`: the folder that contains `proc`. */
+  constructor(tree: CgroupTree, groups: PodGroups, root: string) {
+    this.#tree = tree;
+    this.#groups = groups;
+    this.#root = root;
   }
 
   /** Undefined if the pod is on the node's network, or no process of the pod is found. */
@@ -94,16 +91,15 @@ export class PodNetworks {
     if (sandbox?.networkMode !== 'POD') return undefined;
     // Some runtimes have no process for the sandbox.
     for (const { id } of [sandbox, ...runningContainers(pod)]) {
-      const stats = this.#ofGroup(this.#options.containerGroup(group, id), time);
+      const stats = this.#ofGroup(this.#groups.ofContainer(group, id), time);
       if (stats !== undefined) return stats;
     }
     return undefined;
   }
 
   #ofGroup(group: string, time: string): NetworkStats | undefined {
-    const { tree, root } = this.#options;
-    const folder = groupFolder(tree, group);
+    const folder = groupFolder(this.#tree, group);
     const [pid] = folder === undefined ? [] : processesOf(folder);
-    return pid === undefined ? undefined : networkStats(join(root, 'proc', pid, 'net'), time);
+    return pid === undefined ? undefined : networkStats(join(this.#root, 'proc', pid, 'net'), time);
   }
 }

@@ -2,47 +2,30 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import type { MemoryStats, NodeStats, PSIStats, RlimitStats, SwapStats } from '../../../types/stats.ts';
-import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 import { readMaxPIDs } from '../node/machine-facts.ts';
 import { CgroupStats } from './cgroup-stats.ts';
-import type { CpuRates } from './io-rates.ts';
 import { pressureIn, readSmallFile } from './small-files.ts';
 import { isWholeMachine, machineMemoryUsage, machineSwap, memoryCapacity } from './memory-files.ts';
 import { networkStats } from './network-figures.ts';
-import {
-  type SystemContainerGroups,
-  SystemContainers,
-  type SystemContainersMoment,
-} from './system-containers.ts';
+import { type NodeSources, SystemContainers, type SystemContainersMoment } from './system-containers.ts';
 
 const TOP = '/';
 /** A tick in /proc/stat is a hundredth of a second. */
 const NS_PER_TICK = 10_000_000;
 
-export interface NodeFiguresOptions {
-  /** Undefined if there are no cgroups. */
-  readonly tree: CgroupTree | undefined;
-  /** The group of all pods; undefined if there is none. */
-  readonly kubepods: () => string | undefined;
-  readonly systemGroups: SystemContainerGroups;
-  readonly rates: CpuRates;
-  /** The folder that contains `proc`. */
-  readonly root: string;
-}
-
 export class NodeFigures {
-  readonly #options: NodeFiguresOptions;
+  readonly #sources: NodeSources;
   readonly #groups: CgroupStats | undefined;
   readonly #systemContainers: SystemContainers;
   readonly #isWholeMachine: boolean;
   /** Computed once: it would differ by milliseconds each time. */
   #startTime: string | undefined;
 
-  constructor(options: NodeFiguresOptions) {
-    this.#options = options;
-    this.#groups = options.tree && new CgroupStats(options.tree);
-    this.#systemContainers = new SystemContainers({ ...options, groups: options.systemGroups });
-    this.#isWholeMachine = options.tree !== undefined && isWholeMachine(options.tree);
+  constructor(sources: NodeSources) {
+    this.#sources = sources;
+    this.#groups = sources.tree && new CgroupStats(sources.tree);
+    this.#systemContainers = new SystemContainers(sources);
+    this.#isWholeMachine = sources.tree !== undefined && isWholeMachine(sources.tree);
   }
 
   /**
@@ -59,7 +42,7 @@ export class NodeFigures {
     const psi = this.pressure('cpu');
     const cpu =
       usageCoreNanoSeconds === undefined ? undefined : { time, usageCoreNanoSeconds, ...(psi && { psi }) };
-    const withRate = this.#options.rates.withRate(TOP, cpu, nowMs);
+    const withRate = this.#sources.rates.withRate(TOP, cpu, nowMs);
     const memory = this.#memory(time, !onlyPods);
     const systemContainers = this.#systemContainers.read({ nowMs, onlyPods, ...others });
     this.#startTime ??= new Date(nowMs - uptime() * 1000).toISOString();
@@ -92,7 +75,7 @@ export class NodeFigures {
   }
 
   async rlimit(nowMs: number): Promise<RlimitStats> {
-    const maxpid = await readMaxPIDs(this.#options.root).catch(() => undefined);
+    const maxpid = await readMaxPIDs(this.#sources.root).catch(() => undefined);
     // `0.20 0.18 0.12 1/80 11206`: one of 80 tasks runs.
     const tasks = /^(?:\S+ ){3}\d+\/(\d+)/.exec(readSmallFile(this.#proc('loadavg')) ?? '')?.[1];
     return {
@@ -126,6 +109,6 @@ export class NodeFigures {
   }
 
   #proc(file: string): string {
-    return join(this.#options.root, 'proc', file);
+    return join(this.#sources.root, 'proc', file);
   }
 }

@@ -9,14 +9,6 @@ import { errnoCode } from '../../../system/system-errors.ts';
 import { type CgroupTree, podsIn, subfolders } from '../cgroups/cgroup-tree.ts';
 import { readLongFile } from './small-files.ts';
 
-export interface PodGroupsOptions {
-  readonly tree: CgroupTree;
-  /** What has `kubepods` below it. */
-  readonly cgroupRoot: string;
-  /** With which driver groups are made now. */
-  readonly driver: () => CgroupDriverName;
-}
-
 /** The groups of pods and containers that there are now: those of both drivers, since pods outlive an agent. */
 export class PodGroups {
   readonly #tree: CgroupTree;
@@ -25,7 +17,8 @@ export class PodGroups {
   /** What the runtime puts before the ID in the name of a scope, such as `cri-containerd-`; undefined until it is seen. */
   #scopePrefix: string | undefined;
 
-  constructor({ tree, cgroupRoot, driver }: PodGroupsOptions) {
+  /** `cgroupRoot` has `kubepods` below it. `driver`: with which one groups are made now. */
+  constructor(tree: CgroupTree, cgroupRoot: string, driver: () => CgroupDriverName) {
     this.#tree = tree;
     this.#driver = driver;
     this.#layouts = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PSIStats } from '../../../types/stats.ts';
 import { OpenFile, pressureIn } from './small-files.ts';
 
@@ -21,29 +21,28 @@ export interface PressureCrossing extends PressureThreshold {
   readonly isAbove: boolean;
 }
 
-export interface PressureWatchOptions {
-  readonly thresholds: readonly PressureThreshold[];
-  /** `/proc/pressure`. */
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly onCrossed: (crossing: PressureCrossing) => void;
-}
-
 /**
  * Calls `onCrossed` when tasks begin to wait for a resource longer than a threshold allows, and when that ends. A value that
  * is above a threshold at the beginning counts as a crossing. Without PSI in the kernel there are no crossings.
  */
 export class PressureWatch {
-  readonly #options: PressureWatchOptions;
+  readonly #thresholds: readonly PressureThreshold[];
+  readonly #onCrossed: (crossing: PressureCrossing) => void;
   /** One open file for each resource that has a threshold. */
   readonly #files: ReadonlyMap<PressureThreshold['resource'], OpenFile>;
   readonly #above = new Set<PressureThreshold>();
   readonly #timer: Timer;
   #stopped = false;
 
-  constructor(options: PressureWatchOptions) {
-    this.#options = options;
-    const { thresholds, folder, clock } = options;
+  /** `folder`: `/proc/pressure`. */
+  constructor(
+    { clock }: AgentContext,
+    folder: string,
+    thresholds: readonly PressureThreshold[],
+    onCrossed: (crossing: PressureCrossing) => void,
+  ) {
+    this.#thresholds = thresholds;
+    this.#onCrossed = onCrossed;
     this.#timer = new Timer(clock);
     this.#files = new Map(thresholds.map(({ resource }) => [resource, new OpenFile(join(folder, resource))]));
     if (thresholds.length > 0) this.#check();
@@ -56,10 +55,9 @@ export class PressureWatch {
   }
 
   #check(): void {
-    const { thresholds } = this.#options;
     this.#timer.arm(PERIOD_MS, () => this.#check());
     const readings = new Map([...this.#files].map(([resource, file]) => [resource, pressureIn(file.read())]));
-    for (const threshold of thresholds) {
+    for (const threshold of this.#thresholds) {
       const avg10 = readings.get(threshold.resource)?.[threshold.kind]?.avg10;
       if (avg10 !== undefined) this.#judge(threshold, avg10);
     }
@@ -70,6 +68,6 @@ export class PressureWatch {
     if (this.#stopped || isAbove === this.#above.has(threshold)) return;
     if (isAbove) this.#above.add(threshold);
     else this.#above.delete(threshold);
-    this.#options.onCrossed({ ...threshold, avg10, isAbove });
+    this.#onCrossed({ ...threshold, avg10, isAbove });
   }
 }

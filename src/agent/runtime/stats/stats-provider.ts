@@ -1,10 +1,7 @@
 /** The figures of a node and its pods: for the kubelet's Summary, and for eviction. */
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
-import type { Clock } from '../../../types/clock.ts';
 import type { NodeMemoryFigures } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { Logger } from '../../../types/logger.ts';
-import type { VolumeMeasurements } from '../../../types/measurements.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { ClaimStats, PSIStats, Summary } from '../../../types/stats.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
@@ -74,7 +71,7 @@ export interface StatsProvider {
   close(): Promise<void>;
 }
 
-export interface StatsProviderOptions {
+export interface StatsProviderParts {
   readonly nodeName: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -91,9 +88,6 @@ export interface StatsProviderOptions {
   readonly podOf?: (uid: string) => Pod | undefined;
   /** Folders that the runtime keeps for a pod, in addition to its containers' layers. */
   readonly scratchOf?: (pod: RuntimePodStatus) => readonly string[];
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly measurements?: Pick<VolumeMeasurements, 'volumeWalk'>;
   /** The folder that contains `proc`. Default: `/`. */
   readonly root?: string;
   /** Default: that of this process. */

@@ -16,12 +16,13 @@ export interface SystemContainerGroups {
   readonly misc: string;
 }
 
-export interface SystemContainersOptions {
+/** Where the figures of the node come from. */
+export interface NodeSources {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** The group of all pods; undefined if there is none. */
   readonly kubepods: () => string | undefined;
-  readonly groups: SystemContainerGroups;
+  readonly systemGroups: SystemContainerGroups;
   readonly rates: CpuRates;
   /** The folder that contains `proc`. */
   readonly root: string;
@@ -37,26 +38,26 @@ export interface SystemContainersMoment {
 }
 
 export class SystemContainers {
-  readonly #options: SystemContainersOptions;
+  readonly #sources: NodeSources;
   readonly #stats: CgroupStats | undefined;
   /** By group. The kernel gives the files of a group other times whenever it has forgotten them: the first ones count. */
   readonly #startTimes = new Map<string, string>();
 
-  constructor(options: SystemContainersOptions) {
-    this.#options = options;
-    this.#stats = options.tree && new CgroupStats(options.tree);
+  constructor(sources: NodeSources) {
+    this.#sources = sources;
+    this.#stats = sources.tree && new CgroupStats(sources.tree);
   }
 
   /** Containers of which nothing is known are left out. */
   read(moment: SystemContainersMoment): readonly ContainerStats[] {
-    const { kubepods, groups } = this.#options;
+    const { kubepods, systemGroups } = this.#sources;
     const pods = this.#ofGroup('pods', kubepods(), moment);
     const others = moment.onlyPods
       ? []
       : [
           this.#agent(moment),
-          this.#ofGroup('runtime', groups.runtime, moment),
-          this.#ofGroup('misc', groups.misc, moment),
+          this.#ofGroup('runtime', systemGroups.runtime, moment),
+          this.#ofGroup('misc', systemGroups.misc, moment),
         ];
     return [pods, ...others].filter((container) => container !== undefined);
   }
@@ -73,7 +74,7 @@ export class SystemContainers {
   }
 
   #ownGroup(): string | undefined {
-    const { tree, root } = this.#options;
+    const { tree, root } = this.#sources;
     if (tree === undefined) return undefined;
     const text = readSmallFile(join(root, 'proc/self/cgroup')) ?? '';
     const lines = Array.from(text.matchAll(/^\d+:([^:]*):(.*)$/gm));
@@ -91,7 +92,7 @@ export class SystemContainers {
     const rssBytes = process.memoryUsage.rss();
     const pageFaults = minorPageFault + majorPageFault;
     const faults = { pageFaults, majorPageFaults: majorPageFault };
-    const cpu = this.#options.rates.withRate('kubelet', { time, usageCoreNanoSeconds }, nowMs);
+    const cpu = this.#sources.rates.withRate('kubelet', { time, usageCoreNanoSeconds }, nowMs);
     return {
       name: 'kubelet',
       ...(cpu && { cpu }),
@@ -118,7 +119,7 @@ export class SystemContainers {
     const time = new Date(nowMs).toISOString();
     const swapOf = hasSwapAndIO ? machineSwap : undefined;
     const { memory, swap } = this.#stats?.memoryAndSwap(group, time, swapOf) ?? {};
-    const cpu = this.#options.rates.withRate(group, this.#stats?.cpu(group, time), nowMs);
+    const cpu = this.#sources.rates.withRate(group, this.#stats?.cpu(group, time), nowMs);
     if (memory === undefined && cpu === undefined) return undefined;
     const io = hasSwapAndIO ? this.#stats?.io(group, time) : undefined;
     return {
@@ -132,7 +133,7 @@ export class SystemContainers {
 
   /** As cAdvisor finds it: the earliest time of the group's folders, and of a file in them that is not written to. */
   #startTime(group: string, nowMs: number): string | undefined {
-    const { tree } = this.#options;
+    const { tree } = this.#sources;
     const known = this.#startTimes.get(group);
     if (known !== undefined || tree === undefined) return known;
     const file = tree.version === 1 ? 'cgroup.clone_children' : 'cgroup.events';

@@ -16,9 +16,9 @@ import { openCgroups } from '../../runtime/cgroups/cgroup-bed.ts';
 import { childProcesses } from '../../../support/child-processes.ts';
 import { qosPod } from '../../../support/qos-pod.ts';
 import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { namesOf, PluginBed, RSS, SYSTEM } from './plugin-bed.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const { version, hierarchies } = findCgroupMounts(readFileSync('/proc/self/mountinfo', 'utf8'));
 const isUsable = process.getuid?.() === 0 && version === 1;
@@ -109,7 +109,7 @@ afterAll(() => Promise.all(opened.map((provider) => provider.close())));
 const opened: StatsProvider[] = [];
 
 function openStats(pods: readonly RuntimePodStatus[], cgroupRoot: string | undefined): StatsProvider {
-  const provider = openStatsProvider({
+  const provider = openStatsProvider(testContext({ clock: systemClock }), {
     nodeName: 'node',
     rootDir: tmpdir(),
     podLogsDir: tmpdir(),
@@ -119,8 +119,6 @@ function openStats(pods: readonly RuntimePodStatus[], cgroupRoot: string | undef
       imageFsInfo: () => Promise.resolve([]),
     },
     pods: () => pods,
-    clock: systemClock,
-    logger: silentLogger,
   });
   opened.push(provider);
   return provider;

@@ -6,7 +6,7 @@ import type { NodeHealth } from '../../../../src/agent/policies/node/ready-probl
 import { nodePatch } from '../../../../src/agent/policies/node/registration.ts';
 import { nodeHasChanged } from '../../../../src/agent/policies/node/status-report.ts';
 import type { AddressReaders } from '../../../../src/agent/runtime/node/own-addresses.ts';
-import { StatusFacts, type StatusFactsOptions } from '../../../../src/agent/runtime/node/status-facts.ts';
+import { StatusFacts, type StatusFactsParts } from '../../../../src/agent/runtime/node/status-facts.ts';
 import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { Image } from '../../../../src/types/cri.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
@@ -15,7 +15,7 @@ import { FixedCredentials } from '../../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../../support/control-plane.ts';
 import { REGISTRATION } from '../../../support/node-status-facts.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const IMAGE: Image = { id: 'sha256:1', repoTags: ['registry.example/app:1'], size: 1024 };
 const VERSION = { runtimeName: 'containerd', runtimeVersion: 'v1.7.24', runtimeApiVersion: 'v1' };
@@ -52,13 +52,12 @@ const READERS: AddressReaders = {
 };
 
 async function opened(
-  own: Partial<StatusFactsOptions> = {},
+  own: Partial<StatusFactsParts> = {},
   readers: Partial<AddressReaders> = {},
 ): Promise<StatusFacts> {
   const opening = StatusFacts.open(
+    testContext({ clock }),
     {
-      clock,
-      logger: silentLogger,
       runtime: { version: () => Promise.resolve(VERSION), listImages: () => listImages() },
       nodeIPs: [],
       externalCloudProvider: false,

@@ -8,23 +8,28 @@ import { testAsRoot } from '../../../support/as-root.ts';
 import { Logind } from '../../../support/logind.ts';
 import { silentLogger } from '../../../support/silent-logger.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
+const contextOf = (warnings: string[]) =>
+  testContext({
+    clock: systemClock,
+    logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
+  });
+
 async function watched(seconds: number) {
   const logind = await Logind.start();
   cleanUps.push(() => logind.stop());
   const heard: string[] = [];
   const warnings: string[] = [];
-  const watch = new ShutdownWatch({
+  const watch = new ShutdownWatch(contextOf(warnings), {
     seconds,
     onShutdown: () => heard.push('shutdown'),
     onCancelled: () => heard.push('cancelled'),
-    clock: systemClock,
-    logger: { ...silentLogger, warn: (_, message) => warnings.push(message) },
     etc: join(logind.dir, 'logind.conf.d'),
   });
   cleanUps.push(() => watch.close());
@@ -68,12 +73,10 @@ test('without logind the watch says once that a shutdown is not noticed', async 
   const before = process.env.DBUS_SYSTEM_BUS_ADDRESS;
   process.env.DBUS_SYSTEM_BUS_ADDRESS = 'unix:path=/nonexistent/bus';
   const warnings: string[] = [];
-  const watch = new ShutdownWatch({
+  const watch = new ShutdownWatch(contextOf(warnings), {
     seconds: 5,
     onShutdown: () => undefined,
     onCancelled: () => undefined,
-    clock: systemClock,
-    logger: { ...silentLogger, warn: (_, message) => warnings.push(message) },
   });
   await watch.start();
   await watch.close();

@@ -81,7 +81,7 @@ describe('on cgroup v1, the node', () => {
   test('starts a new CPU rate after its clock was set back', async () => {
     bed.write('cpuacct/cpuacct.usage', '5000000000\n');
     let nowMs = NOW;
-    const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
+    const stats = bed.open({}, { clock: { ...systemClock, now: () => nowMs } });
     const rate = async (usage: string, atMs: number) => {
       bed.write('cpuacct/cpuacct.usage', usage);
       nowMs = atMs;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { openStatsProvider } from '../../../../src/agent/runtime/stats/kernel-stats.ts';
 import type {
   StatsProvider,
-  StatsProviderOptions,
+  StatsProviderParts,
   SummaryOptions,
 } from '../../../../src/agent/runtime/stats/stats-provider.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
@@ -14,6 +14,8 @@ import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type PartialPodStatus, runtimePodStatus } from '../../../support/runtime-pod-status.ts';
 import { warnings } from '../../../support/warnings.ts';
 import { PlainCgroups } from '../cgroups/cgroup-bed.ts';
+import { testContext } from '../../../support/test-context.ts';
+import type { AgentContext } from '../../../../src/types/agent-context.ts';
 
 export const MIB = 2 ** 20;
 export const NOW = Date.UTC(2030, 0, 1);
@@ -56,25 +58,27 @@ export class StatsBed {
     this.write('proc/meminfo', kibibytes.join(''));
   }
 
-  open(options: Partial<StatsProviderOptions> = {}): StatsProvider {
+  open(parts: Partial<StatsProviderParts> = {}, context?: Partial<AgentContext>): StatsProvider {
     const { cgroups, clock } = this;
-    const provider = openStatsProvider({
-      nodeName: 'node',
-      rootDir: cgroups.path('root'),
-      podLogsDir: cgroups.path('logs'),
-      cgroupRoot: '/',
-      runtime: {
-        listContainerStats: () => this.#answer('ListContainerStats', this.containerStats),
-        imageFsInfo: () => this.#answer('ImageFsInfo', this.imageFs),
-        ...(this.containerFs && { containerFsInfo: () => Promise.resolve(this.containerFs ?? []) }),
+    const { logger } = this.log;
+    const provider = openStatsProvider(
+      { ...testContext({ clock, logger }), ...context },
+      {
+        nodeName: 'node',
+        rootDir: cgroups.path('root'),
+        podLogsDir: cgroups.path('logs'),
+        cgroupRoot: '/',
+        runtime: {
+          listContainerStats: () => this.#answer('ListContainerStats', this.containerStats),
+          imageFsInfo: () => this.#answer('ImageFsInfo', this.imageFs),
+          ...(this.containerFs && { containerFsInfo: () => Promise.resolve(this.containerFs ?? []) }),
+        },
+        pods: () => this.pods,
+        root: cgroups.dir,
+        mountinfoFile: cgroups.mountinfoFile,
+        ...parts,
       },
-      pods: () => this.pods,
-      clock,
-      logger: this.log.logger,
-      root: cgroups.dir,
-      mountinfoFile: cgroups.mountinfoFile,
-      ...options,
-    });
+    );
     this.#opened.push(provider);
     return provider;
   }

@@ -12,7 +12,7 @@ import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { type Daemon } from '../../../support/daemon.ts';
 import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
 import { waitFor } from '../../../support/wait-for.ts';
-import { warnings } from '../../../support/warnings.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -32,15 +32,13 @@ describeOnContainerd('figures of real containers', ({ containerd, openBed }) => 
 
   /** A stats provider of the test, beside that of the daemon. */
   const openProvider = (pods: () => RuntimePodStatus[]) =>
-    openStatsProvider({
+    openStatsProvider(testContext({ clock: systemClock }), {
       nodeName: 'node',
       rootDir: bed.rootDir,
       podLogsDir: bed.podLogsDir,
       cgroupRoot: containerd.cgroupRoot,
       runtime: bed.runtime,
       pods,
-      clock: systemClock,
-      logger: warnings().logger,
     });
 
   const summary = async (query = '') =>

@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Timer } from '../../../../system/timer.ts';
-import type { Clock } from '../../../../types/clock.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { ContainerStats as RuntimeStats } from '../../../../types/cri.ts';
 import type {
   RuntimeContainerStatus,
@@ -32,14 +32,13 @@ const PROCESS_IMAGE = 'process';
 const NS_PER_S = 1e9;
 const NO_NAMES = { name: '', image: '', namespace: '', pod: '', container: '' };
 
-export interface GroupScanOptions {
+export interface GroupScanParts {
   /** Undefined if there are no cgroups. */
   readonly tree: CgroupTree | undefined;
   /** Undefined if pods have no groups. */
   readonly podGroups: PodGroups | undefined;
   /** The folder that contains `proc` and `sys`. */
   readonly root: string;
-  readonly clock: Clock;
 }
 
 export interface ScannedPods {
@@ -65,7 +64,7 @@ interface Scan extends ScannedPods {
 }
 
 export class GroupScan {
-  readonly #options: GroupScanOptions;
+  readonly #parts: GroupScanParts;
   readonly #shared: SharedByGroups;
   readonly #idle: Timer;
   #scanned: Promise<unknown> = Promise.resolve();
@@ -73,9 +72,9 @@ export class GroupScan {
   #machineStartedAtMs: number | undefined;
   #isClosed = false;
 
-  constructor(options: GroupScanOptions) {
-    this.#options = options;
-    const { root, clock } = options;
+  constructor({ clock }: AgentContext, parts: GroupScanParts) {
+    this.#parts = parts;
+    const { root } = parts;
     this.#shared = { disks: new DiskNames(root), openFiles: new OpenFiles(openFilesMax(descriptorsMax())) };
     this.#idle = new Timer(clock);
   }
@@ -98,7 +97,7 @@ export class GroupScan {
   async #read(scanned: ScannedPods): Promise<readonly GroupFigures[]> {
     if (this.#isClosed) return [];
     this.#idle.arm(IDLE_MS, () => this.#shared.openFiles.close());
-    const { podGroups, root } = this.#options;
+    const { podGroups, root } = this.#parts;
     const groupOf = podGroups?.byPod() ?? new Map<string, string>();
     const meminfo = readSmallFile(join(root, 'proc/meminfo'));
     const swap = machineSwap(meminfo);
@@ -115,7 +114,7 @@ export class GroupScan {
   }
 
   #ofNode(scan: Scan): GroupFigures[] {
-    const { podGroups, root } = this.#options;
+    const { podGroups, root } = this.#parts;
     // Asked once: the difference of two clocks is another one each time.
     const startedAtMs = (this.#machineStartedAtMs ??= scan.nowMs - uptime() * 1000);
     const groups =
@@ -182,7 +181,7 @@ export class GroupScan {
   }
 
   #containerGroup(podGroup: string, id: string): string {
-    return this.#options.podGroups?.ofContainer(podGroup, id) ?? podGroup;
+    return this.#parts.podGroups?.ofContainer(podGroup, id) ?? podGroup;
   }
 
   #ofGroup(
@@ -211,7 +210,7 @@ export class GroupScan {
 
   /** With limits that are new enough; `areFixed`: they do not change. Undefined if there are no cgroups. */
   #group(group: string, { nowMs, before }: Scan, areFixed: boolean): KeptGroup | undefined {
-    const { tree } = this.#options;
+    const { tree } = this.#parts;
     if (tree === undefined) return undefined;
     const known = before.get(group) ?? {
       files: new GroupFiles(tree, group, this.#shared),
@@ -230,7 +229,7 @@ export class GroupScan {
   #network(groups: readonly string[]): readonly GroupInterface[] {
     for (const group of groups) {
       const pid = this.#kept.get(group)?.files.firstProcess();
-      if (pid !== undefined) return interfaceCounts(join(this.#options.root, 'proc', pid, 'net'));
+      if (pid !== undefined) return interfaceCounts(join(this.#parts.root, 'proc', pid, 'net'));
     }
     return [];
   }

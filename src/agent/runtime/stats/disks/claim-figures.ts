@@ -3,9 +3,10 @@ import { realpath } from 'node:fs/promises';
 import { claimNameOf, claimsOf } from '../../../policies/volumes/claimed-volume.ts';
 import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import { unlessAborted } from '../../../../system/promises.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import { errorMessage } from '../../../../types/errors.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
-import { type Logger, podFields } from '../../../../types/logger.ts';
+import { podFields } from '../../../../types/logger.ts';
 import type { ClaimStats } from '../../../../types/stats.ts';
 import { readRecordedVolume } from '../../volumes/claimed-volumes.ts';
 import { mountedPaths } from '../../volumes/mounter.ts';
@@ -15,11 +16,10 @@ import { fileSystemStats } from './file-systems.ts';
 /** The kernel answers at once, except for a file system of the network whose server is gone. */
 const PATIENCE_MS = 1000;
 
-export interface ClaimFiguresOptions {
+export interface ClaimFiguresParts {
   /** The folder of pods' folders. */
   readonly podsDir: string;
   readonly podOf: (uid: string) => Pod | undefined;
-  readonly logger: Pick<Logger, 'debug'>;
   /** Where something is mounted. Default: as the kernel says. */
   readonly mounted?: () => Promise<ReadonlySet<string>>;
   /** Default: the kernel's figures of the file system. */
@@ -33,18 +33,20 @@ export interface ClaimFiguresOptions {
  * without claims cost nothing.
  */
 export class ClaimFigures {
-  readonly #options: ClaimFiguresOptions;
+  readonly #context: AgentContext;
+  readonly #parts: ClaimFiguresParts;
   /** One reading at a time: a file system that does not answer holds one thread of the agent up, and no more. */
   #last: Promise<unknown> = Promise.resolve();
   #isStuck = false;
 
-  constructor(options: ClaimFiguresOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: ClaimFiguresParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** By the pods' UIDs, without pods that have no such figures. Never rejects. */
   async of(uids: readonly string[]): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
-    const pods = uids.flatMap((uid) => this.#options.podOf(uid) ?? []);
+    const pods = uids.flatMap((uid) => this.#parts.podOf(uid) ?? []);
     const withClaims = pods.filter((pod) => claimsOf(pod).length > 0);
     if (withClaims.length === 0) return new Map();
     const reading = this.#last.then(() => this.#read(withClaims));
@@ -53,11 +55,11 @@ export class ClaimFigures {
   }
 
   async #read(pods: readonly Pod[]): Promise<ReadonlyMap<string, readonly ClaimStats[]>> {
-    const { mounted = mountedPaths, logger } = this.#options;
+    const { mounted = mountedPaths } = this.#parts;
     const figures = new Map<string, readonly ClaimStats[]>();
     try {
       // The name by which the kernel lists it among mounts.
-      const podsDir = await realpath(this.#options.podsDir);
+      const podsDir = await realpath(this.#parts.podsDir);
       const paths = await mounted();
       for (const pod of pods) {
         const folders = await foldersOf(pod, podsDir, paths);
@@ -66,13 +68,13 @@ export class ClaimFigures {
         if (stats.length > 0) figures.set(pod.metadata.uid, stats);
       }
     } catch (error) {
-      logger.debug({}, `The figures of claims are not known: ${errorMessage(error)}`);
+      this.#context.logger.debug({}, `The figures of claims are not known: ${errorMessage(error)}`);
     }
     return figures;
   }
 
   async #volume(pod: Pod, volume: Volume, folder: string): Promise<readonly ClaimStats[]> {
-    const { figuresOf = fileSystemStats, patienceMs = PATIENCE_MS, logger } = this.#options;
+    const { figuresOf = fileSystemStats, patienceMs = PATIENCE_MS } = this.#parts;
     if (this.#isStuck) return [];
     const reading = figuresOf(folder);
     const patience = AbortSignal.timeout(patienceMs);
@@ -82,7 +84,7 @@ export class ClaimFigures {
       return [{ ...figures, name: volume.name, pvcRef }];
     } catch (error) {
       const message = `The figures of volume ${volume.name} are not known: ${errorMessage(error)}`;
-      logger.debug(podFields(pod.metadata), message);
+      this.#context.logger.debug(podFields(pod.metadata), message);
       if (patience.aborted) this.#waitFor(reading);
       return [];
     }

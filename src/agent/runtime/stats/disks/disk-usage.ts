@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../../types/clock.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import { errorMessage } from '../../../../types/errors.ts';
 import type { RuntimePodStatus } from '../../../../types/runtime-pod.ts';
-import { type Logger, podFields } from '../../../../types/logger.ts';
+import { podFields } from '../../../../types/logger.ts';
 import { Pace } from './disk-walk.ts';
 import { measurePodDisk, type PodDisk, type PodDiskPlaces } from './pod-disk.ts';
 
@@ -13,19 +13,14 @@ export interface MeasuredPodDisk extends PodDisk {
   readonly measuredAt: number;
 }
 
-export interface DiskUsageOptions extends PodDiskPlaces {
-  readonly clock: Pick<Clock, 'now'>;
-  readonly logger: Pick<Logger, 'warn'>;
-  /** Default: a minute. */
-  readonly limitMs?: number;
-}
-
 /**
  * How much of the disk pods use. A pod is measured when its figures are asked for and too old: one pod at a time, slowly, in
  * the background. The caller waits for a limited time and gets the figures known by then.
  */
 export class DiskUsage {
-  readonly #options: DiskUsageOptions;
+  readonly #context: AgentContext;
+  readonly #places: PodDiskPlaces;
+  readonly #limitMs: number;
   readonly #known = new Map<string, MeasuredPodDisk>();
   readonly #abort = new AbortController();
   readonly #pace = new Pace(this.#abort.signal);
@@ -34,8 +29,10 @@ export class DiskUsage {
   #last: Promise<void> = Promise.resolve();
   readonly #warned = new Set<string>();
 
-  constructor(options: DiskUsageOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, places: PodDiskPlaces, limitMs = LIMIT_MS) {
+    this.#context = context;
+    this.#places = places;
+    this.#limitMs = limitMs;
   }
 
   /** By UID, without pods that have not been measured yet. */
@@ -62,7 +59,7 @@ export class DiskUsage {
   /** A time in the future is from before the clock was set back: it counts as old. */
   #isYoung(uid: string, maxAgeMs: number): boolean {
     const known = this.#known.get(uid);
-    const ageMs = known && this.#options.clock.now() - known.measuredAt;
+    const ageMs = known && this.#context.clock.now() - known.measuredAt;
     return ageMs !== undefined && ageMs >= 0 && ageMs <= maxAgeMs;
   }
 
@@ -79,12 +76,12 @@ export class DiskUsage {
   /** Never rejects: the next pod in the queue is measured in any case. */
   async #measureNow(pod: RuntimePodStatus): Promise<void> {
     const { signal } = this.#abort;
-    const { limitMs = LIMIT_MS, clock } = this.#options;
+    const limitMs = this.#limitMs;
     if (signal.aborted) return;
     try {
-      const measure = () => measurePodDisk(pod, this.#options, this.#pace);
+      const measure = () => measurePodDisk(this.#context, pod, this.#places, this.#pace);
       const disk = await this.#pace.within(limitMs, measure);
-      this.#known.set(pod.uid, { ...disk, measuredAt: clock.now() });
+      this.#known.set(pod.uid, { ...disk, measuredAt: this.#context.clock.now() });
       if (this.#pace.isOver) {
         const seconds = limitMs / 1000;
         this.#warnOnce(pod, `More files than can be looked at in ${seconds} s: what the pod uses is more`);
@@ -98,7 +95,7 @@ export class DiskUsage {
   #warnOnce(pod: RuntimePodStatus, message: string): void {
     if (this.#warned.has(pod.uid)) return;
     this.#warned.add(pod.uid);
-    this.#options.logger.warn(podFields(pod), message);
+    this.#context.logger.warn(podFields(pod), message);
   }
 
   #forgetOthers(pods: readonly RuntimePodStatus[]): void {

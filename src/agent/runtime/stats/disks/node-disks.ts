@@ -1,15 +1,14 @@
 import type { FilesystemUsage } from '../../../../types/cri.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../../types/errors.ts';
-import type { Logger } from '../../../../types/logger.ts';
 import type { FsStats, RuntimeStats } from '../../../../types/stats.ts';
 import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
 import { fileSystemStats, isSameFileSystem } from './file-systems.ts';
 
-export interface NodeDisksOptions {
+export interface NodeDisksParts {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly runtime: Pick<RuntimeService, 'imageFsInfo' | 'containerFsInfo'>;
-  readonly logger: Pick<Logger, 'debug'>;
 }
 
 /** Tells eviction which disk the removal of images or containers empties. */
@@ -22,19 +21,21 @@ export interface DiskLayout {
 
 /** The file systems of the node: of the root directory, of logs, and of the runtime. */
 export class NodeDisks {
-  readonly #options: NodeDisksOptions;
+  readonly #context: AgentContext;
+  readonly #parts: NodeDisksParts;
 
-  constructor(options: NodeDisksOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: NodeDisksParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Undefined if it is not known. */
   nodeFs(): Promise<FsStats | undefined> {
-    return this.#orNone('the root directory', fileSystemStats(this.#options.rootDir));
+    return this.#orNone('the root directory', fileSystemStats(this.#parts.rootDir));
   }
 
   logsFs(): Promise<FsStats | undefined> {
-    return this.#orNone('the logs', fileSystemStats(this.#options.podLogsDir));
+    return this.#orNone('the logs', fileSystemStats(this.#parts.podLogsDir));
   }
 
   /** Undefined if the runtime keeps no images, or does not answer. */
@@ -58,25 +59,25 @@ export class NodeDisks {
     }
     const container = (await this.#containerFs(call)) ?? image;
     const [withNode, withContainers] = await Promise.all([
-      isSameFileSystem(image.mountpoint, this.#options.rootDir),
+      isSameFileSystem(image.mountpoint, this.#parts.rootDir),
       isSameFileSystem(image.mountpoint, container.mountpoint),
     ]);
     return { dedicatedImageFs: !withNode, dedicatedContainerFs: !withContainers };
   }
 
   async #imageFs(call: CallOptions): Promise<FilesystemUsage | undefined> {
-    return (await this.#options.runtime.imageFsInfo(call))[0];
+    return (await this.#parts.runtime.imageFsInfo(call))[0];
   }
 
   async #containerFs(call: CallOptions): Promise<FilesystemUsage | undefined> {
-    return (await this.#options.runtime.containerFsInfo?.(call))?.[0];
+    return (await this.#parts.runtime.containerFsInfo?.(call))?.[0];
   }
 
   async #orNone<T>(what: string, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
     } catch (error) {
-      this.#options.logger.debug({}, `The file system of ${what} is not known: ${errorMessage(error)}`);
+      this.#context.logger.debug({}, `The file system of ${what} is not known: ${errorMessage(error)}`);
       return undefined;
     }
   }

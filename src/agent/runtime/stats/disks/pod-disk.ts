@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PERSISTENT_FOLDERS } from '../../../policies/volumes/volume-source.ts';
 import type { FsStats } from '../../../../types/stats.ts';
-import type { VolumeMeasurements } from '../../../../types/measurements.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { RuntimePodStatus } from '../../../../types/runtime-pod.ts';
 import { ifThere } from '../../../../system/system-errors.ts';
 import { podPaths } from '../../volumes/pod-paths.ts';
@@ -27,14 +27,14 @@ export interface PodDiskPlaces {
   readonly podsDir: string;
   /** Folders that the runtime keeps for the pod, in addition to its containers' layers. */
   readonly scratchOf: (pod: RuntimePodStatus) => readonly string[];
-  readonly measurements?: Pick<VolumeMeasurements, 'volumeWalk'>;
 }
 
 type Walk = (folder: string) => Promise<DiskUsed>;
 
 export async function measurePodDisk(
+  { measurements }: AgentContext,
   pod: RuntimePodStatus,
-  { podsDir, scratchOf, measurements }: PodDiskPlaces,
+  { podsDir, scratchOf }: PodDiskPlaces,
   pace: Pace,
 ): Promise<PodDisk> {
   const volumes = await measureVolumes(podsDir, pod.uid, async (folder) => {

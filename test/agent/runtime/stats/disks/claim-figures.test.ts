@@ -5,13 +5,13 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Volume } from '../../../../../src/agent/policies/volumes/volume-source.ts';
 import {
   ClaimFigures,
-  type ClaimFiguresOptions,
+  type ClaimFiguresParts,
 } from '../../../../../src/agent/runtime/stats/disks/claim-figures.ts';
 import { podPaths } from '../../../../../src/agent/runtime/volumes/pod-paths.ts';
 import type { Pod } from '../../../../../src/types/kubernetes.ts';
 import type { FsStats } from '../../../../../src/types/stats.ts';
 import { testPod } from '../../../../support/pods.ts';
-import { silentLogger } from '../../../../support/silent-logger.ts';
+import { testContext } from '../../../../support/test-context.ts';
 
 const FIGURES: Required<FsStats> = {
   time: '2030-01-01T00:00:00.000Z',
@@ -38,11 +38,10 @@ afterEach(() => {
   rmSync(podsDir, { recursive: true });
 });
 
-function open(options: Partial<ClaimFiguresOptions> = {}): ClaimFigures {
-  return new ClaimFigures({
+function open(options: Partial<ClaimFiguresParts> = {}): ClaimFigures {
+  return new ClaimFigures(testContext(), {
     podsDir,
     podOf: (uid) => pods.get(uid),
-    logger: silentLogger,
     mounted: () => Promise.resolve(((asked += 1), mounted)),
     ...options,
   });

@@ -5,6 +5,7 @@ import { systemClock } from '../../../../../src/system/timer.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 import { RecordedMeasurements } from '../../../../support/recorded-measurements.ts';
 import { container, MIB, NOW, SANDBOX, StatsBed, TIME } from '../stats-bed.ts';
+import { testContext } from '../../../../support/test-context.ts';
 
 const KIB = 1024;
 const LOGS = 'logs/ns_pod_uid';
@@ -75,7 +76,7 @@ describe('the disk of a pod', () => {
 
   test('is timed, volume by volume', async () => {
     const measurements = new RecordedMeasurements();
-    const { pods } = await bed.open({ measurements }).summary();
+    const { pods } = await bed.open({}, { measurements }).summary();
     expect(pods[0]?.volume).toHaveLength(2);
     expect(measurements.told).toEqual(Array(2).fill(['volume walk begins', 'volume walk ends']).flat());
   });
@@ -129,7 +130,7 @@ describe('the disk of a pod', () => {
 
   test('is measured again after a minute, and when the clock was set back', async () => {
     let nowMs = NOW;
-    const stats = bed.open({ clock: { ...systemClock, now: () => nowMs } });
+    const stats = bed.open({}, { clock: { ...systemClock, now: () => nowMs } });
     const inodes = async () => (await stats.summary()).pods[0]?.volume?.[0]?.inodesUsed;
     expect(await inodes()).toBe(2);
     for (const [index, afterMs] of [59_999, 60_001, 0].entries()) {
@@ -170,9 +171,13 @@ describe('the disk of a pod', () => {
     for (let index = 0; index < 600; index += 1) {
       bed.write(`${VOLUMES}/kubernetes.io~empty-dir/data/${index}`, '');
     }
-    const places = { podsDir: bed.cgroups.path('root/pods'), podLogsDir: bed.cgroups.path('logs') };
     const { logger, messages } = bed.log;
-    const usage = new DiskUsage({ ...places, clock: bed.clock, scratchOf: () => [], logger, limitMs: -1 });
+    const podsDir = bed.cgroups.path('root/pods');
+    const usage = new DiskUsage(
+      testContext({ clock: bed.clock, logger }),
+      { podsDir, scratchOf: () => [] },
+      -1,
+    );
     for (const maxAgeMs of [0, -1]) {
       const disk = (await usage.of(bed.pods, { maxAgeMs, patienceMs: 10_000 })).get('uid');
       expect(disk?.volumes[0]?.inodesUsed).toBeGreaterThan(200);
