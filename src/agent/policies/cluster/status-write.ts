@@ -25,7 +25,7 @@ export interface PodToWrite {
 export interface WriteRound {
   readonly entries: Iterable<readonly [uid: string, VersionedStatus]>;
   /** By UID at the API server, the newest version that was written. */
-  readonly written: ReadonlyMap<string, number>;
+  readonly written: Pick<ReadonlyMap<string, number>, 'get' | 'keys'>;
   readonly pods: KnownPods;
   /** Also those that others have changed, and those that can be deleted. Else only new versions. */
   readonly all: boolean;

@@ -1,0 +1,101 @@
+import { hasNoStatusYet, type KnownPods, outdatedVersions } from '../../policies/cluster/status-write.ts';
+import type { Clock } from '../../../types/clock.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+
+/** So long after an answer with a pod, its next status is written without a look at the pod. A start has about three in a few seconds. */
+const RECENT_MS = 10_000;
+
+/** A pod as the API server had it at that time (Unix ms). */
+export interface Answer {
+  readonly pod: Pod;
+  readonly answeredAt: number;
+}
+
+interface Told {
+  /** The newest version that the server has. */
+  written?: number;
+  /** A status was sent, perhaps in an earlier life of the pod. */
+  wasSent: boolean;
+  answer?: Answer;
+  refusal?: { readonly problem: string; readonly times: number };
+}
+
+/** What the API server was told of the status of each pod, and what it answered. By the UID that the pod has there. */
+export class ToldStatuses {
+  readonly #clock: Clock;
+  readonly #told = new Map<string, Told>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The newest version that the server has. */
+  get(uid: string): number | undefined {
+    return this.#told.get(uid)?.written;
+  }
+
+  keys(): MapIterator<string> {
+    return this.#told.keys();
+  }
+
+  /** The pod as the server has just answered with it; else as the watch has shown it (`seen`), where it has no status that could be lost. */
+  recent(uid: string, seen: Pod | undefined): Answer | undefined {
+    const { answer, wasSent = false } = this.#told.get(uid) ?? {};
+    if (this.#isRecent(answer)) return answer;
+    return !wasSent && seen && hasNoStatusYet(seen)
+      ? { pod: seen, answeredAt: this.#clock.now() }
+      : undefined;
+  }
+
+  /** Only an answer that comes makes the pod recent again. */
+  sending(uid: string): void {
+    this.#change(uid, { wasSent: true, answer: undefined });
+  }
+
+  /** Without an answer, the server has no such pod. */
+  written(uid: string, version: number, answer?: Answer): void {
+    this.#change(uid, { written: version, answer: answer && { ...answer, pod: withoutSpec(answer.pod) } });
+  }
+
+  accepted(uid: string): void {
+    this.#change(uid, { refusal: undefined });
+  }
+
+  /** Returns how often the server has refused the status of the pod for that reason, in a row. */
+  refused(uid: string, problem: string): number {
+    const known = this.#told.get(uid)?.refusal;
+    const times = known?.problem === problem ? known.times + 1 : 1;
+    this.#change(uid, { refusal: { problem, times } });
+    return times;
+  }
+
+  /** The next write reads the pod: others may have changed it. */
+  forgetAnswer(uid: string): void {
+    this.#change(uid, { answer: undefined });
+  }
+
+  /** The pod counts its versions anew. That it was told stays known: the watch may show it as it was before that. */
+  beginLife(uid: string): void {
+    this.#change(uid, { written: undefined, answer: undefined });
+  }
+
+  /** Forgets pods that neither this node nor the API server knows any more, and answers that are too old. */
+  tidy(pods: KnownPods, known: (uid: string) => boolean): void {
+    for (const uid of outdatedVersions({ written: this, pods, known })) this.#told.delete(uid);
+    for (const [uid, { answer }] of this.#told) if (!this.#isRecent(answer)) this.forgetAnswer(uid);
+  }
+
+  #isRecent(answer: Answer | undefined): boolean {
+    const ageMs = this.#clock.now() - (answer?.answeredAt ?? -Infinity);
+    return ageMs >= 0 && ageMs < RECENT_MS;
+  }
+
+  #change(uid: string, change: Partial<Told>): void {
+    this.#told.set(uid, { wasSent: false, ...this.#told.get(uid), ...change });
+  }
+}
+
+/** The spec is the larger part, and no write needs it. */
+function withoutSpec({ metadata, status }: Pod): Pod {
+  return { metadata, spec: { containers: [] }, ...(status && { status }) };
+}
