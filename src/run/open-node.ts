@@ -24,7 +24,7 @@ export interface Node {
   readonly parts: NodeParts;
 }
 
-/** What a node in a cluster gets from the API server. */
+/** What a node in a cluster gets from the API server, and in part from manifests without one. */
 export interface ClusterServices {
   readonly runtimeClasses?: RuntimeClasses;
   readonly objects?: ApiObjects;

@@ -2,24 +2,48 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Observable } from 'rxjs';
+import { map, type Observable } from 'rxjs';
 import type { LocalPods, StateletConfig } from '../agent/config/config.ts';
 import { fileSource } from '../agent/sources/file-source.ts';
 import { httpSource, withoutUser } from '../agent/sources/http-source.ts';
 import { localSource } from '../agent/sources/local-source.ts';
+import type { LocalObjects } from '../agent/sources/objects/local-objects.ts';
 import { LastGoodManifests } from '../agent/sources/manifests/last-good-manifests.ts';
 import type { PodSources } from '../agent/sources/pod-config.ts';
 import type { SourceUpdate } from '../agent/sources/source.ts';
 import { removeTree } from '../system/files/remove-tree.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 
 export interface PodSourcesOptions {
   /** Whether the last good manifests are kept in the root folder, for a source that is broken at the next start. */
   readonly keepsLastGood?: boolean;
+  /** Gets the objects of manifests, before their pods are told of. */
+  readonly objects?: LocalObjects | undefined;
+}
+
+/** What ordinary pods of manifests may refer to. Undefined where none are configured: in a cluster, the API server has the objects. */
+export async function openLocalObjects(
+  { localPods, rootDir }: StateletConfig,
+  { clock, logger }: Pick<AgentContext, 'clock' | 'logger'>,
+): Promise<LocalObjects | undefined> {
+  if (localPods.length === 0) return undefined;
+  const [objects, folders, { recordedVolumes }] = await Promise.all([
+    import('../agent/sources/objects/local-objects.ts'),
+    import('../agent/sources/objects/claim-folders.ts'),
+    import('../agent/runtime/volumes/claimed-volumes.ts'),
+  ]);
+  const claims = new folders.ClaimFolders({
+    folder: join(rootDir, 'claims'),
+    usedOnDisk: () => recordedVolumes(rootDir),
+    clock,
+    logger,
+  });
+  return new objects.LocalObjects({ clock, claims });
 }
 
 export function podSources(
   config: StateletConfig,
-  { keepsLastGood = false }: PodSourcesOptions = {},
+  { keepsLastGood = false, objects }: PodSourcesOptions = {},
 ): PodSources {
   const { staticPodPath: path, staticPodURL: url, staticPodURLHeader: headers, nodeName, localPods } = config;
   const { fileCheckFrequencyMs, httpCheckFrequencyMs, rootDir } = config;
@@ -40,7 +64,9 @@ export function podSources(
   return {
     ...(path !== undefined && { file: fileSource({ ...ofFiles, path, ...kept('file') }) }),
     ...(url !== undefined && { http: httpSource({ ...ofURLs, url, headers, ...kept('http') }) }),
-    ...(localPods.length > 0 && { local: localSource(localPods.map(local)) }),
+    ...(localPods.length > 0 && {
+      local: localSource(localPods.map(local)).pipe(map((update) => objects?.take(update) ?? update)),
+    }),
   };
 }
 

@@ -19,6 +19,7 @@ import { patientCalls } from '../../system/files/patient-calls.ts';
 import { ifThere } from '../../system/system-errors.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import { firstCome } from './first-come.ts';
 import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import {
   hangs,
@@ -28,7 +29,7 @@ import {
   type ReadingOptions,
 } from './manifests/manifest-files.ts';
 import { noWatch, watchPath, type PathWatch } from './path-watch.ts';
-import type { ManifestSource, SourceProblem, SourceUpdate } from './source.ts';
+import type { ManifestSource, ObjectsOfManifest, SourceProblem, SourceUpdate } from './source.ts';
 
 export interface FileSourceOptions {
   /** A manifest or a folder of manifests. Need not exist. */
@@ -123,7 +124,9 @@ class FolderFollower {
     const { pods, holders, problems } = withoutConflicts(reading, this.#holders, source);
     this.#holders = holders;
     if (reading.seen) lastGood?.keepOnly(new Set(reading.files.keys()));
+    const objects = objectsOf(reading);
     const update: SourceUpdate = {
+      ...(objects.length > 0 && { objects }),
       ...((reading.seen || pods.length > 0) && { pods }),
       ...(!reading.seen && pods.length > 0 && { restored: true }),
       problems: [
@@ -164,44 +167,21 @@ function manifestProblems({ files }: Reading, source: ManifestSource): SourcePro
 
 type FileEntry = readonly [file: string, manifest: { readonly digest?: string }];
 
-interface Claim {
-  readonly file: string;
-  readonly pod: Pod;
-}
-
 /** Leaves out pods whose full name or UID another pod has. */
 function withoutConflicts({ files }: Reading, before: ReadonlyMap<string, string>, source: ManifestSource) {
-  const claims = [...files].flatMap(([file, { pods }]) => pods.map((pod): Claim => ({ file, pod })));
-  const heldBefore = ({ file, pod }: Claim) => before.get(podFullName(pod)) === file;
-  const holders = new Map<string, string>();
-  const problems: SourceProblem[] = [];
-  const leftOut = new Set<Pod>();
-  for (const claim of [...claims.filter(heldBefore), ...claims.filter((claim) => !heldBefore(claim))]) {
-    const problem = conflict(claim, holders, source);
-    if (problem) {
-      problems.push(problem);
-      leftOut.add(claim.pod);
-    } else {
-      holders.set(podFullName(claim.pod), claim.file).set(claim.pod.metadata.uid, claim.file);
-    }
-  }
-  return { pods: claims.map(({ pod }) => pod).filter((pod) => !leftOut.has(pod)), holders, problems };
+  const claims = [...files].flatMap(([holder, { pods }]) => pods.map((value) => ({ holder, value })));
+  const keysOf = (pod: Pod) => [podFullName(pod), pod.metadata.uid] as const;
+  const { kept, refused, holders } = firstCome(claims, keysOf, before);
+  const problems = refused.map(({ holder: file, value, key, of }): SourceProblem => {
+    const { name, namespace, uid } = value.metadata;
+    const isName = key === podFullName(value);
+    const what = isName ? `"${name}" in namespace "${namespace}"` : `"${uid}"`;
+    const message = `${what} is that of a pod in ${of}: this pod is left out`;
+    return { source, file, field: isName ? 'metadata.name' : 'metadata.uid', message, leavesOut: true };
+  });
+  return { pods: kept, holders, problems };
 }
 
-function conflict(
-  { file, pod }: Claim,
-  holders: ReadonlyMap<string, string>,
-  source: ManifestSource,
-): SourceProblem | undefined {
-  const { name, namespace, uid } = pod.metadata;
-  const problem = (field: string, value: string, holder: string): SourceProblem => ({
-    source,
-    file,
-    field: `metadata.${field}`,
-    message: `${value} is that of a pod in ${holder}: this pod is left out`,
-  });
-  const sameName = holders.get(podFullName(pod));
-  if (sameName !== undefined) return problem('name', `"${name}" in namespace "${namespace}"`, sameName);
-  const sameUid = holders.get(uid);
-  return sameUid === undefined ? undefined : problem('uid', `"${uid}"`, sameUid);
+function objectsOf({ files }: Reading): readonly ObjectsOfManifest[] {
+  return [...files].flatMap(([file, { objects }]) => (objects.length === 0 ? [] : [{ file, objects }]));
 }

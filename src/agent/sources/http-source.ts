@@ -4,10 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, type Observable, repeat, tap } from 'rxjs';
 import { shownURL } from '../policies/formats/secret-fields.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
-import type { Pod } from '../../types/kubernetes.ts';
-import { keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
+import { contentToKeep, keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifests/manifest-limits.ts';
 import { readManifestPods } from './manifests/manifest-pods.ts';
+import type { ManifestPods } from './pod-of-manifest.ts';
 import type { ManifestOrigin, ManifestProblem, SourceUpdate } from './source.ts';
 
 export interface HttpSourceOptions {
@@ -28,14 +28,19 @@ export interface HttpSourceOptions {
 
 const TIMEOUT_MS = 10_000;
 
-interface Answer {
+interface Answer extends Pick<ManifestPods, 'withoutSecrets'> {
   /** Of the content that came last; undefined when none came. */
   readonly digest?: string;
   /** Of the last good answer. */
-  readonly pods?: readonly Pod[];
-  /** The pods come from the last good manifest of an earlier agent. */
-  readonly restored?: true;
+  readonly good?: LastGood | undefined;
   readonly problems: readonly ManifestProblem[];
+  /** The content that came last is no good. */
+  readonly isBroken: boolean;
+}
+
+interface LastGood extends Pick<ManifestPods, 'pods' | 'objects'> {
+  /** It is the last good manifest of an earlier agent. */
+  readonly restored?: true;
 }
 
 /**
@@ -44,7 +49,7 @@ interface Answer {
  */
 export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate> {
   return defer(() => {
-    let last: Answer = { problems: [] };
+    let last: Answer = { problems: [], isBroken: false };
     options.lastGood?.keepOnly(new Set([withoutUser(options.url)]));
     const round = defer(() => {
       const stop = new AbortController();
@@ -60,12 +65,13 @@ export function httpSource(options: HttpSourceOptions): Observable<SourceUpdate>
 }
 
 function sourceUpdate(
-  { pods, restored, problems }: Answer,
+  { good, problems }: Answer,
   { url, source = 'http', lastGood }: HttpSourceOptions,
 ): SourceUpdate {
+  const { objects = [], ...pods } = good ?? {};
   return {
-    ...(pods && { pods }),
-    ...(restored && { restored }),
+    ...pods,
+    ...(objects.length > 0 && { objects: [{ file: shownURL(url), objects }] }),
     problems: [
       ...problems.map((problem) => ({ source, file: shownURL(url), ...problem })),
       ...keepingProblems(source, lastGood),
@@ -76,17 +82,21 @@ function sourceUpdate(
 /** Never rejects. */
 async function ask(options: HttpSourceOptions, before: Answer, stop: AbortSignal): Promise<Answer> {
   const answer = await askServer(options, before, stop);
-  if (answer.pods || answer.problems.length === 0) return answer;
+  if (answer.good) return answer;
   const content = await options.lastGood?.read(withoutUser(options.url));
   if (!content) return answer;
-  const { pods } = await readManifestPods(content, originOf(options), stop).catch(() => ({ pods: [] }));
-  if (pods.length === 0) return answer;
-  return { ...answer, pods, restored: true };
+  const kept = await readManifestPods(content, originOf(options), stop).catch(() => undefined);
+  if (!kept || kept.pods.length + kept.objects.length === 0) return answer;
+  return { ...answer, good: { pods: kept.pods, objects: kept.objects, restored: true } };
 }
 
 /** Never rejects. */
 async function askServer(options: HttpSourceOptions, before: Answer, stop: AbortSignal): Promise<Answer> {
-  const failed = (message: string): Answer => ({ ...lastPods(before), problems: [{ message }] });
+  const failed = (message: string): Answer => ({
+    good: before.good,
+    problems: [{ message }],
+    isBroken: true,
+  });
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
@@ -150,23 +160,23 @@ async function parsed(
   before: Answer,
 ): Promise<Answer> {
   const digest = createHash('sha1').update(content).digest('hex');
-  const isKnown = digest === before.digest;
-  if (isKnown && before.problems.length > 0) return before;
-  const { pods = [], problems } = isKnown
-    ? before
-    : await readManifestPods(content, originOf(options), options.stop);
-  if (problems.length === 0) {
-    options.lastGood?.keep(withoutUser(options.url), content, digest);
-    return { digest, pods, problems };
+  const answer = digest === before.digest ? before : await read(content, options, before);
+  if (!answer.isBroken) {
+    options.lastGood?.keep(withoutUser(options.url), contentToKeep(content, answer), digest);
+    return { ...answer, digest };
   }
   const isPage = contentType.startsWith('text/html') || content.subarray(0, 1).toString() === '<';
   const page = { message: 'the answer is a web page, not a manifest: is there a login in the way?' };
-  return { digest, ...lastPods(before), problems: isPage ? [page] : problems };
+  return { ...answer, digest, ...(isPage && { problems: [page] }) };
 }
 
-/** The pods of an earlier answer. */
-function lastPods({ pods, restored }: Answer): Pick<Answer, 'pods' | 'restored'> {
-  return { ...(pods && { pods }), ...(restored && { restored }) };
+async function read(
+  content: Buffer,
+  options: HttpSourceOptions & { readonly stop: AbortSignal },
+  before: Answer,
+): Promise<Answer> {
+  const { pods, objects, ...rest } = await readManifestPods(content, originOf(options), options.stop);
+  return { ...rest, good: rest.isBroken ? before.good : { pods, objects } };
 }
 
 function originOf({ url, source = 'http', nodeName }: HttpSourceOptions): ManifestOrigin {

@@ -1,4 +1,4 @@
-/** Ordinary pods of several files, folders and URLs, as one source. */
+/** Ordinary pods, and the objects that they refer to, of several files, folders and URLs, as one source. */
 import { combineLatest, map, type Observable, scan, startWith } from 'rxjs';
 import { podFullName, podText } from '../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
@@ -30,9 +30,11 @@ export function localSource(parts: readonly Observable<SourceUpdate>[]): Observa
 function merged({ holders }: Merged, parts: readonly SourceUpdate[]): Merged {
   const { held, pods, problems } = withoutConflicts(parts, holders);
   const isSeen = parts.every((part) => part.pods !== undefined && part.restored === undefined);
+  const objects = parts.flatMap((part) => part.objects ?? []);
   const update = {
     ...((isSeen || pods.length > 0) && { pods }),
     ...(!isSeen && pods.length > 0 && { restored: true as const }),
+    ...(objects.length > 0 && { objects }),
     problems: [...parts.flatMap((part) => part.problems), ...problems],
   };
   return { update, holders: held };

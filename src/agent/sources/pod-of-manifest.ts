@@ -8,14 +8,13 @@ import {
   MANIFEST_HASH_ANNOTATION,
 } from '../policies/pod/pod-kinds.ts';
 import type { Pod, PodSpec } from '../../types/kubernetes.ts';
-import type { ManifestPod } from './manifests/read-manifest.ts';
+import type { Manifest, ManifestPod } from './manifests/read-manifest.ts';
 import { withDefaults, withPriority } from './defaults/pod-defaults.ts';
-import type { ManifestOrigin, ManifestProblem } from './source.ts';
+import type { ManifestOrigin } from './source.ts';
 
-export interface ManifestPods {
-  /** Empty where there is a problem. */
+/** What a manifest brings. */
+export interface ManifestPods extends Omit<Manifest, 'pods'> {
   readonly pods: readonly Pod[];
-  readonly problems: readonly ManifestProblem[];
 }
 
 export function manifestPod(manifest: ManifestPod, origin: ManifestOrigin): Pod {

@@ -1,6 +1,7 @@
 /** What sources of pods read, and what they emit. */
 import type { PodSource } from '../policies/pod-actions/wanted-pods.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import type { ManifestObject } from './objects/manifest-object.ts';
 
 /** `file` and `http`: of static pods. `local`: of ordinary ones, from files and URLs. */
 export type ManifestSource = 'file' | 'http' | 'local';
@@ -19,6 +20,8 @@ export interface ManifestProblem {
   readonly message: string;
   /** A reader would wait there for ever: `/healthz` tells it as well as the log. */
   readonly blocks?: boolean;
+  /** Only the document or object that it is about is left out: the others of its manifest count. */
+  readonly leavesOut?: true;
 }
 
 export interface SourceProblem extends ManifestProblem {
@@ -27,10 +30,18 @@ export interface SourceProblem extends ManifestProblem {
   readonly file?: string;
 }
 
+export interface ObjectsOfManifest {
+  /** Path or URL, as problems name it. */
+  readonly file: string;
+  readonly objects: readonly ManifestObject[];
+}
+
 /** The whole state of a source. Sources emit one after each change. */
 export interface SourceUpdate {
   /** Undefined until the source was read for the first time. */
   readonly pods?: readonly Pod[];
+  /** What ordinary pods of manifests may refer to. Left out where there is none. */
+  readonly objects?: readonly ObjectsOfManifest[];
   /** The pods come from the last good manifests of an earlier agent: the source itself has not been read yet. */
   readonly restored?: true;
   /** All problems at this time, not only the new ones. */

@@ -18,7 +18,7 @@ import type { DaemonParts } from './daemon-parts.ts';
 export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
   const sources = {
-    ...podSources(config, { keepsLastGood: true }),
+    ...podSources(config, { keepsLastGood: true, objects: own.localObjects }),
     ...(cluster && { api: cluster.pods }),
   };
   const blocked = new Map<PodSource, readonly SourceProblem[]>();
@@ -31,7 +31,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
     instanceCounts: own.instanceCounts,
     shutdownRecord,
     cluster: cluster && ((core: AgentCore) => cluster.join(core, facts)),
-    objectChanges: cluster?.objects.changes,
+    objectChanges: own.objects?.changes,
     plugins:
       askPlugins &&
       ((core: AgentCore) =>

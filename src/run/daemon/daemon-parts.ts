@@ -1,4 +1,5 @@
 /** What belongs to a daemon: it is opened before the agent of the node is built, and closed after that has stopped. */
+import type { Observable } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
 import { EventFanOut } from '../../agent/actors/cluster/event-fan-out.ts';
 import type { ShutdownRecord } from '../../agent/actors/node/node-shutdown.ts';
@@ -7,6 +8,7 @@ import type { StateLog } from '../../agent/actors/pods/state-log.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { opensPorts } from '../../agent/config/load-server-settings.ts';
 import { openNode } from '../open-node.ts';
+import { openLocalObjects } from '../pod-sources.ts';
 import { shutdownPeriods } from '../../agent/policies/termination/shutdown-periods.ts';
 import {
   lockRootDir,
@@ -22,7 +24,9 @@ import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
 import { RecentEvents } from '../../agent/server/recent-events.ts';
 import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
 import { openFlightRecorder } from '../../recorder/open-flight-recorder.ts';
+import type { LocalObjects } from '../../agent/sources/objects/local-objects.ts';
 import { systemClock } from '../../system/timer.ts';
+import type { ApiObjects } from '../../types/api-objects.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { Logger } from '../../types/logger.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
@@ -43,6 +47,10 @@ export interface DaemonParts {
   /** In a cluster, with the addresses that the node reports. */
   readonly config: StateletConfig;
   readonly cluster: Cluster | undefined;
+  /** What the pods refer to: of the API server, or of manifests. */
+  readonly objects: (ApiObjects & { readonly changes: Observable<string> }) | undefined;
+  /** Those of manifests. */
+  readonly localObjects: LocalObjects | undefined;
   readonly facts: OwnNodeFacts;
   readonly parts: NodeParts;
   readonly endedPods: EndedPodsStore;
@@ -85,13 +93,12 @@ export async function openDaemonParts(
     if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
     const instanceCounts = openInstanceCounts(given.rootDir, logger);
-    const node = await openNode(config, context, {
-      runtimeClasses: cluster?.runtimeClasses,
-      objects: cluster?.objects,
-    });
+    const localObjects = cluster ? undefined : await openLocalObjects(config, context);
+    const objects = cluster?.objects ?? localObjects;
+    const node = await openNode(config, context, { runtimeClasses: cluster?.runtimeClasses, objects });
     const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
-    return { endedPods, instanceCounts, shutdownRecord, askPlugins, ...node };
+    return { endedPods, instanceCounts, shutdownRecord, askPlugins, objects, localObjects, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
@@ -114,8 +121,9 @@ export async function openDaemonParts(
 }
 
 /** All but the page and the flight recorder, which end before. */
-export async function closeDaemonParts({ cluster, parts, lock }: DaemonParts): Promise<void> {
+export async function closeDaemonParts({ cluster, localObjects, parts, lock }: DaemonParts): Promise<void> {
   await cluster?.close();
+  localObjects?.close();
   await parts.stop();
   lock.release();
 }

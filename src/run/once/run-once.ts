@@ -4,8 +4,15 @@ import { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { EndedPodsStore } from '../../agent/actors/pods/ended-pods.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import type { SupervisorEvent } from '../../agent/machines/supervisor-machine.ts';
-import { leavePodsRunning, type Node, nodeAgentOptions, openNode, withinStopLimit } from '../open-node.ts';
-import { podSources } from '../pod-sources.ts';
+import {
+  type ClusterServices,
+  leavePodsRunning,
+  type Node,
+  nodeAgentOptions,
+  openNode,
+  withinStopLimit,
+} from '../open-node.ts';
+import { openLocalObjects, podSources } from '../pod-sources.ts';
 import type { Rejection } from '../../agent/policies/admission/rejection.ts';
 import { shortDuration } from '../../agent/policies/formats/duration.ts';
 import { rfc3339 } from '../../agent/policies/formats/time.ts';
@@ -53,9 +60,13 @@ export async function runOnce(config: StateletConfig, options: RunOnceOptions): 
   const lock = await lockRootDir(config.rootDir);
   try {
     const waitMs = (source: PodSource) => (asksServer(source, config) ? SERVER_MS : FILES_MS);
-    const { pods, problems } = await readSources(podSources(config), () => systemClock.now(), waitMs);
-    for (const problem of problems) options.logger.warn({ source: problem.source }, problemText(problem));
-    return { pods: pods.length === 0 ? [] : await runPods(pods, config, options), problems };
+    const { logger } = options;
+    const objects = await openLocalObjects(config, { clock: systemClock, logger });
+    const sources = podSources(config, { objects });
+    const { pods, problems } = await readSources(sources, () => systemClock.now(), waitMs);
+    objects?.close();
+    for (const problem of problems) logger.warn({ source: problem.source }, problemText(problem));
+    return { pods: pods.length === 0 ? [] : await runPods(pods, config, { ...options, objects }), problems };
   } finally {
     lock.release();
   }
@@ -64,13 +75,13 @@ export async function runOnce(config: StateletConfig, options: RunOnceOptions): 
 async function runPods(
   pods: readonly Pod[],
   config: StateletConfig,
-  options: RunOnceOptions,
+  options: RunOnceOptions & ClusterServices,
 ): Promise<readonly PodResult[]> {
-  const { logger } = options;
+  const { logger, objects } = options;
   const recorder = new LastWarnings(eventLog(logger, () => systemClock.now()));
   const endedPods = openEndedPodsFile(config.rootDir, logger);
   const context = { clock: systemClock, random: Math.random, logger, recorder };
-  const { facts, parts } = await openNode(config, context);
+  const { facts, parts } = await openNode(config, context, { objects });
   try {
     const run = new Run(context, pods, config, { facts, parts, recorder, endedPods });
     return await run.results(options);

@@ -1,33 +1,34 @@
+import { referencedObjects } from '../../policies/cri/env-objects.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { ConfigMap, Secret } from '../../../types/kubernetes.ts';
+import type { ConfigMap, Pod, Secret } from '../../../types/kubernetes.ts';
 import { apiPath, type ObjectReference } from '../service/api-resources.ts';
 
 /** What is different from before. */
-export interface ReferenceChanges {
-  readonly referred: readonly ConfigObjectReference[];
+export interface ReferenceChanges<Reference> {
+  readonly referred: readonly Reference[];
   /** These are no longer referred to by any pod. */
-  readonly forgotten: readonly ConfigObjectReference[];
+  readonly forgotten: readonly Reference[];
 }
 
-type References = ReadonlyMap<string, ConfigObjectReference>;
+type References<Reference> = ReadonlyMap<string, Reference>;
 
-const NONE: References = new Map();
+const NONE: References<never> = new Map<string, never>();
 
 /** Which pods refer to which objects. */
-export class ObjectReferences {
-  readonly #ofPod = new Map<string, References>();
+export class ObjectReferences<Reference extends ObjectReference> {
+  readonly #ofPod = new Map<string, References<Reference>>();
   readonly #podsOf = new Map<string, Set<string>>();
 
   get pods(): Iterable<string> {
     return this.#ofPod.keys();
   }
 
-  podsOf(reference: ConfigObjectReference): Iterable<string> {
+  podsOf(reference: ObjectReference): Iterable<string> {
     return this.#podsOf.get(apiPath(reference)) ?? [];
   }
 
   /** The pod refers to these objects and to no others. */
-  set(uid: string, references: readonly ConfigObjectReference[]): ReferenceChanges {
+  set(uid: string, references: readonly Reference[]): ReferenceChanges<Reference> {
     const before = this.#ofPod.get(uid) ?? NONE;
     const now = new Map(references.map((reference) => [apiPath(reference), reference]));
     this.#ofPod.set(uid, now);
@@ -37,7 +38,7 @@ export class ObjectReferences {
   }
 
   /** The pod refers to nothing any more. */
-  delete(uid: string): ReferenceChanges {
+  delete(uid: string): ReferenceChanges<Reference> {
     const before = this.#ofPod.get(uid) ?? NONE;
     this.#ofPod.delete(uid);
     return { referred: [], forgotten: this.#drop(uid, [...before]) };
@@ -49,10 +50,7 @@ export class ObjectReferences {
     return pods;
   }
 
-  #drop(
-    uid: string,
-    references: readonly (readonly [string, ConfigObjectReference])[],
-  ): ConfigObjectReference[] {
+  #drop(uid: string, references: readonly (readonly [string, Reference])[]): Reference[] {
     return valuesOf(
       references.filter(([key]) => {
         const pods = this.#pods(key);
@@ -63,7 +61,7 @@ export class ObjectReferences {
   }
 }
 
-function missingIn(some: References, others: References): (readonly [string, ConfigObjectReference])[] {
+function missingIn<R>(some: References<R>, others: References<R>): (readonly [string, R])[] {
   return [...others].filter(([key]) => !some.has(key));
 }
 
@@ -76,6 +74,16 @@ export type ConfigObject = ConfigMap | Secret;
 export interface ConfigObjectReference extends ObjectReference {
   readonly resource: 'configmaps' | 'secrets';
   readonly namespace: string;
+}
+
+/** The ConfigMaps and Secrets that the pod refers to. */
+export function configReferences(pod: Pod): readonly ConfigObjectReference[] {
+  const { namespace } = pod.metadata;
+  const { configMaps, secrets } = referencedObjects(pod);
+  return [
+    ...Array.from(configMaps, (name) => ({ resource: 'configmaps', namespace, name }) as const),
+    ...Array.from(secrets, (name) => ({ resource: 'secrets', namespace, name }) as const),
+  ];
 }
 
 /** How the objects that pods refer to are read: one for each strategy of `configMapAndSecretChangeDetectionStrategy`. */

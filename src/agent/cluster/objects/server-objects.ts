@@ -1,8 +1,5 @@
-import { type Observable, Subject } from 'rxjs';
-import { referencedObjects } from '../../policies/cri/env-objects.ts';
-import { Timer } from '../../../system/timer.ts';
+import type { Observable } from 'rxjs';
 import type { ApiObjects, KnownServices, TokenWish } from '../../../types/api-objects.ts';
-import type { Clock } from '../../../types/clock.ts';
 import type { ChangeDetectionStrategy } from '../../../types/node-settings.ts';
 import type {
   ClusterTrustBundle,
@@ -17,9 +14,11 @@ import type {
 import type { WatchTiming } from '../watches/reflect.ts';
 import { ServiceWatch } from '../watches/service-watch.ts';
 import { CachedObjects } from './cached-objects.ts';
+import { ChangedPods } from './changed-pods.ts';
 import { ClaimObjects, FetchedObjects, readObject } from './fetched-objects.ts';
 import {
   type ConfigObjectReference,
+  configReferences,
   ObjectReferences,
   type ObjectSource,
   type ReferenceChanges,
@@ -44,7 +43,7 @@ export interface ServerObjectsOptions extends Omit<PodTokensOptions, 'onDue'>, W
 /** The objects of the API server that pods refer to. They are known while a pod refers to them, and no longer. */
 export class ServerObjects implements ApiObjects {
   readonly #source: ObjectSource;
-  readonly #references = new ObjectReferences();
+  readonly #references = new ObjectReferences<ConfigObjectReference>();
   readonly #changed: ChangedPods;
   readonly #services: ServiceWatch;
   readonly #tokens: PodTokens;
@@ -72,14 +71,7 @@ export class ServerObjects implements ApiObjects {
   }
 
   registerPod(pod: Pod): void {
-    const { namespace, uid } = pod.metadata;
-    const { configMaps, secrets } = referencedObjects(pod);
-    this.#take(
-      this.#references.set(uid, [
-        ...Array.from(configMaps, (name) => ({ resource: 'configmaps', namespace, name }) as const),
-        ...Array.from(secrets, (name) => ({ resource: 'secrets', namespace, name }) as const),
-      ]),
-    );
+    this.#take(this.#references.set(pod.metadata.uid, configReferences(pod)));
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
@@ -154,51 +146,12 @@ export class ServerObjects implements ApiObjects {
     return strategy === 'Get' ? fetched : new CachedObjects({ fetched, clock, ttlMs: () => objectTTLMs?.() });
   }
 
-  #take({ referred, forgotten }: ReferenceChanges): void {
+  #take({ referred, forgotten }: ReferenceChanges<ConfigObjectReference>): void {
     for (const reference of forgotten) this.#source.forgotten(reference);
     for (const reference of referred) this.#source.referred(reference);
   }
 
   #servicesListed(): void {
     if (this.#areServicesAwaited) this.#changed.tell(this.#references.pods);
-  }
-}
-
-/** How many pods are emitted in one turn of the event loop: a change may concern all pods of the node. */
-const PODS_A_TURN = 25;
-
-/** The UIDs of pods that refer to an object which has changed. */
-class ChangedPods {
-  readonly #changes = new Subject<string>();
-  readonly #waiting = new Set<string>();
-  readonly #timer: Timer;
-
-  constructor(clock: Clock) {
-    this.#timer = new Timer(clock);
-  }
-
-  get changes(): Observable<string> {
-    return this.#changes;
-  }
-
-  tell(uids: Iterable<string>): void {
-    for (const uid of uids) this.#waiting.add(uid);
-    if (!this.#timer.isArmed) this.#turn();
-  }
-
-  forget(uid: string): void {
-    this.#waiting.delete(uid);
-  }
-
-  stop(): void {
-    this.#timer.disarm();
-    this.#waiting.clear();
-  }
-
-  #turn(): void {
-    const now = [...this.#waiting].slice(0, PODS_A_TURN);
-    for (const uid of now) this.#waiting.delete(uid);
-    if (this.#waiting.size > 0) this.#timer.arm(0, () => this.#turn());
-    for (const uid of now) this.#changes.next(uid);
   }
 }

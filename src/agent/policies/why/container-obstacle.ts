@@ -4,6 +4,7 @@ import { humanDuration } from '../formats/duration.ts';
 import { named } from '../formats/lookups.ts';
 import { isImageReason } from '../images/image-pull.ts';
 import { atApiTime, atTime, withoutStop } from './end-cause.ts';
+import { missingObject } from './missing-object.ts';
 
 export interface ObstacleFacts {
   readonly pod: Pod;
@@ -108,10 +109,15 @@ function waiting(
     return `waits to start ${place} again, which ${restarted}last ended${endText(ended, facts.nowMs)}${next}`;
   }
   const failed = hasStarted(facts) ? undefined : latest(facts, Object.keys(BEFORE_CONTAINERS));
-  if (failed !== undefined)
-    return `waits for ${BEFORE_CONTAINERS[failed.reason ?? ''] ?? ''}: ${failed.message ?? ''}${next}`;
+  if (failed !== undefined) {
+    const { reason: failure = '', message: problem = '' } = failed;
+    const missing = missingObject(problem, facts.pod);
+    return `waits for ${missing ?? `${BEFORE_CONTAINERS[failure] ?? ''}: ${problem}`}${next}`;
+  }
   if (reason === 'ContainerCreating' || reason === 'PodInitializing' || reason === '')
     return `waits for ${place} to be created`;
+  const missing = missingObject(message, facts.pod);
+  if (missing !== undefined) return `waits for ${missing}${next}`;
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
 }
 

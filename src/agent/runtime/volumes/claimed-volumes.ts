@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';
 import {
   aboutClaim,
@@ -153,6 +154,20 @@ async function named(name: string, setUp: () => Promise<void>, signal: AbortSign
 export async function readRecordedVolume(file: string): Promise<ClaimedVolume | undefined> {
   const record = await ifThere(readForeignFile(file, { bytesMax: RECORD_BYTES_MAX, followsLinks: false }));
   return recordedVolume(record?.content.toString() ?? '');
+}
+
+/** The PersistentVolumes that pods with a folder in the root folder use, also pods that ended before this agent began. */
+export async function recordedVolumes(rootDir: string): Promise<ReadonlySet<string>> {
+  const podsDir = join(rootDir, 'pods');
+  const names = new Set<string>();
+  for (const uid of (await ifThere(readdir(podsDir))) ?? []) {
+    const claimsDir = join(podsDir, uid, 'claims');
+    for (const volume of (await ifThere(readdir(claimsDir))) ?? []) {
+      const recorded = await readRecordedVolume(join(claimsDir, volume));
+      if (recorded !== undefined) names.add(recorded.name);
+    }
+  }
+  return names;
 }
 
 async function record(file: string, claimed: ClaimedVolume): Promise<void> {

@@ -10,6 +10,7 @@ import type { PodSource } from '../../policies/pod-actions/wanted-pods.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { SourceProblem } from '../source.ts';
+import type { Manifest } from './read-manifest.ts';
 
 /** The content of a file on the disk. A file of another format version is ignored. */
 interface KeptManifest {
@@ -120,6 +121,11 @@ export class LastGoodManifests {
     for (const location of this.#kept.keys())
       if (!this.#locations?.has(location)) this.#kept.delete(location);
   }
+}
+
+/** Secrets are on the disk only where their author has put them: a manifest is kept without them. */
+export function contentToKeep(content: Buffer, { withoutSecrets }: Pick<Manifest, 'withoutSecrets'>): Buffer {
+  return withoutSecrets === undefined ? content : Buffer.from(withoutSecrets);
 }
 
 export function keepingProblems(source: PodSource, lastGood: LastGoodManifests | undefined): SourceProblem[] {

@@ -7,23 +7,23 @@ import { NotPlainError, readForeignFile } from '../../../system/files/foreign-fi
 import type { PatientCalls } from '../../../system/files/patient-calls.ts';
 import { isAbsence } from '../../../system/system-errors.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Pod } from '../../../types/kubernetes.ts';
 import type { ManifestOrigin, ManifestProblem, ManifestSource, SourceProblem } from '../source.ts';
-import type { LastGoodManifests } from './last-good-manifests.ts';
+import { contentToKeep, type LastGoodManifests } from './last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifest-limits.ts';
+import type { ManifestPods } from '../pod-of-manifest.ts';
 import { readManifestPods } from './manifest-pods.ts';
 
-interface ManifestFile {
+/** Pods and objects are those of the last good version, if this one is broken. */
+interface ManifestFile extends ManifestPods {
   /** Of the content that was read last; undefined when the file could not be read. */
   readonly digest?: string;
-  /** Of the last good version. */
-  readonly pods: readonly Pod[];
-  readonly problems: readonly ManifestProblem[];
   /** Unix milliseconds; 0 when the content was not read. */
   readonly writtenAt: number;
   /** Of the file that was read; undefined where the next reading has to read it again. */
   readonly version?: string | undefined;
 }
+
+const NOTHING: ManifestFile = { pods: [], objects: [], problems: [], isBroken: false, writtenAt: 0 };
 
 export interface ReadingOptions {
   readonly source: ManifestSource;
@@ -40,7 +40,7 @@ export interface ReadingOptions {
 }
 
 export interface Reading {
-  /** False until the path could be read for the first time, or was found not to exist. Until then the pods are those that an earlier agent kept. */
+  /** False until the path could be read for the first time, or was found not to exist. Until then its pods and objects are those that an earlier agent kept. */
   readonly seen: boolean;
   /** By path, sorted. */
   readonly files: ReadonlyMap<string, ManifestFile>;
@@ -93,7 +93,7 @@ export async function readManifests(
 
 /** Whether the path is one manifest, and it is broken: its pods are not known. */
 function isUnknown(single: ManifestFile | undefined): boolean {
-  return single !== undefined && single.problems.length > 0;
+  return single?.isBroken === true;
 }
 
 /** Names that begin with a dot are no manifests: drafts of editors, and the folders behind mounted ConfigMaps. */
@@ -122,10 +122,17 @@ async function readManifestFile(
     return { ...read, writtenAt: Number(stats.mtimeMs), version };
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (!isAbsence(error)) return { pods: before?.pods ?? [], problems: [unread(error)], writtenAt: 0 };
-    if (!(await isLink(file))) return undefined;
-    return { pods: [], problems: [{ message: 'is a link to nothing' }], writtenAt: 0 };
+    if (!isAbsence(error)) return { ...broken(unread(error)), ...lastGoodOf(before) };
+    return (await isLink(file)) ? broken({ message: 'is a link to nothing' }) : undefined;
   }
+}
+
+function broken(problem: ManifestProblem): ManifestFile {
+  return { ...NOTHING, problems: [problem], isBroken: true };
+}
+
+function lastGoodOf(before: ManifestFile | undefined): Pick<ManifestFile, 'pods' | 'objects'> {
+  return { pods: before?.pods ?? [], objects: before?.objects ?? [] };
 }
 
 function unread(error: unknown): ManifestProblem {
@@ -147,7 +154,7 @@ function isReadAlready(
   { lastGood }: ReadingOptions,
 ): boolean {
   if (version === undefined || version !== before.version) return false;
-  return !lastGood || before.problems.length > 0 || lastGood.has(file, before.digest);
+  return !lastGood || before.isBroken || lastGood.has(file, before.digest);
 }
 
 async function isLink(file: string): Promise<boolean> {
@@ -166,12 +173,12 @@ async function parsed(
 ): Promise<Omit<ManifestFile, 'writtenAt' | 'version'>> {
   const digest = createHash('sha1').update(content).digest('hex');
   const isKnown = digest === before?.digest;
-  const { pods, problems } = isKnown
+  const manifest = isKnown
     ? before
     : await readManifestPods(content, originOf(file, source, nodeName), signal);
-  if (problems.length > 0) return { digest, pods: before?.pods ?? [], problems };
-  lastGood?.keep(file, content, digest);
-  return { digest, pods, problems };
+  if (manifest.isBroken) return { ...manifest, ...lastGoodOf(before), digest };
+  lastGood?.keep(file, contentToKeep(content, manifest), digest);
+  return { ...manifest, digest };
 }
 
 function originOf(file: string, source: ManifestSource, nodeName: string): ManifestOrigin {
@@ -185,12 +192,13 @@ async function withLastGood(
   before: Reading,
   options: ReadingOptions,
 ): Promise<ManifestFile> {
-  if (before.seen || manifest.problems.length === 0 || manifest.pods.length > 0) return manifest;
-  const pods = await lastGoodPods(file, options);
-  if (pods.length === 0) return manifest;
+  if (before.seen || !manifest.isBroken || manifest.pods.length + manifest.objects.length > 0)
+    return manifest;
+  const lastGood = await lastGoodManifest(file, options);
+  if (!lastGood) return manifest;
   return {
     ...manifest,
-    pods,
+    ...lastGood,
     problems: [...manifest.problems, { message: 'its last good version is used' }],
   };
 }
@@ -202,16 +210,19 @@ async function allLastGood(
   const locations = (await options.lastGood?.locations()) ?? [];
   const files = new Map<string, ManifestFile>();
   for (const file of locations.filter((location) => location === path || dirname(location) === path))
-    files.set(file, { pods: await lastGoodPods(file, options), problems: [], writtenAt: 0 });
+    files.set(file, { ...NOTHING, ...(await lastGoodManifest(file, options)) });
   return files;
 }
 
-async function lastGoodPods(
+/** Undefined where there is none. */
+async function lastGoodManifest(
   file: string,
   { source, lastGood, nodeName, signal }: ReadingOptions,
-): Promise<readonly Pod[]> {
+): Promise<Pick<ManifestFile, 'pods' | 'objects'> | undefined> {
   const content = await lastGood?.read(file);
-  return content ? (await readManifestPods(content, originOf(file, source, nodeName), signal)).pods : [];
+  if (!content) return undefined;
+  const { pods, objects } = await readManifestPods(content, originOf(file, source, nodeName), signal);
+  return pods.length + objects.length > 0 ? { pods, objects } : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Reads the pods of a manifest. A large or an unusual one is read by a worker thread, so that it does not block the event loop. */
+/** Reads the pods and objects of a manifest. A large or an unusual one is read by a worker thread, so that it does not block the event loop. */
 import { manifestPod, type ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
 import { type Manifest, parseManifest } from './read-manifest.ts';
@@ -14,8 +14,8 @@ export async function readManifestPods(
   return readInThread(content, origin, signal);
 }
 
-function manifestPods({ pods, problems }: Manifest, origin: ManifestOrigin): ManifestPods {
-  return { pods: pods.map((pod) => manifestPod(pod, origin)), problems };
+function manifestPods({ pods, ...others }: Manifest, origin: ManifestOrigin): ManifestPods {
+  return { ...others, pods: pods.map((pod) => manifestPod(pod, origin)) };
 }
 
 /** Which manifests are read in the event loop: small ones whose signs are as many as those of an ordinary manifest. */

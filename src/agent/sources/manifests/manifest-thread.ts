@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { ManifestTask, ThreadMessage } from './manifest-worker.ts';
+import type { ManifestObject } from '../objects/manifest-object.ts';
 import { frozen, type ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
 
@@ -32,19 +33,22 @@ export async function readInThread(
     return await receive(worker, signal ? AbortSignal.any([signal, timeout]) : timeout);
   } catch (error) {
     signal?.throwIfAborted();
-    return { pods: [], problems: [{ message: failureMessage(error, timeout.aborted) }] };
+    const message = failureMessage(error, timeout.aborted);
+    return { pods: [], objects: [], problems: [{ message }], isBroken: true };
   } finally {
     await worker.terminate();
   }
 }
 
-/** Takes one pod in each turn of the event loop: all at once would block it. */
+/** Takes one pod or object in each turn of the event loop: all at once would block it. */
 async function receive(worker: Worker, signal: AbortSignal): Promise<ManifestPods> {
   const pods: Pod[] = [];
+  const objects: ManifestObject[] = [];
   for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) {
     const answer = message as ThreadMessage;
-    if (answer.problems) return { pods, problems: answer.problems };
-    pods.push(frozen(answer.pod));
+    if (answer.rest) return { pods, objects, ...answer.rest };
+    if ('pod' in answer) pods.push(frozen(answer.pod));
+    else objects.push(frozen(answer.object));
     await turn();
     worker.postMessage('next');
   }

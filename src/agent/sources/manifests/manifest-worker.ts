@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { parseManifest } from './read-manifest.ts';
-import type { ManifestOrigin, ManifestProblem } from '../source.ts';
+import { type Manifest, parseManifest } from './read-manifest.ts';
+import type { ManifestObject } from '../objects/manifest-object.ts';
+import type { ManifestOrigin } from '../source.ts';
 import { manifestPod } from '../pod-of-manifest.ts';
 
 export interface ManifestTask {
@@ -11,19 +12,24 @@ export interface ManifestTask {
   readonly origin: ManifestOrigin;
 }
 
-/** One message for each pod, sent when the agent asks for it; then one with the problems. */
+/** One message for each pod and object, sent when the agent asks for it; then one with all else. */
 export type ThreadMessage =
-  { readonly pod: Pod; readonly problems?: undefined } | { readonly problems: readonly ManifestProblem[] };
+  | { readonly pod: Pod; readonly rest?: undefined }
+  | { readonly object: ManifestObject; readonly rest?: undefined }
+  | { readonly rest: Omit<Manifest, 'pods' | 'objects'> };
 
 async function run(): Promise<void> {
-  if (!parentPort) return;
+  const port = parentPort;
+  if (!port) return;
   const { content, origin } = workerData as ManifestTask;
-  const { pods, problems } = parseManifest(content, origin);
-  for (const pod of pods) {
-    parentPort.postMessage({ pod: manifestPod(pod, origin) } satisfies ThreadMessage);
-    await once(parentPort, 'message');
-  }
-  parentPort.postMessage({ problems } satisfies ThreadMessage);
+  const { pods, objects, ...rest } = parseManifest(content, origin);
+  const send = async (message: ThreadMessage) => {
+    port.postMessage(message);
+    await once(port, 'message');
+  };
+  for (const pod of pods) await send({ pod: manifestPod(pod, origin) });
+  for (const object of objects) await send({ object });
+  port.postMessage({ rest } satisfies ThreadMessage);
 }
 
 await run();

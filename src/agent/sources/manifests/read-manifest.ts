@@ -1,4 +1,4 @@
-/** Reads manifests: YAML or JSON, one document or several, each a v1 Pod or a list of them. */
+/** Reads manifests: YAML or JSON, one document or several, each a pod, an object that pods refer to, or a list of them. */
 import { asInt64, MAY_EXCEED_INT64 } from '../../policies/formats/go-text.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { ObjectMeta, Pod } from '../../../types/kubernetes.ts';
@@ -9,9 +9,11 @@ import {
   PODS_MAX,
   podSizeProblem,
 } from './manifest-limits.ts';
+import { type ManifestDocument, documentsIn } from './manifest-documents.ts';
 import { parseYaml, YamlSyntaxError } from './manifest-yaml.ts';
-import { isTree, type Tree } from '../rules/place.ts';
-import { kindOf, shown } from '../rules/schema-problems.ts';
+import { manifestObject, type ManifestObject, type ObjectDocument } from '../objects/manifest-object.ts';
+import { objectProblems } from '../rules/object-rules.ts';
+import type { Tree } from '../rules/place.ts';
 import type { ManifestOrigin, ManifestProblem } from '../source.ts';
 import { podProblems } from '../rules/validate-pod.ts';
 
@@ -22,10 +24,18 @@ export type ManifestPod = Omit<Pod, 'metadata'> & {
   readonly metadata: ObjectMeta & { readonly name: string };
 };
 
-/** A manifest with a problem has no pods: a part of it is not what its author wanted. */
+/**
+ * A manifest with a problem has nothing: a part of it is not what its author wanted. Documents of kinds that have no effect here are
+ * left out, and its others count.
+ */
 export interface Manifest {
   readonly pods: readonly ManifestPod[];
+  readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
+  /** Nothing of it counts, so that its last good version does. */
+  readonly isBroken: boolean;
+  /** The manifest as it may be kept elsewhere on the disk; undefined where it has no Secrets. */
+  readonly withoutSecrets?: string;
 }
 
 /** Whose pods these are: there are further rules for static pods, and others for ordinary ones. */
@@ -38,7 +48,7 @@ export function parseManifest(bytes: Uint8Array, kind: ManifestKind): Manifest {
   } catch (error) {
     const reason = withoutAlias(errorMessage(error));
     const message = error instanceof ManifestLimitError ? reason : `cannot be read: ${reason}`;
-    return { pods: [], problems: [{ message }] };
+    return withoutAny([{ message }]);
   }
 }
 
@@ -48,18 +58,41 @@ function withoutAlias(message: string): string {
 }
 
 function readManifest(bytes: Uint8Array, kind: ManifestKind): Manifest {
-  const { documents, problems: syntaxProblems } = parseDocuments(bytes);
+  const { documents: values, problems: syntaxProblems } = parseDocuments(bytes);
   const copy = new BoundedCopy(bytes.length);
-  const entries = documents.flatMap((document, index) =>
-    podEntries(copy.withoutNulls(document), documents.length > 1 ? `document ${index + 1}: ` : ''),
+  const documents = values.flatMap((value, index) =>
+    documentsIn(copy.withoutNulls(value), values.length > 1 ? `document ${index + 1}: ` : '', kind.source),
   );
-  if (entries.length > PODS_MAX)
+  if (documents.length > PODS_MAX)
     throw new ManifestLimitError(
-      `has ${entries.length} pods, more than ${PODS_MAX}: split it into several files`,
+      `has ${documents.length} pods and objects, more than ${PODS_MAX}: split it into several files`,
     );
-  const problems = [...syntaxProblems, ...entries.flatMap((entry) => entryProblems(entry, kind))];
-  if (problems.length > 0) return { pods: [], problems: bounded(problems) };
-  return { pods: entries.map(({ pod }) => pod as ManifestPod), problems };
+  const problems = [...syntaxProblems, ...documents.flatMap((document) => documentProblems(document, kind))];
+  if (problems.some(({ leavesOut }) => !leavesOut)) return withoutAny(problems);
+  return manifestOf(documents, problems);
+}
+
+function withoutAny(problems: readonly ManifestProblem[]): Manifest {
+  return { pods: [], objects: [], problems: bounded(problems), isBroken: true };
+}
+
+function manifestOf(documents: readonly ManifestDocument[], problems: readonly ManifestProblem[]): Manifest {
+  const counting = documents.filter(({ kind }) => kind !== undefined);
+  const hasSecrets = counting.some(({ kind }) => kind === 'Secret');
+  return {
+    pods: counting.flatMap(({ kind, value }) => (kind === 'Pod' ? [value as ManifestPod] : [])),
+    objects: counting.flatMap(({ kind, value }) =>
+      kind === undefined || kind === 'Pod' ? [] : [manifestObject(kind, value as ObjectDocument)],
+    ),
+    problems: bounded(problems),
+    isBroken: problems.length > 0 && counting.length === 0,
+    ...(hasSecrets && { withoutSecrets: listWithoutSecrets(counting) }),
+  };
+}
+
+function listWithoutSecrets(documents: readonly ManifestDocument[]): string {
+  const items = documents.flatMap(({ kind, value }) => (kind === 'Secret' ? [] : [value]));
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 }
 
 interface Parsed {
@@ -118,56 +151,18 @@ function parseYamlDocuments(text: string): Parsed {
   }
 }
 
-interface PodEntry {
-  readonly pod: unknown;
-  /** Comes before the field in problems: `document 2: items[0].`. */
-  readonly prefix: string;
-  readonly problems: readonly ManifestProblem[];
-}
-
-function podEntries(document: unknown, prefix: string): PodEntry[] {
-  const problems = kindProblems(document);
-  if (problems.length > 0 || !isTree(document) || document.kind === 'Pod')
-    return [{ pod: document, prefix, problems }];
-  const list: unknown = document.items ?? [];
-  if (!Array.isArray(list))
-    return [{ pod: undefined, prefix, problems: [{ field: 'items', message: 'must be array' }] }];
-  const isPodList = document.kind === 'PodList';
-  return list.map((item: unknown, index) => {
-    // The items of a PodList may leave out apiVersion and kind.
-    const pod = isPodList && isTree(item) ? { apiVersion: 'v1', kind: 'Pod', ...item } : item;
-    return { pod, prefix: `${prefix}items[${index}].`, problems: kindProblems(pod, ['Pod']) };
-  });
-}
-
-function kindProblems(object: unknown, kinds = ['Pod', 'PodList', 'List']): ManifestProblem[] {
-  if (!isTree(object))
-    return [
-      { message: `must be an object with apiVersion, kind, metadata and spec (got ${kindOf(object)})` },
-    ];
-  return [
-    ...wrongValue(object, 'apiVersion', ['v1']),
-    ...wrongValue(object, 'kind', kinds).map((problem) =>
-      object.kind === undefined
-        ? problem
-        : { ...problem, message: `${problem.message}; a node runs nothing but pods` },
-    ),
-  ];
-}
-
-function wrongValue(object: Tree, field: string, wanted: readonly string[]): ManifestProblem[] {
-  const value = object[field];
-  if (value === undefined) return [{ field, message: 'is required' }];
-  if (wanted.some((name) => name === value)) return [];
-  return [{ field, message: `must be ${wanted.join(' or ')} (got ${shown(value)})` }];
-}
-
-function entryProblems({ pod, prefix, problems }: PodEntry, kind: ManifestKind): ManifestProblem[] {
-  const found = problems.length > 0 ? problems : sizeOrPodProblems(pod, kind);
-  return found.map(({ field, message }) => {
+function documentProblems(document: ManifestDocument, kind: ManifestKind): ManifestProblem[] {
+  const { prefix, problems } = document;
+  const found = problems.length > 0 ? problems : ownProblems(document, kind);
+  return found.map(({ field, ...problem }) => {
     const place = field === undefined ? prefix.replace(/(?<![.: ])[.: ]+$/, '') : `${prefix}${field}`;
-    return place === '' ? { message } : { field: place, message };
+    return place === '' ? problem : { field: place, ...problem };
   });
+}
+
+function ownProblems({ kind: own, value }: ManifestDocument, kind: ManifestKind): readonly ManifestProblem[] {
+  if (own !== undefined && own !== 'Pod') return objectProblems(own, value as Tree);
+  return sizeOrPodProblems(value, kind);
 }
 
 function sizeOrPodProblems(pod: unknown, kind: ManifestKind): readonly ManifestProblem[] {

@@ -56,7 +56,7 @@ function repeatedNames(root: Place): readonly ManifestProblem[] {
 
 // A static pod must not refer to objects of the API server: it may start before the server can be reached, and its mirror pod
 // would give the node the right to read those objects. The kubelet refuses such manifests too. An ordinary pod of a manifest has no
-// API server at all.
+// API server at all, but objects of manifests.
 
 /** The resource that a field refers to, in the kubelet's words. */
 const OF_POD: Readonly<Record<string, string>> = {
@@ -93,17 +93,24 @@ const OF_VARIABLES: Readonly<Record<string, string>> = { configMapRef: 'configma
 
 const OF_VALUE: Readonly<Record<string, string>> = { configMapKeyRef: 'configmaps', secretKeyRef: 'secrets' };
 
-/** One problem for each reference. `who`: what the pods are called in it. Tolerates a pod that breaks the schema. */
-export function apiReferenceProblems(pod: unknown, who: string): ManifestProblem[] {
+/**
+ * One problem for each reference. `who`: what the pods are called in it. `allowed`: resources that they may refer to. Tolerates a pod
+ * that breaks the schema.
+ */
+export function apiReferenceProblems(
+  pod: unknown,
+  who: string,
+  allowed: readonly string[] = [],
+): ManifestProblem[] {
   if (!isTree(pod)) return [];
   const found = child({ path: '', value: pod }, 'spec').flatMap((spec) => [
     ...references(spec, OF_POD),
     ...items(spec, 'volumes').flatMap(volumeReferences),
     ...['initContainers', 'containers'].flatMap((field) => items(spec, field)).flatMap(containerReferences),
   ]);
-  return found.map(({ place, field, resource }) =>
-    problemAt(place, field, `${who} may not reference ${resource}`),
-  );
+  return found
+    .filter(({ resource }) => !allowed.includes(resource))
+    .map(({ place, field, resource }) => problemAt(place, field, `${who} may not reference ${resource}`));
 }
 
 interface Reference {

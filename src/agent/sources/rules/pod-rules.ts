@@ -49,7 +49,7 @@ function* volumeReferences(spec: Place): Iterable<ManifestProblem> {
       yield problemAt(
         container,
         'volumeDevices',
-        'need a persistentVolumeClaim, which a pod of a file or URL cannot have',
+        'need a claim of a block device, which a pod of a file or URL cannot have',
       );
     for (const mount of items(container, 'volumeMounts')) {
       const name = text(mount, 'name');

@@ -41,9 +41,12 @@ function resourceRuleProblems({ spec }: Pod): readonly ManifestProblem[] {
   return resourceProblems(withDefaults(spec));
 }
 
+/** The kinds of objects that manifests may have beside their pods. */
+const OF_MANIFESTS = ['configmaps', 'secrets', 'persistentvolumeclaims'];
+
 /** The rules for ordinary pods of manifests, which run without an API server. Tolerates a pod that breaks the schema. */
 function localPodProblems(pod: unknown): ManifestProblem[] {
-  return [...apiReferenceProblems(pod, 'pods without an API server'), ...priorityProblems(pod)];
+  return [...apiReferenceProblems(pod, 'pods without an API server', OF_MANIFESTS), ...priorityProblems(pod)];
 }
 
 function priorityProblems(pod: unknown): ManifestProblem[] {

@@ -121,13 +121,26 @@ describe('a pod that waits', () => {
     );
   });
 
-  test('for its volumes says what is missing', () => {
+  const MOUNT = 'MountVolume.SetUp failed for volume "conf" :';
+  test.each([
+    [`${MOUNT} configmap "conf" not found`, 'ConfigMap shop/conf, which does not exist'],
+    [`${MOUNT} the disk is full`, `its volumes: ${MOUNT} the disk is full`],
+  ])('for its volumes says what is missing: %s', (problem, what) => {
     const creating = [waits('app', 'ContainerCreating'), waits('side', 'ContainerCreating')];
-    const events = [
-      event('FailedMount', 'MountVolume.SetUp failed for volume "conf": configmap "conf" not found'),
+    const events = [event('FailedMount', problem)];
+    expect(why('Syncing.BackingOff', creating, { events })).toBe(
+      `shop/web waits for ${what}. 0 of 2 containers run.`,
+    );
+  });
+
+  test('for a key of an object says which', () => {
+    const problem = "couldn't find key color in ConfigMap shop/conf";
+    const creating = [
+      waits('app', 'CreateContainerConfigError', problem),
+      waits('side', 'ContainerCreating'),
     ];
-    expect(why('Syncing.BackingOff', creating, { events })).toMatch(
-      /^shop\/web waits for its volumes: MountVolume.*configmap "conf" not found\. 0 of 2 containers run\.$/,
+    expect(why('Syncing.BackingOff', creating)).toBe(
+      'shop/web waits for ConfigMap shop/conf, key color, which does not exist. 0 of 2 containers run.',
     );
   });
 

@@ -5,7 +5,7 @@ describe('the limits of a manifest', () => {
   test('refuse too many pods or values, and too much text', () => {
     const list = (items: readonly object[]) => ({ apiVersion: 'v1', kind: 'List', items });
     expect(problemsOf(list(Array.from({ length: 1001 }, () => podWith({}))))).toEqual([
-      'has 1001 pods, more than 1000: split it into several files',
+      'has 1001 pods and objects, more than 1000: split it into several files',
     ]);
     const many = (length: number) => Array.from({ length }, (_, index) => String(index));
     expect(problemsOf(list([podWithContainer({ args: many(20_000) })]))).toEqual([

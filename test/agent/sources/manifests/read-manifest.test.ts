@@ -9,8 +9,8 @@ describe('a manifest may be', () => {
   const yaml = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}\n';
 
   test('a pod in YAML or JSON', () => {
-    expect(parse(yaml)).toEqual({ pods: [podWith({})], problems: [] });
-    expect(parse(podWith({}))).toEqual({ pods: [podWith({})], problems: [] });
+    expect(parse(yaml)).toMatchObject({ pods: [podWith({})], problems: [] });
+    expect(parse(podWith({}))).toMatchObject({ pods: [podWith({})], problems: [] });
   });
 
   test('several documents; empty ones are skipped', () => {
@@ -24,7 +24,11 @@ describe('a manifest may be', () => {
     expect(parse({ apiVersion: 'v1', kind: 'PodList', items: [{ metadata, spec }] }).pods).toEqual([
       podWith({}),
     ]);
-    expect(parse({ apiVersion: 'v1', kind: 'PodList', items: [] })).toEqual({ pods: [], problems: [] });
+    expect(parse({ apiVersion: 'v1', kind: 'PodList', items: [] })).toMatchObject({
+      pods: [],
+      problems: [],
+      isBroken: false,
+    });
   });
 
   test('a pod with members that are null: they are not set', () => {
@@ -97,18 +101,21 @@ describe('a manifest is refused', () => {
 
   test('for another kind or version, or without one', () => {
     expect(problemsOf({ ...podWith({}), kind: 'Deployment', apiVersion: 'apps/v1' })).toEqual([
-      'apiVersion: must be v1 (got "apps/v1")',
-      'kind: must be Pod or PodList or List (got "Deployment"); a node runs nothing but pods',
+      'kind: a Deployment has no controller here: write its spec.template as a Pod (apiVersion: v1, kind: Pod)',
+    ]);
+    expect(problemsOf({ ...podWith({}), kind: 'Podd', apiVersion: 'v2' })).toEqual([
+      'apiVersion: must be v1 (got "v2")',
+      'kind: must be Pod or List (got "Podd"); did you mean "Pod"?',
     ]);
     expect(problemsOf({ spec: {} })).toEqual(['apiVersion: is required', 'kind: is required']);
     expect(
       problemsOf({
         apiVersion: 'v1',
         kind: 'List',
-        items: [podWith({}), { ...podWith({}), kind: 'Service' }, 3],
+        items: [podWith({}), { ...podWith({}), kind: 'Sevrice' }, 3],
       }),
     ).toEqual([
-      'items[1].kind: must be Pod (got "Service"); a node runs nothing but pods',
+      'items[1].kind: must be Pod or List (got "Sevrice")',
       'items[2]: must be an object with apiVersion, kind, metadata and spec (got a number)',
     ]);
   });

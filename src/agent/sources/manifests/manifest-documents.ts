@@ -1,0 +1,79 @@
+/** What the documents of a manifest are: pods, objects that pods refer to, lists of these, or something that has no effect here. */
+import { isTree, type Tree } from '../rules/place.ts';
+import { kindAdvice, unknownKind } from '../rules/refused-kinds.ts';
+import { kindOf, shown } from '../rules/schema-problems.ts';
+import { OBJECT_KINDS, type ObjectKind } from '../objects/manifest-object.ts';
+import type { ManifestProblem, ManifestSource } from '../source.ts';
+
+export interface ManifestDocument {
+  /** Undefined where a problem says that it is nothing that counts. */
+  readonly kind?: 'Pod' | ObjectKind;
+  readonly value: unknown;
+  /** Comes before the field in problems: `document 2: items[0].`. */
+  readonly prefix: string;
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** The documents in one document: several where it is a list. */
+export function documentsIn(value: unknown, prefix: string, source: ManifestSource): ManifestDocument[] {
+  const problem = (...problems: readonly ManifestProblem[]) => [{ value, prefix, problems }];
+  if (!isTree(value)) return problem(noObject(value));
+  const item = itemKind(value, source);
+  if (item === undefined) return [documentOf(value, prefix, source)];
+  const { items = [] } = value;
+  if (!Array.isArray(items)) return problem({ field: 'items', message: 'must be array' });
+  return items.map((one: unknown, index) => {
+    const at = `${prefix}items[${index}].`;
+    if (!isTree(one)) return { value: one, prefix: at, problems: [noObject(one)] };
+    // The items of a PodList may leave out apiVersion and kind.
+    return documentOf(item === '' ? one : { apiVersion: 'v1', kind: item, ...one }, at, source);
+  });
+}
+
+function noObject(value: unknown): ManifestProblem {
+  return { message: `must be an object with apiVersion, kind, metadata and spec (got ${kindOf(value)})` };
+}
+
+/** Of static pods, as with the kubelet, no manifest has anything but pods. */
+function kindsOf(source: ManifestSource): readonly ('Pod' | ObjectKind)[] {
+  return source === 'local' ? ['Pod', ...OBJECT_KINDS] : ['Pod'];
+}
+
+/** The kind of a list's items, which is empty where each says it itself; undefined for what is no list. */
+function itemKind({ apiVersion, kind }: Tree, source: ManifestSource): string | undefined {
+  if (apiVersion !== 'v1' || typeof kind !== 'string') return undefined;
+  return kind === 'List' ? '' : kindsOf(source).find((item) => kind === `${item}List`);
+}
+
+function documentOf(value: Tree, prefix: string, source: ManifestSource): ManifestDocument {
+  const kinds = kindsOf(source);
+  const { apiVersion } = value;
+  const kind = kinds.find((one) => one === value.kind);
+  if (kind !== undefined && apiVersion === 'v1') return { kind, value, prefix, problems: [] };
+  const advice = kind === undefined ? adviceOn(value, source) : undefined;
+  if (advice !== undefined) return { value, prefix, problems: [advice] };
+  const problems = [
+    ...(apiVersion === 'v1' ? [] : [versionProblem(apiVersion)]),
+    ...(kind === undefined ? [kindProblem(value.kind, [...kinds, 'List'])] : []),
+  ];
+  return { value, prefix, problems };
+}
+
+function adviceOn({ apiVersion, kind }: Tree, source: ManifestSource): ManifestProblem | undefined {
+  const isObject = apiVersion === 'v1' && OBJECT_KINDS.some((one) => one === kind);
+  const message = isObject
+    ? `a ${String(kind)} is for ordinary pods: static pods may refer to none, so bring it and its pods with --pods`
+    : kindAdvice(apiVersion, kind);
+  if (message === undefined) return undefined;
+  // As with the kubelet, a manifest of static pods counts as a whole or not at all.
+  return { field: 'kind', message, ...(source === 'local' && { leavesOut: true }) };
+}
+
+function versionProblem(apiVersion: unknown): ManifestProblem {
+  const message = apiVersion === undefined ? 'is required' : `must be v1 (got ${shown(apiVersion)})`;
+  return { field: 'apiVersion', message };
+}
+
+function kindProblem(kind: unknown, wanted: readonly string[]): ManifestProblem {
+  return { field: 'kind', message: kind === undefined ? 'is required' : unknownKind(kind, wanted) };
+}
