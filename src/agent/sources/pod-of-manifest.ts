@@ -1,5 +1,6 @@
 /** Makes a pod from the manifest of a file or URL: sets its identity, its node and the defaults of the API server. */
 import { createHash } from 'node:crypto';
+import { frozen } from '../../system/frozen.ts';
 import { canonicalJson } from '../policies/formats/canonical-json.ts';
 import {
   CONFIG_HASH_ANNOTATION,
@@ -98,12 +99,4 @@ function tolerations({ tolerations: own = [] }: PodSpec): NonNullable<PodSpec['t
       key === undefined && value === undefined && operator === 'Exists' && effect === 'NoExecute',
   );
   return index === -1 ? [...own, everything] : own.with(index, everything);
-}
-
-export function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    Object.values(value).forEach(frozen);
-    Object.freeze(value);
-  }
-  return value;
 }

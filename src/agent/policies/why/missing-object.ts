@@ -34,7 +34,9 @@ function missingKeyOfVolume(message: string, { metadata, spec }: Pod): string | 
   const volume = named(spec.volumes ?? [], volumeName);
   if (volume === undefined) return undefined;
   const isSecret = words.includes('secret');
-  const sources = fileSources(volume).flatMap(({ secret, configMap }) => (isSecret ? secret : configMap) ?? []);
+  const sources = fileSources(volume).flatMap(
+    ({ secret, configMap }) => (isSecret ? secret : configMap) ?? [],
+  );
   const name = sources.find(({ items = [] }) => items.some((item) => item.key === key))?.name;
   return name && `${isSecret ? 'Secret' : 'ConfigMap'} ${metadata.namespace}/${name}, key ${key}`;
 }

@@ -7,7 +7,8 @@ import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { ManifestTask, ThreadMessage } from './manifest-worker.ts';
 import type { ManifestObject } from '../objects/manifest-object.ts';
-import { frozen, type ManifestPods } from '../pod-of-manifest.ts';
+import { frozen } from '../../../system/frozen.ts';
+import type { ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
 
 /** The largest manifest that keeps all limits takes a tenth of this. */

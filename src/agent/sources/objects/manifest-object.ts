@@ -1,6 +1,6 @@
 /** ConfigMaps, Secrets and PersistentVolumeClaims of manifests, as an API server would store them. */
+import { frozen } from '../../../system/frozen.ts';
 import type { ConfigMap, PersistentVolumeClaim, Secret } from '../../../types/kubernetes.ts';
-import { frozen } from '../pod-of-manifest.ts';
 
 export const OBJECT_KINDS = ['ConfigMap', 'Secret', 'PersistentVolumeClaim'] as const;
 

@@ -56,12 +56,12 @@ function* configMap(root: Place): Problems {
 }
 
 /** The keys without which a Secret of that type is of no use. */
-const KEYS_OF_TYPE: Readonly<Record<string, readonly string[]>> = {
-  'kubernetes.io/dockercfg': ['.dockercfg'],
-  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
-  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
-  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
-};
+const KEYS_OF_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['kubernetes.io/dockercfg', ['.dockercfg']],
+  ['kubernetes.io/dockerconfigjson', ['.dockerconfigjson']],
+  ['kubernetes.io/ssh-auth', ['ssh-privatekey']],
+  ['kubernetes.io/tls', ['tls.crt', 'tls.key']],
+]);
 
 function* secret(root: Place): Problems {
   yield* immutable(root);
@@ -71,7 +71,7 @@ function* secret(root: Place): Problems {
   const { type = '' } = root.value;
   if (typeof type !== 'string') yield problemAt(root, 'type', `must be a text (got ${kindOf(type)})`);
   const members = ['data', 'stringData'].flatMap((field) => child(root, field));
-  for (const key of KEYS_OF_TYPE[String(type)] ?? [])
+  for (const key of KEYS_OF_TYPE.get(String(type)) ?? [])
     if (!members.some(({ value }) => Object.hasOwn(value, key)))
       yield { field: fieldPath(['data', key]), message: `is required in a Secret of type ${String(type)}` };
   yield* tooLarge(data.bytes + texts.bytes, 'Secret');

@@ -54,7 +54,11 @@ describe('a document of a kind that has no effect is left out, with what to writ
     );
     expect(pods).toHaveLength(1);
     expect(problems).toEqual([
-      { field: 'document 1: kind', message: expect.stringMatching(advice) as unknown as string, leavesOut: true },
+      {
+        field: 'document 1: kind',
+        message: expect.stringMatching(advice) as unknown as string,
+        leavesOut: true,
+      },
     ]);
     expect(isBroken).toBe(false);
   });

@@ -177,7 +177,7 @@ test('a claim is bound to a volume of its own, whose folder is made when it is a
 
 test('what only an API server has is not there', async () => {
   expect(objects.services()).toEqual({ listed: true, services: [] });
-  expect(await objects.serviceAccount()).toBeUndefined();
-  expect(await objects.clusterTrustBundles()).toEqual([]);
+  await expect(objects.serviceAccount()).resolves.toBeUndefined();
+  await expect(objects.clusterTrustBundles()).resolves.toEqual([]);
   await expect(objects.token()).rejects.toThrow('there is no API server that gives tokens');
 });

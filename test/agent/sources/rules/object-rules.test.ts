@@ -25,6 +25,7 @@ describe('is accepted:', () => {
     ['a value of 1 MiB', configMap({ data: { large: 'x'.repeat(MIB) } })],
     ['base64 with line ends', secret({ data: { a: 'eHh4\neHh4\r\n' } })],
     ['a key in data and in stringData of a Secret', secret({ data: { a: 'eA==' }, stringData: { a: 'y' } })],
+    ['names of members of all objects', secret({ type: 'constructor', data: { ['__proto__']: 'eA==' } })],
     ['an immutable Secret with a type', secret({ type: 'example.com/mine', immutable: true })],
     ['a claim', claim({ ...storage('1Gi'), storageClassName: 'fast' })],
     ['a claim for one pod', claim({ ...storage('1'), accessModes: ['ReadWriteOncePod'] })],

@@ -1,0 +1,8 @@
+/** The value, which nobody can change any more, at any depth. */
+export function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(frozen);
+    Object.freeze(value);
+  }
+  return value;
+}
