@@ -9,28 +9,10 @@ import type { ActorContext } from '../../src/agent/actors/actor-context.ts';
 import type { HostedPlugin } from '../../src/agent/actors/plugins/plugin-parts.ts';
 import type { SocketListener } from '../../src/agent/plugins/registration/plugin-sockets.ts';
 import { settled, VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
-import type { EvictionPlugin } from '../../src/types/eviction-plugin.ts';
+import { FakePlugin } from './eviction-plugins.ts';
 import { FakeRegistration, RSS_INFO } from './fake-registration.ts';
 import { type LogLine, recordingLogger } from './recording-logger.ts';
 import { testContext } from './test-context.ts';
-
-/** A plugin that chooses no pods. */
-export function idlePlugin(name: string): EvictionPlugin {
-  return {
-    name,
-    thresholdMet: () =>
-      Promise.resolve({
-        metType: 'NOT_MET',
-        scope: '',
-        thresholdValue: 0,
-        observedValue: 0,
-        gracePeriodSeconds: 0,
-        candidatePods: [],
-      }),
-    getTopEvictionPods: () => Promise.resolve({ targetPods: [] }),
-    getEvictPods: () => Promise.resolve({ evictPods: [] }),
-  };
-}
 
 export class PluginBed {
   readonly clock = new VirtualClock();
@@ -120,6 +102,6 @@ export class PluginBed {
       if (isOpen) this.connected.splice(this.connected.indexOf(endpoint), 1);
       isOpen = false;
     };
-    return { ...idlePlugin(name), close };
+    return Object.assign(new FakePlugin(name), { close });
   }
 }

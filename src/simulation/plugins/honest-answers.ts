@@ -1,4 +1,5 @@
 /** What simulated plugins answer as they should: by the pods that they are shown, with wishes that change every minute. */
+import { NO_PODS, NOT_MET } from '../../agent/plugins/built-in/plugin-tools.ts';
 import type {
   EvictPod,
   GetEvictPodsAnswer,
@@ -34,20 +35,11 @@ const CONDITIONS = ['MemoryHungry', 'MemoryHungry', 'NumaFull', 'Busy_CPU.0'];
 const EFFECTS = [['NoSchedule'], ['PreferNoSchedule', 'NoExecute'], ['NoSchedule', 'NoSchedule'], []];
 const WANTED = 0.6;
 
-const NOT_MET: ThresholdMetAnswer<NamedPod> = {
-  metType: 'NOT_MET',
-  scope: '',
-  thresholdValue: 0,
-  observedValue: 0,
-  gracePeriodSeconds: 0,
-  candidatePods: [],
-};
-
 /** Wants nothing, and says nothing of the node. */
 export const QUIET = {
   evictPods: (): GetEvictPodsAnswer<NamedPod> => ({ evictPods: [] }),
   thresholdMet: (): ThresholdMetAnswer<NamedPod> => NOT_MET,
-  topPods: (): TopEvictionPodsAnswer<NamedPod> => ({ targetPods: [] }),
+  topPods: () => NO_PODS,
 };
 
 export function honestEvictPods(occasion: Occasion): GetEvictPodsAnswer<NamedPod> {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
 import { RSS_INFO } from '../../../support/fake-registration.ts';
-import { idlePlugin, PluginBed } from '../../../support/plugin-bed.ts';
+import { FakePlugin } from '../../../support/eviction-plugins.ts';
+import { PluginBed } from '../../../support/plugin-bed.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
 
 const [A, B] = ['/registry/a.sock', '/registry/b.sock'];
@@ -25,7 +26,7 @@ const messages = () => bed.lines.map(({ level, message }) => `${level}: ${messag
 
 describe('a built-in plugin', () => {
   test('serves from the start, before all others and in the order of the names', async () => {
-    bed = new PluginBed({ builtIn: [idlePlugin('y'), idlePlugin('x')] });
+    bed = new PluginBed({ builtIn: [new FakePlugin('y'), new FakePlugin('x')] });
     expect([bed.asked(), bed.states()]).toEqual([
       ['x', 'y'],
       ['x Serving', 'y Serving'],
@@ -36,7 +37,7 @@ describe('a built-in plugin', () => {
   });
 
   test('keeps its name: a plugin that wants it is refused, told why, and asked again', async () => {
-    bed = new PluginBed({ builtIn: [idlePlugin('rss')] });
+    bed = new PluginBed({ builtIn: [new FakePlugin('rss')] });
     bed.appear(A);
     bed.at(A).answer();
     await settled();
@@ -54,7 +55,7 @@ describe('a built-in plugin', () => {
   });
 
   test('moves its chart by its answers like any other', () => {
-    bed = new PluginBed({ builtIn: [idlePlugin('x')] });
+    bed = new PluginBed({ builtIn: [new FakePlugin('x')] });
     bed.hosted('built-in').failed('no figures');
     expect(bed.states()).toEqual(['x Failing']);
     bed.hosted('built-in').answered();
@@ -197,7 +198,7 @@ test('a plugin whose actor fails is gone, and holds nothing; others go on', asyn
   const info = () => {
     throw new Error('the log is full');
   };
-  bed = new PluginBed({ builtIn: [idlePlugin('own')] }, { logger: { ...logger, info } });
+  bed = new PluginBed({ builtIn: [new FakePlugin('own')] }, { logger: { ...logger, info } });
   bed.appear(A);
   bed.at(A).answer();
   await settled();
@@ -338,7 +339,7 @@ describe('two plugins of one name', () => {
 
 test('with a parent, whose system they belong to, nothing is left either', async () => {
   const parent = createActor(createMachine({})).start();
-  bed = new PluginBed({ builtIn: [idlePlugin('own')] }, { parent });
+  bed = new PluginBed({ builtIn: [new FakePlugin('own')] }, { parent });
   const hosted = await bed.register(A);
   bed.disappear(A);
   await bed.register(B);

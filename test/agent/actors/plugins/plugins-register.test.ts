@@ -20,7 +20,7 @@ import { systemClock } from '../../../../src/system/timer.ts';
 import { errorMessage } from '../../../../src/types/errors.ts';
 import type { EvictionPlugin } from '../../../../src/types/eviction-plugin.ts';
 import { RSS_INFO } from '../../../support/fake-registration.ts';
-import { idlePlugin } from '../../../support/plugin-bed.ts';
+import { FakePlugin } from '../../../support/eviction-plugins.ts';
 import { PluginServer } from '../../../support/plugin-server.ts';
 import { testContext } from '../../../support/test-context.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -178,7 +178,7 @@ test.each([
 ])(
   'a plugin with %s is refused, told why, and is registered when it has changed',
   async (_, info, reason) => {
-    start([idlePlugin('own')]);
+    start([new FakePlugin('own')]);
     let own: object = info;
     const { told } = await plugin('rss.sock', () => own);
     await waitFor(() => told.length > 0, { what: 'the refusal' });

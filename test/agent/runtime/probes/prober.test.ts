@@ -1,4 +1,4 @@
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Probe, ProbeKind } from '../../../../src/agent/policies/probes/probe.ts';
 import { probeContainer } from '../../../../src/agent/runtime/probes/prober.ts';
@@ -7,6 +7,7 @@ import { callError } from '../../../../src/agent/runtime/cri/calls/channel.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import type { Container } from '../../../../src/types/kubernetes.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { HealthServer } from '../../../support/health-server.ts';
 import { podBed, type PodBed, podOf, shell } from '../pods/pod-bed.ts';
 import { closedPort, closeServers, httpServer, tcpServer } from './servers.ts';
 
@@ -205,30 +206,12 @@ describe('tcpSocket', () => {
 
 describe('grpc', () => {
   test('SERVING is good, all else a failure', async () => {
-    let number = 1;
-    const server = new Server();
-    const method = {
-      path: '/grpc.health.v1.Health/Check',
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: () => Buffer.alloc(0),
-      requestDeserialize: (bytes: Buffer) => bytes,
-      responseSerialize: () => Buffer.from([8, number]),
-      responseDeserialize: () => 0,
-    } as const;
-    server.addService(
-      { Check: method },
-      { Check: (_: unknown, done: (error: null, answer: number) => void) => done(null, 0) },
-    );
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error ? reject(error) : resolve(bound),
-      );
-    });
+    const server = new HealthServer();
+    server.notServing.add('');
+    const port = await server.listen();
     expect(await run({ grpc: { port, service: 'x' } })).toBe('Success');
-    number = 2;
     expect(await run({ grpc: { port } })).toBe('Failure');
-    server.forceShutdown();
+    server.stop();
     expect(bed.events).toEqual([
       'Warning Unhealthy: Liveness probe failed: service unhealthy (responded with "NOT_SERVING")',
     ]);
