@@ -22,6 +22,7 @@ import { ALL_EVICTION_SETTINGS } from '../agent/config/load-eviction-settings.ts
 import { ALL_NODE_SETTINGS } from '../agent/config/load-node-settings.ts';
 import { bytes, parseSetting, type Setting, shownDefault } from '../agent/config/setting.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
+import { EMBEDDED_VOLUMES, type EmbeddedVolumes } from '../types/node-settings.ts';
 
 const MAX_VERBOSITY = 10;
 
@@ -123,6 +124,11 @@ function onWhatToRun({ containerRuntimeEndpoint }: DefaultsByName): Flags {
       flag(
         '--container-runtime-endpoint <ENDPOINT>',
         `"${EMBEDDED}": plain host processes; unix:///PATH: a CRI runtime (default: ${containerRuntimeEndpoint})`,
+      ),
+      flag(
+        '--embedded-volumes <HOW>',
+        `volumes of pods of plain host processes: "mount", or "ignore" to run the pods as if they had none (default: ${DEFAULTS.embeddedVolumes})`,
+        embeddedVolumes,
       ),
     ],
   };
@@ -285,6 +291,12 @@ function recorderSize(value: string): number {
 function format(value: string): LogFormat {
   if (value === 'auto' || value === 'text' || value === 'json') return value;
   throw new InvalidArgumentError('It must be auto, text or json.');
+}
+
+function embeddedVolumes(value: string): EmbeddedVolumes {
+  const how = EMBEDDED_VOLUMES.find((known) => known === value);
+  if (how !== undefined) return how;
+  throw new InvalidArgumentError(`It must be ${EMBEDDED_VOLUMES.join(' or ')}.`);
 }
 
 /** As with the kubelet, an empty text means not given. */

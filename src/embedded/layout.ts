@@ -14,6 +14,7 @@ export const RECORD_ID = /^[0-9a-f]{64}$/;
  *   sandboxes/<id>.json
  *   begun/<id>.json                how the record of the sandbox began
  *   containers/<id>/               state.json, how that began (begun.json), and the named pipes stdin, stdout, stderr
+ *     mounts/                      empty; where a container with volumes has its mounts put together
  *   streams/<id>/                  the named pipes of a command or an attached client, until both ends are open
  * scratch/<sandbox id>/            can be reached by containers that run as another user
  *   work/                          HOME and default working directory of the pod's containers
@@ -43,6 +44,7 @@ export function runtimeLayout(root: string) {
     containerDir: (id: string) => join(containersDir, id),
     containerFile: (id: string) => join(containersDir, id, 'state.json'),
     containerCopy: (id: string) => join(containersDir, id, 'begun.json'),
+    mountDir: (id: string) => join(containersDir, id, 'mounts'),
     pipe: (id: string, stream: StreamName) => join(containersDir, id, stream),
     streamPipe: (id: string, stream: StreamName) => join(streamsDir, id, stream),
     podScratch: (sandboxId: string) => join(scratchDir, sandboxId),

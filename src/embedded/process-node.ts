@@ -1,13 +1,15 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerConfig, withAdditions } from '../agent/policies/cri/container-config.ts';
 import { containerLogPath, podOfLogsFolder } from '../agent/policies/cri/cri-labels.ts';
 import { podSandboxConfig } from '../agent/policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../agent/policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../agent/policies/pod/unsupported-fields.ts';
+import { usedVolumes } from '../agent/policies/volumes/volume-source.ts';
 import { commandResolver } from '../agent/runtime/node/node-addresses.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import type { ApiObjects } from '../types/api-objects.ts';
+import type { EmbeddedVolumes } from '../types/node-settings.ts';
 import type { ContainerLogManager } from '../agent/runtime/logs/container-log-manager.ts';
 import { PodLogs } from '../agent/runtime/logs/pod-logs.ts';
 import { NodeUpkeep, type UpkeepSettings } from '../agent/runtime/node/node-upkeep.ts';
@@ -26,6 +28,7 @@ import { ifThere } from '../system/system-errors.ts';
 import { KnownContainers } from '../agent/runtime/pods/known-containers.ts';
 import { StartTimes } from '../agent/runtime/pods/start-times.ts';
 import { podPaths } from '../agent/runtime/volumes/pod-paths.ts';
+import type { ProcessVolumes } from './mounts/process-volumes.ts';
 import type { Finding } from './monitor/findings.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
@@ -54,6 +57,8 @@ export interface ProcessNodeSetup {
   readonly requestTimeoutMs?: number;
   /** Without them, logs are not rotated, and dead containers stay until their pod is synced. */
   readonly settings?: UpkeepSettings;
+  /** `ignore`: pods run as if they had no volumes. Default: `mount`. */
+  readonly embeddedVolumes?: EmbeddedVolumes;
 }
 
 /** The embedded runtime. */
@@ -72,15 +77,25 @@ export function openProcessNode(context: AgentContext, setup: ProcessNodeSetup):
   const startTimes = new StartTimes(context, podsDir);
   const knownContainers = new KnownContainers(context, podsDir);
   const upkeep = settings && new NodeUpkeep(context, { podLogsDir, settings, runtime });
+  const parts = { podsDir, startTimes, knownContainers, volumes: volumesOpener(context, setup) };
   return {
     runtime,
-    node: processNode({ ...setup, podsDir, startTimes, knownContainers, logs: upkeep?.logs }),
+    node: processNode({ ...setup, ...parts, logs: upkeep?.logs }),
     start: (view) => upkeep?.start(view),
     reclaimer: upkeep?.reclaimer,
     stop: async () => {
       await upkeep?.stop();
       await runtime.close();
     },
+  };
+}
+
+function volumesOpener(context: AgentContext, setup: ProcessNodeSetup): ProcessPodNodeOptions['volumes'] {
+  const { rootDir, embeddedVolumes, clusterDomain = '', allocatable = {}, objects } = setup;
+  if (embeddedVolumes === 'ignore') return undefined;
+  return async () => {
+    const { openProcessVolumes } = await import('./mounts/process-volumes.ts');
+    return openProcessVolumes(context, { rootDir, clusterDomain, allocatable, objects });
   };
 }
 
@@ -110,11 +125,13 @@ export interface ProcessPodNodeOptions {
   /** What `resourceFieldRef` gives for the limits of a container that has none. */
   readonly allocatable?: ResourceList | undefined;
   readonly objects?: ApiObjects | undefined;
+  /** Opens what serves volumes; without it, they have no effect. */
+  readonly volumes?: (() => Promise<ProcessVolumes>) | undefined;
   /** Without it, the logs of an instance stay until its pod is removed. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
 }
 
-/** Plain processes have no images, volumes or cgroups: the node only fills in what they are to run. */
+/** Plain processes have no images and no cgroups: the node fills in what they are to run, and has their volumes mounted. */
 export function processNode(options: ProcessPodNodeOptions): PodNode {
   const podLogs = new PodLogs(options.podLogsDir);
   const subsystems = processSubsystems(options, podLogs);
@@ -122,15 +139,16 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, podsDir, startTimes, knownContainers, objects, logs }: ProcessPodNodeOptions,
+  { podLogsDir, podsDir, startTimes, knownContainers, objects, logs, volumes }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
-  const limits = embeddedLimits(process.getuid?.() === 0);
+  const limits = embeddedLimits({ isRoot: process.getuid?.() === 0, hasVolumes: volumes !== undefined });
   return [
     RESOURCE_CLAIMS,
     ...(podsDir === undefined ? [] : [foreignFolders(podsDir)]),
     { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
     objectSubsystem(objects),
+    ...(volumes && podsDir !== undefined ? [volumesSubsystem(podsDir, volumes)] : []),
     {
       name: 'start times',
       remove: async ({ uid }) => startTimes?.remove(uid),
@@ -146,6 +164,30 @@ function processSubsystems(
         isThorough ? podLogs.pods(isKnown, recorded) : [],
     },
   ];
+}
+
+/** What serves the volumes is loaded with the first pod that has some. */
+function volumesSubsystem(podsDir: string, open: () => Promise<ProcessVolumes>): PodSubsystem {
+  let opened: Promise<ProcessVolumes> | undefined;
+  const volumes = () => (opened ??= open());
+  return {
+    name: 'volumes',
+    prepare: async (pod, signal) => {
+      if (usedVolumes(pod).length === 0) return;
+      await (await volumes()).prepare(pod, signal);
+    },
+    sandbox: async ({ metadata }) => ({ groups: (await opened)?.groupsOf(metadata.uid) ?? [] }),
+    container: async ({ pod, container }, envs) => {
+      if (!container.volumeMounts?.length) return {};
+      return { mounts: await (await volumes()).mountsOf(pod, container, envs) };
+    },
+    release: async (uid) => {
+      // An agent before this one may have set them up.
+      const { volumesDir } = podPaths(podsDir, uid);
+      if (opened === undefined && (await ifThere(stat(volumesDir))) === undefined) return;
+      await (await volumes()).release(uid);
+    },
+  };
 }
 
 /** What an agent with a CRI runtime has left of pods in the same root folder: volumes and more, which no pod has here. */

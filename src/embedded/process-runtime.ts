@@ -8,10 +8,10 @@ import { MonitorClient } from './monitor/monitor-client.ts';
 import { processStreaming } from './process-streaming.ts';
 import { asksForPrivileges } from './containers/privileges.ts';
 
-const tooOld = ({ metadata: { name } }: ContainerConfig): StateletError =>
+const tooOld = ({ metadata: { name } }: ContainerConfig, what: string): StateletError =>
   new StateletError(
     'FailedPrecondition',
-    `container "${name}" has a securityContext that the monitor of the embedded runtime does not know: an older version ` +
+    `container "${name}" has ${what} that the monitor of the embedded runtime does not know: an older version ` +
       'of statelet started it. It is followed by one of this version once all pods have been removed',
   );
 
@@ -73,7 +73,9 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
     listPodSandbox: (filter = {}, options) => client.call('listPodSandbox', [filter], options),
 
     createContainer: async (podSandboxId, config, _sandboxConfig, options) => {
-      if (asksForPrivileges(config) && !(await client.has('privileges'))) throw tooOld(config);
+      if (asksForPrivileges(config) && !(await client.has('privileges')))
+        throw tooOld(config, 'a securityContext');
+      if (config.mounts?.length && !(await client.has('mounts'))) throw tooOld(config, 'volumes');
       return client.call('createContainer', [podSandboxId, config], options);
     },
     startContainer: (id, options) => client.call('startContainer', [id], options),

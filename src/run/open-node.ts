@@ -82,6 +82,7 @@ async function openParts(
       allocatable: facts.allocatable,
       clusterDomain: node.clusterDomain,
       objects,
+      embeddedVolumes: config.embeddedVolumes,
       settings: node,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });

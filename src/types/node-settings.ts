@@ -4,6 +4,10 @@ import type { Taint } from './kubernetes.ts';
 export type VerificationPolicy =
   'NeverVerify' | 'NeverVerifyPreloadedImages' | 'NeverVerifyAllowlistedImages' | 'AlwaysVerify';
 
+/** What the embedded runtime does with the volumes of pods: it mounts them, or runs the pods as if they had none. */
+export const EMBEDDED_VOLUMES = ['mount', 'ignore'] as const;
+export type EmbeddedVolumes = (typeof EMBEDDED_VOLUMES)[number];
+
 /** Whether containers may use swap. Empty: as `NoSwap`. */
 export type SwapBehavior = '' | 'NoSwap' | 'LimitedSwap';
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import {
   type AdmissionSettings,
   type ClusterSettings,
+  type EmbeddedVolumes,
   type EvictionConfiguration,
   type EvictionPluginSettings,
   NODE_PORT,
@@ -55,6 +56,8 @@ export interface StateletConfig extends AdmissionSettings, EvictionConfiguration
   readonly syncFrequencyMs: number;
   /** `embedded`, or the socket of a CRI runtime: `unix:///PATH`. */
   readonly containerRuntimeEndpoint: string;
+  /** Only matters with the embedded runtime. */
+  readonly embeddedVolumes: EmbeddedVolumes;
   /** Settings that only matter with real containers. */
   readonly node: NodeSettings;
   /** Settings that only matter in a cluster. */
@@ -107,6 +110,7 @@ export interface RunFlags {
   readonly rootDir?: string;
   readonly hostnameOverride?: string;
   readonly containerRuntimeEndpoint?: string;
+  readonly embeddedVolumes?: EmbeddedVolumes;
   readonly fileCheckFrequency?: number;
   readonly httpCheckFrequency?: number;
   readonly syncFrequency?: number;
@@ -137,6 +141,7 @@ export const DEFAULTS = {
   httpCheckFrequencyMs: 20_000,
   syncFrequencyMs: 60_000,
   maxPods: 110,
+  embeddedVolumes: 'mount',
   initialContainerRestartPeriodMs: 10_000,
   maxContainerRestartPeriodMs: 300_000,
   healthzBindAddress: '127.0.0.1',
@@ -202,6 +207,7 @@ export function resolveConfig(
       flags.httpCheckFrequency ?? ms(file.httpCheckFrequency) ?? DEFAULTS.httpCheckFrequencyMs,
     syncFrequencyMs: flags.syncFrequency ?? ms(file.syncFrequency) ?? DEFAULTS.syncFrequencyMs,
     containerRuntimeEndpoint,
+    embeddedVolumes: flags.embeddedVolumes ?? DEFAULTS.embeddedVolumes,
     featureGates,
     node: isEnabled('KubeletEnsureSecretPulledImages', featureGates) ? node : withoutVerification(node),
     cluster,

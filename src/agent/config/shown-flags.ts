@@ -59,6 +59,7 @@ function ownFlags(flags: RunFlags): Texts {
     ...mapped(numbers, String),
     ...mapped(durations, goDuration),
     'container-runtime-endpoint': flags.containerRuntimeEndpoint ?? EMBEDDED,
+    'embedded-volumes': flags.embeddedVolumes ?? DEFAULTS.embeddedVolumes,
     'healthz-bind-address': flags.healthzBindAddress ?? DEFAULTS.healthzBindAddress,
     'logging-format': flags.loggingFormat ?? 'auto',
     'flight-recorder-size': bytes.show(flags.flightRecorderSize ?? DEFAULTS.flightRecorderBytes),

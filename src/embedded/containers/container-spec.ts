@@ -6,6 +6,7 @@ import type { ContainerConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { RuntimeLayout, StreamName } from '../layout.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
+import { checkMounts } from '../mounts/mount-plan.ts';
 import { requireTerminals } from '../streams/pseudo-terminal.ts';
 import { DEFAULT_PATH, type ProcessSpec, userOf } from './launch.ts';
 import type { Signal } from './main-process.ts';
@@ -25,6 +26,7 @@ export function validateContainer(config: ContainerConfig): void {
   if (config.tty) requireTerminals(name);
   privilegesOf(config, userOf(config));
   stopSignal(config);
+  checkMounts(config.mounts ?? [], config.metadata.name);
 }
 
 /** The named pipes of a container. A terminal has one output, and always something that is read from. */
@@ -43,6 +45,7 @@ export function processSpec(
   { config: sandbox }: SandboxRecord,
   record: ContainerRecord,
   command: readonly string[],
+  namespace?: ProcessSpec['namespace'],
 ): ProcessSpec {
   const { config, id, podSandboxId } = record;
   const home = layout.workDir(podSandboxId);
@@ -59,7 +62,7 @@ export function processSpec(
   const privileges = privilegesOf(config, user);
   const cwd = orElse(config.workingDir, home);
   // `setpriv` changes the user itself: as another user it could not drop privileges any more.
-  return privileges ? { command, env, cwd, privileges } : { command, env, cwd, user };
+  return { command, env, cwd, ...(namespace && { namespace }), ...(privileges ? { privileges } : { user }) };
 }
 
 /** In CRI a field that is not set is empty. */

@@ -14,6 +14,7 @@ import { LogFile } from './log-file.ts';
 import { adoptedProcess, type Ending, type MainProcess, startMain } from './main-process.ts';
 import type { OomKills } from './oom-kills.ts';
 import { isRunning, type ProcessIdentity, startedAtMs } from './proc.ts';
+import { MountNamespace } from '../mounts/mount-namespace.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { RecordStore } from '../monitor/record-store.ts';
 import type { ContainerRecord, Exit, SandboxRecord } from '../monitor/records.ts';
@@ -48,6 +49,8 @@ export class Container {
   readonly #input: ContainerInput;
   #main: MainProcess | undefined;
   #finished: Promise<void> | undefined;
+  /** Of a container with mounts, from its start to its end. */
+  #namespace: MountNamespace | undefined;
   readonly #killTimer = new Timer(systemClock);
   #killAtMs = Infinity;
   #killed = false;
@@ -141,6 +144,7 @@ export class Container {
   /** The container's process, started by a monitor that was killed before it could record the start. */
   adopt(identity: ProcessIdentity): void {
     this.#tryOpenLog();
+    this.#joinNamespace(identity);
     this.#run(adoptedProcess(identity), startedAtMs(identity.startTicks) * 1e6);
   }
 
@@ -155,6 +159,7 @@ export class Container {
       this.#finished = this.#finish(undefined, undefined);
       return;
     }
+    this.#joinNamespace(identity);
     const adopted = adoptedProcess(identity);
     // The end of the output is the first sign of the container's end.
     void this.#log?.ended.then(() => adopted.check());
@@ -169,12 +174,15 @@ export class Container {
     const outputs = streams.filter((stream) => stream !== 'stdin').map((stream) => layout.pipe(id, stream));
     oomKills.grew();
     try {
+      if (this.#hasMounts)
+        this.#namespace = await MountNamespace.make(config.mounts ?? [], layout.mountDir(id));
       const spec = this.#spec([...config.command, ...config.args]);
       this.#log = this.#openLog();
       // Taken before the launch: the container may have written its termination message, and ended, when `launch` resolves.
       const startedAt = Number(nowNs());
       const main = await startMain(spec, { input, outputs, tty: config.tty === true });
       this.#run(main, startedAt);
+      await this.#namespace?.entered(main.identity.pid);
     } catch (error) {
       const failure = error instanceof StartError ? error : new StartError(128, errorMessage(error), error);
       await this.#startFailed(failure);
@@ -183,7 +191,30 @@ export class Container {
   }
 
   #spec(command: readonly string[]): ProcessSpec {
-    return processSpec(this.#host.layout, this.#sandbox, this.record, command);
+    if (this.#hasMounts && this.#namespace === undefined) {
+      const message = `the volumes of container ${this.record.id} are out of reach: the next instance has them`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    return processSpec(this.#host.layout, this.#sandbox, this.record, command, this.#namespace);
+  }
+
+  get #hasMounts(): boolean {
+    return (this.record.config.mounts ?? []).length > 0;
+  }
+
+  /** Of a process that an earlier monitor has started. */
+  #joinNamespace({ pid }: ProcessIdentity): void {
+    if (!this.#hasMounts) return;
+    try {
+      this.#namespace = MountNamespace.of(pid);
+    } catch (error) {
+      this.#host.log(`commands of container ${this.record.id} cannot be run: ${errorMessage(error)}`);
+    }
+  }
+
+  #leaveNamespace(): void {
+    this.#namespace?.close();
+    this.#namespace = undefined;
   }
 
   #run(main: MainProcess, startedAt: number): void {
@@ -242,6 +273,7 @@ export class Container {
   }
 
   #settle(message: string): void {
+    this.#leaveNamespace();
     if (this.record.exit && message !== '') this.record.exit = { ...this.record.exit, message };
     this.record.state = 'CONTAINER_EXITED';
     this.#save();

@@ -143,6 +143,7 @@ export class Engine {
     try {
       const paths = containerStreams(config).map((stream) => this.#layout.pipe(id, stream));
       await makePipes(paths, userOf(config));
+      if (config.mounts?.length) mkdirSync(this.#layout.mountDir(id), { mode: 0o700 });
       // While the pipes were made, the sandbox may have been stopped, or the name used.
       this.#register(this.#mayCreate(sandboxId, config), id, config);
     } catch (error) {

@@ -7,6 +7,7 @@ import type { ContainerConfig } from '../../types/cri.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { runCommand } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
+import type { MountNamespace } from '../mounts/mount-namespace.ts';
 import { findProgram, isExecutable, type User } from './privileges.ts';
 
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -19,6 +20,8 @@ export interface ProcessSpec {
   readonly user?: User;
   /** The command that starts it with fewer privileges; it sets the user as well. */
   readonly privileges?: readonly string[];
+  /** Where the container has its mounts. */
+  readonly namespace?: Pick<MountNamespace, 'entering' | 'seen'>;
 }
 
 /** A process could not be started. The exit code is the one that shells give for the cause. */
@@ -37,19 +40,27 @@ export class StartError extends StateletError {
  */
 export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<ChildProcess> {
   const [command = '', ...args] = spec.command;
+  const { namespace, privileges = [], cwd, user } = spec;
+  const seen = namespace?.seen(cwd) ?? cwd;
   // The system has the same error for a missing folder and a missing program.
-  if (!isDirectory(spec.cwd)) throw new StartError(128, `working directory ${spec.cwd} does not exist`);
-  if (spec.privileges) checkProgram(command, spec);
-  const [file = command, ...words] = [...(spec.privileges ?? []), command, ...args];
-  const child = start(file, words, spec, stdio);
+  if (!isDirectory(seen)) throw new StartError(128, `working directory ${cwd} does not exist`);
+  const before = [...(namespace?.entering(cwd, user) ?? []), ...privileges];
+  if (before.length > 0) checkProgram(command, spec);
+  const [file = command, ...words] = [...before, command, ...args];
+  const child = start(file, words, namespace ? { env: spec.env, cwd: '/' } : spec, stdio);
   if (child.pid !== undefined) return child;
   const error = await new Promise<Error>((resolve) => child.once('error', resolve));
   throw startError(command, error);
 }
 
-function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioOptions): ChildProcess {
+function start(
+  command: string,
+  args: string[],
+  { cwd, env, user }: Pick<ProcessSpec, 'cwd' | 'env' | 'user'>,
+  stdio: StdioOptions,
+): ChildProcess {
   try {
-    return spawn(command, args, { cwd: spec.cwd, env: spec.env, ...spec.user, stdio, detached: true });
+    return spawn(command, args, { cwd, env, ...user, stdio, detached: true });
   } catch (error) {
     throw startError(command, error);
   }
@@ -59,10 +70,11 @@ function start(command: string, args: string[], spec: ProcessSpec, stdio: StdioO
  * Before another program starts it: an error of that one would look like one of the program. Throws a StartError if there
  * is no such program.
  */
-export function checkProgram(command: string, { env, cwd }: ProcessSpec): void {
-  const file = findProgram(command, env.PATH ?? '', cwd);
+export function checkProgram(command: string, { env, cwd, namespace }: ProcessSpec): void {
+  const seen = (path: string) => namespace?.seen(path) ?? path;
+  const file = findProgram(command, env.PATH ?? '', cwd, seen);
   if (file === undefined) throw startError(command, { code: 'ENOENT' });
-  if (!isExecutable(resolve(cwd, file))) throw startError(command, { code: 'EACCES' });
+  if (!isExecutable(seen(resolve(cwd, file)))) throw startError(command, { code: 'EACCES' });
 }
 
 function startError(command: string, error: unknown): StartError {

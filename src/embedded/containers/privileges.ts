@@ -96,11 +96,20 @@ function setpriv(container: string): string {
   return found;
 }
 
-/** The file of a program as `exec` would find it, whether executable or not; undefined if there is none. */
-export function findProgram(command: string, path: string, cwd: string): string | undefined {
-  if (command.includes('/')) return isFile(resolve(cwd, command)) ? command : undefined;
+/**
+ * The file of a program as `exec` would find it, whether executable or not; undefined if there is none. `seen`: where this process finds
+ * what the program has at a path.
+ */
+export function findProgram(
+  command: string,
+  path: string,
+  cwd: string,
+  seen: (path: string) => string = (same) => same,
+): string | undefined {
+  const isThere = (file: string) => isFile(seen(file));
+  if (command.includes('/')) return isThere(resolve(cwd, command)) ? command : undefined;
   const files = path.split(delimiter).map((dir) => join(dir === '' ? cwd : resolve(cwd, dir), command));
-  return files.find((file) => isFile(file) && isExecutable(file)) ?? files.find(isFile);
+  return files.find((file) => isThere(file) && isExecutable(seen(file))) ?? files.find(isThere);
 }
 
 export function isExecutable(file: string): boolean {

@@ -88,7 +88,7 @@ export function isWholeContainer(value: Beginning<ContainerRecord>): value is Co
 }
 
 function isContainerConfig(value: unknown): boolean {
-  const { metadata, image, command, args, envs, labels, annotations, logPath } = fieldsOf(value);
+  const { metadata, image, command, args, envs, labels, annotations, logPath, mounts } = fieldsOf(value);
   const { name, attempt } = fieldsOf(metadata);
   return (
     isText(name) &&
@@ -97,8 +97,14 @@ function isContainerConfig(value: unknown): boolean {
     [command, args].every((words) => isListOf(words, isText)) &&
     isListOf(envs, isVariable) &&
     [labels, annotations].every(isTexts) &&
-    isText(logPath)
+    isText(logPath) &&
+    isOptional(mounts, (list) => isListOf(list, isMount))
   );
+}
+
+function isMount(value: unknown): boolean {
+  const { containerPath, hostPath, propagation, readonly: isReadOnly } = fieldsOf(value);
+  return [containerPath, hostPath, propagation].every(isText) && typeof isReadOnly === 'boolean';
 }
 
 function isPodMetadata(value: unknown): boolean {

@@ -5,6 +5,8 @@ export interface MountPoint {
   readonly shared: boolean;
   /** This mount, or the file system with all its mounts. */
   readonly readOnly: boolean;
+  /** Of this mount: `rw`, `nosuid`, `relatime`. */
+  readonly flags: readonly string[];
   /** Of the file system: `ext4`, `cgroup2`. */
   readonly type: string;
   /** Of the file system, which of a cgroup v1 are its controllers. */
@@ -40,6 +42,7 @@ function parseMount(line: string): MountPoint[] {
       path: unescaped(fields[MOUNT_POINT] ?? ''),
       shared: optional.some((field) => field.startsWith('shared:')),
       readOnly: [...ofMount, ...ofFileSystem].includes('ro'),
+      flags: ofMount,
       type,
       options: ofFileSystem,
     },

@@ -13,7 +13,6 @@ type Profile = { readonly type?: string } | undefined;
 
 /** Plain processes share the machine's file system, resources, names and kernel settings. */
 const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
-  ['volumes', ({ volumes }) => isGiven(volumes)],
   ['runtimeClassName', ({ runtimeClassName }) => isGiven(runtimeClassName)],
   ['hostUsers', ({ hostUsers }) => hostUsers === false],
   ['hostAliases', ({ hostAliases }) => isGiven(hostAliases)],
@@ -36,7 +35,6 @@ const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
 ];
 
 const OF_EMBEDDED_CONTAINER: readonly Rule<Container>[] = [
-  ['volumeMounts', ({ volumeMounts }) => isGiven(volumeMounts)],
   ['volumeDevices', ({ volumeDevices }) => isGiven(volumeDevices)],
   ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
   ['ports.hostPort', ({ ports }) => (ports ?? []).some(isMapped)],
@@ -63,11 +61,27 @@ const ROOT_ONLY_OF_CONTAINER: readonly Rule<Container>[] = [
   ['securityContext.capabilities.add', ({ securityContext }) => isGiven(securityContext?.capabilities?.add)],
 ];
 
-/** The limits of a node that runs containers as plain processes. `isRoot`: the agent runs as root. */
-export function embeddedLimits(isRoot: boolean): NodeLimits {
+const VOLUMES_OF_POD: readonly Rule<PodSpec>[] = [['volumes', ({ volumes }) => isGiven(volumes)]];
+const VOLUMES_OF_CONTAINER: readonly Rule<Container>[] = [
+  ['volumeMounts', ({ volumeMounts }) => isGiven(volumeMounts)],
+];
+
+export interface EmbeddedFacts {
+  /** The agent runs as root. */
+  readonly isRoot: boolean;
+  /** Volumes are mounted. */
+  readonly hasVolumes: boolean;
+}
+
+/** The limits of a node that runs containers as plain processes. */
+export function embeddedLimits({ isRoot, hasVolumes }: EmbeddedFacts): NodeLimits {
   return {
-    ofPod: isRoot ? OF_EMBEDDED_POD : [...OF_EMBEDDED_POD, ...ROOT_ONLY_OF_POD],
-    ofContainers: isRoot ? OF_EMBEDDED_CONTAINER : [...OF_EMBEDDED_CONTAINER, ...ROOT_ONLY_OF_CONTAINER],
+    ofPod: [...(hasVolumes ? [] : VOLUMES_OF_POD), ...OF_EMBEDDED_POD, ...(isRoot ? [] : ROOT_ONLY_OF_POD)],
+    ofContainers: [
+      ...(hasVolumes ? [] : VOLUMES_OF_CONTAINER),
+      ...OF_EMBEDDED_CONTAINER,
+      ...(isRoot ? [] : ROOT_ONLY_OF_CONTAINER),
+    ],
   };
 }
 

@@ -128,6 +128,9 @@ export function filesMode({ downwardAPI, projected, configMap, secret }: Volume)
   throw new StateletError('InvalidArgument', 'no defaultMode used, not even the default value for it');
 }
 
+/** Kinds whose files the agent writes, and keeps off the disk. */
+export const KINDS_IN_MEMORY: ReadonlySet<VolumeKindName> = new Set(['downwardAPI', 'projected', 'secret']);
+
 /** Whether the files of a volume may be kept on a disk. As with the kubelet, only those of a configMap volume may. */
 export function isKeptOnDisk({ configMap }: Volume): boolean {
   return configMap !== undefined;

@@ -15,10 +15,11 @@ import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
+import type { WithoutMounts } from './kinds/volume-kind.ts';
 import { kindName, kindOf } from './kinds/volume-kinds.ts';
 import { shareMounts } from './mounter.ts';
 import { type PodPaths, PRIVATE_FOLDER_MODE } from './pod-paths.ts';
-import { bindSubPath } from './sub-path.ts';
+import { bindSubPath, pathInVolume } from './sub-path.ts';
 
 const HOSTS_BYTES_MAX = 1024 * 1024;
 
@@ -45,6 +46,7 @@ export interface HostsMountRequest extends Omit<TerminationMountRequest, 'attemp
 export interface ContainerMountsParts {
   /** The domain of pods with a subdomain ends in it; may be empty. */
   readonly clusterDomain: string;
+  readonly withoutMounts?: WithoutMounts;
   /** Without it, pods cannot have claims. */
   readonly claims?: Pick<ClaimedVolumes, 'of'>;
 }
@@ -103,19 +105,21 @@ export class ContainerMounts {
     if (kind.isOfPod && plan.propagation !== 'PROPAGATION_PRIVATE') await shareMounts(folder);
     if (subPath === undefined) return { ...plan, hostPath: folder };
     const target = paths.subPath(volume.name, container.name, index);
-    await this.#bindSubPath(pod, container.name, mount, () => bindSubPath(folder, subPath, target));
-    return { ...plan, hostPath: target };
+    const part = await this.#prepareSubPath(pod, container.name, mount, () =>
+      this.#parts.withoutMounts ? pathInVolume(folder, subPath) : bindSubPath(folder, subPath, target),
+    );
+    return { ...plan, hostPath: part };
   }
 
   /** As with the kubelet, details of the node's filesystem go to the log and not into the message. */
-  async #bindSubPath(
+  async #prepareSubPath(
     pod: Pod,
     container: string,
     { name }: VolumeMount,
-    work: () => Promise<void>,
-  ): Promise<void> {
+    work: () => Promise<string>,
+  ): Promise<string> {
     try {
-      await work();
+      return await work();
     } catch (error) {
       const message = `failed to prepare subPath for volumeMount "${name}" of container "${container}"`;
       this.#context.logger.warn(podFields(pod.metadata), `${message}: ${errorMessage(error)}`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { pluginFolder, type VolumeKindName } from '../../policies/volumes/volume-source.ts';
+import { KINDS_IN_MEMORY, pluginFolder, type VolumeKindName } from '../../policies/volumes/volume-source.ts';
 import { StateletError } from '../../../types/errors.ts';
 
 /** The mode of folders that only the agent uses. Containers get volumes as mounts, and need no access to the folders above them. */
@@ -23,13 +23,17 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *   claims/<volume>                             0600, what the volume's claim leads to
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```
+ *
+ * `memoryDir`: where volumes lie that must not be on a disk, if this process may not mount a file system on their folder.
  */
-export function podPaths(podsDir: string, uid: string) {
+export function podPaths(podsDir: string, uid: string, memoryDir?: string) {
   const podDir = join(podsDir, folderName(uid));
+  const ownMemoryDir = memoryDir === undefined ? undefined : join(memoryDir, folderName(uid));
   const subPathsDir = join(podDir, 'volume-subpaths');
   return {
     podDir,
     subPathsDir,
+    memoryDir: ownMemoryDir,
     volumesDir: join(podDir, 'volumes'),
     startTimeFile: join(podDir, 'start-time'),
     knownContainersFile: join(podDir, 'known-containers'),
@@ -37,7 +41,12 @@ export function podPaths(podsDir: string, uid: string) {
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
     volume: (kind: VolumeKindName, name: string) =>
-      join(podDir, 'volumes', pluginFolder(kind), folderName(name)),
+      join(
+        (KINDS_IN_MEMORY.has(kind) ? ownMemoryDir : undefined) ?? podDir,
+        'volumes',
+        pluginFolder(kind),
+        folderName(name),
+      ),
     subPath: (volume: string, container: string, index: number) =>
       join(subPathsDir, folderName(volume), folderName(container), String(index)),
   };

@@ -14,13 +14,19 @@ import { removeSubPaths } from './sub-path.ts';
  */
 export async function removePodFolder(paths: PodPaths): Promise<void> {
   await tearDown(paths);
+  await removeMemory(paths);
   await removeTree(paths.podDir);
 }
 
 /** The same for its volumes alone: other files of the pod stay. */
 export async function removeVolumes(paths: PodPaths): Promise<void> {
   await tearDown(paths);
+  await removeMemory(paths);
   await removeTree(paths.volumesDir);
+}
+
+async function removeMemory({ memoryDir }: PodPaths): Promise<void> {
+  if (memoryDir !== undefined) await removeTree(memoryDir);
 }
 
 async function tearDown(paths: PodPaths): Promise<void> {

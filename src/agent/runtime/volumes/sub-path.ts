@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, readlink, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { placeOf } from '../../../system/files/open-place.ts';
@@ -12,12 +12,26 @@ const TARGET_FILE_MODE = 0o640;
 
 /**
  * Mounts a part of a volume on `target`, which no container can change. A path into the volume itself could lead elsewhere by the
- * time the runtime mounts it. An earlier mount of the same part stays.
+ * time the runtime mounts it. An earlier mount of the same part stays. Resolves to `target`.
  */
-export async function bindSubPath(volume: string, names: readonly string[], target: string): Promise<void> {
+export async function bindSubPath(volume: string, names: readonly string[], target: string): Promise<string> {
   const source = await openInVolume(volume, names);
   try {
     if (!(await isMountedOn(target, source))) await bind(source, target);
+    return target;
+  } finally {
+    await source.close();
+  }
+}
+
+/**
+ * The path of a part of a volume, for an agent that may not mount. It may lead elsewhere by the time it is mounted: to what the container
+ * can reach anyway, as it has the user and the files of the agent.
+ */
+export async function pathInVolume(volume: string, names: readonly string[]): Promise<string> {
+  const source = await openInVolume(volume, names);
+  try {
+    return await readlink(placeOf(source));
   } finally {
     await source.close();
   }

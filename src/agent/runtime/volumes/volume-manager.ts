@@ -66,7 +66,8 @@ export class VolumeManager {
     this.#meter = new VolumeMeter(context.measurements);
     this.#mounts = new ContainerMounts(context, parts);
     const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
-    this.#node = { ...context, allocatable: parts.allocatable, contents };
+    const { allocatable, withoutMounts } = parts;
+    this.#node = { ...context, allocatable, contents, ...(withoutMounts && { withoutMounts }) };
   }
 
   /**
@@ -192,7 +193,7 @@ export class VolumeManager {
       // The name by which the kernel lists it among mounts.
       this.#podsDir = await realpath(podsDir);
     }
-    return podPaths(this.#podsDir, uid);
+    return podPaths(this.#podsDir, uid, this.#parts.withoutMounts?.memoryDir);
   }
 
   /** Undefined after two minutes, or as soon as the signal aborts. */

@@ -19,17 +19,25 @@ test('a mount has its path, its file system and the options of that, and may be 
       ].join('\n'),
     ),
   ).toEqual([
-    { path: '/', shared: true, readOnly: false, type: 'ext4', options: ['rw'] },
+    { path: '/', shared: true, readOnly: false, flags: ['rw', 'relatime'], type: 'ext4', options: ['rw'] },
     {
       path: '/sys/fs/cgroup/memory',
       shared: false,
       readOnly: false,
+      flags: ['rw'],
       type: 'cgroup',
       options: ['rw', 'memory'],
     },
-    { path: '/mnt', shared: false, readOnly: false, type: 'cgroup2', options: ['rw'] },
-    { path: '/bound', shared: false, readOnly: true, type: 'cgroup2', options: ['rw'] },
-    { path: '/whole', shared: false, readOnly: true, type: 'cgroup2', options: ['ro'] },
+    { path: '/mnt', shared: false, readOnly: false, flags: ['rw'], type: 'cgroup2', options: ['rw'] },
+    {
+      path: '/bound',
+      shared: false,
+      readOnly: true,
+      flags: ['ro', 'nosuid'],
+      type: 'cgroup2',
+      options: ['rw'],
+    },
+    { path: '/whole', shared: false, readOnly: true, flags: ['rw'], type: 'cgroup2', options: ['ro'] },
   ]);
 });
 

@@ -3,7 +3,8 @@ import { embeddedLimits, unsupportedFields } from '../../../../src/agent/policie
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
 
-const EMBEDDED_LIMITS = embeddedLimits(true);
+const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false });
+const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false });
 
 const withSpec = (spec: Partial<Pod['spec']>): Pod => {
   const pod = testPod();
@@ -98,7 +99,7 @@ describe('of plain processes', () => {
   });
 
   test('without root, the fields that need root are listed too', () => {
-    expect(unsupportedFields(demanding, embeddedLimits(false))).toEqual([
+    expect(unsupportedFields(demanding, WITHOUT_ROOT)).toEqual([
       ...[...POD, 'spec.securityContext.fsGroup', 'spec.securityContext.supplementalGroups'],
       ...[...CONTAINER, 'spec.containers[web].securityContext.privileged'],
       'spec.containers[web].securityContext.capabilities.add',
@@ -120,6 +121,6 @@ describe('of plain processes', () => {
         },
       ],
     });
-    expect(unsupportedFields(undemanding, embeddedLimits(false))).toEqual([]);
+    expect(unsupportedFields(undemanding, WITHOUT_ROOT)).toEqual([]);
   });
 });

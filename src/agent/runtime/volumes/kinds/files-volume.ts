@@ -24,7 +24,7 @@ function folderOf({ volume, paths }: PodVolume): string {
 /** Files that this agent has written are not read again. */
 async function writeFiles(request: VolumeSetUp, signal: AbortSignal): Promise<void> {
   const { pod, volume, state, node } = request;
-  const { allocatable, clock, logger } = node;
+  const { allocatable, clock, logger, withoutMounts } = node;
   const { written } = state;
   const folder = folderOf(request);
   const payload = volumePayload(await sourceFiles(node, pod, volume, signal));
@@ -34,7 +34,7 @@ async function writeFiles(request: VolumeSetUp, signal: AbortSignal): Promise<vo
   signal.throwIfAborted();
   const ownership = { fsGroup: podFsGroup(pod), logger };
   let isNew = false;
-  if (isKeptOnDisk(volume)) isNew = await makeVolumeFolder(folder, ownership);
+  if (isKeptOnDisk(volume) || withoutMounts) isNew = await makeVolumeFolder(folder, ownership);
   else await mountVolumeFolder(folder, filesFilesystem(pod, allocatable));
   const write = isNew ? writeFirstPayload : writePayload;
   state.written = { digest, version: await write(folder, payload, ownership, clock.now()) };

@@ -26,11 +26,19 @@ export interface PodVolume {
   readonly paths: PodPaths;
 }
 
+/** Files are written to plain folders then, and a part of a volume is given by its path. */
+export interface WithoutMounts {
+  /** A folder in memory, for files that must not be on a disk. */
+  readonly memoryDir?: string;
+}
+
 /** What kinds need of the node. */
 export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
   readonly contents: VolumeContentsByKind;
+  /** Only where this process may mount nothing on the node. */
+  readonly withoutMounts?: WithoutMounts;
 }
 
 export interface VolumeSetUp extends PodVolume {
