@@ -3,7 +3,7 @@
  * alone (I9).
  *
  * The actor keeps to this: `endGroup` kills the pods of the first group in the context, and each of them is answered by one POD_ENDED
- * once it has ended and its volumes are released; `armGroupTimer` by one GROUP_TIME_OVER, unless `disarmGroupTimer` comes first.
+ * once it has ended and its volumes are released.
  */
 import { assign, setup } from 'xstate';
 import { asksOf } from './ask.ts';
@@ -29,7 +29,7 @@ export type ShutdownEvent =
   /** The machine goes on after all. */
   | { readonly type: 'SHUTDOWN_CANCELLED' }
   | { readonly type: 'POD_ENDED'; readonly uid: string }
-  | { readonly type: 'GROUP_TIME_OVER' };
+  | { readonly type: 'STOP' };
 
 /** What other parts may ask: whether the node shuts down, so that it is not ready and takes no pods. */
 export type ShutdownTag = 'shuttingDown';
@@ -44,6 +44,7 @@ export const shutdownMachine = setup({
     events: {} as ShutdownEvent,
     tags: {} as ShutdownTag,
   },
+  delays: { groupTime: ({ context }) => (context.groups[0]?.seconds ?? 0) * 1000 },
   guards: {
     noGroups: ({ context }) => context.groups.length === 0,
     isLastAwaited: ({ context, event }) =>
@@ -64,8 +65,6 @@ export const shutdownMachine = setup({
     // Asked of the actor.
     reportShutdown: ask(),
     endGroup: ask(),
-    armGroupTimer: ask(),
-    disarmGroupTimer: ask(),
     reportTimeOver: ask(),
     reportCancelled: ask(),
     reportEnded: ask(),
@@ -85,27 +84,27 @@ export const shutdownMachine = setup({
       tags: ['shuttingDown'],
       entry: ['reportShutdown'],
       initial: 'NextGroup',
-      on: { SHUTDOWN_CANCELLED: CANCELLED },
+      on: { SHUTDOWN_CANCELLED: CANCELLED, STOP: { target: '.Stopped' } },
       states: {
         NextGroup: {
           always: [{ guard: 'noGroups', target: 'Ended' }, { target: 'EndingGroup' }],
         },
         EndingGroup: {
           description: 'The pods of one group end together, within its grace period',
-          entry: ['awaitGroup', 'armGroupTimer', 'endGroup'],
-          exit: ['disarmGroupTimer'],
+          entry: ['awaitGroup', 'endGroup'],
+          after: { groupTime: { actions: ['reportTimeOver', 'dropGroup'], target: 'NextGroup' } },
           on: {
             POD_ENDED: [
               { guard: 'isLastAwaited', actions: ['dropGroup'], target: 'NextGroup' },
               { actions: ['recordEnd'] },
             ],
-            GROUP_TIME_OVER: { actions: ['reportTimeOver', 'dropGroup'], target: 'NextGroup' },
           },
         },
         Ended: {
           description: 'The machine may go down',
           entry: ['reportEnded'],
         },
+        Stopped: { description: 'The agent stops: nothing is waited for, and the node still takes no pods' },
       },
     },
   },

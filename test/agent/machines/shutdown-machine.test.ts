@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { shutdownMachine, type ShutdownEvent } from '../../../src/agent/machines/shutdown-machine.ts';
+import { after } from '../../support/child-events.ts';
 import { Stepper } from '../../support/stepper.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -8,7 +9,7 @@ const GROUPS = [
   { priority: 2_000_000_000, seconds: 10, uids: ['c'] },
 ];
 const SHUTDOWN: ShutdownEvent = { type: 'SHUTDOWN', at: NOW, groups: GROUPS };
-const TIME_OVER: ShutdownEvent = { type: 'GROUP_TIME_OVER' };
+const TIME_OVER = after('groupTime', 'shutdown.ShuttingDown.EndingGroup');
 const CANCELLED: ShutdownEvent = { type: 'SHUTDOWN_CANCELLED' };
 const ended = (uid: string): ShutdownEvent => ({ type: 'POD_ENDED', uid });
 
@@ -27,9 +28,9 @@ describe('Watching', () => {
 });
 
 describe('EndingGroup', () => {
-  test('begins with the first group: it is told, timed and ended', () => {
+  test('begins with the first group: it is told and ended', () => {
     const it = ending();
-    expect(it.asked).toEqual(['reportShutdown', 'armGroupTimer', 'endGroup']);
+    expect(it.asked).toEqual(['reportShutdown', 'endGroup']);
     expect([it.context.awaited, it.context.since, isShuttingDown(it)]).toEqual([['a', 'b'], NOW, true]);
   });
 
@@ -45,7 +46,7 @@ describe('EndingGroup', () => {
 
   test('goes on when the time of the group is over, and the late pods are named before they are forgotten', () => {
     const it = ending().send(ended('a')).send(TIME_OVER);
-    expect(it.asked).toEqual(['disarmGroupTimer', 'reportTimeOver', 'armGroupTimer', 'endGroup']);
+    expect(it.asked).toEqual(['reportTimeOver', 'endGroup']);
     expect(it.context.awaited).toEqual(['c']);
   });
 });
@@ -70,4 +71,13 @@ test.each([
   const it = make().send(CANCELLED);
   expect([it.state, it.context]).toEqual(['Watching', { groups: [], awaited: [], since: undefined }]);
   expect(it.asked).toContain('reportCancelled');
+});
+
+test.each([
+  ['Watching', fresh],
+  ['ShuttingDown.Stopped', ending],
+])('with the agent stopped in %s, the node shuts down if it did before', (state, make) => {
+  const it = make().send({ type: 'STOP' });
+  expect([it.state, isShuttingDown(it)]).toEqual([state, isShuttingDown(make())]);
+  expect(it.send(TIME_OVER).asked).toEqual([]);
 });

@@ -3,6 +3,7 @@ import type { InspectionEvent, SnapshotFrom } from 'xstate';
 import { afterAll, expect, test } from '@jest/globals';
 import { type ShutdownEvent, shutdownMachine } from '../../../src/agent/machines/shutdown-machine.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import { after } from '../../support/child-events.ts';
 import { testPod } from '../../support/pods.ts';
 import { type Environment, type Path, shortestPaths, type Step } from '../paths.ts';
 import { NodeShutdown } from '../../../src/agent/actors/node/node-shutdown.ts';
@@ -40,7 +41,8 @@ const EVENTS = {
   webEnded: { type: 'POD_ENDED', uid: 'uid-of-web' },
   shopEnded: { type: 'POD_ENDED', uid: 'uid-of-shop' },
   dnsEnded: { type: 'POD_ENDED', uid: 'uid-of-dns' },
-  timeOver: { type: 'GROUP_TIME_OVER' },
+  timeOver: after('groupTime', 'shutdown.ShuttingDown.EndingGroup'),
+  stop: { type: 'STOP' },
 } as const satisfies Record<string, ShutdownEvent>;
 type Name = keyof typeof EVENTS;
 
@@ -48,7 +50,10 @@ const environment: Environment<typeof shutdownMachine> = {
   machine: shutdownMachine,
   input: undefined,
   events: EVENTS,
-  possible: (state) => Object.keys(EVENTS).filter((name) => name !== 'timeOver' || isEndingGroup(state)),
+  possible: (state) => {
+    if (state.matches({ ShuttingDown: 'Stopped' })) return [];
+    return Object.keys(EVENTS).filter((name) => name !== 'timeOver' || isEndingGroup(state));
+  },
   label: (state) => JSON.stringify(essence(state)),
 };
 
@@ -136,6 +141,7 @@ class ShutdownReplay {
     shopEnded: () => this.#shutdown.podEnded('uid-of-shop'),
     dnsEnded: () => this.#shutdown.podEnded('uid-of-dns'),
     timeOver: () => this.#clock.step(),
+    stop: () => this.stop(),
   };
 
   #shutDown(pods: readonly Pod[]): void {

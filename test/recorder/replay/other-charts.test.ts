@@ -56,7 +56,7 @@ const LIVES: Readonly<Record<string, Life>> = {
         ],
       },
       ...Array.from({ length: 200 }, (_, index) => ({ type: 'POD_ENDED', uid: `uid-${index}` })),
-      { type: 'GROUP_TIME_OVER' },
+      { type: 'xstate.after.groupTime.shutdown.ShuttingDown.EndingGroup' },
       { type: 'SHUTDOWN_CANCELLED' },
     ],
   },

@@ -7,12 +7,11 @@ import {
   shutdownKill,
 } from '../../policies/termination/shutdown-periods.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
-import { Timer } from '../../../system/timer.ts';
 import type { Pod, PodPhase } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { ShutdownPeriod } from '../../../types/node-settings.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { createActor } from '../agent-actor.ts';
+import { agentActor } from '../agent-actor.ts';
 
 export interface NodeShutdownOptions {
   /** By rising priority. */
@@ -37,7 +36,6 @@ export class NodeShutdown {
   readonly #context: ActorContext;
   readonly #options: NodeShutdownOptions;
   readonly #actor: ActorRefFrom<typeof shutdownMachine>;
-  readonly #timer: Timer;
   #groups: readonly ShutdownGroup[] = [];
   #ended = Promise.withResolvers<undefined>();
   /** All groups have ended or had their time, or it was cancelled. */
@@ -49,9 +47,7 @@ export class NodeShutdown {
   constructor(context: ActorContext, options: NodeShutdownOptions) {
     this.#context = context;
     this.#options = options;
-    const { clock, parent, inspect } = context;
-    this.#timer = new Timer(clock);
-    this.#actor = createActor(this.#machine(), { id: 'shutdown', parent, inspect });
+    this.#actor = agentActor(context, this.#machine(), { id: 'shutdown', title: 'the shutdown of the node' });
     this.#actor.start();
   }
 
@@ -75,11 +71,9 @@ export class NodeShutdown {
     if (this.isShuttingDown) this.#send({ type: 'POD_ENDED', uid });
   }
 
-  /** Only a parent can stop its actor: with one, this actor hears no more. */
   stop(): void {
+    this.#send({ type: 'STOP' });
     this.#isStopped = true;
-    this.#timer.disarm();
-    if (this.#context.parent === undefined) this.#actor.stop();
     this.#ended.resolve(undefined);
   }
 
@@ -121,11 +115,6 @@ export class NodeShutdown {
           this.#context.recorder.nodeEvent('Normal', 'Shutdown', 'Shutdown manager detected shutdown event');
         },
         endGroup: ({ context }) => this.#endGroup(context.groups[0]?.priority),
-        armGroupTimer: ({ context }) => {
-          const seconds = context.groups[0]?.seconds ?? 0;
-          this.#timer.arm(seconds * 1000, () => this.#send({ type: 'GROUP_TIME_OVER' }));
-        },
-        disarmGroupTimer: () => this.#timer.disarm(),
         reportTimeOver: ({ context }) => this.#reportTimeOver(context.awaited),
         reportCancelled: () => {
           this.#context.logger.info({}, 'The shutdown of the machine was cancelled');

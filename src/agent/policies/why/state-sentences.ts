@@ -127,6 +127,7 @@ const SHUTDOWN: Sentences = {
   'ShuttingDown.NextGroup': 'the machine shuts down: the next group of pods is about to end',
   'ShuttingDown.EndingGroup': 'the machine shuts down: a group of pods is ending',
   'ShuttingDown.Ended': 'all pods have ended: the machine may go down',
+  'ShuttingDown.Stopped': 'the machine shuts down, and the agent stops',
 };
 
 const STATUS_WRITER: Sentences = {
