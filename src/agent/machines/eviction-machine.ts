@@ -9,9 +9,9 @@
  * - `reclaimNode` is answered by one NODE_RECLAIMED, unless memory is measured first;
  * - `rankPods` is answered by one RANKED or RELIEVED;
  * - each evicted pod is answered by one POD_ENDED, or by one POD_FAILED when its end takes too long;
- * - `awaitCleanup` is answered by one CLEANED_UP, also when the clean-up takes too long;
- * - POD_ENDED and POD_GONE are sent for every pod, evicted or not;
- * - `armPeriod` is answered by PERIOD_OVER, `armDoubt` by DOUBT_OVER, unless disarmed; the watches of memory and pressure send the rest.
+ * - CLEANED_UP is sent when all has been released that the evicted pods had, but only after `awaitCleanup`;
+ * - POD_ENDED and POD_GONE are sent for every pod, evicted or not; the watches of memory and pressure send the rest;
+ * - after STOP nothing is sent. The conditions of the node stay as they were.
  */
 import { evictionSetup, INITIAL_CONTEXT, type OfCondition } from './eviction-setup.ts';
 
@@ -33,6 +33,7 @@ export const evictionMachine = evictionSetup.createMachine({
     Pass: {
       description: 'The node is measured once, and what is short is reclaimed',
       initial: 'Observing',
+      on: { STOP: { target: '.Stopped' } },
       states: {
         Observing: {
           description:
@@ -145,10 +146,12 @@ export const evictionMachine = evictionSetup.createMachine({
           description:
             'What the pods had on the local disk is being removed: until then the disk looks fuller than it is',
           entry: ['awaitCleanup'],
+          after: { cleanupPatience: { actions: ['raiseCleanedUp'] } },
           on: {
             CLEANED_UP: { target: 'Observing' },
           },
         },
+        Stopped: {},
       },
     },
     Schedule: {
@@ -166,6 +169,7 @@ export const evictionMachine = evictionSetup.createMachine({
             POD_ENDED: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
             POD_FAILED: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
             CLEANED_UP: { guard: 'isShortOfMemory', actions: ['endDoubt'], target: '.Due' },
+            STOP: { target: '.Stopped' },
           },
           states: {
             NotDue: {},
@@ -195,14 +199,14 @@ export const evictionMachine = evictionSetup.createMachine({
             InDoubt: {
               description:
                 'The watch told that memory is short, the figures do not show it: it is measured again soon',
-              entry: ['spendDoubt', 'armDoubt'],
-              exit: ['disarmDoubt'],
+              entry: ['spendDoubt'],
+              after: { doubt: { target: 'Due' } },
               on: {
-                DOUBT_OVER: { target: 'Due' },
                 MEMORY_ENOUGH: { actions: ['endDoubt'], target: 'NotDue' },
                 EVALUATED: { guard: 'showsMemoryShort', target: 'Confirmed' },
               },
             },
+            Stopped: {},
           },
         },
         Everything: {
@@ -214,13 +218,12 @@ export const evictionMachine = evictionSetup.createMachine({
             POD_ENDED: { guard: 'isShortOfOther', target: '.Due' },
             POD_FAILED: { guard: 'isNotShortOfMemory', target: '.Due' },
             CLEANED_UP: { guard: 'isNotShortOfMemory', target: '.Due' },
+            STOP: { target: '.Stopped' },
           },
           states: {
             Waiting: {
               description: 'Everything was measured less than a period ago',
-              entry: ['armPeriod'],
-              exit: ['disarmPeriod'],
-              on: { PERIOD_OVER: { target: 'Due' } },
+              after: { period: { target: 'Due' } },
             },
             Due: {
               on: { MEASURING_EVERYTHING: { target: 'Measuring' } },
@@ -235,6 +238,7 @@ export const evictionMachine = evictionSetup.createMachine({
                 },
               },
             },
+            Stopped: {},
           },
         },
       },

@@ -2,7 +2,12 @@
  * What the eviction chart (eviction-machine.ts) is drawn with: its context, the events that come to it, its guards and actions by name.
  */
 import { assign, raise, setup, stateIn } from 'xstate';
-import { DOUBT_MEASUREMENTS_MAX, showsMemoryShort } from '../policies/eviction/measurement-schedule.ts';
+import {
+  DOUBT_MEASUREMENTS_MAX,
+  DOUBT_PERIOD_MS,
+  MEASUREMENT_PERIOD_MS,
+  showsMemoryShort,
+} from '../policies/eviction/measurement-schedule.ts';
 import {
   type Eviction,
   type EvictionEvaluation,
@@ -39,8 +44,6 @@ export type EvictionEvent =
   /** The pressure watch: tasks wait for memory, or for disks, longer than a threshold allows. */
   | { readonly type: 'MEMORY_STALLED' }
   | { readonly type: 'IO_STALLED' }
-  | { readonly type: 'PERIOD_OVER' }
-  | { readonly type: 'DOUBT_OVER' }
   /** Raised by the machine itself: this is being measured from now on. */
   | { readonly type: 'MEASURING_MEMORY' }
   | { readonly type: 'MEASURING_EVERYTHING' }
@@ -54,7 +57,11 @@ export type EvictionEvent =
   | { readonly type: 'POD_ENDED'; readonly uid: string }
   | { readonly type: 'POD_FAILED'; readonly uid: string; readonly problem: string }
   | { readonly type: 'CLEANED_UP' }
-  | { readonly type: 'POD_GONE'; readonly uid: string };
+  | { readonly type: 'POD_GONE'; readonly uid: string }
+  | { readonly type: 'STOP' };
+
+/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
+const CLEANUP_PATIENCE_MS = 30_000;
 
 /** What others may ask: whether the node has the condition. */
 export type EvictionTag = PressureCondition;
@@ -101,6 +108,12 @@ export const evictionSetup = setup({
     context: {} as EvictionContext,
     events: {} as EvictionEvent,
     tags: {} as EvictionTag,
+  },
+  delays: {
+    period: MEASUREMENT_PERIOD_MS,
+    /** Until memory is measured again because the figures did not show what the watch told. */
+    doubt: DOUBT_PERIOD_MS,
+    cleanupPatience: CLEANUP_PATIENCE_MS,
   },
   guards: {
     isOverLimit: ({ event }) => event.type === 'EVALUATED' && event.evaluation.overLimit.length > 0,
@@ -172,12 +185,9 @@ export const evictionSetup = setup({
     endDoubt: assign({ doubtsLeft: 0 }),
     raiseMeasuringMemory: raise({ type: 'MEASURING_MEMORY' }),
     raiseMeasuringEverything: raise({ type: 'MEASURING_EVERYTHING' }),
+    raiseCleanedUp: raise({ type: 'CLEANED_UP' }),
 
     // What the machine asks for; the actor provides it.
-    armPeriod: ask(),
-    disarmPeriod: ask(),
-    armDoubt: ask(),
-    disarmDoubt: ask(),
     measureMemory: ask(),
     measureEverything: ask(),
     hurryMeasurement: ask(),

@@ -19,6 +19,7 @@ import {
   usingMemory,
 } from '../../support/eviction.ts';
 import { DOUBT_MEASUREMENTS_MAX } from '../../../src/agent/policies/eviction/measurement-schedule.ts';
+import { after } from '../../support/child-events.ts';
 import { Stepper } from '../../support/stepper.ts';
 
 const scratch = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Ki' } }] };
@@ -50,8 +51,8 @@ const evaluated = (left: Left, usedBytes?: number): EvictionEvent => ({
   type: 'EVALUATED',
   evaluation: evaluation(left, usedBytes),
 });
-const PERIOD_OVER: EvictionEvent = { type: 'PERIOD_OVER' };
-const DOUBT_OVER: EvictionEvent = { type: 'DOUBT_OVER' };
+const PERIOD_OVER = after('period', 'eviction.Schedule.Everything.Waiting');
+const DOUBT_OVER = after('doubt', 'eviction.Schedule.Memory.InDoubt');
 const MEMORY_SHORT: EvictionEvent = { type: 'MEMORY_SHORT' };
 const MEMORY_ENOUGH: EvictionEvent = { type: 'MEMORY_ENOUGH' };
 const MEMORY_STALLED: EvictionEvent = { type: 'MEMORY_STALLED' };
@@ -94,13 +95,13 @@ function schedule(it: Machine): (string | undefined)[] {
 describe('Observing', () => {
   test('is the initial state: a timer for the period is armed', () => {
     const it = observing();
-    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['NotDue', 'Waiting'], ['armPeriod']]);
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['NotDue', 'Waiting'], []]);
     expect(it.context).toMatchObject({ state: INITIAL_EVICTION_STATE, evictions: [], unendable: [] });
   });
 
   test('if the period is over, everything is measured', () => {
     const it = evaluating();
-    expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
+    expect([measured(it), it.asked]).toEqual(['Everything', ['measureEverything']]);
   });
 
   test('if memory is reported short, only memory is measured, and the period goes on', () => {
@@ -116,7 +117,7 @@ describe('Observing', () => {
 
   test('if tasks wait for disks, everything is measured', () => {
     const it = observing().send(IO_STALLED);
-    expect([measured(it), it.asked]).toEqual(['Everything', ['disarmPeriod', 'measureEverything']]);
+    expect([measured(it), it.asked]).toEqual(['Everything', ['measureEverything']]);
   });
 
   test('if a pod has ended, only a resource that is short is measured', () => {
@@ -134,14 +135,14 @@ describe('Observing', () => {
 describe('Evaluating', () => {
   test('if nothing is short, the machine waits again, and keeps the state for the next pass', () => {
     const it = evaluating().send(evaluated({ memory: 500 }));
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', []]);
     expect(it.context.state).toEqual(evaluation({ memory: 500 }).state);
     expect(it.context.shortage).toBeUndefined();
   });
 
   test('a failed measurement is logged, and the state for the next pass stays the same', () => {
     const it = evaluating().send(FAILED);
-    expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedObservation', 'armPeriod']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['reportFailedObservation']]);
     expect(it.context.state).toBe(INITIAL_EVICTION_STATE);
   });
 
@@ -177,7 +178,7 @@ describe('Evaluating', () => {
       expect([measured(it), schedule(it), it.asked]).toEqual([
         'Memory',
         ['Measuring', 'Waiting'],
-        ['measureMemory', 'armPeriod'],
+        ['measureMemory'],
       ]);
     }
   });
@@ -220,7 +221,7 @@ describe('Evaluating', () => {
 describe('ReclaimingNode', () => {
   test('if enough has been removed, no pod is evicted', () => {
     const it = reclaiming().send(reclaimed());
-    expect([pass(it), it.asked]).toEqual(['Observing', ['armPeriod']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', []]);
     expect(it.context.shortage).toBeUndefined();
   });
 
@@ -229,7 +230,7 @@ describe('ReclaimingNode', () => {
     expect([measured(it), schedule(it), it.asked]).toEqual([
       'Memory',
       ['Measuring', 'Waiting'],
-      ['measureMemory', 'armPeriod'],
+      ['measureMemory'],
     ]);
     const before = evaluating().send(MEMORY_SHORT, evaluated({ disk: 5 }));
     expect([measured(before), schedule(before)]).toEqual(['Memory', ['Measuring', 'Waiting']]);
@@ -252,13 +253,13 @@ describe('Ranking', () => {
 
   test('no pod is evicted while another pod is ending already', () => {
     const it = ranking().send({ type: 'RANKED', choice: choice(['b']) });
-    expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice', 'armPeriod']]);
+    expect([pass(it), it.asked]).toEqual(['Observing', ['reportChoice']]);
     expect(it.context).toMatchObject({ evictions: [], awaited: [] });
   });
 
   test('no pod is evicted if nothing is short any more', () => {
     const it = ranking().send(RELIEVED);
-    expect([pass(it), it.asked, it.context.shortage]).toEqual(['Observing', ['armPeriod'], undefined]);
+    expect([pass(it), it.asked, it.context.shortage]).toEqual(['Observing', [], undefined]);
   });
 });
 
@@ -288,7 +289,7 @@ describe('Evicting', () => {
 
   test('a pod that does not end is reported and remembered, and the next pass begins at once', () => {
     const it = evicting().send(failed('a'));
-    expect([measured(it), it.asked]).toEqual(['Memory', ['reportFailedPod', 'measureMemory', 'armPeriod']]);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['reportFailedPod', 'measureMemory']]);
     expect(it.context).toMatchObject({ awaited: [], unendable: ['a'] });
   });
 
@@ -305,7 +306,7 @@ describe('CleaningUp', () => {
   test('the node is measured at once when the pods are cleaned up, and not before', () => {
     expect(pass(cleaningUp().send(MEMORY_SHORT))).toBe('CleaningUp');
     const it = cleaningUp().send(CLEANED_UP);
-    expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory', 'armPeriod']]);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory']]);
   });
 
   test('if memory was not short, everything is measured', () => {
@@ -321,9 +322,9 @@ describe('doubt, after the watch has reported that memory is short', () => {
 
   test('if the figures do not show the shortage, memory is measured again soon', () => {
     const it = doubting();
-    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], []]);
     it.send(DOUBT_OVER);
-    expect([measured(it), it.asked]).toEqual(['Memory', ['disarmDoubt', 'measureMemory']]);
+    expect([measured(it), it.asked]).toEqual(['Memory', ['measureMemory']]);
   });
 
   test('if the measurement fails, memory is measured again soon', () => {
@@ -343,11 +344,7 @@ describe('doubt, after the watch has reported that memory is short', () => {
 
   test('if the watch reports enough memory, the doubt ends', () => {
     const it = doubting().send(MEMORY_ENOUGH);
-    expect([schedule(it), it.asked, it.context.doubtsLeft]).toEqual([
-      ['NotDue', 'Waiting'],
-      ['disarmDoubt'],
-      0,
-    ]);
+    expect([schedule(it), it.asked, it.context.doubtsLeft]).toEqual([['NotDue', 'Waiting'], [], 0]);
   });
 
   test('if tasks wait for memory, there is no doubt: memory is measured once', () => {
@@ -363,7 +360,7 @@ describe('doubt, after the watch has reported that memory is short', () => {
 
   test('if the figures for the ranking do not show the shortage any more, memory is measured again soon', () => {
     const it = observing().send(MEMORY_SHORT, evaluated({ memory: 50 }), RELIEVED);
-    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], ['armDoubt']]);
+    expect([pass(it), schedule(it), it.asked]).toEqual(['Observing', ['InDoubt', 'Waiting'], []]);
     const told = observing().send(MEMORY_STALLED, evaluated({ memory: 50 }), RELIEVED);
     expect(schedule(told)).toEqual(['Confirmed', 'Waiting']);
   });

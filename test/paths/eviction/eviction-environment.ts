@@ -24,6 +24,7 @@ import {
   summaryOf,
   thresholds,
 } from '../../support/eviction.ts';
+import { after } from '../../support/child-events.ts';
 import { LASTING_COMMAND } from '../path-node.ts';
 import type { Environment, Step } from '../paths.ts';
 
@@ -165,8 +166,8 @@ const gone = (role: Role): EvictionEvent => ({ type: 'POD_GONE', uid: `${role}-1
 
 /** Events from other actors, from the watches, and from timers. */
 const SENT = {
-  periodOver: { type: 'PERIOD_OVER' },
-  doubtOver: { type: 'DOUBT_OVER' },
+  periodOver: after('period', 'eviction.Schedule.Everything.Waiting'),
+  doubtOver: after('doubt', 'eviction.Schedule.Memory.InDoubt'),
   memoryShort: { type: 'MEMORY_SHORT' },
   memoryEnough: { type: 'MEMORY_ENOUGH' },
   memoryStalled: { type: 'MEMORY_STALLED' },

@@ -378,10 +378,12 @@ class EvictionReplay {
   }
 
   #listen(event: InspectionEvent): void {
-    if (event.type !== '@xstate.snapshot' || event.event.type.startsWith('xstate.')) return;
+    if (event.type !== '@xstate.snapshot' || event.event.type.startsWith('xstate.init')) return;
     if ((event.actorRef as AnyActorRef).id === 'eviction') {
       const state = event.snapshot as EvictionSnapshot;
-      const told = event.event as EvictionEvent;
+      // When the patience is over, the chart tells itself that all is cleaned up.
+      const isOutlasted = event.event.type.startsWith('xstate.after.cleanupPatience');
+      const told = (isOutlasted ? { type: 'CLEANED_UP' } : event.event) as EvictionEvent;
       const hasEffect = this.#latest === undefined || !isEqual(facts(this.#latest), facts(state));
       this.#taken = [...this.#taken, { event: told, state, hasEffect }];
       if (this.#latest !== undefined && beginsPass(this.#latest, told, state)) this.#rules.passBegins();

@@ -9,7 +9,6 @@ import type { NodeReclaim } from '../../policies/eviction/file-system-parts.ts';
 import { type EvictionExplanation, explainEviction } from '../../policies/eviction/explanation.ts';
 import { type Observations, observe } from '../../policies/eviction/observations.ts';
 import { chooseVictim, evaluateEviction } from '../../policies/eviction/pass.ts';
-import { DOUBT_PERIOD_MS, MEASUREMENT_PERIOD_MS } from '../../policies/eviction/measurement-schedule.ts';
 import { describeShortage } from '../../policies/eviction/ranking.ts';
 import { remainingShortage, type Shortage, shortageAfterReclaim } from '../../policies/eviction/shortage.ts';
 import {
@@ -25,13 +24,12 @@ import {
 } from '../../policies/eviction/eviction-message.ts';
 import { hasStorageLimit } from '../../policies/eviction/pod-usage.ts';
 import type { NodeReclaimer } from '../../runtime/node/pod-node.ts';
-import { Timer } from '../../../system/timer.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { Summary } from '../../../types/stats.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { createActor } from '../agent-actor.ts';
+import { agentActor } from '../agent-actor.ts';
 import { recordExceededGracePeriod } from '../start/kill-timeouts.ts';
 import { EvictionFigures, type EvictionParts, type EvictionStats } from './eviction-figures.ts';
 import { EvictionPods } from './eviction-pods.ts';
@@ -76,10 +74,6 @@ export class EvictionManager {
   readonly #figures: EvictionFigures;
   readonly #watch: EvictionWatch;
   readonly #pods: EvictionPods;
-  /** Until everything is measured again. */
-  readonly #period: Timer;
-  /** Until memory is measured again because the figures did not show what the watch told. */
-  readonly #doubt: Timer;
   /** Under way, also those that are not waited for any longer. */
   readonly #removals = new Map<NodeReclaim, Promise<void>>();
   /** Hurries the latest measurement; each measurement has its own. */
@@ -89,14 +83,11 @@ export class EvictionManager {
   constructor(context: ActorContext, parts: EvictionManagerParts) {
     this.#context = context;
     this.#parts = parts;
-    const { clock, parent, inspect } = context;
     const send = (event: EvictionEvent) => this.#send(event);
     this.#figures = new EvictionFigures(parts);
     this.#watch = new EvictionWatch(context, this.#figures, send);
     this.#pods = new EvictionPods(context, { registry: parts.registry, send });
-    this.#period = new Timer(clock);
-    this.#doubt = new Timer(clock);
-    this.#actor = createActor(this.#machine(), { id: 'eviction', parent, inspect });
+    this.#actor = agentActor(context, this.#machine(), { id: 'eviction', title: 'eviction' });
   }
 
   /** The conditions that hold now, in the order in which a node's status lists them. */
@@ -128,15 +119,16 @@ export class EvictionManager {
   }
 
   stop(): void {
+    this.#send({ type: 'STOP' });
     this.#isStopped = true;
     this.#watch.stop();
     this.#pods.stop();
-    for (const timer of [this.#period, this.#doubt]) timer.disarm();
   }
 
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void {
+    const snapshot = this.#actor.getSnapshot();
     if (how === 'Terminated') this.#pods.terminated(uid);
-    else this.#pods.released(uid);
+    else if (snapshot.matches({ Pass: 'CleaningUp' })) this.#checkCleanup(snapshot.context, uid);
     if (how === 'Forgotten') this.#send({ type: 'POD_GONE', uid });
   }
 
@@ -144,14 +136,14 @@ export class EvictionManager {
     if (!this.#isStopped && this.#actor.getSnapshot().status === 'active') this.#actor.send(event);
   }
 
+  #checkCleanup({ ended }: EvictionContext, released?: string): void {
+    if (this.#pods.areReleased(ended.filter((uid) => uid !== released))) this.#send({ type: 'CLEANED_UP' });
+  }
+
   #machine(): typeof evictionMachine {
     const { logger } = this.#context;
     return evictionMachine.provide({
       actions: {
-        armPeriod: () => this.#period.arm(MEASUREMENT_PERIOD_MS, () => this.#send({ type: 'PERIOD_OVER' })),
-        disarmPeriod: () => this.#period.disarm(),
-        armDoubt: () => this.#doubt.arm(DOUBT_PERIOD_MS, () => this.#send({ type: 'DOUBT_OVER' })),
-        disarmDoubt: () => this.#doubt.disarm(),
         measureMemory: ({ context }) => void this.#evaluate(context, this.#measurement(true)),
         measureEverything: ({ context }) => void this.#evaluate(context, this.#measurement(false)),
         hurryMeasurement: () => this.#hurry.abort(),
@@ -171,14 +163,12 @@ export class EvictionManager {
         },
         endPods: ({ context }) => context.evictions.forEach((eviction) => this.#pods.end(eviction)),
         reportFailedPod: ({ event }) => this.#reportFailed(event),
-        awaitCleanup: ({ self }) => this.#pods.awaitCleanup(self),
+        awaitCleanup: ({ context }) => this.#checkCleanup(context),
         reportPressure: (_, { condition }) => this.#reportCondition(condition, true),
         reportNoPressure: (_, { condition }) => this.#reportCondition(condition, false),
       },
     });
   }
-
-  // A pass
 
   #measurement(isOfMemoryAlone: boolean): Measurement {
     this.#hurry = new AbortController();
@@ -287,8 +277,6 @@ export class EvictionManager {
     const timeMs = observations.get(signal)?.timeMs;
     if (timeMs !== undefined) measurements?.evictionStatsAge(signal, Math.max(0, clock.now() - timeMs));
   }
-
-  // Events and logs
 
   #reportShortage({ shortage }: EvictionContext): void {
     if (shortage === undefined) return;

@@ -1,14 +1,11 @@
 import type { EvictionEvent } from '../../machines/eviction-machine.ts';
 import { EVICTED } from '../../policies/eviction/eviction-message.ts';
 import type { Eviction } from '../../policies/eviction/pass.ts';
-import { Timer } from '../../../system/timer.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodEntry, PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import { KillTimeouts, endPatienceMs } from '../start/kill-timeouts.ts';
 
-/** How long the removal of what an evicted pod had on the disk is waited for (the kubelet's). */
-const CLEANUP_PATIENCE_MS = 30_000;
 /** A pod that may take longer than this to end is not waited for: it can be evicted, with a shorter grace period. */
 const NEAR_END_SECONDS = 60;
 
@@ -18,15 +15,11 @@ export interface EvictionPodsParts {
   readonly send: (event: EvictionEvent) => void;
 }
 
-/** The pods of the node as eviction sees them: those that run, those that end anyway, and how far evicted pods have come. */
+/** The pods of the node as eviction sees them: those that run, those that end anyway, and how long evicted pods may take. */
 export class EvictionPods {
   readonly #context: AgentContext;
   readonly #parts: EvictionPodsParts;
   readonly #limits: KillTimeouts;
-  /** Armed while the chart waits for the clean-up of evicted pods. */
-  readonly #patience: Timer;
-  /** UIDs of evicted pods that have ended and have not been cleaned up yet. */
-  readonly #cleaning = new Set<string>();
   /** Since when pods have been seen to be ending, by UID. */
   readonly #endingSince = new Map<string, number>();
   #lastEndMs: number | undefined;
@@ -35,7 +28,6 @@ export class EvictionPods {
     this.#context = context;
     this.#parts = parts;
     this.#limits = new KillTimeouts(context.clock);
-    this.#patience = new Timer(context.clock);
   }
 
   /** When the last evicted pod ended. */
@@ -45,7 +37,6 @@ export class EvictionPods {
 
   stop(): void {
     this.#limits.clear();
-    this.#patience.disarm();
   }
 
   /** Those that may have running containers. */
@@ -74,34 +65,13 @@ export class EvictionPods {
   /** None of the pod's containers runs any more. */
   terminated(uid: string): void {
     this.#endingSince.delete(uid);
-    if (this.#limits.lift(uid)) {
-      this.#cleaning.add(uid);
-      this.#lastEndMs = this.#context.clock.now();
-    }
+    if (this.#limits.lift(uid)) this.#lastEndMs = this.#context.clock.now();
     this.#parts.send({ type: 'POD_ENDED', uid });
   }
 
-  /** What the pod had on this node has been released. */
-  released(uid: string): void {
-    if (!this.#cleaning.delete(uid) || this.#cleaning.size > 0 || !this.#patience.isArmed) return;
-    this.#patience.disarm();
-    this.#cleanedUp();
-  }
-
-  /** Answers with CLEANED_UP when what evicted pods had on this node has been released, or that has taken too long. */
-  awaitCleanup(actor: { send(event: EvictionEvent): void }): void {
-    if (this.#cleaning.size === 0) {
-      actor.send({ type: 'CLEANED_UP' });
-      return;
-    }
-    this.#patience.arm(CLEANUP_PATIENCE_MS, () => {
-      this.#cleaning.clear();
-      this.#cleanedUp();
-    });
-  }
-
-  #cleanedUp(): void {
-    this.#parts.send({ type: 'CLEANED_UP' });
+  /** What these pods had on this node has been released. */
+  areReleased(uids: readonly string[]): boolean {
+    return uids.every((uid) => this.#parts.registry.get(uid)?.actor.getSnapshot().hasTag('finished') ?? true);
   }
 
   /** UIDs of pods that will have ended soon. A pod that has been ending for too long is not among them. */

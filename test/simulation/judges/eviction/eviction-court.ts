@@ -15,6 +15,7 @@ import type {
 import type { EvictionRules, ThresholdRule } from '../../../../src/simulation/resources/eviction-rules.ts';
 import { type DiskUse, NOTHING, type PodUse, sumOf } from '../../../../src/simulation/resources/node-use.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { after } from '../../../support/child-events.ts';
 import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
 import { CLEANED_UP, type JudgedPod, STOPPED } from '../lifecycle-judge-bed.ts';
 import { AdmissionJudgeBed } from '../admission-judge-bed.ts';
@@ -127,7 +128,7 @@ export class EvictionCourt extends AdmissionJudgeBed {
       shortage: undefined,
       overLimit,
     };
-    this.evictions.shows({ type: 'PERIOD_OVER' }, this.#view('Evaluating'));
+    this.evictions.shows(after('period', 'eviction.Schedule.Everything.Waiting'), this.#view('Evaluating'));
     this.measure(true);
     const event: EvictionEvent = { type: 'EVALUATED', evaluation };
     this.hear(event);

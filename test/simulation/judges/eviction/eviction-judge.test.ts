@@ -6,6 +6,7 @@ import {
   CONFIG_SOURCE_ANNOTATION,
 } from '../../../../src/agent/policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { after } from '../../../support/child-events.ts';
 import { requestingPod, type RequestingPod } from '../../../support/admission.ts';
 import { killed, STOPPED } from '../lifecycle-judge-bed.ts';
 import { DRAINED, EvictionCourt, evictionOf, pod, rule, type Uses } from './eviction-court.ts';
@@ -322,7 +323,11 @@ test('at rest no pass is under way, the node is measured, and no pod exceeds a l
   court.look();
   court.conditions = [];
   const show = (pass: string) =>
-    court.evictions.shows({ type: 'PERIOD_OVER' }, { pass, isMeasuringMemory: false, conditions: [] });
+    court.evictions.shows(after('period', 'eviction.Schedule.Everything.Waiting'), {
+      pass,
+      isMeasuringMemory: false,
+      conditions: [],
+    });
   show('Observing');
   expect(court.evictions.unrest).toBeUndefined();
   const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100' } }];
@@ -346,7 +351,7 @@ describe('a pass that begins with the event that ends the one before', () => {
   function measured(signal: EvictionSignal): EvictionCourt {
     const court = new EvictionCourt([rule(signal)]);
     court.left = { [signal]: 90 };
-    court.evictions.shows({ type: 'PERIOD_OVER' }, next(false));
+    court.evictions.shows(after('period', 'eviction.Schedule.Everything.Waiting'), next(false));
     court.measure(true);
     court.hear(evaluated);
     return court;
