@@ -6,6 +6,7 @@ import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { asInt64 } from '../policies/formats/go-text.ts';
 import { NotPlainError, readProvidedFile } from '../../system/files/foreign-file.ts';
+import { START_DEADLINE_MS } from '../../system/files/patient-calls.ts';
 import { errorMessage, type SchemaError, StateletError } from '../../types/errors.ts';
 import { CONFIGURATION_DEFAULTS, ZERO_MEANS_NOT_GIVEN } from './configuration-defaults.ts';
 import {
@@ -58,7 +59,7 @@ const READ_ERRORS: Readonly<Record<string, string>> = {
 
 async function read(file: string, flag: string): Promise<string> {
   try {
-    return await readProvidedFile(file);
+    return await readProvidedFile(file, { deadlineMs: START_DEADLINE_MS });
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const hint = error instanceof NotPlainError ? `; ${flag} reads files` : code === 'ENOENT' ? flag : '';

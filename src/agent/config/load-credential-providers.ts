@@ -15,7 +15,7 @@ import {
 } from '../policies/images/credential-provider-config.ts';
 import { withoutNullMembers } from '../policies/images/credential-provider-answer.ts';
 import { readProvidedFile } from '../../system/files/foreign-file.ts';
-import { patientCalls } from '../../system/files/patient-calls.ts';
+import { callAtStart, START_DEADLINE_MS } from '../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 
 const CONFIG_FLAG = '--image-credential-provider-config';
@@ -63,7 +63,7 @@ function invalid(flag: string, problem: string): StateletError {
 async function checkBinDir(binDir: string): Promise<void> {
   if (binDir === '') throw invalid(BIN_DIR_FLAG, `is missing; ${CONFIG_FLAG} needs it`);
   try {
-    if ((await patientCalls.call(binDir, () => stat(binDir))).isDirectory()) return;
+    if ((await callAtStart(binDir, () => stat(binDir))).isDirectory()) return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw invalid(BIN_DIR_FLAG, `plugin binary directory ${binDir} did not exist`);
@@ -74,13 +74,11 @@ async function checkBinDir(binDir: string): Promise<void> {
 }
 
 async function filesOf(path: string): Promise<readonly string[]> {
-  const info = await patientCalls
-    .call(path, () => stat(path))
-    .catch((error: unknown) => {
-      throw invalid(CONFIG_FLAG, `unable to access path "${path}": ${errorMessage(error)}`);
-    });
+  const info = await callAtStart(path, () => stat(path)).catch((error: unknown) => {
+    throw invalid(CONFIG_FLAG, `unable to access path "${path}": ${errorMessage(error)}`);
+  });
   if (!info.isDirectory()) return [path];
-  const listed = patientCalls.call(path, () => readdir(path, { withFileTypes: true }));
+  const listed = callAtStart(path, () => readdir(path, { withFileTypes: true }));
   const entries = await listed.catch((error: unknown) => {
     throw invalid(CONFIG_FLAG, `unable to read directory "${path}": ${errorMessage(error)}`);
   });
@@ -90,7 +88,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
 }
 
 function readConfigFile(file: string): Promise<string> {
-  return readProvidedFile(file).catch((error: unknown) => {
+  return readProvidedFile(file, { deadlineMs: START_DEADLINE_MS }).catch((error: unknown) => {
     throw invalid(CONFIG_FLAG, `unable to read file "${file}": ${errorMessage(error)}`);
   });
 }
@@ -117,8 +115,8 @@ function providersIn(file: string, text: string): readonly Partial<CredentialPro
 
 async function checkProgram(path: string): Promise<void> {
   try {
-    await patientCalls.call(path, () => access(path, constants.X_OK));
-    if ((await patientCalls.call(path, () => stat(path))).isFile()) return;
+    await callAtStart(path, () => access(path, constants.X_OK));
+    if ((await callAtStart(path, () => stat(path))).isFile()) return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       throw invalid(BIN_DIR_FLAG, `plugin binary executable ${path} did not exist`);

@@ -139,8 +139,18 @@ function tooLarge(bytesMax: number): StateletError {
   return new StateletError('FailedPrecondition', `is larger than ${limit}`);
 }
 
+interface ProvidedReadingOptions {
+  /** Default: 1 MiB. */
+  readonly bytesMax?: number;
+  /** Default: that of `patientCalls`. */
+  readonly deadlineMs?: number | undefined;
+}
+
 /** The text of a file that an operator provides, of which a file system elsewhere may never answer. */
-export async function readProvidedFile(path: string, bytesMax = MIB): Promise<string> {
-  const { content } = await patientCalls.call(path, () => readForeignFile(path, { bytesMax }));
-  return content.toString();
+export async function readProvidedFile(
+  path: string,
+  { bytesMax = MIB, deadlineMs }: ProvidedReadingOptions = {},
+): Promise<string> {
+  const read = () => readForeignFile(path, { bytesMax });
+  return (await patientCalls.call(path, read, deadlineMs)).content.toString();
 }

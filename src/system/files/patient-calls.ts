@@ -7,6 +7,8 @@ import { systemClock } from '../timer.ts';
 const CALLS_MAX = 2;
 /** A file on a disk that is only slow is read next time. */
 const DEADLINE_MS = 5_000;
+/** Of a file without which the agent does not start: there is no next time, and a disk that is only busy may take long. */
+export const START_DEADLINE_MS = 60_000;
 
 interface Call {
   readonly path: string;
@@ -30,7 +32,7 @@ export class PatientCalls {
    * earlier one for it is still under way, and where too many for other paths are. The call itself goes on. `work` makes one call of the
    * file system after the other.
    */
-  async call<T>(path: string, work: () => Promise<T>): Promise<T> {
+  async call<T>(path: string, work: () => Promise<T>, deadlineMs = this.#deadlineMs): Promise<T> {
     this.#refuseIfHanging(path);
     while (this.#underWay.size >= CALLS_MAX) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -43,7 +45,7 @@ export class PatientCalls {
       this.#hanging.add(own);
       reject(hangs());
       for (const goOn of this.#hanging.size >= CALLS_MAX ? this.#waiting.splice(0) : []) goOn();
-    }, this.#deadlineMs);
+    }, deadlineMs);
     const called = work().finally(() => {
       this.#clock.clearTimeout(timer);
       this.#underWay.delete(own);
@@ -64,6 +66,11 @@ export class PatientCalls {
 
 /** For all files that operators provide: the threads are those of the whole process. */
 export const patientCalls = new PatientCalls(systemClock, DEADLINE_MS);
+
+/** For what the agent does not start without. */
+export function callAtStart<T>(path: string, work: () => Promise<T>): Promise<T> {
+  return patientCalls.call(path, work, START_DEADLINE_MS);
+}
 
 function hangs(): StateletError {
   return new StateletError('DeadlineExceeded', 'its file system does not answer');

@@ -36,6 +36,18 @@ test('a call that hangs is given up at the deadline; its path is tried again whe
   expect(await again()).toBe(1);
 });
 
+test('a call may have a deadline of its own, as at the start, when a busy disk is no reason to give up', async () => {
+  const { clock, calls } = bed();
+  const slow = Promise.withResolvers<number>();
+  const given = calls.call('/a', () => slow.promise, 10 * DEADLINE_MS);
+  await clock.advance(9 * DEADLINE_MS);
+  slow.resolve(7);
+  expect(await given).toBe(7);
+  const hung = calls.call('/b', () => new Promise(() => undefined), 10 * DEADLINE_MS);
+  const [outcome] = await Promise.allSettled([hung, clock.advance(10 * DEADLINE_MS)]);
+  expect(outcome).toMatchObject({ reason: { kind: 'DeadlineExceeded' } });
+});
+
 test('while two paths hang, no other is tried, so that threads are left for other files', async () => {
   const { clock, calls } = bed();
   const hung = Promise.withResolvers<number>();

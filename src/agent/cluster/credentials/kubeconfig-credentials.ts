@@ -1,7 +1,7 @@
 /** Credentials of a kubeconfig, read again when one of its files has changed or what a program printed has expired. */
 import { stat } from 'node:fs/promises';
 import { type Observable, Subject } from 'rxjs';
-import { patientCalls } from '../../../system/files/patient-calls.ts';
+import { patientCalls, START_DEADLINE_MS } from '../../../system/files/patient-calls.ts';
 import type { Clock } from '../../../types/clock.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Logger } from '../../../types/logger.ts';
@@ -12,7 +12,7 @@ export interface KubeconfigCredentialsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** For tests. */
-  readonly load?: (path: string) => Promise<LoadedKubeconfig>;
+  readonly load?: typeof loadKubeconfig;
 }
 
 /** How often files are looked at while the server accepts what they held. */
@@ -122,9 +122,12 @@ export class KubeconfigCredentials implements Credentials {
     // Before reading: a change in between is then seen at the next look.
     const before = new Map<string, string>();
     const files = this.#loaded?.kubeconfig.files ?? [this.path];
-    (await versionsOf(files)).forEach((version, index) => before.set(files[index] ?? '', version));
+    const deadlineMs = this.#loaded === undefined ? START_DEADLINE_MS : undefined;
+    (await versionsOf(files, deadlineMs)).forEach((version, index) =>
+      before.set(files[index] ?? '', version),
+    );
     this.#triedAt = this.#options.clock.now();
-    const kubeconfig = await this.#options.load(this.path).catch((error: unknown) => {
+    const kubeconfig = await this.#options.load(this.path, deadlineMs).catch((error: unknown) => {
       this.#failure = error as Error;
       throw error;
     });
@@ -153,13 +156,12 @@ function needsOtherConnection(former: ConnectionDetails, details: ConnectionDeta
 }
 
 /** A text that differs between versions of a file; empty for a file that cannot be seen. Follows links. */
-async function versionsOf(files: readonly string[]): Promise<string[]> {
+async function versionsOf(files: readonly string[], deadlineMs?: number): Promise<string[]> {
   return Promise.all(
     files.map(async (file) => {
       try {
-        const { dev, ino, size, mtimeNs, ctimeNs } = await patientCalls.call(file, () =>
-          stat(file, { bigint: true }),
-        );
+        const look = () => stat(file, { bigint: true });
+        const { dev, ino, size, mtimeNs, ctimeNs } = await patientCalls.call(file, look, deadlineMs);
         return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
       } catch {
         return '';

@@ -35,11 +35,12 @@ interface Materials {
   readonly token?: string;
 }
 
-/** Rejects with `InvalidArgument` or `Unavailable`; the message names the file and the field. */
-export async function loadKubeconfig(path: string): Promise<LoadedKubeconfig> {
+/** Rejects with `InvalidArgument` or `Unavailable`; the message names the file and the field. `deadlineMs`: for each file. */
+export async function loadKubeconfig(path: string, deadlineMs?: number): Promise<LoadedKubeconfig> {
+  const read = (file: string) => textOf(file, deadlineMs);
   try {
-    const entry = parseKubeconfig(await textOf(path), path);
-    const materials = await materialsOf(entry);
+    const entry = parseKubeconfig(await read(path), path);
+    const materials = await materialsOf(entry, read);
     return { ...(await authenticated(entry, materials)), files: [path, ...filesOf(entry)] };
   } catch (error) {
     const kind = error instanceof StateletError ? errorKind(error) : 'InvalidArgument';
@@ -52,9 +53,11 @@ function filesOf({ cluster, user }: KubeconfigEntry): string[] {
   return [...new Set(materials.flatMap((material) => material?.file ?? []))];
 }
 
-async function textOf(path: string): Promise<string> {
+type Read = (file: string) => Promise<string>;
+
+async function textOf(path: string, deadlineMs: number | undefined): Promise<string> {
   try {
-    return await readProvidedFile(path);
+    return await readProvidedFile(path, { deadlineMs });
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') throw new Error('does not exist', { cause: error });
     if (error instanceof StateletError && error.kind !== 'DeadlineExceeded')
@@ -66,10 +69,12 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-async function materialsOf({ cluster, user }: KubeconfigEntry): Promise<Materials> {
-  const [ca, cert, key] = await Promise.all([cluster.ca, user.cert, user.key].map(pemOf));
+async function materialsOf({ cluster, user }: KubeconfigEntry, read: Read): Promise<Materials> {
+  const [ca, cert, key] = await Promise.all(
+    [cluster.ca, user.cert, user.key].map((material) => pemOf(material, read)),
+  );
   const { tokenFile } = user;
-  const token = tokenFile === undefined ? user.token : (await ofField(tokenFile)).trim();
+  const token = tokenFile === undefined ? user.token : (await ofField(tokenFile, read)).trim();
   if (tokenFile !== undefined && token === '')
     throw new Error(`${tokenFile.field} ${tokenFile.file}: is empty`);
   checkCertificate(cluster.ca, ca);
@@ -78,17 +83,17 @@ async function materialsOf({ cluster, user }: KubeconfigEntry): Promise<Material
   return { ca, cert, key, token };
 }
 
-async function pemOf(material: Material | undefined): Promise<string | undefined> {
+async function pemOf(material: Material | undefined, read: Read): Promise<string | undefined> {
   if (material === undefined) return undefined;
-  if (material.file !== undefined) return ofField(material);
+  if (material.file !== undefined) return ofField(material, read);
   const { data = '', field } = material;
   if (!/^[A-Za-z0-9+/\s]*={0,2}$/.test(data.trimEnd())) throw new Error(`${field} must be base64`);
   return Buffer.from(data, 'base64').toString('utf8');
 }
 
-async function ofField({ field, file = '' }: Material): Promise<string> {
+async function ofField({ field, file = '' }: Material, read: Read): Promise<string> {
   try {
-    return await textOf(file);
+    return await read(file);
   } catch (error) {
     throw new Error(`${field}: ${file} ${errorMessage(error)}`, { cause: error });
   }

@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { DEFAULT_EVICTION_HARD } from '../../policies/eviction/thresholds.ts';
-import { patientCalls } from '../../../system/files/patient-calls.ts';
+import { callAtStart } from '../../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import { type LoadedConfiguration, loadPatch } from '../load-configuration.ts';
@@ -62,7 +62,7 @@ const READ_ERRORS: Readonly<Record<string, string>> = {
 
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
-    const entries = await patientCalls.call(folder, () => readdir(folder, { withFileTypes: true }));
+    const entries = await callAtStart(folder, () => readdir(folder, { withFileTypes: true }));
     return entries.sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
   } catch (error) {
     const words = READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? errorMessage(error);

@@ -92,7 +92,7 @@ export class ResolvConf {
     const { ino, size, mtimeMs } = await patientCalls.call(path, () => stat(path));
     const version = [path, ino, size, mtimeMs].join();
     if (this.#last?.version === version) return this.#last.config;
-    const config = parseResolvConf(await readProvidedFile(path, BYTES_MAX));
+    const config = parseResolvConf(await readProvidedFile(path, { bytesMax: BYTES_MAX }));
     this.#last = { version, config };
     return config;
   }

@@ -124,7 +124,7 @@ export async function readSubordinateIds({
 
 async function textOf(passwd: string): Promise<string> {
   try {
-    return await readProvidedFile(passwd, PASSWD_BYTES_MAX);
+    return await readProvidedFile(passwd, { bytesMax: PASSWD_BYTES_MAX });
   } catch (error) {
     if (!(error instanceof StateletError)) throw error;
     throw new StateletError(error.kind, `${passwd} ${error.message}`, { cause: error });

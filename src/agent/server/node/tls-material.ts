@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { TLSChoice } from '../../policies/server/tls-names.ts';
 import { readProvidedFile } from '../../../system/files/foreign-file.ts';
-import { patientCalls } from '../../../system/files/patient-calls.ts';
+import { patientCalls, START_DEADLINE_MS } from '../../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 
 export interface ServingPair {
@@ -107,12 +107,12 @@ export class WatchedFile {
 
   /** Rejects with the system's error, and with a StateletError where it is no plain file, is too large or does not answer. */
   async text(): Promise<string> {
-    const { mtimeNs, ctimeNs, ino, size } = await patientCalls.call(this.path, () =>
-      stat(this.path, { bigint: true }),
-    );
+    const deadlineMs = this.#text === undefined ? START_DEADLINE_MS : undefined;
+    const look = () => stat(this.path, { bigint: true });
+    const { mtimeNs, ctimeNs, ino, size } = await patientCalls.call(this.path, look, deadlineMs);
     const version = [mtimeNs, ctimeNs, ino, size].join();
     if (this.#text === undefined || version !== this.#version) {
-      this.#text = await readProvidedFile(this.path);
+      this.#text = await readProvidedFile(this.path, { deadlineMs });
       this.#version = version;
     }
     return this.#text;

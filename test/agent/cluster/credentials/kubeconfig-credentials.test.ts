@@ -12,6 +12,8 @@ let token: string;
 let now: number;
 /** How often the kubeconfig was loaded. */
 let loads: number;
+/** For each load. */
+let deadlines: (number | undefined)[];
 let next: () => Partial<LoadedKubeconfig>;
 let changes: number;
 
@@ -21,6 +23,7 @@ beforeEach(() => {
   replace('one');
   [now, loads, changes] = [1_000_000, 0, 0];
   next = () => ({});
+  deadlines = [];
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -37,9 +40,10 @@ const details = (text: string, cert?: string) => ({
 });
 
 function open(): KubeconfigCredentials {
-  const load = () =>
+  const load = (_path: string, deadlineMs?: number) =>
     promiseOf(() => {
       loads += 1;
+      deadlines.push(deadlineMs);
       return { details: details(`token ${loads}`), files: [token], isRenewable: false, ...next() };
     });
   const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
@@ -63,6 +67,15 @@ describe('credentials of a kubeconfig', () => {
     now += 60_000;
     expect(await tokenOf(credentials)).toBe('token 1');
     expect(loads).toBe(1);
+  });
+
+  test('have a minute for their first load, as the start is refused without them, and no more for another', async () => {
+    const credentials = open();
+    await credentials.current();
+    now += 10_000;
+    replace('two');
+    await credentials.current();
+    expect(deadlines).toEqual([60_000, undefined]);
   });
 
   test('are loaded again when a file has changed, at the next look', async () => {
