@@ -23,13 +23,20 @@ export function replaceFileSync(path: string, content: string, mode: number): vo
   }
 }
 
+interface ReplaceOptions {
+  readonly mode: number;
+  readonly flush?: boolean;
+  /** Another name for the draft, in the same folder. With `flag: 'wx'` nothing may be there, not even a link. */
+  readonly draft?: string;
+  readonly flag?: 'wx';
+}
+
 /** The same without blocking the event loop. With `flush`, the content is on the disk when this resolves. */
 export async function replaceFile(
   path: string,
-  content: string,
-  options: { readonly mode: number; readonly flush?: boolean },
+  content: string | Buffer,
+  { draft = draftOf(path), ...options }: ReplaceOptions,
 ): Promise<void> {
-  const draft = draftOf(path);
   try {
     await writeFile(draft, content, options);
     await rename(draft, path);

@@ -84,7 +84,8 @@ test('delete ends a pod, which stays ended over a restart of the daemon, until i
   const pod = await first.running('web');
   expect(await run('delete', 'web', '--grace-period', '1')).toMatchObject({
     code: 0,
-    stdout: 'pod "web-node-a" deleted from default namespace; it starts again when its manifest changes\n',
+    stdout:
+      'pod "web-node-a" deleted from default namespace; it starts again when its manifest changes, in the folder or URL of static pods\n',
   });
   expect(mainProcesses(pod)).toEqual([]);
   expect((await run('pods')).stdout).toMatch(/web-node-a +0\/1 +Deleted .* Terminated\.Finished\n/);

@@ -9,6 +9,15 @@ import { Router } from '../../src/agent/server/node/router.ts';
 import { serveRoutes } from '../../src/agent/server/node/serve-routes.ts';
 import { answer, answerJSON, RequestError, type Route } from '../../src/agent/server/routes/route.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
+import type { ServedPod } from '../../src/types/served-pod.ts';
+
+/** Of a daemon whose pods do not change, and cannot be changed. */
+export const NO_MANIFESTS = {
+  pods: (): readonly ServedPod[] => [],
+  onPodChange: () => () => undefined,
+  manifestBytesMax: 0,
+  applyManifest: () => Promise.reject(new Error('this is not asked for')),
+};
 
 export interface OwnerSocket {
   readonly rootDir: string;

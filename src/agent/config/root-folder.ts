@@ -43,7 +43,7 @@ export function rootFolder(flag: string | undefined, host: Host = thisHost()): R
   if (flag !== undefined && flag !== '') return { path: resolve(flag), origin: 'given by --root-dir' };
   const variable = host.env[ROOT_DIR_VARIABLE] ?? '';
   if (variable !== '') return { path: resolve(variable), origin: `given by ${ROOT_DIR_VARIABLE}` };
-  const byDefault = { path: defaultRootDir(host), origin: 'the default' };
+  const byDefault = { path: defaultRootDir(host), origin: 'by default' };
   if (host.cwd === undefined) return byDefault;
   const path = join(host.cwd, OWN_FOLDER);
   const problem = problemOf(path);

@@ -16,6 +16,7 @@ export interface FolderFlags {
 export interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
   readonly signal?: AbortSignal;
 }
 
@@ -58,7 +59,7 @@ export class DaemonConnection {
   async #answer(path: string, options: RequestOptions): Promise<IncomingMessage> {
     try {
       const sent = this.open(path, options);
-      sent.end();
+      sent.end(options.body);
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       return response;
     } catch (error) {

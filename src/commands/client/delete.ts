@@ -1,12 +1,15 @@
-/** `statelet delete`: ends pods of manifests, static and ordinary ones, until their manifests change. */
+/** `statelet delete`: ends pods of manifests until these change, and removes the manifests that `statelet apply` has written. */
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { labelSelector } from './label-selector.ts';
+import { type InputFlags, manifestDocuments } from './manifest-input.ts';
+import { isTypeWord, namedObjects } from './named-objects.ts';
 
-export interface DeleteFlags extends FolderFlags, NamespaceFlags {
+export interface DeleteFlags extends FolderFlags, NamespaceFlags, InputFlags {
   readonly all?: boolean;
   readonly gracePeriod?: number;
   readonly now?: boolean;
@@ -14,40 +17,67 @@ export interface DeleteFlags extends FolderFlags, NamespaceFlags {
   readonly timeout?: string;
   readonly ignoreNotFound?: boolean;
   readonly output?: 'name';
+  readonly selector?: string;
 }
 
 /** Writes a line for each pod. With `wait`, each line comes when the containers of its pod have ended. */
 export async function deletePods(
-  names: readonly string[],
+  words: readonly string[],
   flags: DeleteFlags,
   write: (text: string) => void,
 ): Promise<void> {
-  if (names.length === 0 && flags.all !== true)
-    throw new StateletError('InvalidArgument', 'name the pods that are to be deleted, or give --all');
-  if (names.length > 0 && flags.all === true)
-    throw new StateletError('InvalidArgument', '--all takes no names of pods');
+  const names = [...namesIn(words), ...(await namesOfManifests(flags))];
+  checkChoice(names, flags);
   const timeoutMs = timeoutOf(flags.timeout);
   await withDaemon(flags, async (daemon) => {
-    const pods = flags.all === true ? await allPods(daemon, flags) : await namedPods(daemon, names, flags);
-    if (pods.length === 0 && flags.all === true) write('No pods.\n');
+    const pods = names.length === 0 ? await allPods(daemon, flags) : await namedPods(daemon, names, flags);
+    if (pods.length === 0 && names.length === 0) write('No pods.\n');
     await Promise.all(
       pods.map(async (pod) => {
-        await deletePod(daemon, pod, flags, timeoutMs);
-        write(lineOf(pod, flags));
+        const manifest = await deletePod(daemon, pod, flags, timeoutMs);
+        write(lineOf(pod, manifest, flags));
       }),
     );
   });
 }
 
+/** `pod web`, `pods web db`, `pod/web`, or names alone. */
+function namesIn(words: readonly string[]): readonly string[] {
+  return isTypeWord(words[0] ?? '') ? namedObjects(words).names : words;
+}
+
+async function namesOfManifests({ filename, recursive, namespace }: DeleteFlags): Promise<readonly string[]> {
+  if (filename === undefined) return [];
+  const documents = await manifestDocuments({ filename, recursive }, namespace);
+  const { nameOf } = await import('./parsed-documents.ts');
+  return documents.map((document) => {
+    const { kind, namespace: own = 'default', name } = nameOf(document);
+    if (kind === 'Pod') return `${own}/${name}`;
+    throw new StateletError('InvalidArgument', `${document.place}: "${kind}" is no pod`);
+  });
+}
+
+function checkChoice(names: readonly string[], { all = false, selector }: DeleteFlags): void {
+  const ways = [names.length > 0, all, selector !== undefined].filter(Boolean);
+  if (ways.length === 0)
+    throw new StateletError(
+      'InvalidArgument',
+      'name the pods that are to be deleted, or give --all, --selector or --filename',
+    );
+  if (ways.length > 1)
+    throw new StateletError('InvalidArgument', 'names of pods, --all and --selector exclude each other');
+}
+
 /** Pods that have been deleted already are left out. */
 async function allPods(
   daemon: DaemonConnection,
-  { namespace = 'default' }: DeleteFlags,
+  { namespace = 'default', selector }: DeleteFlags,
 ): Promise<readonly Pod[]> {
+  const isSelected = labelSelector(selector);
   const pods = await podsOf(daemon);
   return pods.filter(({ metadata }) => {
     const state = metadata.annotations?.[STATE_ANNOTATION];
-    return metadata.namespace === namespace && state !== 'Terminated.Finished';
+    return metadata.namespace === namespace && state !== 'Terminated.Finished' && isSelected(metadata.labels);
   });
 }
 
@@ -72,7 +102,7 @@ async function deletePod(
   { metadata: { namespace, name } }: Pod,
   { gracePeriod, now, wait = true }: DeleteFlags,
   timeoutMs: number,
-): Promise<void> {
+): Promise<string | undefined> {
   const query = new URLSearchParams();
   const seconds = now === true ? 1 : gracePeriod;
   if (seconds !== undefined && seconds >= 0) query.set('gracePeriodSeconds', String(seconds));
@@ -80,7 +110,11 @@ async function deletePod(
   const path = `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}?${query.toString()}`;
   const signal = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
   try {
-    await daemon.json(path, { method: 'DELETE', signal });
+    const { manifest } = await daemon.json<{ readonly manifest?: string }>(path, {
+      method: 'DELETE',
+      signal,
+    });
+    return manifest;
   } catch (error) {
     if (signal?.aborted !== true) throw error;
     const message = `timed out waiting for pod ${namespace}/${name} to end; it goes on ending`;
@@ -88,10 +122,16 @@ async function deletePod(
   }
 }
 
-function lineOf({ metadata: { namespace, name } }: Pod, { output, wait = true }: DeleteFlags): string {
+/** `manifest`: where its manifest stays, which apply has not written. */
+function lineOf(
+  { metadata: { namespace, name } }: Pod,
+  manifest: string | undefined,
+  { output, wait = true }: DeleteFlags,
+): string {
   if (output === 'name') return `pod/${name}\n`;
   const done = wait ? 'deleted' : 'is being deleted';
-  return `pod "${name}" ${done} from ${namespace} namespace; it starts again when its manifest changes\n`;
+  const stays = manifest === undefined ? '' : `; it starts again when its manifest changes, in ${manifest}`;
+  return `pod "${name}" ${done} from ${namespace} namespace${stays}\n`;
 }
 
 /** 0: no limit. */

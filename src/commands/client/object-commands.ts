@@ -1,12 +1,14 @@
-/** The commands for objects that kubectl's users know: `get` and `delete`. */
+/** The commands for objects that kubectl's users know: `get`, `apply` and `delete`. */
 import { Argument, type Command, Option } from 'commander';
 import { print, printError } from '../../system/terminal.ts';
 import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flags.ts';
+import type { ApplyFlags } from './apply.ts';
 import type { DeleteFlags } from './delete.ts';
 import type { GetFlags } from './get.ts';
 
 export function addObjectCommands(root: Command): void {
   addGet(root);
+  addApply(root);
   addDelete(root);
 }
 
@@ -46,7 +48,7 @@ function addGet(root: Command): void {
 }
 
 function addDelete(root: Command): void {
-  clientCommand(root, 'delete')
+  addAll(clientCommand(root, 'delete'), [...filesFlags('the pods of these manifests'), namespaceFlag()])
     .description(
       'End pods that come from manifests. They stay ended until their manifests change, also after a restart of the daemon',
     )
@@ -56,7 +58,6 @@ function addDelete(root: Command): void {
         'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
       ),
     )
-    .addOption(namespaceFlag())
     .option('--all', 'all pods of the namespace')
     .option(
       '--grace-period <SECONDS>',
@@ -77,6 +78,43 @@ function addDelete(root: Command): void {
     });
 }
 
+function filesFlags(what: string): readonly Option[] {
+  const all = (value: string, before: readonly string[] = []) => [...before, value];
+  return [
+    new Option(
+      '-f, --filename <FILE>',
+      `${what}: a file, a folder, a URL, or - for standard input; may be repeated`,
+    ).argParser(all),
+    new Option('-R, --recursive', 'folders in the folder, too'),
+  ];
+}
+
+function addApply(root: Command): void {
+  addAll(clientCommand(root, 'apply'), [...filesFlags('the manifests'), namespaceFlag()])
+    .description('Write manifests into the folder of --pods from which the daemon takes its pods')
+    .addOption(
+      new Option('--dry-run [MODE]', 'check them, and say what would be done').choices([
+        'none',
+        'client',
+        'server',
+      ]),
+    )
+    .addOption(new Option('-o, --output <FORMAT>', 'only the names').choices(['name']))
+    .addHelpText('after', APPLY_EXAMPLES)
+    .action(async (flags: ApplyFlags) => {
+      const { apply } = await import('./apply.ts');
+      await apply(flags, print);
+    });
+}
+
+const APPLY_EXAMPLES = `
+Examples:
+  statelet apply -f web.yaml
+  statelet apply -f pods/ -R
+  kubectl get pod web -o yaml | statelet apply -f -
+
+Each object is a file of the folder: pod_NAMESPACE_NAME.yaml. "statelet delete" removes it.`;
+
 const GET_EXAMPLES = `
 Examples:
   statelet get pods -A -o wide
@@ -89,4 +127,4 @@ Examples:
   statelet delete web --grace-period 5 --wait=false
   statelet delete kube-system/proxy
 
-The manifest stays where it is: the pod starts again when it changes, or is moved away and back.`;
+A manifest that apply has not written stays where it is: the pod starts again when it changes, or is moved away and back.`;

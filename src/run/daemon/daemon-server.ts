@@ -80,10 +80,12 @@ export class DaemonServer {
 
   async #routesOfOwner(): Promise<readonly Route[]> {
     const { own, agent } = this.#options;
-    const { config, events, page, flightRecorder } = own;
+    const { config, events, page, flightRecorder, localObjects: objects } = own;
     const { routesOfOwner } = await import('./serve-owner.ts');
-    const record = { rootDir: config.rootDir, flightRecorder };
-    return [...routesOfOwner(agent, events, systemClock, record), ...(await page.routes(agent, events))];
+    return [
+      ...routesOfOwner(agent, events, systemClock, { config, objects, flightRecorder }),
+      ...(await page.routes(agent, events)),
+    ];
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

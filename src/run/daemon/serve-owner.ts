@@ -1,5 +1,9 @@
 /** Puts together what a daemon serves to the owner of its root folder alone. Loaded when a client first asks for it. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
+import type { StateletConfig } from '../../agent/config/config.ts';
+import { MANIFEST_BYTES_MAX } from '../../agent/sources/manifests/manifest-limits.ts';
+import type { LocalObjects } from '../../agent/sources/objects/local-objects.ts';
+import { AppliedManifests } from './applied-manifests.ts';
 import { type NamedPod, whyOfNode, whyOfPodWithRecord } from '../../agent/actors/why-facts.ts';
 import { servedPod, servedPods } from '../../agent/actors/pods/served-pods.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
@@ -9,8 +13,10 @@ import { ownerRoutes } from '../../agent/server/routes/owner-routes.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
 import type { Clock } from '../../types/clock.ts';
 
-interface OwnRecord {
-  readonly rootDir: string;
+interface OwnerOptions {
+  readonly config: StateletConfig;
+  /** Those of manifests. */
+  readonly objects: Pick<LocalObjects, 'all'> | undefined;
   /** Undefined where it is off: an older record may be there. */
   readonly flightRecorder: Pick<FlightRecorder, 'flush'> | undefined;
 }
@@ -19,10 +25,23 @@ export function routesOfOwner(
   agent: NodeAgent,
   events: RecentEvents,
   clock: Clock,
-  { rootDir, flightRecorder }: OwnRecord,
+  { config, objects, flightRecorder }: OwnerOptions,
 ): readonly Route[] {
   const { supervisor, statusManager } = agent;
+  const { rootDir, nodeName, localPods, cluster } = config;
   const { desired, registry, ends, ended } = supervisor;
+  const wanted = (namespace: string, name: string) => desired.getByFullName(fullName({ namespace, name }));
+  const isInCluster = cluster.kubeconfig !== '';
+  const placed = () => objects?.all() ?? [];
+  const manifests = new AppliedManifests({ nodeName, localPods, isInCluster, pod: wanted, objects: placed });
+  const onPodChange = (changed: () => void) => {
+    const statuses = statusManager.news.subscribe(changed);
+    const endTransitions = agent.transitions.subscribe(changed);
+    return () => {
+      statuses.unsubscribe();
+      endTransitions();
+    };
+  };
   const sources = { agent, clock, events: () => events.list() };
   const recorded = async (pod: NamedPod) => {
     const [{ recordFolder }, { recordedPod }] = await Promise.all([
@@ -39,21 +58,48 @@ export function routesOfOwner(
     whyNode: () => whyOfNode(sources),
     nodeFacts: () => agent.nodeFacts(),
     pods: () => servedPods(registry, statusManager),
-    onPodChange: (changed) => {
-      const statuses = statusManager.news.subscribe(changed);
-      const endTransitions = agent.transitions.subscribe(changed);
-      return () => {
-        statuses.unsubscribe();
-        endTransitions();
-      };
-    },
+    onPodChange,
     pod: (namespace, name) => {
-      const pod = desired.getByFullName(fullName({ namespace, name }));
+      const pod = wanted(namespace, name);
       return pod && servedPod(pod, registry, statusManager);
     },
-    deletePod: (uid, gracePeriodSeconds) => ended.delete(uid, gracePeriodSeconds),
+    manifestBytesMax: MANIFEST_BYTES_MAX,
+    applyManifest: async (content, options) => {
+      const applied = await manifests.apply(content, options);
+      const { kind, version } = applied;
+      if (kind === 'Pod' && !options.dryRun)
+        await untilPods(onPodChange, () => desired.get(version) !== undefined);
+      return applied;
+    },
+    deletePod: async (pod, gracePeriodSeconds) => {
+      const { namespace, name, uid } = pod.metadata;
+      await ended.delete(uid, gracePeriodSeconds);
+      if (!(await manifests.remove({ kind: 'Pod', namespace, name }))) return manifests.placeOf(pod);
+      await untilPods(onPodChange, () => desired.get(uid) === undefined);
+      return undefined;
+    },
     podEnded: async (uid) => {
       if (registry.get(uid) !== undefined && !registry.isPodKnownTerminated(uid)) await ends.terminated(uid);
     },
   });
+}
+
+/** A source that does not notice, as with a file system that does not tell, is not waited for longer. */
+const NOTICE_MS = 5_000;
+
+/** Resolves when the condition holds, which is looked at whenever a pod has changed. */
+async function untilPods(
+  onPodChange: (changed: () => void) => () => void,
+  holds: () => boolean,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const look = () => {
+    if (holds()) resolve(undefined);
+  };
+  const end = onPodChange(look);
+  const timer = setTimeout(resolve, NOTICE_MS, undefined);
+  look();
+  await promise;
+  clearTimeout(timer);
+  end();
 }

@@ -20,7 +20,7 @@ const host = (more: Partial<Host> = {}): Host => ({
   cwd,
   ...more,
 });
-const DEFAULT = { path: '/home/me/.local/state/statelet', origin: 'the default' };
+const DEFAULT = { path: '/home/me/.local/state/statelet', origin: 'by default' };
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
 
 describe('the root folder is', () => {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type DeleteFlags, deletePods } from '../../../src/commands/client/delete.ts';
 import { answerJSON } from '../../../src/agent/server/routes/route.ts';
@@ -20,7 +23,10 @@ beforeEach(async () => {
         handle: async ({ params, query }, response) => {
           asked.push(`${params.namespace ?? ''}/${params.pod ?? ''}?${query}`);
           if (query.includes('wait')) await ended;
-          answerJSON(response, { status: 'Success' });
+          answerJSON(response, {
+            status: 'Success',
+            ...(params.pod === 'job-node-a' ? {} : { manifest: '/pods' }),
+          });
         },
       },
     ],
@@ -42,9 +48,37 @@ async function run(names: string[], flags: DeleteFlags = {}): Promise<string[]> 
 
 test('waits for the end, and says when the pod starts again', async () => {
   expect(await run(['web'])).toEqual([
-    'pod "web-node-a" deleted from default namespace; it starts again when its manifest changes',
+    'pod "web-node-a" deleted from default namespace; it starts again when its manifest changes, in /pods',
   ]);
   expect(asked).toEqual(['default/web-node-a?wait=true']);
+});
+
+test('a pod whose manifest is removed with it does not start again', async () => {
+  expect(await run(['job'])).toEqual(['pod "job-node-a" deleted from default namespace']);
+});
+
+describe('pods are named', () => {
+  test.each([['web'], ['pod web'], ['po web'], ['pod/web'], ['pods default/web']])('%s', async (words) => {
+    expect(await run(words.split(' '), { output: 'name' })).toEqual(['pod/web-node-a']);
+  });
+
+  test('by their manifests', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'statelet-delete-'));
+    const path = join(folder, 'two.yaml');
+    const more = '---\nkind: Pod\nmetadata: { name: proxy, namespace: kube-system }\n';
+    try {
+      await writeFile(path, `kind: Pod\nmetadata: { name: web }\n${more}`);
+      const names = ['pod/proxy-node-a', 'pod/web-node-a'];
+      expect(await run([], { filename: [path], output: 'name' })).toEqual(names);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('by their labels', async () => {
+    expect(await run([], { selector: '!app', output: 'name' })).toEqual(['pod/job-node-a', 'pod/web-node-a']);
+    expect(await run([], { selector: 'app' })).toEqual(['No pods.']);
+  });
 });
 
 describe('flags', () => {
@@ -93,5 +127,6 @@ test('a pod that is not there is an error before any other is deleted, unless th
 
 test('no pod, or pods beside --all, is a wrong command line', async () => {
   await expect(run([])).rejects.toMatchObject({ kind: 'InvalidArgument' });
+  await expect(run(['pod'])).rejects.toThrow('name the pods that are to be deleted');
   await expect(run(['web'], { all: true })).rejects.toMatchObject({ kind: 'InvalidArgument' });
 });

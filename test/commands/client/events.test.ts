@@ -3,7 +3,7 @@ import { events, type EventsFlags } from '../../../src/commands/client/events.ts
 import { RecentEvents } from '../../../src/agent/server/recent-events.ts';
 import { ownerRoutes } from '../../../src/agent/server/routes/owner-routes.ts';
 import { ROOMY_NODE } from '../../support/admission.ts';
-import { type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
+import { NO_MANIFESTS, type OwnerSocket, ownerSocket } from '../../support/owner-socket.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -18,12 +18,11 @@ beforeEach(async () => {
   recent = new RecentEvents({ nodeName: 'node-a', now: () => nowMs, podOf: () => undefined });
   socket = await ownerSocket(
     ownerRoutes({
-      pods: () => [],
-      onPodChange: () => () => undefined,
+      ...NO_MANIFESTS,
       events: recent,
       nodeFacts: () => ROOMY_NODE,
       pod: () => undefined,
-      deletePod: () => Promise.resolve(),
+      deletePod: () => Promise.resolve(undefined),
       podEnded: () => Promise.resolve(),
       whyPod: () => Promise.resolve(undefined),
       whyNode: () => ({ subject: '', state: '', sentences: [] }),

@@ -1,19 +1,23 @@
 /** What only the owner of the root folder may ask, at the socket in it: what a cluster's API server would otherwise offer. */
 import type { ServerResponse } from 'node:http';
 import { conditionTaintKey } from '../../policies/eviction-plugins/taints-of-conditions.ts';
-import { errorKind, errorMessage } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
+import { type ApplyApi, applyRoute, refuse } from './apply-routes.ts';
 import { answerJSON, JSON_TYPE, RequestError, type Route, type RouteRequest } from './route.ts';
 import type { NodeApi } from './node-api.ts';
 import { type WatchedPods, watchPodsRoute } from './watch-pods.ts';
 
-export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods {
+export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods, ApplyApi {
   readonly events: Pick<RecentEvents, 'list' | 'version' | 'watch'>;
   nodeFacts(): OwnNodeFacts;
-  /** Ends a static pod until its manifest changes. Resolves when it has been told to end. Rejects with a `StateletError`. */
-  deletePod(uid: string, gracePeriodSeconds: number | undefined): Promise<void>;
+  /**
+   * Ends a pod of a manifest until that changes, and removes the manifest if `statelet apply` has written it. Resolves when the pod has been
+   * told to end, with the place of a manifest that stays. Rejects with a `StateletError`.
+   */
+  deletePod(pod: Pod, gracePeriodSeconds: number | undefined): Promise<string | undefined>;
   /** Resolves when no container of the pod runs any more. */
   podEnded(uid: string): Promise<void>;
   /** Undefined for a pod of which nothing is known. */
@@ -36,6 +40,7 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
       handle: (request, response) => why(api, request, response),
     },
     watchPodsRoute(api),
+    applyRoute(api),
     {
       path: '/pods/:namespace/:pod',
       methods: ['DELETE'],
@@ -100,24 +105,15 @@ async function deletePod(api: OwnerApi, request: RouteRequest, response: ServerR
   const { pod } = api.pod(namespace, name) ?? {};
   if (pod === undefined) throw new RequestError(404, `there is no pod ${namespace}/${name}\n`);
   const { uid } = pod.metadata;
-  await api.deletePod(uid, gracePeriodSeconds).catch(refuse);
+  const manifest = await api.deletePod(pod, gracePeriodSeconds).catch(refuse);
   if (asked.get('wait') === 'true') await api.podEnded(uid);
   answerJSON(response, {
     kind: 'Status',
     apiVersion: 'v1',
     status: 'Success',
     details: { name, kind: 'pods', uid },
+    ...(manifest !== undefined && { manifest }),
   });
-}
-
-const STATUSES: Partial<Record<string, number>> = {
-  NotFound: 404,
-  FailedPrecondition: 409,
-  Unavailable: 503,
-};
-
-function refuse(error: unknown): never {
-  throw new RequestError(STATUSES[errorKind(error)] ?? 500, `${errorMessage(error)}\n`);
 }
 
 /** Undefined where it is not given. */

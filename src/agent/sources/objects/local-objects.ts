@@ -26,7 +26,8 @@ export interface LocalObjectsOptions {
   readonly claims: ClaimFolders;
 }
 
-interface Placed {
+export interface Placed {
+  /** Path or URL of its manifest. */
   readonly file: string;
   readonly object: ManifestObject;
 }
@@ -82,6 +83,11 @@ export class LocalObjects implements ApiObjects {
       ...changedBy.map(({ file, object }) => immutableProblem(file, object)),
     ];
     return problems.length === 0 ? update : { ...update, problems: [...update.problems, ...problems] };
+  }
+
+  /** As they stand in their manifests. */
+  all(): readonly Placed[] {
+    return Array.from(this.#objects, ([key, object]) => ({ file: this.#holders.get(key) ?? '', object }));
   }
 
   registerPod(pod: Pod): void {

@@ -12,6 +12,7 @@ import { StateletError } from '../../../../src/types/errors.ts';
 import { condition } from '../../../support/eviction-plugins.ts';
 import { staticPod } from '../../../support/agent.ts';
 import { ROOMY_NODE } from '../../../support/admission.ts';
+import { NO_MANIFESTS } from '../../../support/owner-socket.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
 const POD = { name: 'web', namespace: 'default', uid: 'uid-web' };
@@ -30,8 +31,6 @@ beforeEach(async () => {
   const web = { pod: staticPod('web', 'uid-web'), state: 'Syncing.Settled' };
   const router = new Router(
     ownerRoutes({
-      pods: () => [],
-      onPodChange: () => () => undefined,
       events,
       nodeFacts: () => ({
         ...ROOMY_NODE,
@@ -39,9 +38,10 @@ beforeEach(async () => {
         pluginConditions: [condition('Hot')],
       }),
       pod: (namespace, name) => (namespace === 'default' && name === 'web' ? web : undefined),
-      deletePod: (uid, seconds) => {
-        told.push(`delete ${uid} in ${String(seconds)}`);
-        return refusal ? Promise.reject(refusal) : Promise.resolve();
+      ...NO_MANIFESTS,
+      deletePod: ({ metadata }, seconds) => {
+        told.push(`delete ${metadata.uid} in ${String(seconds)}`);
+        return refusal ? Promise.reject(refusal) : Promise.resolve('/pods');
       },
       whyPod: (namespace, name) =>
         Promise.resolve(

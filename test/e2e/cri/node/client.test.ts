@@ -125,7 +125,7 @@ describeOnDaemon('the commands for pods', ({ bed, daemon }) => {
     expect(await run('delete', 'short', '--grace-period', '1')).toMatchObject({
       code: 0,
       stdout:
-        'pod "short-node-a" deleted from default namespace; it starts again when its manifest changes\n',
+        'pod "short-node-a" deleted from default namespace; it starts again when its manifest changes, in the folder or URL of static pods\n',
     });
     const running = await bed.runtime.listPodSandbox({
       state: 'SANDBOX_READY',
