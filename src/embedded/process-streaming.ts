@@ -32,7 +32,7 @@ export function processStreaming(client: MonitorClient, layout: RuntimeLayout): 
     const { command, stdin, stdout, stderr, tty } = selection;
     if (!stdin && !stdout && !stderr) throw noStream();
     if (!(await client.has('streams'))) throw tooOld();
-    const request = { stdin, stdout, stderr: stderr && !tty, tty, ...(command && { command }) };
+    const request = { stdin, stdout, stderr: stderr && !tty, tty, command };
     const opened = await client.call('openStreams', [containerId, request], options);
     return { streams: runStreams(client, layout, opened, request) };
   };

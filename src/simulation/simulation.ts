@@ -105,7 +105,7 @@ class Simulation {
   result(): SimulationResult {
     const violation = this.#violation;
     return {
-      ...(violation && { violation }),
+      violation,
       story: violation ? this.#history.of(violation) : [],
       tally: this.#tally,
       digest: this.#history.digest(),

@@ -24,7 +24,7 @@ function listPods(sources: WhySources): readonly LivePod[] {
   const events = Map.groupBy(sources.events(), ({ involvedObject: { uid = '' } }) => uid);
   return Array.from(servedPods(supervisor.registry, statusManager), (served) => {
     const why = isFine(served) ? undefined : whyOf(sources, served, events.get(served.pod.metadata.uid));
-    return { ...served, ...(why !== undefined && { why }) };
+    return { ...served, why };
   });
 }
 

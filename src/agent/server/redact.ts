@@ -113,7 +113,7 @@ function redactJson(text: unknown, depth: number): unknown {
 /** `valueFrom` is left out too: it names the secret and its key. */
 function redactPair(pair: unknown): unknown {
   const { name, key } = (pair ?? {}) as { name?: unknown; key?: unknown };
-  return { ...(name !== undefined && { name }), ...(key !== undefined && { key }), value: REDACTED };
+  return { name, key, value: REDACTED };
 }
 
 function hasToJSON(value: object): value is { toJSON(): unknown } {

@@ -20,8 +20,7 @@ export function arrowsOf(source: AnyStateNode): Arrow[] {
     const rest = guardLabel(transition, index) + actionsLabel(source, transition.actions);
     const key = `${target?.id ?? ''}|${rest}`;
     const known = alike.get(key);
-    if (known === undefined)
-      alike.set(key, { events: [event], arrow: { source, ...(target && { target }) }, rest });
+    if (known === undefined) alike.set(key, { events: [event], arrow: { source, target }, rest });
     else known.events.push(event);
   }
   return Array.from(alike.values(), ({ events, arrow, rest }) => ({

@@ -60,7 +60,7 @@ export function findingsOf(check: Check): Findings {
     check,
     status: 'unknown',
     message,
-    ...(mend !== undefined && { mend }),
+    mend,
   });
   const error = (message: string, mend: string): Finding => ({ check, status: 'error', message, mend });
   return {

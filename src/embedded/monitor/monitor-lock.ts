@@ -26,7 +26,7 @@ export async function becomeMonitor(runtimeDir: string): Promise<MonitorLock> {
   while (Date.now() < deadline) {
     if (await answers(runtimeDir)) return { isMonitor: false };
     const { lock, problem } = lockAnyway(join(runtimeDir, LOCK_FILE));
-    if ('release' in lock) return { isMonitor: true, ...(problem !== undefined && { problem }) };
+    if ('release' in lock) return { isMonitor: true, problem };
     // The holder is starting or ending: soon it answers, or the lock is free.
     await delay(POLL_MS);
   }

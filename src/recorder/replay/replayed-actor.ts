@@ -152,7 +152,7 @@ export class ReplayedActor {
       ...{ atMs, chart, actor, event: this.#event.type, from },
       recorded: replayedStep(transition),
       now: step && replayedStep(step.kind),
-      ...(error !== undefined && { error }),
+      error,
     };
     return { differences: [difference] };
   }
@@ -204,7 +204,7 @@ export type Obstacle =
   | 'an effect or a decision failed';
 
 function replayedStep({ event, from, to, guard, actions }: ReplayedStep): ReplayedStep {
-  return { event, from, to, ...(guard !== undefined && { guard }), actions };
+  return { event, from, to, guard, actions };
 }
 
 function isSameStep(one: ReplayedStep, other: ReplayedStep): boolean {

@@ -95,7 +95,7 @@ class PodFollower {
 
   #deletion(): PodOutcome {
     const { message } = this.#status ?? {};
-    return { result: 'Deleted', ...(message !== undefined && { message }), failedContainers: [] };
+    return { result: 'Deleted', message, failedContainers: [] };
   }
 
   #failure(reason: string, message: string): PodOutcome {

@@ -96,7 +96,7 @@ function isStarted({ supervisor }: AgentRun['agent'], uid: string): boolean {
 
 function finding(host: Host, uid: string, what: string): Finding {
   const name = host.nameOf(uid);
-  return { uid, what, ...(name !== undefined && { name }) };
+  return { uid, what, name };
 }
 
 function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {

@@ -241,7 +241,7 @@ export class LifecycleJudge {
 
   #violated(invariant: string, { name, uid }: { uid: string; name?: string }, what: string): void {
     const { node, onViolation } = this.#options;
-    onViolation({ invariant, node, uid, what, ...(name !== undefined && { name }) });
+    onViolation({ invariant, node, uid, what, name });
   }
 }
 

@@ -335,7 +335,7 @@ export class AgentRun {
     return {
       runtime,
       node,
-      ...(reclaimer && { reclaimer }),
+      reclaimer,
       start: (view) => reclaimer?.start(view),
       stop: () => Promise.resolve(),
     };

@@ -142,9 +142,8 @@ export class Host {
   tell(what: string, { name, uid }: { name?: string; uid?: string } = {}, isMinor = false): void {
     const { history, node } = this.#options;
     const known = name ?? this.nameOf(uid);
-    if (known !== undefined)
-      history.add({ node, name: known, ...(uid !== undefined && { uid }) }, what, isMinor);
-    else history.add({ node, ...(uid !== undefined && { name: uid }) }, what, isMinor);
+    if (known !== undefined) history.add({ node, name: known, uid }, what, isMinor);
+    else history.add({ node, name: uid }, what, isMinor);
   }
 
   nameOf(uid: string | undefined): string | undefined {

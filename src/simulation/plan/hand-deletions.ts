@@ -30,7 +30,7 @@ export function* handDeletions(
     yield {
       atMs,
       name,
-      change: { kind: 'delete by hand', ...(graceSeconds !== undefined && { graceSeconds }) },
+      change: { kind: 'delete by hand', graceSeconds },
     };
   }
 }

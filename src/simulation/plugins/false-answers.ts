@@ -59,7 +59,7 @@ export function falseEvictPods(occasion: FalseOccasion): GetEvictPodsAnswer<Name
   // Named a second time, otherwise than at first.
   const twice = honest.evictPods.slice(0, 1).map((one) => ({ ...one, forceEvict: !one.forceEvict }));
   const condition = drawnFalse(occasion, FALSE_CONDITIONS, 'condition') ?? honest.condition;
-  return { evictPods: [...false_, ...honest.evictPods, ...twice], ...(condition && { condition }) };
+  return { evictPods: [...false_, ...honest.evictPods, ...twice], condition };
 }
 
 export function falseThreshold(occasion: FalseOccasion): ThresholdMetAnswer<NamedPod> {

@@ -56,10 +56,10 @@ export function honestEvictPods(occasion: Occasion): GetEvictPodsAnswer<NamedPod
         pod: named(pod, occasion),
         reason: `it is in the way of ${occasion.plugin}`,
         forceEvict: hunger > 0.7 && random(`${key}/force`) < 0.4,
-        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+        gracePeriodSeconds,
       };
     }),
-    ...(condition && { condition }),
+    condition,
   };
 }
 
@@ -78,7 +78,7 @@ export function honestThreshold(occasion: Occasion): ThresholdMetAnswer<NamedPod
     observedValue: 1 + ordinal,
     gracePeriodSeconds: pick(THRESHOLD_GRACES, random(`${phase}/grace`)),
     candidatePods: isChoosy ? pods.slice(0, 2).map((pod) => named(pod, occasion)) : [],
-    ...(condition && { condition }),
+    condition,
   };
 }
 
@@ -90,7 +90,7 @@ export function honestTopPods(occasion: Occasion): TopEvictionPodsAnswer<NamedPo
   const gracePeriodSeconds = pick(GRACES, random(`${phaseOf(occasion)}/top`));
   return {
     targetPods: top === undefined ? [] : [named(top, occasion)],
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    gracePeriodSeconds,
   };
 }
 

@@ -56,7 +56,7 @@ export class SimulatedSandbox implements SandboxTruth {
       createdAt: this.createdAt * NS_PER_MS,
       labels: this.labels,
       annotations: this.annotations,
-      ...(runtimeHandler !== undefined && { runtimeHandler }),
+      runtimeHandler,
     };
     return this.#listed;
   }

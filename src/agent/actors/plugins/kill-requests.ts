@@ -79,5 +79,5 @@ function refusalOf({ pod, killer }: KillRequest, error: unknown): KillRefusal {
   const kind = refusalKind(status);
   const told = errorMessage(error);
   const problem = kind === 'Refused' ? `${told}: ${killRemedy(pod, killer)}` : told;
-  return { kind, problem, ...(askedMs !== undefined && { askedMs }) };
+  return { kind, problem, askedMs };
 }

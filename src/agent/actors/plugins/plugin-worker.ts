@@ -295,7 +295,7 @@ export class PluginWorker implements HostedPlugin {
   #log(level: 'debug' | 'info' | 'warn', what: string, since = this.since()): void {
     const { name } = this;
     const fields = {
-      ...(name !== undefined && { plugin: name }),
+      plugin: name,
       ...(this.#builtIn === undefined && { socket: this.origin }),
       since: new Date(since).toISOString(),
     };

@@ -176,9 +176,9 @@ function deletion(pod: Pod, gracePeriodSeconds: number | undefined, status: PodS
   const content = contentHash(pod);
   return {
     uid: pod.metadata.uid,
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-    ...(content !== undefined && { content }),
-    ...(status && { status }),
+    gracePeriodSeconds,
+    content,
+    status,
   };
 }
 

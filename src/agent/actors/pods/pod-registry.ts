@@ -105,7 +105,7 @@ export class PodRegistry {
 
   /** Ends a pod: the one way for eviction, preemption and shutdown (I9). Returns false when there is no actor of that UID. */
   kill(uid: string, options?: KillPodOptions): boolean {
-    return this.send(uid, { type: 'SyncPodKill', ...(options && { options }) });
+    return this.send(uid, { type: 'SyncPodKill', options });
   }
 
   /** Since when the chart is in its state, in Unix milliseconds. */

@@ -41,7 +41,7 @@ function served(pod: Pod, entry: PodEntry | undefined, statusManager: StatusMana
   const delay = snapshot?.context.delay;
   return {
     pod,
-    ...(status && { status }),
+    status,
     state: snapshot === undefined ? '' : stateName(snapshot.value),
     ...(delay && { waitsFor: delay.message }),
   };

@@ -258,7 +258,7 @@ export class RoomArbiter {
     const shortage =
       reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
     const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
-    answer({ type: 'REJECTED', ...rejection, ...(lack && { lack }) });
+    answer({ type: 'REJECTED', ...rejection, lack });
   }
 
   #admitPreemptor(uid: string): Admission {

@@ -138,10 +138,10 @@ function contentsOf({ metadata = {}, immutable, data, ...rest }: ConfigObject): 
   const type = 'type' in rest ? rest.type : undefined;
   return {
     metadata: { name, namespace, uid, resourceVersion },
-    ...(immutable !== undefined && { immutable }),
-    ...(data && { data }),
-    ...(binaryData && { binaryData }),
-    ...(type !== undefined && { type }),
+    immutable,
+    data,
+    binaryData,
+    type,
   };
 }
 

@@ -136,7 +136,7 @@ function tokenRequest({ metadata }: Pod, { audience, expirationSeconds }: TokenW
     kind: 'TokenRequest',
     spec: {
       audiences: audience ? [audience] : [],
-      ...(expirationSeconds !== undefined && { expirationSeconds }),
+      expirationSeconds,
       boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: metadata.name, uid: metadata.uid },
     },
   };

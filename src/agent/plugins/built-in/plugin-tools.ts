@@ -98,5 +98,5 @@ export function topPods(
   pods: readonly Pod[],
   gracePeriodSeconds: number | undefined,
 ): TopEvictionPodsAnswer<NamedPod> {
-  return { targetPods: pods.map(named), ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
+  return { targetPods: pods.map(named), gracePeriodSeconds };
 }

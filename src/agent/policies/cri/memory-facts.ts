@@ -25,7 +25,7 @@ export function memoryFacts(
   const allocatableBytes = Number(quantityValue(parseQuantity(allocatable.memory ?? '0')));
   return {
     swapBehavior,
-    ...(singleProcessOOMKill !== undefined && { singleProcessOOMKill }),
+    singleProcessOOMKill,
     ...(memoryQoS && { memoryQoS: { ...memoryQoS, allocatableBytes, pageSizeBytes } }),
   };
 }

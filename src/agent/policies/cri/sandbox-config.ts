@@ -50,9 +50,9 @@ function sandboxLinux(
 ): PodSandboxConfig['linux'] {
   const sysctls = podSysctls(pod.spec);
   return {
-    ...(cgroupParent !== undefined && { cgroupParent }),
+    cgroupParent,
     securityContext: sandboxSecurityContext(pod, users, volumeGroups),
-    ...(sysctls && { sysctls }),
+    sysctls,
     ...(resources && {
       overhead: overheadResources(pod, resources),
       resources: sandboxResources(pod, resources),

@@ -49,10 +49,10 @@ export function checkedEvictPods(
       refusals.add(`pod ${text(wanted.pod)}: ${graceProblem(gracePeriodSeconds)}`);
       return [];
     }
-    return [{ pod, reason, forceEvict, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) }];
+    return [{ pod, reason, forceEvict, gracePeriodSeconds }];
   });
   const known = refusals.accepted(condition);
-  return refusals.checked({ evictPods: accepted, ...(known && { condition: known }) });
+  return refusals.checked({ evictPods: accepted, condition: known });
 }
 
 /** The values of a threshold that is not met say nothing, and are not checked. */
@@ -77,7 +77,7 @@ export function checkedThreshold(
     observedValue,
     gracePeriodSeconds,
     candidatePods: candidates,
-    ...(condition && { condition }),
+    condition,
   });
 }
 
@@ -97,7 +97,7 @@ export function checkedTopPods(
   const accepted = first.flatMap((named) => refusals.found(named, endable(named, node)) ?? []);
   return refusals.checked({
     targetPods: accepted,
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    gracePeriodSeconds,
   });
 }
 

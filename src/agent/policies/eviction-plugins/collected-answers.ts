@@ -98,7 +98,7 @@ export class CollectedAnswers {
         reason,
         forceEvict: true,
         scope: values.scope,
-        ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+        gracePeriodSeconds,
       });
     }
   }

@@ -70,7 +70,7 @@ function explainedPlugin(plugin: PluginFacts, facts: PluginsFacts): ExplainedPlu
       pod,
       reason,
       forceEvict: true,
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      gracePeriodSeconds,
     });
   });
   return {

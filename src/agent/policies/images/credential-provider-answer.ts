@@ -27,7 +27,7 @@ export function pluginRequest(apiVersion: string, question: PluginQuestion): str
     kind: 'CredentialProviderRequest',
     apiVersion,
     image,
-    ...(serviceAccountToken !== undefined && { serviceAccountToken }),
+    serviceAccountToken,
     ...(hasAnnotations && { serviceAccountAnnotations }),
   })}\n`;
 }

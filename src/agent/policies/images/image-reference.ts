@@ -38,7 +38,7 @@ export function parseImageReference(image: string): ImageReference {
   if (domain.length + 1 + path.length > NAME_MAX_LENGTH) {
     throw invalid(image, `repository name must not be more than ${NAME_MAX_LENGTH} characters`);
   }
-  return { domain, path, ...(tag !== undefined && { tag }), ...(digest !== undefined && { digest }) };
+  return { domain, path, tag, digest };
 }
 
 /** The name, with `:latest` added if it has neither tag nor digest. Throws as `parseImageReference` does. */

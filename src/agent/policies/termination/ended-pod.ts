@@ -43,7 +43,7 @@ const CONTENT_UID = /^[0-9a-f]{32}$/u;
 /** The phase is that of the containers. */
 export function deletionKill({ gracePeriodSeconds }: EndedPod): KillPodOptions {
   return {
-    ...(gracePeriodSeconds !== undefined && { podTerminationGracePeriodSecondsOverride: gracePeriodSeconds }),
+    podTerminationGracePeriodSecondsOverride: gracePeriodSeconds,
     podStatus: { reason: DELETED_REASON, message: MESSAGE },
   };
 }

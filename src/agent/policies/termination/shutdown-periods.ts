@@ -131,7 +131,7 @@ export function shutdownKill(
           reason: 'TerminationByKubelet',
           message: MESSAGE,
           lastTransitionTime: rfc3339(now),
-          ...(generation !== undefined && { observedGeneration: generation }),
+          observedGeneration: generation,
         },
       ],
     },

@@ -92,7 +92,7 @@ export interface FileReaders {
 export function fileReaders(pod: Pod): FileReaders {
   const user = commonUser(pod);
   const fsGroup = podFsGroup(pod);
-  return { ...(user !== undefined && { user }), ...(fsGroup !== undefined && { fsGroup }) };
+  return { user, fsGroup };
 }
 
 /** Only the readers that are named may read the file; where there are none, all may. */
@@ -104,7 +104,7 @@ export function credentialFile(
 ): VolumeFile {
   const isPrivate = user !== undefined || fsGroup !== undefined;
   const mode = isPrivate ? OWNER_ONLY : defaultMode;
-  return { path, content, mode, ...(user !== undefined && { owner: user }) };
+  return { path, content, mode, owner: user };
 }
 
 /** The user of all containers, where they have the same one. An ephemeral container that comes later changes nothing. */

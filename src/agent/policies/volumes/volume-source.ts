@@ -114,8 +114,8 @@ export function fileSources({
   if (downwardAPI) return [{ downwardAPI: { items: downwardAPI.items ?? [] } }];
   if (configMap) return [{ configMap }];
   const { secretName: name, items, optional } = secret ?? {};
-  const projection = { ...(name !== undefined && { name }), ...(items && { items }) };
-  return [{ secret: { ...projection, ...(optional !== undefined && { optional }) } }];
+  const projection = { name, items };
+  return [{ secret: { ...projection, optional } }];
 }
 
 /**

@@ -119,7 +119,7 @@ export function shownEnd(
     ...(phase !== '' && { phase }),
     ...(reason !== '' && { reason }),
     ...(message !== '' && { message }),
-    ...(choice && { choice }),
+    choice,
   };
 }
 

@@ -76,7 +76,7 @@ export function runtimeStatus(context: CallContext): RuntimeService['status'] {
     const { status, handlers, features } = await context.call(STATUS, {}, options);
     const driver = asksCgroupDriver ? await cgroupDriver(context, options) : undefined;
     return {
-      ...(driver && { cgroupDriver: driver }),
+      cgroupDriver: driver,
       conditions: (status?.conditions ?? []).filter(isRequired),
       handlers,
       ...(features && { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),

@@ -81,5 +81,5 @@ export class PresentImages {
 }
 
 export function imageInUse(imageRef: string, { uid, username }: Pick<Image, 'uid' | 'username'>): ImageInUse {
-  return { imageRef, ...(uid !== undefined && { uid }), ...(username && { username }) };
+  return { imageRef, uid, ...(username && { username }) };
 }

@@ -76,7 +76,7 @@ export async function defaultRouteAddresses(
   const [v4, v6] = await Promise.all([read('proc/net/route'), read('proc/net/ipv6_route')]);
   const ipv4 = globalAddress(defaultInterfacesV4(v4), 'IPv4', interfaces);
   const ipv6 = globalAddress(defaultInterfacesV6(v6), 'IPv6', interfaces);
-  return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
+  return { ipv4, ipv6 };
 }
 
 function globalAddress(

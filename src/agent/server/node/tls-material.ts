@@ -46,7 +46,7 @@ export class TLSMaterial {
     const options: SecureContextOptions = {
       ...this.#options.choice,
       ...(pair && { cert: pair.cert, key: pair.key }),
-      ...(ca !== undefined && { ca }),
+      ca,
       // A session that is resumed would keep a client certificate that is no longer accepted.
       secureOptions: constants.SSL_OP_NO_TICKET,
     };

@@ -83,7 +83,7 @@ function namedIn(question: AskedQuestion, facts: WishFacts): readonly Named[] {
   return first.map((pod) => ({
     pod,
     forceEvict: true,
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    gracePeriodSeconds,
   }));
 }
 

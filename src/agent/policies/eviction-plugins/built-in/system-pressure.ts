@@ -48,7 +48,7 @@ export function judgeSystem(
     (pressure) => pressure !== undefined,
   );
   const pressure = found.find(({ reach }) => reach === 'any') ?? found[0];
-  return { kept: { ...kswapd.kept, ...waiting.kept }, ...(pressure && { pressure }) };
+  return { kept: { ...kswapd.kept, ...waiting.kept }, pressure };
 }
 
 function judgeFree(
@@ -71,7 +71,7 @@ function judgeKswapd(
     return { kept: { kswapd: { pages, atMs: nowMs } } };
   }
   if (nowMs - last.atMs < SHORTEST_MS) {
-    return { kept: { kswapd: last, ...(kswapdSinceMs !== undefined && { kswapdSinceMs }) } };
+    return { kept: { kswapd: last, kswapdSinceMs } };
   }
   const kswapd = { pages, atMs: nowMs };
   const observedValue = ((pages - last.pages) * 1000) / (nowMs - last.atMs);

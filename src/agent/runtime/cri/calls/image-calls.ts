@@ -51,5 +51,5 @@ function specOf(
   image: string,
   { annotations }: Partial<Pick<PodSandboxConfig, 'annotations'>> = {},
 ): ImageSpec {
-  return { image, ...(annotations && { annotations }) };
+  return { image, annotations };
 }

@@ -10,7 +10,7 @@ export const imageKind: VolumeKind = {
     image: {
       image,
       userSpecifiedImage: volume.image?.reference ?? '',
-      ...(pod.metadata.annotations && { annotations: pod.metadata.annotations }),
+      annotations: pod.metadata.annotations,
     },
     ...(subPath.length > 0 && { imageSubPath: subPath.join('/') }),
   }),
