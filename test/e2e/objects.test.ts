@@ -1,6 +1,7 @@
-/** ConfigMaps and Secrets of manifests in the variables of plain processes, and where a Secret is not shown. */
+/** ConfigMaps, Secrets and claims of manifests, with plain processes, and where a Secret is not shown. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DaemonBed, statelet } from '../support/daemon.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -9,6 +10,9 @@ import { awaitFile, manifest, shell } from './manifests.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 const ENCODED = Buffer.from(PASSWORD).toString('base64');
+
+/** Others need user namespaces to mount volumes. */
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 let bed: DaemonBed;
 beforeEach(() => {
@@ -93,3 +97,34 @@ test('a pod waits for its Secret, keeps its variables while it runs, and has new
     [],
   );
 });
+
+asRoot(
+  'examples/objects: the greeter waits for its Secret, follows its ConfigMap, and counts on after a restart',
+  async () => {
+    const example = fileURLToPath(new URL('../../examples/objects', import.meta.url));
+    const copy = (from: string, name: string) =>
+      put(join(bed.manifestDir, name), readFileSync(join(example, from, name), 'utf8'));
+    await copy('pods', 'greeter.yaml');
+    await copy('pods', 'greeting.yaml');
+    const first = await bed.run(['--pods', bed.manifestDir]);
+    await first.warning('secret "greeter" not found');
+    await copy('later', 'secret.yaml');
+    const { metadata } = await first.running('greeter');
+    const greets = (line: RegExp, attempt = 0) =>
+      waitFor(() => line.test(bed.containerLog(metadata, 'greeter', attempt)), {
+        what: `a line ${String(line)}`,
+      });
+    await greets(/good morning, for the 1\. time, with a password of 15 characters/u);
+    const greeting = readFileSync(join(example, 'pods/greeting.yaml'), 'utf8');
+    await put(join(bed.manifestDir, 'greeting.yaml'), greeting.replace('morning', 'night'));
+    await greets(/good night, for the \d+\. time/u);
+    expect(await first.end()).toBe(0);
+
+    const second = await bed.run(['--pods', bed.manifestDir, '--exit-with-pods']);
+    await second.running('greeter');
+    expect(await second.end()).toBe(0);
+    const third = await bed.run(['--pods', bed.manifestDir]);
+    await third.running('greeter');
+    await greets(/^\S+ stdout F good night, for the ([2-9]|\d{2,})\. time/u, 1);
+  },
+);
