@@ -226,8 +226,6 @@ export class PluginManager implements NodePlugins {
     }
   }
 
-  // Pods
-
   #measurePods(): void {
     const { measurements } = this.#context;
     if (measurements === undefined) return;

@@ -62,8 +62,6 @@ export class PodLifecycle {
     this.#parts = parts;
   }
 
-  // Pods come
-
   /** Begins the life of a pod on this node. One that has finished and is wanted anew is retired first. */
   create(pod: Pod): void {
     this.#create(pod);
@@ -123,8 +121,6 @@ export class PodLifecycle {
     this.#context.logger.warn(podFields(pod.metadata), message);
   }
 
-  // An actor has failed
-
   actorFailed(actorId: string, error: unknown): void {
     const { clock, logger } = this.#context;
     const entry = this.#parts.registry.get(uidOfActor(actorId));
@@ -151,8 +147,6 @@ export class PodLifecycle {
     else registry.send(uid, kill);
     for (const event of entry.backlog) registry.send(uid, event);
   }
-
-  // Pods end, by their own reports
 
   /** Name and room are given on before other parts hear of it. */
   terminated(uid: string): void {
@@ -230,8 +224,6 @@ export class PodLifecycle {
     }
   }
 
-  // Housekeeping
-
   /** From now on, what no source wants may be removed. */
   sourcesReady(): void {
     const { removal, loop } = this.#parts;
@@ -273,8 +265,6 @@ export class PodLifecycle {
       };
     }
   }
-
-  // The agent ends its pods before it stops
 
   killAll(): void {
     const { registry, desired, pleg } = this.#parts;

@@ -92,8 +92,6 @@ export class PodRemoval {
     }
   }
 
-  // Orphans
-
   /** All sources have been seen: what other pods have on the node may be removed. */
   beginOrphans(): void {
     this.#removesOrphans = true;

@@ -64,12 +64,12 @@ export function builtInPlugins({
     unanswered,
   };
   return [ReclaimedResourcesPlugin, NumaMemoryPlugin, SystemMemoryPlugin, RssOverusePlugin]
-    .map((Plugin) => new QuietPlugin(new Plugin(tools), unanswered))
+    .map((Plugin) => new FailsafePlugin(new Plugin(tools), unanswered))
     .filter(({ name }) => isNamedIn(innerPlugins, name));
 }
 
 /** Answers that nothing is to be done where figures cannot be read: no pod is ended then. A question whose signal aborted rejects. */
-class QuietPlugin implements EvictionPlugin {
+class FailsafePlugin implements EvictionPlugin {
   readonly name: string;
   readonly #plugin: EvictionPlugin;
   readonly #unanswered: UnansweredLog;

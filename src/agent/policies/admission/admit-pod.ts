@@ -105,8 +105,6 @@ export function invalidPodRejection({ metadata }: Pod): Rejection | undefined {
   return message === undefined ? undefined : { reason: 'FailedValidation', message };
 }
 
-// Which pods are still admitted while the node has a pressure condition.
-
 const MEMORY_PRESSURE = 'MemoryPressure';
 
 const MEMORY_PRESSURE_TAINT = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
@@ -152,8 +150,6 @@ export function platformRejection(node: NodeFacts, { metadata, spec }: Pod): Rej
   }
   return undefined;
 }
-
-// Which taints of a node a pod tolerates.
 
 /** Whether one of the tolerations matches this taint. */
 export function toleratesTaint(tolerations: readonly Toleration[] | undefined, taint: Taint): boolean {

@@ -32,8 +32,6 @@ export function resourceAmount(resource: string, quantity: Quantity): number {
   return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
 }
 
-// Whether the node has what a pod requests: its allocatable resources, less what the other pods hold.
-
 /** The kubelet names these first, in this order, and all other resources sorted by name. */
 const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
 
@@ -83,8 +81,6 @@ function capacity(allocatable: ResourceList, resource: string): number {
   const text = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
   return text === undefined ? 0 : resourceAmount(resource, parseQuantity(text));
 }
-
-// Whether the node's ports that a pod wants are free.
 
 const ANY_ADDRESS = '0.0.0.0';
 

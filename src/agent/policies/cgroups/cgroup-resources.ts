@@ -134,8 +134,6 @@ function hugePageLimitsOf(requests: ResourceQuantities): ReadonlyMap<bigint, big
   );
 }
 
-// Amounts of CPU in the units of the kernel's scheduler.
-
 const SHARES_MIN = 2;
 
 const SHARES_MAX = 262_144;

@@ -116,8 +116,6 @@ export function alternativeNames(
   return { dnsNames: [...dnsNames].sort(), ipAddresses: [...ipAddresses].sort() };
 }
 
-// What an administrator should know about a client certificate that was given to a node.
-
 /**
  * These are no errors: the API server decides whom it accepts, and its clock may differ. Plain texts, without the name of the file.
  */
@@ -139,8 +137,6 @@ export function credentialWarnings(certificate: CertificateFacts, nodeName: stri
       : []),
   ];
 }
-
-// What has become of a certificate signing request.
 
 export type SigningDecision =
   | { readonly kind: 'issued'; /** Base64. */ readonly certificate: string }

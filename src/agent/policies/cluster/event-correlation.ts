@@ -112,8 +112,6 @@ export function eventName(objectName: string, unixNanoseconds: bigint, otherwise
   return name.length <= NAME_LENGTH_MAX ? name : otherwise();
 }
 
-// Remembers events, so that repeated and similar events are combined into one with a count.
-
 /** As in client-go. */
 const REMEMBERED_MAX = 4_096;
 

@@ -56,8 +56,6 @@ export class EventNames {
   }
 }
 
-// What is sent to the API server for an event, after correlation.
-
 /** Where events of objects without a namespace are kept. */
 const DEFAULT_NAMESPACE = 'default';
 

@@ -130,8 +130,6 @@ function isEmpty(value: unknown): boolean {
   return value == null || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
 }
 
-// Whether two statuses differ in what the node writes.
-
 /**
  * Of conditions only those count that the node sets, by status, reason and message, in any order. The statuses of resource claims
  * belong to others.

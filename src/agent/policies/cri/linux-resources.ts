@@ -141,8 +141,6 @@ function amount(amounts: ResourceQuantities, name: string): Quantity {
   return amounts.get(name) ?? ZERO_QUANTITY;
 }
 
-// Which processes the kernel kills first when the node runs out of memory.
-
 type AnyContainer = Container | EphemeralContainer;
 
 const GUARANTEED = -997;
@@ -206,8 +204,6 @@ function requestBytes({ resources }: AnyContainer): bigint {
 function bytes(amount: string | undefined): bigint {
   return amount === undefined ? 0n : quantityValue(parseQuantity(amount));
 }
-
-// How much swap a container may use, on cgroup v2.
 
 interface SwapFacts {
   /** Default: containers use none. */

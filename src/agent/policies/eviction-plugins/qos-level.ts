@@ -41,8 +41,6 @@ export function wantsNotice({ metadata: { annotations } }: Pod): boolean {
   return annotations?.[SOFT_EVICT_NOTIFY_ANNOTATION]?.toLowerCase() === 'true';
 }
 
-// Which pods plugins are shown, and how.
-
 interface Shown {
   readonly status: PodStatus | undefined;
   readonly pod: Pod;

@@ -102,8 +102,6 @@ function unknownFirst(a: EvictionCandidate, b: EvictionCandidate): number {
   return Number(a.usage !== undefined) - Number(b.usage !== undefined);
 }
 
-// Why this pod is evicted: the ranking and its figures, in one line.
-
 /** The pods in the order of eviction, and the one that is chosen. */
 export interface EvictionRanking {
   readonly shortage: Shortage;

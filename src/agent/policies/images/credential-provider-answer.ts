@@ -110,8 +110,6 @@ export function shownStderr(stderr: string, token: string | undefined): string {
 
 const STDERR_SHOWN_MAX = 500;
 
-// Objects that may have only known fields, each of its type.
-
 type Kind = 'string' | 'boolean' | 'any' | Fields | readonly [Kind] | { readonly '*': Kind };
 
 /** The type of each field; with the name `*` of all. In brackets: a list of that type. */

@@ -159,8 +159,6 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-// The credentials in the Secrets that a pod names in `imagePullSecrets`.
-
 /** The key of each type of Secret that has credentials for registries. */
 const TYPES: Readonly<Record<string, { readonly key: string; readonly format: DockerConfigFormat }>> = {
   'kubernetes.io/dockerconfigjson': { key: '.dockerconfigjson', format: 'config.json' },

@@ -93,8 +93,6 @@ export function takePullToken(
   return filled < 1 ? undefined : { tokens: filled - 1, at: now };
 }
 
-// Whether a pod has to show credentials for an image that is present.
-
 export const VERIFICATION_POLICIES: readonly VerificationPolicy[] = [
   'NeverVerify',
   'NeverVerifyPreloadedImages',

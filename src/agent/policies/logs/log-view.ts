@@ -132,8 +132,6 @@ export class LogView {
   }
 }
 
-// Why a log cannot be read, in the kubelet's words.
-
 /** A failed call of the system, as Go names it: `lstat /var/log/x: no such file or directory`. */
 export interface FailedCall {
   readonly call: string;

@@ -37,8 +37,6 @@ function shortened(name: string): string {
   return name.slice(0, HOSTNAME_MAX_LENGTH).replace(/(?<![-.])[-.]+$/, '');
 }
 
-// A pod's `/etc/hosts`, as the kubelet writes it.
-
 export const ETC_HOSTS_PATH = '/etc/hosts';
 
 const HEADER = '# Kubernetes-managed hosts file.\n';

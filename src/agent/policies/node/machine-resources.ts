@@ -137,8 +137,6 @@ function rebootEvents(node: Node, machine: MachineInfo | undefined): readonly No
   return [rebootedEvent(node.metadata.name, machine.bootID)];
 }
 
-// Events about the node that a change of its object leads to.
-
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;

@@ -135,8 +135,6 @@ function readable(amount: string): Quantity | undefined {
   }
 }
 
-// Cgroups of daemons that are limited to what is reserved for them.
-
 export interface ReservedGroup {
   /** As in the kubelet's events: `kube reserved`, `system reserved`. */
   readonly title: string;

@@ -101,8 +101,6 @@ function isWhole(given: string): boolean {
   }
 }
 
-// Which labels and taints the settings may give to a node.
-
 type Labels = Readonly<Record<string, string>>;
 
 const NAME = /^(?=.{1,63}$)[A-Za-z\d](?:[-\w.]*[A-Za-z\d])?$/;

@@ -51,8 +51,6 @@ function withoutEmpty(part: object): object {
   );
 }
 
-// How a node that registers takes over a node object that exists already.
-
 export interface Reconciled {
   readonly node: Node;
   readonly changed: boolean;

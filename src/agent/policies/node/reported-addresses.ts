@@ -110,8 +110,6 @@ export function nodeIPProblem(address: IPAddress, localIPs: readonly string[]): 
   return isLocal ? undefined : `node IP: "${address.text}" not found in the host's network interfaces`;
 }
 
-// The addresses of its node in a pod's status.
-
 /** The first internal address, else the first external one, and then the first of the other family. */
 export function hostIPsOf(addresses: readonly NodeAddress[]): readonly string[] {
   const ofType = (type: string) => addresses.filter((address) => address.type === type);
@@ -122,8 +120,6 @@ export function hostIPsOf(addresses: readonly NodeAddress[]): readonly string[] 
   const second = all.find(({ isIPv4 }) => isIPv4 !== first?.isIPv4);
   return [first, second].filter((address) => address !== undefined).map(({ text }) => text);
 }
-
-// The network interfaces of a machine's default routes, from the files in which Linux lists its routes.
 
 const NO_ADDRESS_V4 = '00000000';
 

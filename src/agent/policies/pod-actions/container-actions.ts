@@ -164,8 +164,6 @@ function together(one: InitActions, other: InitActions): InitActions {
   };
 }
 
-// What pod actions are decided from, and helpers that several parts of the decision share.
-
 export interface PodFacts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;
@@ -212,8 +210,6 @@ export function statusOf(
 ): RuntimeContainerStatus | undefined {
   return containerStatusByName(podStatus, name);
 }
-
-// Which regular containers are started and killed once the pod is initialized.
 
 interface ContainerAction {
   /** The container runs, and keeps running. */

@@ -125,8 +125,6 @@ function inSpecOrder(pod: Pod): readonly Container[] {
   return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
 }
 
-// Whether the pod's newest sandbox can be kept.
-
 export interface SandboxVerdict {
   readonly changed: boolean;
   /** The attempt of the sandbox to use: of the present one, or of the next one. */

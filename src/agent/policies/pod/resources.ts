@@ -177,8 +177,6 @@ function addQuantities(sums: Map<string, Quantity>, addends: ResourceQuantities)
   }
 }
 
-// Sizes of huge pages, as cgroups and resources call them.
-
 const RESOURCE_PREFIX = 'hugepages-';
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];

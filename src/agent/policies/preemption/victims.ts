@@ -77,8 +77,6 @@ function named(missing: readonly MissingResource[], amounts: Amounts): readonly 
     .filter(({ amount }) => amount > 0);
 }
 
-// The pods that may be preempted for another pod, with the figures from which victims are chosen.
-
 export interface PreemptionCandidate {
   readonly name: string;
   readonly namespace: string;

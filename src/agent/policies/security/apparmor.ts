@@ -86,8 +86,6 @@ function confines(profile: string | undefined, unconfined: string): boolean {
   return profile !== undefined && profile !== unconfined;
 }
 
-// The seccomp profile of a container: which system calls it may make.
-
 export interface SeccompFacts {
   /** Whether containers without a profile get the runtime's default profile instead of none. */
   readonly seccompDefault: boolean;

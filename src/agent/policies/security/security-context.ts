@@ -206,8 +206,6 @@ function supplementalGroups(
   };
 }
 
-// Which kernel namespaces a pod's containers share with each other or with the node.
-
 const NODE_USERS: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
 
 /**

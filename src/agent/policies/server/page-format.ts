@@ -89,8 +89,6 @@ function rangeOf(text: string): Range | undefined {
   return { type, subtype, params, quality: Number.isNaN(quality) ? 1 : quality };
 }
 
-// What `/statusz` and `/flagz` say, as text for people and as objects of `config.k8s.io`.
-
 export interface StatusFacts {
   /** Unix ms. */
   readonly startedAt: number;

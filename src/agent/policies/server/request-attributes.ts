@@ -54,8 +54,6 @@ function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }
 
-// Finds the bearer token of a request.
-
 export interface TokenHeaders {
   readonly authorization?: string | undefined;
   readonly connection?: string | undefined;

@@ -40,8 +40,6 @@ function createdAt({ sandboxes, containers }: RuntimePodStatus): number {
   return Math.max(0, ...[...sandboxes, ...containers].map((part) => part.createdAt));
 }
 
-// A request to write a running container into an archive (`/checkpoint`).
-
 /** Init and ephemeral containers too. */
 export function hasContainer({ spec }: Pod, name: string): boolean {
   return podContainers(spec).some((container) => container.name === name);
@@ -73,8 +71,6 @@ export function checkpointFile(
 ): string {
   return `checkpoint-${name}_${namespace}-${container}-${rfc3339(atMs)}.tar`;
 }
-
-// The status of a pod with the members that Go writes although they are empty.
 
 const CONTAINER_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
 

@@ -62,8 +62,6 @@ function terminatedState(instance: RuntimeContainerStatus, runtimeName: string):
   };
 }
 
-// What container statuses are computed from.
-
 /** Why the last attempt to start a container failed. */
 export interface StartFailure {
   /** `CrashLoopBackOff`, `ImagePullBackOff`, `CreateContainerConfigError`, … */

@@ -190,8 +190,6 @@ function withCompletion(status: ContainerStatus, initContainers: readonly Contai
   return { ...status, ready: status.state?.terminated?.exitCode === 0 };
 }
 
-// What container statuses show beside the state: resources and volumes of the spec, and the user that the container runs as.
-
 interface Facts {
   readonly pod: Pod;
   readonly podStatus: RuntimePodStatus;

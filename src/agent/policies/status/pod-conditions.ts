@@ -85,8 +85,6 @@ function stamped({ pod, previous, now }: ConditionFacts, condition: PodCondition
   };
 }
 
-// Who sets which conditions of a pod.
-
 /** Set on a pod that something else ends: by the kubelet for an eviction or preemption, by controllers for their disruptions. */
 export const DISRUPTION_TARGET = 'DisruptionTarget';
 
@@ -105,8 +103,6 @@ const KUBELET_CONDITIONS: ReadonlySet<string> = new Set([
 export function isOwnedByKubelet({ type }: { readonly type: string }): boolean {
   return KUBELET_CONDITIONS.has(type);
 }
-
-// The conditions ContainersReady, Ready and Initialized, computed from a pod's container statuses.
 
 /** The statuses of init and regular containers; undefined where nothing is known about them. */
 type KnownStatuses = readonly ContainerStatus[] | undefined;

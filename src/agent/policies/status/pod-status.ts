@@ -180,8 +180,6 @@ function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefin
   return [first(isPrimaryIPv4), first(!isPrimaryIPv4)].filter((ip) => ip !== undefined);
 }
 
-// The resources of a pod as a whole in its status, containers and overhead included.
-
 /** `resources` is there also without requests and limits, as with the kubelet. All are those of the spec: resources of a running pod never change here. */
 function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   const [requests, limits] = [podRequests(pod), podLimits(pod)].map((amounts) =>
@@ -192,8 +190,6 @@ function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'r
     resources: { ...(requests && { requests }), ...(limits && { limits }) },
   };
 }
-
-// The limit on termination messages, in bytes, as the API counts them.
 
 /** For all containers of a pod together. */
 const TOTAL_BYTES_MAX = 12 * 1024;

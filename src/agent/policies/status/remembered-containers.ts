@@ -55,8 +55,6 @@ function isProbed({ startupProbe, readinessProbe }: Container): boolean {
   return startupProbe != null || readinessProbe != null;
 }
 
-// The probe results of containers that ran before the agent started, until they are probed again.
-
 /** A container that ran for less than this when the agent started may not have been probed yet. */
 const PROBED_AFTER_MS = 10_000;
 

@@ -52,8 +52,6 @@ export function withTransitionTimes(
   };
 }
 
-// A status with the result of a probe in it, and what follows from that.
-
 /** Undefined where the status does not know the container, or says so already. */
 export function withContainerReadiness(
   pod: Pod,
@@ -110,8 +108,6 @@ function withContainer(status: PodStatus, changed: ContainerStatus): PodStatus {
     ...(initContainerStatuses && { initContainerStatuses: replaced(initContainerStatuses) }),
   };
 }
-
-// The last status of a pod of which nothing can run any more.
 
 /**
  * Containers whose end was not seen have failed; regular ones only where they may have been started. A phase that is not terminal

@@ -86,8 +86,6 @@ export function hasExceededDeadline(pod: Pod, status: PodStatus, { containers }:
   return ended.length > 0 && isPastDeadline(pod, status, Math.max(...ended));
 }
 
-// How a pod ended, as its status says: so much of it is told with the transitions that end the pod.
-
 export type EndStatus = Pick<PodStatus, 'phase' | 'reason' | 'message'>;
 
 export function endStatus({ phase, reason, message }: PodStatus): EndStatus {
@@ -97,8 +95,6 @@ export function endStatus({ phase, reason, message }: PodStatus): EndStatus {
     ...(message !== undefined && { message }),
   };
 }
-
-// How much time a container gets to end, and which containers have to end before it.
 
 /** Why a container is killed; empty for every reason that does not change its grace period. */
 export type ContainerKillReason = '' | 'LivenessProbe' | 'StartupProbe' | 'Unknown';

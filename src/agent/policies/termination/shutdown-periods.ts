@@ -70,8 +70,6 @@ function seconds(ms: number): number {
   return Math.trunc(ms / 1000);
 }
 
-// Which pods end together while the node shuts down.
-
 export interface ShutdownGroup extends ShutdownPeriod {
   /** In the order in which they were given. */
   readonly pods: readonly Pod[];

@@ -234,8 +234,6 @@ export function aboutClaim({ metadata }: Pod, claimName: string, problem: Statel
   return new StateletError(problem.kind, message, { cause: problem });
 }
 
-// The messages of volumes that cannot be mounted, as the kubelet's events have them.
-
 /** A problem whose message names the volume and what failed: nothing has to be added to it. */
 export class MountProblem extends StateletError {
   constructor(message: string, cause: unknown) {

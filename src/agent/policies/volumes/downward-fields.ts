@@ -121,8 +121,6 @@ function mapContent(map: Readonly<Record<string, string>>): string {
   return keys.map((key) => `${key}=${goQuote(map[key] ?? '')}`).join('\n');
 }
 
-// The downward API: the requests and limits of a container.
-
 type AnyContainer = Container | EphemeralContainer;
 
 type ResourceFieldRef = NonNullable<

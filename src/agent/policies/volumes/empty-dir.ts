@@ -100,8 +100,6 @@ function isSameSize(a: string, b: string): boolean {
   return compareQuantity(parseQuantity(a), parseQuantity(b)) === 0;
 }
 
-// What a hostPath volume may be, by its type.
-
 /** What a path leads to when symbolic links are followed. */
 export type FileKind = 'directory' | 'file' | 'socket' | 'character device' | 'block device' | 'other';
 

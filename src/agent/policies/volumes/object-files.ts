@@ -115,8 +115,6 @@ function commonUser({ spec }: Pod): number | undefined {
   return new Set(users).size === 1 ? users[0] : undefined;
 }
 
-// The certificates of ClusterTrustBundles, as a volume shows them.
-
 const BLOCK = /^-----BEGIN ([^\n-]*)-----[ \t\r]*\n([^-]*)^-----END \1-----/gmu;
 
 const BASE64 = /^[\d+/A-Za-z]*={0,2}$/u;

@@ -30,8 +30,6 @@ export function readOnlyFileMode(mode: number, fsGroup: number | undefined): num
   return fsGroup === undefined ? mode : mode | alsoForOwner(GROUP_READ);
 }
 
-// What a pod's fsGroup changes in a volume that was there before the pod: owner group and modes, as the kubelet sets them.
-
 export interface FileFacts {
   readonly gid: number;
   /** The permission bits with setuid, setgid and sticky. */

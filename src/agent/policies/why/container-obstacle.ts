@@ -207,8 +207,6 @@ function gateObstacle({ pod, status }: ObstacleFacts): Obstacle | undefined {
   return gate && { text: `runs, but is not ready: its condition ${gate.conditionType} is not True` };
 }
 
-// What a registry answered, from the runtime's message about a pull that failed.
-
 const STATUS =
   /(?:status code(?: \[[^\]]*\])?|unexpected status(?: code)?(?: from \w+ request to \S+)?): (?<code>\d{3})(?: (?<words>[A-Z][\w' -]*))?/u;
 

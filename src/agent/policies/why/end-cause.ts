@@ -153,8 +153,6 @@ export function withoutStop(text: string): string {
   return text.replace(/(?<![.\s])[.\s]+$/u, '');
 }
 
-// Times in sentences for people.
-
 /** `10:32:05Z (in 37s)`, `10:32:05Z (37s ago)`, with the date where it is another day (UTC). */
 export function atTime(atMs: number, nowMs: number): string {
   const [at, now] = [new Date(atMs).toISOString(), new Date(nowMs).toISOString()];

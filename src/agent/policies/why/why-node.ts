@@ -73,8 +73,6 @@ function named(names: readonly string[]): string {
   return names.slice(0, NAMED_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
-// What the node is short of, since when, who was evicted for it last and who would be next: from the context of the eviction chart.
-
 export interface PressureFacts {
   readonly state: EvictionState;
   /** The latest ranking. */
