@@ -4,6 +4,7 @@ import type { RunningInspector } from '../agent/server/inspector.ts';
 import { EMBEDDED, type RunFlags, type StateletConfig } from '../agent/config/config.ts';
 import { type Daemon, type DaemonDeps, startDaemon } from '../run/daemon.ts';
 import { checkSources, configure } from './configure.ts';
+import { lookedAtText, startText } from '../agent/policies/cri/found-runtimes.ts';
 import type { LiveRun } from './live/live-run.ts';
 import { fullName } from '../agent/policies/pod/pod-kinds.ts';
 import { endProcess, type ServiceManager, takeServiceManager } from '../system/run-command.ts';
@@ -83,13 +84,23 @@ async function tellReady(manager: ServiceManager, logger: Logger): Promise<void>
 
 /** Logs in short what `statelet doctor` would say. The pods do not wait for it. */
 async function warnOfMachine(config: StateletConfig, logger: Logger): Promise<void> {
-  if (config.containerRuntimeEndpoint === EMBEDDED) return;
+  if (config.containerRuntimeEndpoint === EMBEDDED) return tellRuntimes(config, logger);
   try {
     const { startChecks } = await import('../doctor/start-checks.ts');
     for (const { check, message, mend } of await startChecks(config)) logger.warn({ check, mend }, message);
   } catch (error) {
     logger.debug({ problem: errorMessage(error) }, 'The machine could not be looked at');
   }
+}
+
+/** To a person who has not said which runtime is meant: those that this machine has. */
+async function tellRuntimes({ given }: StateletConfig, logger: Logger): Promise<void> {
+  if (given.flags.containerRuntimeEndpoint || given.file.containerRuntimeEndpoint) return;
+  const { findRuntimes } = await import('../agent/runtime/cri/find-runtimes.ts');
+  const found = await findRuntimes();
+  const text = startText(found);
+  if (text === undefined) logger.debug(`No container runtime was found: ${lookedAtText(found)}`);
+  else logger.info(text);
 }
 
 /** As the kubelet does, so that a service manager starts it again. */

@@ -2,6 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerConfig, withAdditions } from '../agent/policies/cri/container-config.ts';
 import { containerLogPath, podOfLogsFolder } from '../agent/policies/cri/cri-labels.ts';
+import { imageText } from '../agent/policies/cri/found-runtimes.ts';
 import { podSandboxConfig } from '../agent/policies/cri/sandbox-config.ts';
 import type { ResourceList } from '../agent/policies/pod/resources.ts';
 import { embeddedLimits, unsupportedFields } from '../agent/policies/pod/unsupported-fields.ts';
@@ -9,6 +10,7 @@ import { usedVolumes } from '../agent/policies/volumes/volume-source.ts';
 import { commandResolver } from '../agent/runtime/node/node-addresses.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import type { ApiObjects } from '../types/api-objects.ts';
+import { StateletError } from '../types/errors.ts';
 import type { EmbeddedVolumes } from '../types/node-settings.ts';
 import type { ContainerLogManager } from '../agent/runtime/logs/container-log-manager.ts';
 import { PodLogs } from '../agent/runtime/logs/pod-logs.ts';
@@ -29,6 +31,7 @@ import { KnownContainers } from '../agent/runtime/pods/known-containers.ts';
 import { StartTimes } from '../agent/runtime/pods/start-times.ts';
 import { podPaths } from '../agent/runtime/volumes/pod-paths.ts';
 import type { ProcessVolumes } from './mounts/process-volumes.ts';
+import { noCommand } from './containers/container-spec.ts';
 import type { Finding } from './monitor/findings.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
@@ -166,6 +169,11 @@ function processSubsystems(
   ];
 }
 
+async function withRuntimesFound(problem: string): Promise<StateletError> {
+  const { findRuntimes } = await import('../agent/runtime/cri/find-runtimes.ts');
+  return new StateletError('InvalidArgument', `${problem}; ${imageText(await findRuntimes())}`);
+}
+
 /** What serves the volumes is loaded with the first pod that has some. */
 function volumesSubsystem(podsDir: string, open: () => Promise<ProcessVolumes>): PodSubsystem {
   let opened: Promise<ProcessVolumes> | undefined;
@@ -241,6 +249,8 @@ function processPodDetails(
       const resolved = await resolveCommand(pod, container, podStatus);
       const added = await additions.container(request, resolved.envs);
       const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      const problem = noCommand(config);
+      if (problem !== undefined) throw await withRuntimesFound(problem);
       return added.reduce(withAdditions, config);
     },
     pastInstances: (pod, containerName) => podLogs.pastInstances(pod, containerName),

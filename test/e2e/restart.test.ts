@@ -144,7 +144,7 @@ test('a container without a command has CreateContainerConfigError with the caus
   expect(containerStatus(pod, 'idle')?.state?.waiting).toEqual({
     reason: 'CreateContainerConfigError',
     message: expect.stringMatching(
-      /container "idle" has no command: .*no image to take a command from.*"nginx:1.27"/,
+      /container "idle" has no command: .*no image to take a command from.*"nginx:1.27".*docs\/nginx\.md/,
     ),
   });
   expect(stateOf(pod)).toBe('Syncing.BackingOff');

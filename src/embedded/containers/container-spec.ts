@@ -16,17 +16,21 @@ import { CONTAINER_ID_VARIABLE } from './proc.ts';
 /** Throws a StateletError if the embedded runtime cannot run such a container. */
 export function validateContainer(config: ContainerConfig): void {
   const name = `container "${config.metadata.name}"`;
-  if (config.command.length === 0) {
-    throw new StateletError(
-      'InvalidArgument',
-      `${name} has no command: the embedded runtime runs plain processes of this machine and has no image to take a ` +
-        `command from (image "${config.image.image}" is not looked at), so its \`command\` must be given`,
-    );
-  }
+  const problem = noCommand(config);
+  if (problem !== undefined) throw new StateletError('InvalidArgument', problem);
   if (config.tty) requireTerminals(name);
   privilegesOf(config, userOf(config));
   stopSignal(config);
   checkMounts(config.mounts ?? [], config.metadata.name);
+}
+
+/** Undefined where it has one. */
+export function noCommand({ command, metadata, image }: ContainerConfig): string | undefined {
+  if (command.length > 0) return undefined;
+  return (
+    `container "${metadata.name}" has no command: the embedded runtime runs plain processes of this machine and has no image to take a ` +
+    `command from (image "${image.image}" is not looked at), so its \`command\` must be given`
+  );
 }
 
 /** The named pipes of a container. A terminal has one output, and always something that is read from. */
