@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
-/** The version of this package. Its package.json is one folder above src/ and above dist/. */
+/** A file or folder of this package: its package.json is one folder above src/ and above dist/. */
+export function ownFile(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url));
+}
+
+/** The version of this package. */
 export function ownVersion(): string {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  return (JSON.parse(readFileSync(ownFile('package.json'), 'utf8')) as { version: string }).version;
 }

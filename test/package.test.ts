@@ -1,7 +1,9 @@
 /** The package as it is published: `npm pack`, installed into an empty folder without a registry. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import ts from 'typescript';
 import { BIN } from './support/built.ts';
+import { waitFor } from './support/wait-for.ts';
 
 const repository = dirname(dirname(BIN));
 const { version, dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
@@ -97,6 +100,30 @@ describe('the published package', () => {
       console.log(process.moduleLoadList.filter((name) => /undici$|_http_server$/.test(name)).join());`;
     const loaded = execFileSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' });
     expect(loaded.trim()).toBe('NativeModule _http_server');
+  });
+
+  test('has a first minute in an empty folder, without a checkout', async () => {
+    const cwd = join(folder, 'empty');
+    const manifests = join(cwd, 'statelet-demo');
+    mkdirSync(manifests, { recursive: true });
+    // Somebody has changed this one, and starts the demo again.
+    const clock = readFileSync(join(installed(), 'examples/pods/clock.yaml'), 'utf8');
+    writeFileSync(join(manifests, 'clock.yaml'), clock.replace('name: clock', 'name: mine'));
+    const bin = join(folder, 'bin/statelet');
+    const daemon = spawn(process.execPath, [bin, 'demo'], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+    const ended = once(daemon, 'close');
+    const get = (...args: string[]) =>
+      execFileSync(process.execPath, [bin, 'get', ...args], { cwd, encoding: 'utf8', stdio: 'pipe' });
+    try {
+      await waitFor(() => existsSync(join(cwd, '.statelet/statelet.sock')), { what: 'the daemon' });
+      await waitFor(() => /^mine +1\/1 +Running /mu.test(get('pods')), { what: 'the pods', pauseMs: 300 });
+      expect(get('pod', 'who-am-i', '-o', 'name')).toBe('pod/who-am-i\n');
+    } finally {
+      daemon.kill();
+      await ended;
+    }
+    expect(readdirSync(cwd)).toEqual(['.statelet', 'statelet-demo']);
+    expect(readdirSync(manifests)).toEqual(readdirSync(join(installed(), 'examples/pods')));
   });
 
   test('runs with what it contains alone', () => {

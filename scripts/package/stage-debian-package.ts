@@ -32,6 +32,9 @@ export function stageDebianPackage(archive: string, root: string): void {
   renameSync(archive, join(root, PROGRAM));
   for (const name of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'docs', 'examples'])
     renameSync(join(root, PROGRAM, name), placeOf(root, DOCUMENTS, name));
+  // `statelet demo` copies these, and no program may need what is in /usr/share/doc.
+  renameSync(join(root, DOCUMENTS, 'examples/pods'), placeOf(root, PROGRAM, 'examples/pods'));
+  symlinkSync('../../../../lib/statelet/examples/pods', placeOf(root, DOCUMENTS, 'examples/pods'));
   symlinkSync('../lib/statelet/bin/statelet', placeOf(root, 'usr/bin/statelet'));
   const examples = join(root, DOCUMENTS, 'examples/systemd');
   copyFileSync(

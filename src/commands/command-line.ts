@@ -9,6 +9,7 @@ import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
 import { withPlainBooleans } from './client/plain-booleans.ts';
+import type { DemoFlags } from './demo.ts';
 import type { DoctorFlags } from './doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
 import { kubeletCommand, parseAsKubelet } from './kubelet-command.ts';
@@ -70,6 +71,7 @@ function program(): Command {
     .addHelpText('after', HELP_TAIL);
   addRun(root);
   addRunOnce(root);
+  addDemo(root);
   addDoctor(root);
   addPods(root);
   addClientCommands(root);
@@ -121,6 +123,22 @@ function addRunOnce(root: Command): void {
       const { runOnce } = await import('./run-once-command.ts');
       // Everything has been closed. A handle that is left must not keep the process running.
       await endAfterOutput(await runOnce(flags));
+    });
+}
+
+function addDemo(root: Command): void {
+  root
+    .command('demo')
+    .description('Copy the examples into a folder, and run them with a table and the page')
+    .addArgument(new Argument('[FOLDER]', 'for the manifests').default('statelet-demo'))
+    .addOption(
+      new Option('--root-dir <DIR>', 'where state is kept (default: .statelet in the working folder)'),
+    )
+    .showHelpAfterError('"statelet demo --help" lists its flags.')
+    .addHelpText('after', DEMO_EXAMPLES)
+    .action(async (folder: string, flags: DemoFlags) => {
+      const { demo } = await import('./demo.ts');
+      await demo(folder, flags);
     });
 }
 
@@ -255,10 +273,12 @@ const FAULT_WIDTH = 15;
 
 const HELP_TAIL = `
 Examples:
-  statelet run --pod-manifest-path examples/pods   run the pods of a folder
+  statelet demo                                    look at it with pods of its own
+  statelet run --pods examples/pods                run the pods of a folder
   statelet run-once --pod-manifest-path pods       start them, and leave them running
   statelet doctor --config kubelet.yaml            what is wrong with this machine, and what mends it
   statelet pods                                    show their states
+  statelet apply -f web.yaml                       run the pods of a manifest
   statelet logs -f web                             follow the log of one
   statelet exec -it web -- sh                      run a shell in it
   statelet charts pod --format mermaid             draw the chart of a pod
@@ -293,6 +313,14 @@ Exit codes:
   1    a pod is not good, a manifest is wrong, there was no pod, or a daemon uses the root folder
   2    not started: an unknown flag, or a wrong configuration
   130  stopped by Ctrl-C (143: by SIGTERM, 129: the terminal was closed); pods that had been started keep running`;
+
+const DEMO_EXAMPLES = `
+Examples:
+  statelet demo
+  statelet get pods -w             in another terminal, in the same folder
+
+It needs neither root nor a container runtime: containers are plain processes. Ctrl-C ends the pods, and then the daemon. The folder of the
+manifests, and .statelet, can be removed then.`;
 
 const DOCTOR_EXAMPLES = `
 Examples:

@@ -43,7 +43,8 @@ export function adviceOnSources(
 }
 
 const WHAT_TO_RUN =
-  '\n"statelet run --pods FOLDER" runs the pods of the manifests in a folder, and follows their changes';
+  '\n"statelet run --pods FOLDER" runs the pods of the manifests in a folder, and follows their changes' +
+  '\n"statelet demo" copies examples into this folder, and runs them';
 
 /** Throws `InvalidArgument` where a daemon would have nothing to do. A kubelet without a source waits, as the kubelet does: what to log. */
 export function checkSources(config: StateletConfig, { asKubelet = false }: RunFlags): string | undefined {

@@ -18,6 +18,8 @@ export interface RootFolder {
   readonly path: string;
   /** How it was found, as the end of a sentence about it. */
   readonly origin: string;
+  /** Nobody has said which one, and there is none in the working folder. */
+  readonly isDefault: boolean;
   /** Why the folder in the working folder was not taken; undefined where there is none, or it was not looked for. */
   readonly passedOver?: string;
 }
@@ -40,15 +42,19 @@ export function thisHost(): Host {
 
 /** `flag`: the value of `--root-dir`. As with the kubelet, an empty text means not given. */
 export function rootFolder(flag: string | undefined, host: Host = thisHost()): RootFolder {
-  if (flag !== undefined && flag !== '') return { path: resolve(flag), origin: 'given by --root-dir' };
+  if (flag !== undefined && flag !== '') return given(flag, '--root-dir');
   const variable = host.env[ROOT_DIR_VARIABLE] ?? '';
-  if (variable !== '') return { path: resolve(variable), origin: `given by ${ROOT_DIR_VARIABLE}` };
-  const byDefault = { path: defaultRootDir(host), origin: 'by default' };
+  if (variable !== '') return given(variable, ROOT_DIR_VARIABLE);
+  const byDefault = { path: defaultRootDir(host), origin: 'by default', isDefault: true };
   if (host.cwd === undefined) return byDefault;
   const path = join(host.cwd, OWN_FOLDER);
   const problem = problemOf(path);
-  if (problem === undefined) return { path, origin: 'found in the working folder' };
+  if (problem === undefined) return { path, origin: 'found in the working folder', isDefault: false };
   return problem === 'missing' ? byDefault : { ...byDefault, passedOver: `${path} is not used: ${problem}` };
+}
+
+function given(path: string, by: string): RootFolder {
+  return { path: resolve(path), origin: `given by ${by}`, isDefault: false };
 }
 
 /** A folder that this user may write. */

@@ -20,20 +20,28 @@ const host = (more: Partial<Host> = {}): Host => ({
   cwd,
   ...more,
 });
-const DEFAULT = { path: '/home/me/.local/state/statelet', origin: 'by default' };
+const DEFAULT = { path: '/home/me/.local/state/statelet', origin: 'by default', isDefault: true };
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
 
 describe('the root folder is', () => {
   test('that of the flag, whatever else there is', () => {
     mkdirSync(own, { mode: 0o700 });
     const env = { STATELET_ROOT_DIR: '/b' };
-    expect(rootFolder('a', host({ env }))).toEqual({ path: resolve('a'), origin: 'given by --root-dir' });
+    expect(rootFolder('a', host({ env }))).toEqual({
+      path: resolve('a'),
+      origin: 'given by --root-dir',
+      isDefault: false,
+    });
   });
 
   test('that of the variable, before one in the working folder', () => {
     mkdirSync(own, { mode: 0o700 });
     const env = { STATELET_ROOT_DIR: '/b' };
-    expect(rootFolder('', host({ env }))).toEqual({ path: '/b', origin: 'given by STATELET_ROOT_DIR' });
+    expect(rootFolder('', host({ env }))).toEqual({
+      path: '/b',
+      origin: 'given by STATELET_ROOT_DIR',
+      isDefault: false,
+    });
   });
 
   test('.statelet in the working folder, before the default', () => {
@@ -42,6 +50,7 @@ describe('the root folder is', () => {
     expect(rootFolder(undefined, host({ env }))).toEqual({
       path: own,
       origin: 'found in the working folder',
+      isDefault: false,
     });
   });
 
