@@ -39,6 +39,27 @@ export function podSummary(pod: Pod, isEnding = false): PodSummary {
   };
 }
 
+/**
+ * With what the pod's chart says beside its object. `state`: of the chart. Of a pod that has ended, STATUS is why it was ended: `Evicted`,
+ * `Deleted`, …; kubectl shows how its containers ended instead.
+ */
+export function podSummaryIn(pod: Pod, state: string | undefined): PodSummary {
+  const summary = podSummary(pod, isEndingState(state));
+  const reason = state === 'Terminated.Finished' ? orUndefined(pod.status?.reason) : undefined;
+  return reason === undefined ? summary : { ...summary, status: reason };
+}
+
+/** The pod has been told to end, and its containers have not ended yet. */
+export function isEndingState(state: string | undefined): boolean {
+  return state === 'Syncing.Draining' || state?.startsWith('Terminating.') === true;
+}
+
+/** Of the containers that READY counts: those of the pod, and its sidecars before them. */
+export function countedStatuses(pod: Pod): readonly ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  return [...initContainerStatuses.filter(({ name }) => isSidecar(pod, name)), ...containerStatuses];
+}
+
 /** The STATUS of a pod whose containers give `reason`: another one if the pod is ending. */
 function statusOf(pod: Pod, isEnding: boolean, reason: string): string {
   const isDeleted = pod.metadata.deletionTimestamp != null;

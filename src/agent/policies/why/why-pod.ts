@@ -2,6 +2,7 @@
 import type { Rejection } from '../admission/rejection.ts';
 import type { StartDelay } from '../admission/start-delay.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
+import { countedStatuses, podSummary } from '../status/pod-table.ts';
 import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
 import type { CoreEvent, Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { containerObstacle } from './container-obstacle.ts';
@@ -94,13 +95,11 @@ function said({ pod: { metadata } }: PodWhyFacts, text: string): string {
 
 const decapitalised = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-/** `2 of 3 containers run, 1 is ready`. */
+/** `2 of 3 containers run, 1 is ready`. Sidecars count, as in the READY of kubectl. */
 function containersText({ pod, status }: PodWhyFacts): string {
-  const total = pod.spec.containers.length;
-  const statuses = status?.containerStatuses ?? [];
-  const running = statuses.filter(({ state }) => state?.running != null).length;
-  const ready = statuses.filter((one) => one.ready).length;
-  const restarts = statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  const shown = { ...pod, ...(status && { status }) };
+  const { ready, total, restarts } = podSummary(shown);
+  const running = countedStatuses(shown).filter(({ state }) => state?.running != null).length;
   const noun = total === 1 ? 'container runs' : 'containers run';
   const readyText = running === 0 ? '' : `, ${ready} ${ready === 1 ? 'is' : 'are'} ready`;
   const restartText = restarts === 0 ? '' : `, restarted ${restarts === 1 ? 'once' : `${restarts} times`}`;

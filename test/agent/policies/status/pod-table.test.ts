@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { podSummary } from '../../../../src/agent/policies/status/pod-table.ts';
+import {
+  countedStatuses,
+  podSummary,
+  podSummaryIn,
+} from '../../../../src/agent/policies/status/pod-table.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../src/types/kubernetes.ts';
 
 const END = '2030-01-01T00:00:00Z';
@@ -252,4 +256,34 @@ test('without a restart there is no time of the last restart', () => {
   const once = { phase: 'Running', containerStatuses: [running('a', before)] };
   expect(podSummary(pod({ status: once }))).toMatchObject({ restarts: 0 });
   expect(podSummary(pod({ status: once })).lastRestart).toBeUndefined();
+});
+
+describe('with the state of its chart', () => {
+  const served = pod({
+    sidecars: ['proxy'],
+    init: ['first'],
+    status: {
+      phase: 'Running',
+      conditions: conditions('Initialized'),
+      initContainerStatuses: [ended(0, 'Completed', 'first'), running('proxy')],
+      containerStatuses: [running()],
+    },
+  });
+
+  test('a pod that is being ended is Terminating, though its object does not say so', () => {
+    expect(podSummaryIn(served, 'Terminating.Stopping').status).toBe('Terminating');
+    expect(podSummaryIn(served, 'Syncing.Draining').status).toBe('Terminating');
+    expect(podSummaryIn(served, 'Syncing.Settled').status).toBe('Running');
+  });
+
+  test('one that has ended says why', () => {
+    const evicted = { ...served, status: { ...served.status!, reason: 'Evicted' } };
+    expect(podSummaryIn(evicted, 'Terminated.Finished').status).toBe('Evicted');
+    expect(podSummaryIn(served, 'Terminated.Finished').status).toBe('Running');
+  });
+
+  test('what READY counts are its containers and its sidecars', () => {
+    expect(countedStatuses(served).map(({ name }) => name)).toEqual(['proxy', 'a']);
+    expect(podSummary(served)).toMatchObject({ ready: 2, total: 2 });
+  });
 });

@@ -171,6 +171,20 @@ describe('a pod that runs', () => {
     );
   });
 
+  test('counts its sidecars, as kubectl does', () => {
+    const proxy = { name: 'proxy', restartPolicy: 'Always' };
+    const pod = podOf({ initContainers: [{ name: 'first' }, proxy], containers: [{ name: 'app' }] });
+    const first = container('first', { state: { terminated: { exitCode: 0 } } });
+    const status = {
+      phase: 'Running',
+      initContainerStatuses: [first, running('proxy')],
+      containerStatuses: [running('app')],
+    };
+    expect(why('Syncing.Settled', [], { pod, status })).toBe(
+      'shop/web runs as its spec says. 2 of 2 containers run, 2 are ready.',
+    );
+  });
+
   test('and is not ready names the container and its latest probe', () => {
     const events = [
       event('Unhealthy', 'Readiness probe failed: 503', 'spec.containers{app}'),
