@@ -6,17 +6,18 @@ import {
   explainEviction as explain,
 } from '../agent/policies/eviction/explanation.ts';
 import {
+  CANDIDATE_COLUMNS,
+  candidateRows,
+  oneRankingOfEach,
+  type Ranking,
+  rankingTitle,
+  THRESHOLD_COLUMNS,
+  thresholdRow,
+} from '../agent/policies/eviction/explanation-tables.ts';
+import {
   type FileSystemLayout,
   withContainerFsThresholds,
 } from '../agent/policies/eviction/file-system-parts.ts';
-import {
-  canBeRequested,
-  type EvictionCandidate,
-  usageText,
-  wouldRelieve,
-} from '../agent/policies/eviction/ranking.ts';
-import type { StarvedResource } from '../agent/policies/eviction/signals.ts';
-import { parseQuantity, quantityValue } from '../agent/policies/formats/quantity.ts';
 import { readForeignFile } from '../system/files/foreign-file.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
@@ -149,91 +150,13 @@ function pressureSections(
     return ['There are no eviction thresholds: no pod is evicted for what the node lacks.\n'];
   return [
     `Conditions: ${conditions.join(', ') || 'none'}\n`,
-    formatTable([
-      ['SIGNAL', 'NOW', 'THRESHOLD', 'KIND', 'MET', 'GOES FIRST'],
-      ...thresholds.map(thresholdRow),
-    ]),
-    ...oneOfEach(thresholds).map(rankingOf),
+    formatTable([THRESHOLD_COLUMNS, ...thresholds.map(thresholdRow)]),
+    ...oneRankingOfEach({ thresholds }).map(rankingOf),
   ];
 }
 
-function thresholdRow(threshold: ExplainedThreshold): string[] {
-  const { signal, observed, isHard, gracePeriodSeconds, isMet, reclaim, victim } = threshold;
-  return [
-    signal,
-    figure(signal, observed),
-    figure(signal, threshold.threshold),
-    isHard ? 'hard' : `soft, after ${gracePeriodSeconds} s`,
-    isMet ? 'yes' : 'no',
-    [...reclaim, victim ?? 'no pod'].join(', then '),
-  ];
-}
-
-/** Of signals that are about bytes, as people read them. */
-function figure(signal: string, text: string | undefined): string {
-  if (text === undefined) return '<unknown>';
-  return signal.endsWith('.available') && signal !== 'pid.available' ? shortQuantity(text) : text;
-}
-
-interface Ranking {
-  readonly signal: string;
-  readonly resource: StarvedResource;
-  readonly candidates: readonly EvictionCandidate[];
-}
-
-/** One ranking for each resource that was measured: thresholds of one resource rank the pods in the same order. */
-function oneOfEach(thresholds: readonly ExplainedThreshold[]): readonly Ranking[] {
-  const rankings = new Map<string, Ranking>();
-  for (const { signal, resource, candidates } of thresholds) {
-    if (resource === undefined) continue;
-    const key = JSON.stringify([resource, candidates.map(({ uid, usage }) => [uid, usage])]);
-    if (!rankings.has(key)) rankings.set(key, { signal, resource, candidates });
-  }
-  return [...rankings.values()];
-}
-
-function rankingOf({ signal, resource, candidates }: Ranking): string {
-  const heading = `For ${resource} (${signal}) pods would go in this order:\n`;
-  if (candidates.length === 0) return `${heading}  there are none\n`;
-  const rows = candidates.map((candidate, index) => candidateRow(candidate, index, resource));
-  return heading + formatTable([['', 'NAMESPACE', 'NAME', 'USES', 'REQUESTS', 'PRIORITY', ''], ...rows]);
-}
-
-function candidateRow(candidate: EvictionCandidate, index: number, resource: StarvedResource): string[] {
-  const { namespace, name, usage, request, priority } = candidate;
-  const uses = usage === undefined ? '<unknown>' : shortUsage(usage, resource);
-  const requests = canBeRequested(resource) ? shortUsage(request, resource) : '';
-  return [
-    ...[String(index + 1), namespace, name, uses, requests, String(priority)],
-    noteOn(candidate, resource),
-  ];
-}
-
-function shortUsage(value: number, resource: StarvedResource): string {
-  return canBeRequested(resource) ? shortBytes(BigInt(value)) : usageText(value, resource);
-}
-
-function noteOn(candidate: EvictionCandidate, resource: StarvedResource): string {
-  if (candidate.isCritical) return 'never: it is critical';
-  if (!wouldRelieve(candidate, resource)) return 'not now: it does no I/O';
-  return candidate.exceedsRequest && canBeRequested(resource) ? 'more than it requested' : '';
-}
-
-const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
-
-const STEP = 1024n;
-
-/** A quantity of bytes, or a threshold of one (`<100Mi`), for people: `18.3Gi` for `19288964Ki`. */
-export function shortQuantity(text: string): string {
-  const [, sign = '', quantity = ''] = /^([<>]?)(.*)$/u.exec(text) ?? [];
-  return sign + shortBytes(quantityValue(parseQuantity(quantity)));
-}
-
-/** With one digit after the point at most, and never rounded up: what is below a threshold is shown as below it. */
-export function shortBytes(bytes: bigint): string {
-  let [unit, size] = [0, 1n];
-  while (unit < UNITS.length - 1 && bytes >= size * STEP) [unit, size] = [unit + 1, size * STEP];
-  const tenths = (bytes * 10n) / size;
-  const rest = tenths % 10n;
-  return `${tenths / 10n}${rest === 0n ? '' : `.${rest}`}${UNITS[unit] ?? ''}`;
+function rankingOf(ranking: Ranking): string {
+  const heading = `${rankingTitle(ranking)}:\n`;
+  if (ranking.candidates.length === 0) return `${heading}  there are none\n`;
+  return heading + formatTable([CANDIDATE_COLUMNS, ...candidateRows(ranking)]);
 }

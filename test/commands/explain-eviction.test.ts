@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { explainEviction, shortQuantity } from '../../src/commands/explain-eviction.ts';
+import { explainEviction } from '../../src/commands/explain-eviction.ts';
 import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
 import { startNetworkServer } from '../../src/agent/server/endpoints.ts';
 import { requestingPod } from '../support/admission.ts';
@@ -167,18 +167,4 @@ describe('explain-eviction of a daemon', () => {
     await server.close();
     await expect(explainEviction({ server: server.address })).rejects.toThrow('is it running?');
   });
-});
-
-test.each([
-  ['19288964Ki', '18.3Gi'],
-  ['<27055317804', '<25.1Gi'],
-  ['<100Mi', '<100Mi'],
-  ['102399Ki', '99.9Mi'],
-  ['1023', '1023'],
-  ['1024', '1Ki'],
-  ['1500m', '2'],
-  ['0', '0'],
-  ['4Pi', '4Pi'],
-])('%s is shown as %s', (text, shown) => {
-  expect(shortQuantity(text)).toBe(shown);
 });
