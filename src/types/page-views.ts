@@ -2,11 +2,29 @@
 import type { CoreEvent, Pod, PodStatus } from './kubernetes.ts';
 import type { Transition } from './transition.ts';
 
+/** `ending` is one that was told to end; `done` has ended as it should. */
+export type HealthKind = 'ok' | 'starting' | 'attention' | 'ending' | 'done' | 'failed';
+
+export interface PodHealth {
+  readonly kind: HealthKind;
+  /** Since when, in Unix milliseconds. */
+  readonly sinceMs?: number;
+  /** Why it needs attention, where the state of its containers alone does not say it. */
+  readonly because?: string;
+  /** Then it is another one, if nothing happens until then. */
+  readonly untilMs?: number;
+}
+
 /** A pod in the table. */
 export interface PodRow {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
+  /** As `statelet pods` and kubectl show it: `CrashLoopBackOff`. */
+  readonly status: string;
+  readonly health: PodHealth;
+  /** Its health from `health.untilMs` on, if nothing happens until then. */
+  readonly later?: PodHealth;
   /** `Syncing.Settled` */
   readonly state: string;
   readonly sinceMs?: number;
@@ -54,6 +72,47 @@ export interface PodView {
   readonly events: readonly CoreEvent[];
 }
 
+/** What the actors of a chart do. */
+export interface ChartActivity {
+  readonly chart: string;
+  readonly actors: number;
+  /** How many are in each innermost state, the most first. */
+  readonly states: readonly ActorsInState[];
+}
+
+export interface ActorsInState {
+  readonly state: string;
+  readonly count: number;
+  /** One of them. */
+  readonly actor: string;
+}
+
+/** A pod that is not here any more. */
+export interface GoneRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Why it ended, in a word: `Evicted`. */
+  readonly status: string;
+  readonly kind: HealthKind;
+  readonly endedMs?: number;
+  readonly says: string;
+}
+
+/** What the node may run short of, as `statelet explain-eviction` shows it: cells of tables. */
+export interface PressureView {
+  readonly thresholds: readonly (readonly string[])[];
+  readonly rankings: readonly RankingView[];
+}
+
+export interface RankingView {
+  readonly resource: string;
+  readonly title: string;
+  /** Which pod would go, and why. */
+  readonly next: string;
+  readonly rows: readonly (readonly string[])[];
+}
+
 /** One message of a stream. A list leaves out what has not changed. */
 export type PageNews =
   | { readonly type: 'hello'; readonly nowMs: number; readonly node: NodeView; readonly total: number }
@@ -68,6 +127,16 @@ export type PageNews =
       readonly sentences: readonly string[];
       readonly events?: readonly CoreEvent[];
     }
+  /** Null: no pod is evicted on this node, or it could not be measured. `events` are of the node, and of pods that it has evicted. */
+  | {
+      readonly type: 'pressure';
+      readonly startedMs: number;
+      readonly pressure: PressureView | null;
+      readonly events: readonly CoreEvent[];
+    }
+  | { readonly type: 'charts'; readonly charts: readonly ChartActivity[] }
+  /** The newest first. */
+  | { readonly type: 'gone'; readonly rows: readonly GoneRow[] }
   /** What was recorded of it before the page was opened, the oldest first. */
   | { readonly type: 'past'; readonly transitions: readonly Transition[] }
   /** `lost`: how many were left out because the browser did not keep up. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
 import { describeInBrowser } from '../support/browser.ts';
 import { DaemonBed, type Daemon, type RunningCommand, startStatelet } from '../support/daemon.ts';
 import { PageBed, podRow } from '../support/page-bed.ts';
@@ -34,6 +35,28 @@ const LASTING_CHARTS = ['certificate', 'connection', 'eviction', 'evictionPlugin
 ]);
 /** Part of the name of the actor, where that is not the name of the chart. */
 const ACTORS: Readonly<Record<string, string>> = { probe: 'readiness', statusWriter: 'status-writer' };
+
+const explanation = {
+  conditions: ['MemoryPressure'],
+  thresholds: [
+    {
+      ...{
+        signal: 'memory.available',
+        isHard: true,
+        gracePeriodSeconds: 0,
+        threshold: '<100Mi',
+        observed: '50Mi',
+      },
+      ...{ isMet: true, reclaim: [], resource: 'memory', victim: 'default/big', why: 'it uses most' },
+      candidates: [
+        {
+          ...{ namespace: 'default', name: 'big', uid: 'b', priority: 0, usage: 2e9, request: 0 },
+          ...{ exceedsRequest: true, overRequest: 2e9, isCritical: false },
+        },
+      ],
+    },
+  ],
+} as const satisfies EvictionExplanation;
 
 /** Of a daemon with `--ui`. */
 async function addressOf(daemon: Daemon): Promise<string> {
@@ -107,6 +130,14 @@ describeInBrowser('the page', (browser) => {
     test('lights the chart of a pod while it ends, and says that it has gone', async () => {
       const { url } = await start();
       await page.goto(`${url}#/pod/default/web-node-a`);
+      // The great states at first; one that is clicked shows what is inside.
+      await page
+        .locator('.great.active', { hasText: 'Syncing' })
+        .locator('li.active', { hasText: 'Settled' })
+        .waitFor();
+      expect(await page.locator('.great').count()).toBe(3);
+      expect(await page.locator('.chart').count()).toBe(0);
+      await page.getByRole('button', { name: 'Syncing', exact: true }).click();
       await page.locator('.leaf.active[data-state="Syncing.Settled"]').waitFor();
       expect(await page.locator('.leaf.next[data-state="Syncing.Working"]').count()).toBe(1);
       expect(await page.locator('.leaf.pale[data-state="Syncing.Starting.Admitting"]').count()).toBe(1);
@@ -128,24 +159,45 @@ describeInBrowser('the page', (browser) => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
       await page.setViewportSize({ width: 1300, height: 850 });
       await page.keyboard.press('-');
-      await page.waitForURL(/\?zoom=1h$/);
+      await page.waitForURL(/\?open=Syncing&zoom=1h$/);
+      await page.getByRole('button', { name: 'Whole chart' }).click();
       rmSync(join(bed.manifestDir, 'web.json'));
-      await page.getByText('is not on this node any more').waitFor();
+      await page.getByText('This pod is not on this node. This is what is recorded of it:').waitFor();
+      await page.getByText('web-node-a ended at').waitFor();
       await page.locator('.transitions li', { hasText: 'STOP_DONE' }).waitFor();
       await page.locator('.leaf.active[data-state="Terminated.Finished"]').waitFor();
       await lanes.getByRole('img', { name: /^state: .*Terminated\.Finished for/ }).waitFor();
       await lanes.getByRole('img', { name: /^readiness main: ready for/ }).waitFor();
       await lanes.getByRole('img', { name: /^events: .*Killing/ }).waitFor();
       await picture('pod-ended');
+      await page.goto(`${url}#/?show=gone`);
+      await page.getByRole('link', { name: 'default/web-node-a' }).click();
+      await page.getByText('web-node-a ended at').waitFor();
+      await page.locator('.transitions li', { hasText: 'ADMITTED' }).waitFor();
     });
 
     test('shows the pods, the node and the charts of its actors, and those of a daemon without the flag', async () => {
       const { url } = await start();
       await page.goto(url);
-      await page.locator('tr', { hasText: 'web-node-a' }).getByText('Syncing.Settled').waitFor();
+      const row = page.getByRole('row', {
+        name: /Running default\/web-node-a 1\/1 0 .* runs as its spec says/,
+      });
+      await row.getByText('Syncing.Settled').waitFor();
       await page.getByText('Node node-a is ready.').waitFor();
       await picture('pods');
       await expectAccessible();
+      await page.goto(`${url}#/node`);
+      await page.getByRole('img', { name: /^MemoryPressure: no pressure for/ }).waitFor();
+      // Static pods are critical.
+      await page.getByText('For memory: no pod that may go').waitFor();
+      await page.locator('tr', { hasText: 'never: it is critical' }).first().waitFor();
+      await expectAccessible();
+      await page.goto(`${url}#/charts`);
+      await page.getByText('Runtime.Ready: the container runtime is ready').waitFor();
+      await page
+        .locator('.cards li', { hasText: 'One probe of one container' })
+        .getByText('waits for its next turn')
+        .waitFor();
       await page.goto(`${url}#/chart/eviction`);
       await page.locator('.leaf.active[data-state="Pressure.Memory.Absent"]').waitFor();
       await picture('eviction');
@@ -210,14 +262,26 @@ describeInBrowser('the page', (browser) => {
       await bed.close();
     });
 
-    test('holds only the rows in sight, scrolls to any, and shows a change at once', async () => {
+    test('holds only the rows in sight, scrolls to any, and what comes to need attention goes to the top', async () => {
       expect(await page.locator('tbody tr').count()).toBeLessThan(70);
-      await page.evaluate("document.querySelector('.pods').scrollTop = 1e9");
+      await page.evaluate('scrollTo(0, 1e9)');
       await page.getByText('pod-4999').waitFor();
-      bed.put(podRow('pod-4999', { state: 'Syncing.BackingOff', says: 'waits for its image' }));
-      await page.locator('tr', { hasText: 'pod-4999' }).getByText('Syncing.BackingOff').waitFor();
+      await page.evaluate('scrollTo(0, 0)');
+      await page.getByText('pod-0000').waitFor();
+      const says = `waits for its image <img src=x onerror="document.title='hacked'"> ${'and waits '.repeat(60)}`;
+      const health = { kind: 'attention' } as const;
+      bed.put(podRow('pod-4999', { status: 'ImagePullBackOff', health, says }));
+      const first = page.locator('tbody tr').first();
+      await first.getByText('ImagePullBackOff').waitFor();
+      // The whole of what it says, as text.
+      const cell = first.locator('.says');
+      expect((await cell.textContent())?.trim()).toBe(says.trim());
+      const isWhole =
+        "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('td.says'))";
+      expect(await page.evaluate(isWhole)).toBe(true);
+      expect(await page.locator('main img').count()).toBe(0);
       await picture('many');
-      await page.getByRole('button', { name: 'Syncing.BackingOff' }).click();
+      await page.getByRole('button', { name: 'Needs attention 1' }).click();
       await page.getByText('1 of 5000 pods').waitFor();
     });
 
@@ -240,12 +304,12 @@ describeInBrowser('the page', (browser) => {
     });
 
     test('has search, filter and order in its address: another page shows the same, and back leads back', async () => {
-      bed.put(podRow('pod-0007', { state: 'Syncing.BackingOff' }));
+      bed.put(podRow('pod-0007', { health: { kind: 'failed' } }));
       await page.locator('#search').fill('pod-00');
       await page.getByText('100 of 5000 pods').waitFor();
-      await page.getByRole('button', { name: 'Syncing.BackingOff' }).click();
+      await page.getByRole('button', { name: 'Needs attention' }).click();
       await page.getByRole('button', { name: 'Restarts' }).click();
-      await page.waitForURL(/#\/\?search=pod-00&state=Syncing\.BackingOff&sort=restarts$/);
+      await page.waitForURL(/#\/\?search=pod-00&show=attention&sort=restarts$/);
       const address = page.url();
       await page.locator('td.name a', { hasText: 'pod-0007' }).click();
       await page.getByText('This pod is not on this node').waitFor();
@@ -256,7 +320,7 @@ describeInBrowser('the page', (browser) => {
       await page.getByText('This pod is not on this node').waitFor();
       await page.goBack();
       await page.goBack();
-      await page.waitForURL(/state=Syncing\.BackingOff$/);
+      await page.waitForURL(/show=attention$/);
       await page.goBack();
       await page.getByText('100 of 5000 pods').waitFor();
       expect(await page.locator('#search').inputValue()).toBe('pod-00');
@@ -280,6 +344,71 @@ describeInBrowser('the page', (browser) => {
       expect(width).toBeLessThanOrEqual(390);
       expect(ground).toBe('rgb(13, 17, 23)');
       await picture('small');
+    });
+
+    test('shows the pressure of the node over time, who would go next, and what has gone, on each screen', async () => {
+      const kind = { chart: 'eviction', actor: 'eviction', event: 'EVALUATED', actions: [] };
+      const state = (memory: string) => `Pass.Observing,Pressure.Memory.${memory},Disk.Absent,PID.Absent`;
+      bed.recorded = [
+        { ...kind, atMs: Date.now() - 60_000, from: state('Absent'), to: state('Present.Observed') },
+        {
+          ...kind,
+          atMs: Date.now() - 50_000,
+          from: state('Present.Observed'),
+          to: state('Present.Lingering'),
+        },
+      ];
+      bed.explanation = explanation;
+      bed.gone = [
+        {
+          ...{ namespace: 'shop', name: 'cart', uid: 'u', status: 'Evicted', kind: 'failed' },
+          endedMs: Date.now() - 9_000,
+          says: 'It was evicted: <b>memory</b> was short.',
+        },
+      ];
+      for (const width of [1440, 820, 390]) {
+        await page.setViewportSize({ width, height: 850 });
+        await page.goto(`${bed.url}#/node`);
+        const lane = page.getByRole('img', {
+          name: /^MemoryPressure: no pressure for .*under pressure for 10s, was/,
+        });
+        await lane.waitFor();
+        await page.getByText('For memory: default/big: it uses most').waitFor();
+        await page.locator('tr.met', { hasText: 'memory.available' }).waitFor();
+        await expectAccessible();
+        await picture(`node-${width}`);
+        await page.goto(`${bed.url}#/?show=gone`);
+        await page.getByText('It was evicted: <b>memory</b> was short.').waitFor();
+        await expectAccessible();
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      }
+      await page.getByRole('link', { name: 'shop/cart' }).click();
+      await page.getByText('The record has shop/cart.').waitFor();
+    });
+
+    test('makes a chart larger and smaller by buttons, wheel and keys, and leaves the wheel to the page when all is in sight', async () => {
+      await page.goto(`${bed.url}#/chart/eviction`);
+      const chart = page.locator('.chart');
+      await chart.waitFor();
+      const width = async () => Number((await chart.locator('svg').getAttribute('viewBox'))?.split(' ')[2]);
+      const becomes = async (what: string, fits: (width: number) => boolean) =>
+        waitFor(async () => fits(await width()), { what });
+      await page.getByRole('button', { name: 'Fit' }).click();
+      await becomes('all of it', (now) => now > 1500);
+      const whole = await width();
+      await chart.hover();
+      await page.mouse.wheel(0, -100);
+      await becomes('a larger chart by the wheel', (now) => now < whole);
+      await page.mouse.wheel(0, 100);
+      await becomes('all of it again', (now) => now === whole);
+      await page.getByRole('button', { name: 'Larger' }).click();
+      await becomes('a larger chart by a button', (now) => now < whole);
+      await chart.focus();
+      await page.keyboard.press('0');
+      await becomes('all of it by a key', (now) => now === whole);
+      await page.mouse.wheel(0, 100);
+      await waitFor(() => page.evaluate<boolean>('scrollY > 0'), { what: 'the page to scroll' });
+      expect(await width()).toBe(whole);
     });
 
     test('says so when the agent does not answer', async () => {

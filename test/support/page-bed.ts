@@ -1,11 +1,12 @@
 /** A page server with made-up pods: what it is told can be changed, and who listens can be counted. */
 import { fileURLToPath } from 'node:url';
+import type { EvictionExplanation } from '../../src/agent/policies/eviction/explanation.ts';
 import { pageRoutes, type PageServer, startPageServer } from '../../src/page/server/page-server.ts';
 import type { PageChanges, PageSource } from '../../src/page/server/overview-stream.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import type { Clock } from '../../src/types/clock.ts';
 import type { CoreEvent } from '../../src/types/kubernetes.ts';
-import type { PodRow, PodView } from '../../src/types/page-views.ts';
+import type { ChartActivity, GoneRow, PodRow, PodView } from '../../src/types/page-views.ts';
 import type { Transition } from '../../src/types/transition.ts';
 
 export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
@@ -13,6 +14,8 @@ export function podRow(name: string, more: Partial<PodRow> = {}): PodRow {
     uid: `uid-${name}`,
     namespace: 'default',
     name,
+    status: 'Running',
+    health: { kind: 'ok' },
     state: 'Syncing.Settled',
     phase: 'Running',
     ready: 1,
@@ -33,6 +36,9 @@ export class PageBed {
   events: readonly CoreEvent[] = [];
   /** What the flight recorder has, of all actors. */
   recorded: readonly Transition[] = [];
+  charts: readonly ChartActivity[] = [];
+  gone: readonly GoneRow[] = [];
+  explanation: EvictionExplanation | undefined;
   readonly #clock: Clock;
   #server: PageServer | undefined;
 
@@ -93,7 +99,14 @@ export class PageBed {
         }),
         actors: (chart) => [{ chart, actor: chart, states: ['Waiting'] }],
         actorOfPod: () => [],
+        charts: () => this.charts,
+        nodeEvents: () => this.events,
+        gone: () => this.gone,
       },
+      startedMs: systemClock.now() - 3_600_000,
+      explain: () => Promise.resolve(this.explanation),
+      recorded: (namespace, name) => Promise.resolve([`The record has ${namespace}/${name}.`]),
+      lives: () => Promise.resolve([]),
       history: (wants) => Promise.resolve(this.recorded.filter(({ actor }) => wants(actor))),
       watch: (listener) => {
         this.listeners.add(listener);

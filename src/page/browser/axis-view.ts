@@ -1,6 +1,7 @@
 /** The time axis: lanes one below the other, over the same time. Its right edge is now. */
 import { html, type TemplateResult } from 'lit-html';
 import type { Lane, Mark, Span } from './lanes.ts';
+import { timeLegend } from './health-view.ts';
 import { clockTime, duration } from './page-times.ts';
 
 const MINUTE_MS = 60_000;
@@ -69,6 +70,7 @@ export function axisView({ lanes, zoom, nowMs, isLive, onZoom }: AxisInput): Tem
           .map((atMs) => html`<time .style=${`left:${share(atMs, window)}%`}>${clockTime(atMs)}</time>`)}
       </div>
     </div>
+    ${timeLegend()}
   </section>`;
 }
 

@@ -1,12 +1,21 @@
-/** A chart, lit: where its actor is, where it can come next, and the latest transition. */
+/** A chart, lit: its great states at first, and its drawing on demand, with where the actor is, where it can come next, and the latest transition. */
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 'lit-html';
-import type { DrawnChart, DrawnEdge, DrawnState } from '../../types/page-views.ts';
+import type { DrawnChart, DrawnState } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
+import { type Box, boxFor, type Camera, type Rect } from './chart-camera.ts';
+import { type Light, lightOf, linesOf } from './chart-light.ts';
+import { changedParts } from './lanes.ts';
 import { exactTime } from './page-times.ts';
 
 /** How long the line of a transition stays lit. */
 const LIT_MS = 2_500;
 const LISTED_MAX = 200;
+/** What the box of a drawing leaves of the window, and how high it is at least. */
+const ROOM_BESIDE_PX = 120;
+const ROOM_MIN_PX = 320;
+const BORDER_PX = 2;
+/** Around a state that is looked at. */
+const EDGE_PX = 24;
 
 export interface ChartInput {
   readonly chart: DrawnChart;
@@ -16,50 +25,182 @@ export interface ChartInput {
   readonly transitions: readonly Transition[];
   readonly nowMs: number;
   /** Written beside states: how many pods are in each. */
-  readonly counts?: ReadonlyMap<string, number>;
+  readonly counts?: ReadonlyMap<string, number> | undefined;
 }
 
-export function chartView({ chart, states, transitions, nowMs, counts }: ChartInput): TemplateResult {
+export interface ChartLookInput extends ChartInput {
+  readonly camera: Camera;
+  /** The great state whose drawing is open, `whole` for all; empty: none. */
+  readonly open: string;
+  readonly onOpen: (open: string) => void;
+}
+
+/** The states without one around them, where there are states inside of them: else the drawing is small, and is shown at once. */
+export function chartLook(input: ChartLookInput): TemplateResult {
+  const { chart, open, onOpen, states } = input;
+  const great = chart.states.filter(({ id }) => id !== '' && !id.includes('.'));
+  const hasInside = great.some(({ first }) => first.length > 0);
   const light = states && lightOf(chart, states);
-  const fresh = transitions.filter(({ atMs, chart: of }) => of === chart.name && nowMs - atMs < LIT_MS);
-  const lit = new Set(fresh.flatMap((transition) => linesOf(chart, transition)));
-  const title = `The chart ${chart.name}${states === undefined ? '' : `, in ${states.join(' and ')}`}`;
-  return html`<div class="chart" tabindex="0" role="region" aria-label=${title}>
-    <svg
-      viewBox="0 0 ${chart.width} ${chart.height}"
-      width=${chart.width}
-      height=${chart.height}
-      role="img"
-      aria-label=${title}
+  const overview = html`<div class="great-states">
+    ${great.map((state) => greatState(state, input, light))}
+  </div>`;
+  const isOpen = open !== '' || !hasInside;
+  return html`<section class="chart-look" aria-label="Chart">
+    <div class="zooms">
+      <h2>Chart</h2>
+      ${
+        hasInside
+          ? html`<button
+              type="button"
+              aria-pressed=${open === 'whole' ? 'true' : 'false'}
+              @click=${() => onOpen(open === 'whole' ? '' : 'whole')}
+            >
+              Whole chart
+            </button>`
+          : nothing
+      }
+      ${isOpen ? input.camera.buttons() : nothing}
+    </div>
+    ${hasInside ? overview : nothing} ${isOpen ? drawing(input) : nothing}
+    ${chartLegend(states !== undefined)}
+  </section>`;
+}
+
+function greatState(state: DrawnState, input: ChartLookInput, light: Light | undefined): TemplateResult {
+  const { chart, states = [], open, onOpen, counts } = input;
+  const { id, says, about } = state;
+  const inside = chart.states.filter((one) => one.id.slice(0, one.id.lastIndexOf('.')) === id);
+  // Of a parallel state the actor is in several.
+  const here = states.filter((one) => one === id || one.startsWith(`${id}.`));
+  const now = chart.states.flatMap((one) => (here.includes(one.id) ? (one.says ?? []) : []));
+  return html`<div class="great ${lightKind(id, light)}" data-great=${id}>
+    <button
+      type="button"
+      aria-expanded=${open === id ? 'true' : 'false'}
+      @click=${() => onOpen(open === id ? '' : id)}
     >
-      <defs>
-        <marker
-          id="tip"
-          viewBox="0 0 8 8"
-          refX="7"
-          refY="4"
-          markerWidth="7"
-          markerHeight="7"
-          orient="auto"
-          markerUnits="userSpaceOnUse"
-        >
-          <path d="M0 0 8 4 0 8z" />
-        </marker>
-      </defs>
-      ${chart.states.filter(({ id }) => id !== '').map((state) => stateShape(state, light, counts))}
-      ${chart.dots.map(({ x, y, radius }) => svg`<circle class="dot" cx=${x} cy=${y} r=${radius} />`)}
-      ${chart.edges.map((edge) => {
-        const isOpen = light !== undefined && (edge.from === '' || light.active.has(edge.from));
-        const kind = lit.has(edge) ? 'lit' : isOpen || light === undefined ? 'open' : 'pale';
-        return svg`<g class="edge ${kind}">
-          <path d=${edge.path} marker-end="url(#tip)" />
-          ${edge.labels.map(({ x, y, text }) => svg`<text x=${x} y=${y}>${text}</text>`)}
-        </g>`;
-      })}
-    </svg>
+      ${state.title}
+    </button>
+    ${here.length === 0 ? nothing : html`<span class="here">${chart.name === 'pod' ? 'here now' : 'now'}</span>`}
+    <p>${now.length === 0 ? (about ?? says ?? '') : now.join('; ')}</p>
+    <ul>
+      ${inside.map((one) => innerState(one, light, here, counts))}
+    </ul>
   </div>`;
 }
 
+/** Of one with states inside, the one that the actor is in is named too. */
+function innerState(
+  { id, title, says, about }: DrawnState,
+  light: Light | undefined,
+  here: readonly string[],
+  counts: ChartInput['counts'],
+): TemplateResult {
+  const inner = here.find((one) => one.startsWith(`${id}.`));
+  const further = inner?.slice(id.length).replaceAll('.', ' › ') ?? '';
+  const isIn = ([state]: readonly [string, number]) => state === id || state.startsWith(`${id}.`);
+  const count = [...(counts ?? [])].filter(isIn).reduce((sum, [, more]) => sum + more, 0);
+  return html`<li class=${lightKind(id, light)} title=${[id, says ?? about].filter(Boolean).join(': ')}>
+    ${title}${further}${count === 0 ? nothing : html` <b>${count}</b>`}
+  </li>`;
+}
+
+function chartLegend(isLit: boolean): TemplateResult | typeof nothing {
+  if (!isLit) return nothing;
+  return html`<ul class="legend" aria-label="What is lit">
+    <li><i class="swatch here"></i>where it is</li>
+    <li><i class="swatch next"></i>where the next transition can lead</li>
+    <li><i class="swatch fresh"></i>the latest transition</li>
+  </ul>`;
+}
+
+/** The part that is open, in a box where it can be made larger. */
+function drawing(input: ChartLookInput): TemplateResult {
+  const { chart, states, camera, open } = input;
+  const part = chart.states.find(({ id }) => id === open);
+  const whole =
+    part === undefined ? { x: 0, y: 0, width: chart.width, height: chart.height } : withEdge(part, chart);
+  const focus = chart.states.find(({ id }) => id === states?.[0]);
+  const room = {
+    // Before it has been laid out it is 0.
+    width:
+      Math.max(document.querySelector('.chart-look')?.clientWidth ?? innerWidth, ROOM_MIN_PX) - BORDER_PX,
+    height: Math.max(ROOM_MIN_PX, innerHeight - ROOM_BESIDE_PX),
+  };
+  const box = boxFor(whole, room);
+  const rect = camera.look(`${chart.name} ${open} ${location.hash.split('?')[0]}`, whole, focus, box);
+  return html`<div
+    class="chart box"
+    tabindex="0"
+    role="region"
+    aria-label=${titleOf(input)}
+    @wheel=${camera.wheel}
+    @keydown=${camera.key}
+    @pointermove=${camera.drag}
+  >
+    ${picture(input, rect, box)}
+  </div>`;
+}
+
+function withEdge({ x, y, width, height }: Rect, chart: DrawnChart): Rect {
+  const [left, top] = [Math.max(0, x - EDGE_PX), Math.max(0, y - EDGE_PX)];
+  return {
+    x: left,
+    y: top,
+    width: Math.min(chart.width, x + width + EDGE_PX) - left,
+    height: Math.min(chart.height, y + height + EDGE_PX) - top,
+  };
+}
+
+const titleOf = ({ chart, states }: ChartInput): string =>
+  `The chart ${chart.name}${states === undefined ? '' : `, in ${states.join(' and ')}`}`;
+
+/** All of it, as large as it is drawn. */
+export function chartView(input: ChartInput): TemplateResult {
+  const { width, height } = input.chart;
+  return html`<div class="chart" tabindex="0" role="region" aria-label=${titleOf(input)}>
+    ${picture(input, { x: 0, y: 0, width, height }, { width, height })}
+  </div>`;
+}
+
+function picture(input: ChartInput, { x, y, width, height }: Rect, box: Box): TemplateResult {
+  const { chart, states, transitions, nowMs, counts } = input;
+  const light = states && lightOf(chart, states);
+  const fresh = transitions.filter(({ atMs, chart: of }) => of === chart.name && nowMs - atMs < LIT_MS);
+  const lit = new Set(fresh.flatMap((transition) => linesOf(chart, transition)));
+  return html`<svg
+    viewBox="${x} ${y} ${width} ${height}"
+    width=${box.width}
+    height=${box.height}
+    role="img"
+    aria-label=${titleOf(input)}
+  >
+    <defs>
+      <marker
+        id="tip"
+        viewBox="0 0 8 8"
+        refX="7"
+        refY="4"
+        markerWidth="7"
+        markerHeight="7"
+        orient="auto"
+        markerUnits="userSpaceOnUse"
+      >
+        <path d="M0 0 8 4 0 8z" />
+      </marker>
+    </defs>
+    ${chart.states.filter(({ id }) => id !== '').map((state) => stateShape(state, light, counts))}
+    ${chart.dots.map((dot) => svg`<circle class="dot" cx=${dot.x} cy=${dot.y} r=${dot.radius} />`)}
+    ${chart.edges.map((edge) => {
+      const isOpen = light !== undefined && (edge.from === '' || light.active.has(edge.from));
+      const kind = lit.has(edge) ? 'lit' : isOpen || light === undefined ? 'open' : 'pale';
+      return svg`<g class="edge ${kind}">
+        <path d=${edge.path} marker-end="url(#tip)" />
+        ${edge.labels.map((label) => svg`<text x=${label.x} y=${label.y}>${label.text}</text>`)}
+      </g>`;
+    })}
+  </svg>`;
+}
 function stateShape(
   { id, title, x, y, width, height, first, says, about }: DrawnState,
   light: Light | undefined,
@@ -99,49 +240,7 @@ export function transitionList(transitions: readonly Transition[], lost: number)
 function transitionItem({ atMs, event, from, to, guard, actions, chart }: Transition): TemplateResult {
   return html`<li>
     <time>${exactTime(atMs)}</time> <b>${event}</b> ${guard === undefined ? nothing : html`<i>[${guard}]</i>`}
-    <span class="way">${chart}: ${from === to ? from : `${from} → ${to}`}</span>
+    <span class="way">${chart}: ${changedParts(from, to)}</span>
     ${actions.length === 0 ? nothing : html`<span class="actions">${actions.join(', ')}</span>`}
   </li>`;
-}
-
-// What of a chart is lit: where its actor is, where it can come next, and the line of the latest transition.
-
-/** The state and those around it, without the machine itself. */
-export function around(state: string): readonly string[] {
-  const parts = state.split('.');
-  return state === '' ? [] : parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-}
-
-interface Light {
-  /** States that the actor is in, with those around them. */
-  readonly active: ReadonlySet<string>;
-  /** States that the next transition can lead to, with those around them. */
-  readonly next: ReadonlySet<string>;
-}
-
-export function lightOf(chart: DrawnChart, states: readonly string[]): Light {
-  const active = new Set(states.flatMap(around));
-  const isHere = (from: string) => from === '' || active.has(from);
-  const targets = chart.ways.flatMap(({ from, to }) => (to !== undefined && isHere(from) ? [to] : []));
-  const next = new Set(targets.flatMap((target) => entered(chart, target)).flatMap(around));
-  return { active, next };
-}
-
-/** The innermost states that are entered with that one. */
-export function entered(chart: DrawnChart, state: string): readonly string[] {
-  const drawn = chart.states.find(({ id }) => id === state);
-  if (drawn === undefined || drawn.first.length === 0) return [state];
-  return drawn.first.flatMap((first) => entered(chart, first));
-}
-
-/** The lines that a transition has gone along: those of its event, or all between the two states. */
-export function linesOf(chart: DrawnChart, { from, to, event }: Transition): readonly DrawnEdge[] {
-  const sources = new Set(['', ...from.split(',').flatMap(around)]);
-  const targets = new Set(to.split(',').flatMap(around));
-  const between = chart.edges.filter((edge) => {
-    const isNew = !sources.has(edge.to) || edge.to === edge.from;
-    return sources.has(edge.from) && targets.has(edge.to) && isNew;
-  });
-  const named = between.filter(({ events }) => events.includes(event));
-  return named.length > 0 ? named : between.slice(0, 1);
 }

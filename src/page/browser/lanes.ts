@@ -1,15 +1,15 @@
 /** What is drawn on the time axis of a pod: lanes with spans, which last, and marks, which are moments. */
 import type { ContainerStatus, CoreEvent } from '../../types/kubernetes.ts';
-import type { PodView } from '../../types/page-views.ts';
+import type { HealthKind, PodView } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
-import { kindOf } from './pod-list.ts';
+import { stateKind } from './health-view.ts';
 
 export interface Span {
   readonly fromMs: number;
   /** Undefined: it goes on. */
   readonly toMs: number | undefined;
-  /** For the colour: `rest`, `work`, `trouble`, `ending`, `over`, `wait`. */
-  readonly kind: string;
+  /** For the colour: that of the same health, `calm`, `wait`. */
+  readonly kind: HealthKind | 'calm' | 'wait';
   readonly text: string;
 }
 
@@ -42,14 +42,16 @@ export interface LaneFacts {
   readonly transitions: readonly Transition[];
   /** Of the containers, as far as they were seen. */
   readonly runs: readonly Run[];
+  /** Of the pod, now. */
+  readonly health?: HealthKind;
 }
 
-export function podLanes({ last: pod, transitions, runs }: LaneFacts): readonly Lane[] {
+export function podLanes({ last: pod, transitions, runs, health }: LaneFacts): readonly Lane[] {
   const ordered = transitions.toReversed();
   return [
     ...stateLanes(ordered, pod),
-    ...containerLanes(pod, runs),
-    ...probeLanes(ordered, pod),
+    ...containerLanes(pod, runs, health),
+    ...probeLanes(ordered, pod, runs),
     ...(pod === undefined ? [] : [eventLane(pod.events)]),
   ].filter(isUsed);
 }
@@ -60,18 +62,52 @@ export function actorLanes(
   now?: { readonly state: string; readonly sinceMs?: number },
 ): readonly Lane[] {
   const moves = ordered.filter(({ from, to }) => from !== to);
-  const spans = moves.map(({ atMs, to }, index) => stateSpan(to, atMs, moves[index + 1]?.atMs));
-  if (moves.length === 0 && now?.sinceMs !== undefined)
-    spans.push(stateSpan(now.state, now.sinceMs, undefined));
   const marks = ordered.map(({ atMs, event, guard, from, to }) => ({
     atMs,
     kind: '',
-    text: `${event}${guard === undefined ? '' : ` [${guard}]`}: ${from === to ? from : `${from} → ${to}`}`,
+    text: `${event}${guard === undefined ? '' : ` [${guard}]`}: ${changedParts(from, to)}`,
   }));
-  return [
-    { name: 'state', spans, marks: [] },
-    { name: 'transitions', spans: [], marks },
-  ].filter(isUsed);
+  const spans = now?.sinceMs === undefined ? [] : [stateSpan(now.state, now.sinceMs, undefined)];
+  const states = moves.length === 0 ? [{ name: 'state', spans, marks: [] }] : regionLanes(moves);
+  return [...states, { name: 'transitions', spans: [], marks }].filter(isUsed);
+}
+
+/** Of a parallel state each region has its lane: `Pass.Observing,Schedule.Memory.NotDue,Everything.Waiting`. */
+function regionLanes(moves: readonly Transition[]): readonly Lane[] {
+  const regions = moves.map(({ to }) => to.split(','));
+  const isSingle = regions[0]?.length === 1;
+  return (regions[0] ?? []).map((first, region) => {
+    const spans = moves.map(({ atMs }, index) =>
+      stateSpan(regions[index]?.[region] ?? '', atMs, moves[index + 1]?.atMs),
+    );
+    return { name: isSingle ? 'state' : (first.split('.')[0] ?? ''), spans: withoutLooks(spans), marks: [] };
+  });
+}
+
+/** From time to time an actor at rest looks whether there is something to do. If there is nothing, it is one span; the marks show the look. */
+function withoutLooks(spans: readonly Span[]): readonly Span[] {
+  const kept: Span[] = [];
+  for (const span of spans) {
+    const at = kept.findLastIndex(({ text }) => text === span.text);
+    const before = kept[at];
+    const isBack = span.kind === 'calm' && span.fromMs - (before?.toMs ?? 0) < LOOK_MS;
+    if (before !== undefined && (isBack || at === kept.length - 1))
+      kept.splice(at, kept.length, { ...before, toMs: span.toMs });
+    else kept.push(span);
+  }
+  return kept;
+}
+
+/** A look that takes longer is work. */
+const LOOK_MS = 5_000;
+
+/** `A → B`; of a parallel state only the regions that have changed, or all where none has. */
+export function changedParts(from: string, to: string): string {
+  const [before, after] = [from.split(','), to.split(',')];
+  const changed = after.flatMap((part, index) =>
+    part === before[index] ? [] : [`${before[index] ?? ''} → ${part}`],
+  );
+  return changed.length === 0 ? from : changed.join(', ');
 }
 
 function isUsed({ spans, marks }: Lane): boolean {
@@ -89,7 +125,7 @@ function stateLanes(ordered: readonly Transition[], pod: PodView | undefined): r
 }
 
 function stateSpan(state: string, fromMs: number, toMs: number | undefined): Span {
-  return { fromMs, toMs, kind: kindOf(state), text: state };
+  return { fromMs, toMs, kind: stateKind(state), text: state };
 }
 
 /** The runs that the status tells of are added to those that are known; a later status knows how a run has ended. */
@@ -112,7 +148,11 @@ function runsOf({ name: container, state, lastState }: ContainerStatus): readonl
   return startMs === undefined ? ended : [...ended, { container, startMs }];
 }
 
-function containerLanes(pod: PodView | undefined, runs: readonly Run[]): readonly Lane[] {
+function containerLanes(
+  pod: PodView | undefined,
+  runs: readonly Run[],
+  health: HealthKind | undefined,
+): readonly Lane[] {
   const { initContainers = [], containers = [] } = pod?.pod.spec ?? {};
   const names = new Set([
     ...[...initContainers, ...containers].map(({ name }) => name),
@@ -120,9 +160,13 @@ function containerLanes(pod: PodView | undefined, runs: readonly Run[]): readonl
   ]);
   return [...names].map((name) => {
     const own = runs.filter((run) => run.container === name);
+    const status = statusOf(pod, name);
+    // One that is not ready is as the pod is, by the rule of when that needs attention.
+    const unready = health === 'attention' ? 'attention' : 'starting';
+    const startMs = timeOf(pod?.status?.startTime);
     return {
       name: `container ${name}`,
-      spans: containerSpans(own, statusOf(pod, name), timeOf(pod?.status?.startTime)),
+      spans: containerSpans(own, status, startMs, status?.ready === false ? unready : 'ok'),
       marks: [],
     };
   });
@@ -133,6 +177,7 @@ function containerSpans(
   runs: readonly Run[],
   status: ContainerStatus | undefined,
   podStartMs: number | undefined,
+  running: Span['kind'],
 ): readonly Span[] {
   const waiting = status?.state?.waiting;
   const waits = (fromMs: number | undefined, toMs: number | undefined, text: string): readonly Span[] =>
@@ -143,7 +188,7 @@ function containerSpans(
   const isWhole = runs.length > (status?.restartCount ?? 0);
   const spans = runs.flatMap((run, index) => {
     const before = index === 0 ? (isWhole ? podStartMs : undefined) : runs[index - 1]?.endMs;
-    return [...waits(before, run.startMs, 'waits'), runSpan(run)];
+    return [...waits(before, run.startMs, 'waits'), runSpan(run, running)];
   });
   const last = runs.at(-1);
   if (waiting == null) return last?.endMs === undefined ? spans : [...spans, ...ended(last)];
@@ -153,9 +198,12 @@ function containerSpans(
   ];
 }
 
-function runSpan({ startMs, endMs, exitCode, reason }: Run): Span {
-  if (endMs === undefined) return { fromMs: startMs, toMs: undefined, kind: 'rest', text: 'runs' };
-  const kind = exitCode === 0 ? 'rest' : 'trouble';
+function runSpan({ startMs, endMs, exitCode, reason }: Run, running: Span['kind']): Span {
+  if (endMs === undefined) {
+    const text = running === 'ok' ? 'runs' : 'runs, not ready';
+    return { fromMs: startMs, toMs: undefined, kind: running, text };
+  }
+  const kind = exitCode === 0 ? 'done' : 'failed';
   // A run of less than a second is to be seen too.
   return {
     fromMs: startMs,
@@ -168,21 +216,74 @@ function runSpan({ startMs, endMs, exitCode, reason }: Run): Span {
 function ended({ endMs, exitCode }: Run): readonly Span[] {
   return endMs === undefined
     ? []
-    : [{ fromMs: endMs, toMs: undefined, kind: 'over', text: `ended with exit code ${exitCode}` }];
+    : [
+        {
+          fromMs: endMs,
+          toMs: undefined,
+          kind: exitCode === 0 ? 'done' : 'failed',
+          text: `ended with exit code ${exitCode}`,
+        },
+      ];
 }
 
 const GOOD: Readonly<Record<string, string>> = { readiness: 'ready', liveness: 'alive', startup: 'started' };
 
-/** A lane for each probe whose result has changed. */
-function probeLanes(ordered: readonly Transition[], pod: PodView | undefined): readonly Lane[] {
+/** A lane for each probe whose result has changed, and for each that has never succeeded. */
+function probeLanes(
+  ordered: readonly Transition[],
+  pod: PodView | undefined,
+  runs: readonly Run[],
+): readonly Lane[] {
   const own = ordered.filter(
     ({ chart, actor }) => chart === 'probe' && (pod === undefined || actor.includes(pod.row.uid)),
   );
-  return [...Map.groupBy(own, ({ actor }) => actor)].map(([actor, transitions]) => {
+  const changed = [...Map.groupBy(own, ({ actor }) => actor)].map(([actor, transitions]) => {
     const [, container = '', kind = ''] = actor.split(' ');
     const isReady = kind === 'readiness' ? statusOf(pod, container)?.ready : undefined;
-    return { name: `${kind} ${container}`, spans: probeSpans(transitions, kind, isReady), marks: [] };
+    return [`${kind} ${container}`, probeSpans(transitions, kind, isReady)] as const;
   });
+  const lanes = new Map<string, readonly Span[]>(changed);
+  for (const [name, spans] of pod === undefined ? [] : unsuccessful(pod, runs)) {
+    const known = lanes.get(name) ?? [];
+    const isCovered = known.some(
+      ({ toMs, fromMs }) => toMs === undefined || fromMs >= (spans[0]?.fromMs ?? 0),
+    );
+    if (!isCovered) lanes.set(name, [...known, ...spans]);
+  }
+  return [...lanes].map(([name, spans]) => ({ name, spans, marks: [] }));
+}
+
+/** Probes of containers that run now and have not succeeded yet: their failures change no result, so that no transition tells of them. */
+function unsuccessful(pod: PodView, runs: readonly Run[]): readonly (readonly [string, readonly Span[]])[] {
+  const { initContainers = [], containers } = pod.pod.spec;
+  return [...initContainers, ...containers].flatMap(({ name, readinessProbe, startupProbe }) => {
+    const status = statusOf(pod, name);
+    const run = runs.findLast(({ container, endMs }) => container === name && endMs === undefined);
+    if (run === undefined || status === undefined) return [];
+    const isStarting = startupProbe != null && status.started === false;
+    const isUnready = readinessProbe != null && !status.ready && !isStarting;
+    return [
+      ...(isStarting ? [[`startup ${name}`, failing(pod, run, 'startup')] as const] : []),
+      ...(isUnready ? [[`readiness ${name}`, failing(pod, run, 'readiness')] as const] : []),
+    ];
+  });
+}
+
+/** Red from its first failure on, which an event tells of. */
+function failing({ events }: PodView, { container, startMs }: Run, kind: string): readonly Span[] {
+  const said = GOOD[kind] ?? '';
+  const first = events.find(
+    ({ reason, message = '', involvedObject: { fieldPath = '' } }) =>
+      reason === 'Unhealthy' &&
+      fieldPath.endsWith(`{${container}}`) &&
+      message.toLowerCase().startsWith(kind),
+  );
+  const firstMs = timeOf(first?.firstTimestamp);
+  const failedMs = firstMs === undefined ? undefined : Math.max(firstMs, startMs);
+  const before: Span = { fromMs: startMs, toMs: failedMs, kind: 'starting', text: `not ${said} yet` };
+  if (failedMs === undefined) return [before];
+  const since: Span = { fromMs: failedMs, toMs: undefined, kind: 'failed', text: `not ${said}` };
+  return failedMs === startMs ? [since] : [before, since];
 }
 
 interface Result {
@@ -221,7 +322,7 @@ function probeSpans(
   return results.map(({ fromMs, toMs, isGood }) => ({
     fromMs,
     toMs,
-    kind: isGood ? 'rest' : 'trouble',
+    kind: isGood ? 'ok' : 'failed',
     text: isGood ? said : `not ${said}`,
   }));
 }
@@ -232,12 +333,12 @@ function isNoLongerProbed({ event, from, to }: Transition): boolean {
   return to === 'Idle' || to === 'Stopped' || to === 'Draining' || (event === 'STATUS' && to === from);
 }
 
-function eventLane(events: readonly CoreEvent[]): Lane {
+export function eventLane(events: readonly CoreEvent[]): Lane {
   const marks = events.flatMap((event) => {
     const { type, reason, message, count = 1, firstTimestamp, lastTimestamp, eventTime } = event;
     const atMs = timeOf(lastTimestamp ?? eventTime ?? event.metadata.creationTimestamp);
     const firstMs = timeOf(firstTimestamp);
-    const kind = type === 'Warning' ? 'trouble' : '';
+    const kind = type === 'Warning' ? 'attention' : '';
     const text = `${reason ?? ''}: ${message ?? ''}`;
     const first =
       count > 1 && firstMs !== undefined

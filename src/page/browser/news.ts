@@ -1,5 +1,15 @@
 /** What the page knows: it comes by two streams, which are closed while the page is not seen. */
-import type { ActorView, NodeView, PageNews, PodRow, PodView } from '../../types/page-views.ts';
+import type { CoreEvent } from '../../types/kubernetes.ts';
+import type {
+  ActorView,
+  ChartActivity,
+  GoneRow,
+  NodeView,
+  PageNews,
+  PodRow,
+  PodView,
+  PressureView,
+} from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { type Run, withRuns } from './lanes.ts';
 
@@ -16,6 +26,12 @@ export interface Sight {
   lost: number;
   /** Of the containers, as far as they were seen. */
   runs: readonly Run[];
+  /** Of the node. Undefined: not known yet. */
+  pressure: PressureView | null | undefined;
+  startedMs: number | undefined;
+  nodeEvents: readonly CoreEvent[];
+  charts: readonly ChartActivity[];
+  gone: readonly GoneRow[] | undefined;
 }
 
 const TRANSITIONS_MAX = 1_000;
@@ -29,6 +45,11 @@ const nothingSeen = (): Sight => ({
   transitions: [],
   lost: 0,
   runs: [],
+  pressure: undefined,
+  startedMs: undefined,
+  nodeEvents: [],
+  charts: [],
+  gone: undefined,
 });
 
 export class News {
@@ -108,7 +129,7 @@ export class News {
         this.node = news.node;
         return;
       case 'pods':
-        for (const row of news.rows) this.rows.set(row.uid, row);
+        for (const row of news.rows) this.rows.set(row.uid, withEarlierTrouble(row, this.rows.get(row.uid)));
         for (const uid of news.gone) this.rows.delete(uid);
         this.version += 1;
         return;
@@ -136,6 +157,25 @@ export class News {
         return;
       case 'past':
         this.sight.transitions = [...this.sight.transitions, ...news.transitions.toReversed()];
+        return;
+      case 'pressure':
+        this.sight.pressure = news.pressure;
+        this.sight.startedMs = news.startedMs;
+        this.sight.nodeEvents = news.events;
+        return;
+      case 'charts':
+        this.sight.charts = news.charts;
+        return;
+      case 'gone':
+        this.sight.gone = news.rows;
     }
   }
+}
+
+/** A pod that fails again and again stays in trouble meanwhile, and keeps its place in the list. */
+function withEarlierTrouble(row: PodRow, before: PodRow | undefined): PodRow {
+  const earlierMs = before?.health.sinceMs;
+  const isSame = row.health.kind === 'attention' && before?.health.kind === 'attention';
+  if (!isSame || earlierMs === undefined || earlierMs >= (row.health.sinceMs ?? earlierMs)) return row;
+  return { ...row, health: { ...row.health, sinceMs: earlierMs } };
 }

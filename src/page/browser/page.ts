@@ -1,11 +1,11 @@
 /** The page: which view is shown, and what the keys do. */
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import type { DrawnChart } from '../../types/page-views.ts';
-import { chartView, transitionList } from './chart-view.ts';
-import { axisView, type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
-import { actorLanes } from './lanes.ts';
+import { type Zoom, ZOOM_ORDER, zoomOf } from './axis-view.ts';
+import { Camera } from './chart-camera.ts';
+import { chartList, chartPage } from './charts-view.ts';
 import { News } from './news.ts';
-import { nodeView } from './node-view.ts';
+import { goneList, nodePage, nodeView } from './node-view.ts';
 import { hashOf, type Place, placeOf, placeWith } from './page-times.ts';
 import { choiceOf, queryOf, stateCounts } from './pod-list.ts';
 import { PodTable } from './pods-view.ts';
@@ -18,6 +18,7 @@ let isAwaitingFrame = false;
 let helpIsOpen = false;
 
 const news = new News(update);
+const camera = new Camera(update);
 const table = new PodTable({
   onChange: update,
   onChoose: (choice) => goTo({ parts: [], query: queryOf(choice) }, choice.search === table.choice.search),
@@ -30,22 +31,15 @@ function update(): void {
   requestAnimationFrame(() => {
     isAwaitingFrame = false;
     render(view(), document.body);
-    showActiveState();
+    table.measure();
+    // A chart is drawn for the room that it has, which is known when its place is in the document.
+    const width = document.querySelector('.chart-look')?.clientWidth ?? 0;
+    if (width !== chartWidth) update();
+    chartWidth = width;
   });
 }
 
-let shownState = '';
-
-/** A large chart is scrolled to the state that its actor has come to. */
-function showActiveState(): void {
-  const frame = document.querySelector('.chart');
-  const state = frame?.querySelector('.leaf.active');
-  const name = `${location.hash} ${state?.getAttribute('data-state') ?? ''}`;
-  if (frame == null || state == null || name === shownState) return;
-  shownState = name;
-  const [outer, inner] = [frame.getBoundingClientRect(), state.getBoundingClientRect()];
-  frame.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
-}
+let chartWidth = 0;
 
 /** The list of pods, as it was chosen last. */
 let listHash = '#/';
@@ -60,16 +54,29 @@ function goTo(place: Place, isStep = true): void {
 
 function follow(): void {
   const place = placeOf(location.hash);
-  const { parts, query } = place;
+  const { parts } = place;
   if (parts.length === 0) {
-    table.show(choiceOf(query));
+    table.show(choiceOf(place.query));
     listHash = hashOf(place);
   }
-  const isOne = (parts[0] === 'pod' && parts.length === 3) || (parts[0] === 'chart' && parts.length === 2);
-  if (news.lookAt(isOne ? parts.map(encodeURIComponent).join('/') : undefined)) scrollTo(0, 0);
+  if (news.lookAt(streamOf(place))) scrollTo(0, 0);
   document.title = ['Statelet', ...parts.slice(1)].join(' · ');
   update();
 }
+
+/** What the page has to be told of for that place, beside the pods and the node. */
+function streamOf({ parts, query }: Place): string | undefined {
+  const [what, ...names] = parts;
+  if (what === undefined) return choiceOf(query).show === 'gone' ? 'gone' : undefined;
+  const counts: Readonly<Record<string, number>> = { pod: 2, chart: 1, node: 0, charts: 0 };
+  return counts[what] === names.length ? parts.map(encodeURIComponent).join('/') : undefined;
+}
+
+const VIEWS = [
+  ['Pods', '', /^pods?$/u],
+  ['Node', '#/node', /^node$/u],
+  ['Charts', '#/charts', /^charts?$/u],
+] as const;
 
 function view(): TemplateResult {
   const place = placeOf(location.hash);
@@ -79,8 +86,10 @@ function view(): TemplateResult {
       <a class="brand" href=${listHash}>Statelet</a>
       <span class="where">${news.node?.name ?? ''}</span>
       <nav aria-label="Views">
-        <a href=${listHash} aria-current=${what === 'pods' || what === 'pod' ? 'page' : nothing}>Pods</a>
-        <a href="#/charts" aria-current=${what.startsWith('chart') ? 'page' : nothing}>Charts</a>
+        ${VIEWS.map(
+          ([title, hash, of]) =>
+            html`<a href=${hash || listHash} aria-current=${of.test(what) ? 'page' : nothing}>${title}</a>`,
+        )}
         <button type="button" @click=${toggleHelp} aria-expanded=${helpIsOpen ? 'true' : 'false'}>
           Keys (?)
         </button>
@@ -96,15 +105,41 @@ function view(): TemplateResult {
 function mainView(place: Place): TemplateResult {
   const [what, first = '', second = ''] = place.parts;
   const nowMs = news.now();
+  const { sight, node, rows, version } = news;
   if (what === 'pod') {
     const chart = charts.find(({ name }) => name === 'pod');
-    return podPage({ name: `${first}/${second}`, sight: news.sight, chart, nowMs, ...zoomAt(place) });
+    return podPage({
+      name: `${first}/${second}`,
+      sight,
+      chart,
+      nowMs,
+      ...zoomAt(place),
+      ...openAt(place, ''),
+    });
   }
-  if (what === 'charts') return chartList();
-  if (what === 'chart') return chartPage(first, place);
-  const { rows, version, node } = news;
+  if (what === 'node') return nodePage({ node, sight, nowMs, ...zoomAt(place) });
+  if (what === 'charts') return chartList(charts, sight.charts);
+  if (what === 'chart') return chartView(first, place);
+  const gone = goneList(sight.gone, table.choice.search, nowMs);
   return html`<h1 class="unseen">Pods of this node</h1>
-    ${node === undefined ? nothing : nodeView(node)} ${table.view({ rows, version, nowMs })}`;
+    ${node === undefined ? nothing : nodeView(node)} ${table.view({ rows, version, nowMs, gone })}`;
+}
+
+function chartView(name: string, place: Place): TemplateResult {
+  const chart = charts.find((one) => one.name === name);
+  if (chart === undefined)
+    return html`<h1>${name}</h1>
+      <p>There is no such chart.</p>`;
+  return chartPage({
+    chart,
+    sight: news.sight,
+    nowMs: news.now(),
+    counts: name === 'pod' ? stateCounts(news.rows.values()) : undefined,
+    actor: place.query.get('actor'),
+    onActor: (actor) => goTo(placeWith(place, 'actor', actor)),
+    ...zoomAt(place),
+    ...openAt(place, 'whole'),
+  });
 }
 
 function zoomAt(place: Place): { readonly zoom: Zoom; readonly onZoom: (zoom: Zoom) => void } {
@@ -112,67 +147,17 @@ function zoomAt(place: Place): { readonly zoom: Zoom; readonly onZoom: (zoom: Zo
   return { zoom: zoomOf(place.query.get('zoom')), onZoom };
 }
 
-function chartList(): TemplateResult {
-  return html`<h1>Charts</h1>
-    <ul class="cards">
-      ${charts.map(
-        ({ name, about }) =>
-          html`<li>
-            <a href="#/chart/${name}">${name}</a>
-            <p>${about}</p>
-          </li>`,
-      )}
-    </ul>`;
-}
-
-function chartPage(name: string, place: Place): TemplateResult {
-  const chart = charts.find((one) => one.name === name);
-  if (chart === undefined)
-    return html`<h1>${name}</h1>
-      <p>There is no such chart.</p>`;
-  const { actors, transitions, lost } = news.sight;
-  const actor = actors.find((one) => one.actor === place.query.get('actor')) ?? actors[0];
-  const own = transitions.filter((one) => actor === undefined || one.actor === actor.actor);
-  // Of the chart of pods all actors are shown at once.
-  const lanes = actor === undefined ? [] : actorLanes(own.toReversed());
-  const counts = name === 'pod' ? new Map(stateCounts(news.rows.values())) : undefined;
-  const drawn = {
-    chart,
-    states: actor?.states,
-    transitions: own,
-    nowMs: news.now(),
-    ...(counts && { counts }),
+/** Which part of the chart is drawn. `usual`: where the address says nothing. */
+function openAt(
+  place: Place,
+  usual: string,
+): { readonly camera: Camera; readonly open: string; readonly onOpen: (open: string) => void } {
+  const chosen = place.query.get('open') ?? usual;
+  return {
+    camera,
+    open: chosen === 'none' ? '' : chosen,
+    onOpen: (open) => goTo(placeWith(place, 'open', open === usual ? '' : open || 'none')),
   };
-  return html`<h1>${name}</h1>
-    <p>${chart.about}</p>
-    ${
-      actors.length < 2
-        ? nothing
-        : html`<label
-            >Actor
-            <select
-              @change=${({ target }: Event) => goTo(placeWith(place, 'actor', (target as HTMLSelectElement).value))}
-            >
-              ${actors.map(
-                (one) => html`<option value=${one.actor} .selected=${one === actor}>${one.actor}</option>`,
-              )}
-            </select></label
-          >`
-    }
-    ${lanes.length === 0 ? nothing : axisView({ lanes, nowMs: news.now(), isLive: true, ...zoomAt(place) })}
-    <div class="beside">
-      ${chartView(drawn)}
-      <div>
-        ${actor === undefined ? nothing : html`<h2>${actor.actor}</h2>`}
-        <ul>
-          ${(actor?.states ?? []).map(
-            (state) => html`<li><b>${state}</b>: ${chart.states.find(({ id }) => id === state)?.says}</li>`,
-          )}
-        </ul>
-        <h2>Transitions</h2>
-        ${transitionList(own, lost)}
-      </div>
-    </div>`;
 }
 
 function help(): TemplateResult {
@@ -189,7 +174,11 @@ function help(): TemplateResult {
       <dt>Escape</dt>
       <dd>back to the pods</dd>
       <dt>+, -</dt>
-      <dd>less or more of the time axis</dd>
+      <dd>less or more of the time axis; in a chart: larger, smaller</dd>
+      <dt>arrows, 0</dt>
+      <dd>in a chart: move it, fit all of it</dd>
+      <dt>n</dt>
+      <dd>the node</dd>
       <dt>c</dt>
       <dd>charts</dd>
       <dt>?</dt>
@@ -209,7 +198,7 @@ function search(): HTMLInputElement | null {
 
 function zoom(steps: number): void {
   const place = placeOf(location.hash);
-  if (place.parts.length < 2) return;
+  if (place.parts.length === 0) return;
   const now = zoomOf(place.query.get('zoom'));
   const next = ZOOM_ORDER[ZOOM_ORDER.indexOf(now) + steps];
   if (next !== undefined) goTo(placeWith(place, 'zoom', next));
@@ -222,6 +211,7 @@ const KEYS: Readonly<Record<string, () => void>> = {
   k: () => table.move(-1),
   ArrowUp: () => table.move(-1),
   c: () => (location.hash = '#/charts'),
+  n: () => (location.hash = '#/node'),
   '?': toggleHelp,
   '+': () => zoom(-1),
   '-': () => zoom(1),

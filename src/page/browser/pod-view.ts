@@ -1,13 +1,15 @@
 /** One pod: what it does and why, its chart, its containers with their probes, and what happened. */
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { Container, ContainerStatus, CoreEvent } from '../../types/kubernetes.ts';
-import type { DrawnChart, PodView } from '../../types/page-views.ts';
+import type { Container, ContainerStatus } from '../../types/kubernetes.ts';
+import type { DrawnChart, PodHealth, PodView } from '../../types/page-views.ts';
 import { axisView, type Zoom } from './axis-view.ts';
-import { chartView, transitionList } from './chart-view.ts';
+import type { Camera } from './chart-camera.ts';
+import { chartLook, transitionList } from './chart-view.ts';
+import { badge, HEALTH, healthAt } from './health-view.ts';
 import { podLanes } from './lanes.ts';
 import type { Sight } from './news.ts';
 import { clockTime, duration } from './page-times.ts';
-import { kindOf } from './pod-list.ts';
+import { eventList } from './node-view.ts';
 
 export interface PodPageInput {
   readonly name: string;
@@ -16,58 +18,75 @@ export interface PodPageInput {
   readonly nowMs: number;
   readonly zoom: Zoom;
   readonly onZoom: (zoom: Zoom) => void;
+  readonly camera: Camera;
+  readonly open: string;
+  readonly onOpen: (open: string) => void;
 }
 
-export function podPage({ name, sight, chart, nowMs, zoom, onZoom }: PodPageInput): TemplateResult {
+export function podPage(input: PodPageInput): TemplateResult {
+  const { name, sight, nowMs, zoom, onZoom } = input;
   const { pod, sentences } = sight;
   const said = sentences.map((sentence) => html`<p>${sentence}</p>`);
   if (pod === undefined) return html`<h1>${name}</h1>`;
-  const axis = axisView({ lanes: podLanes(sight), zoom, nowMs, isLive: pod !== null, onZoom });
-  const seen = html`${axis}${beside({ chart, sight, nowMs, rest: pod === null ? nothing : details(pod, nowMs) })}`;
-  if (pod === null) {
-    return html`<h1>${name}</h1>
-      ${said}
-      <p>This pod is not on this node.</p>
+  const health = pod === null ? undefined : healthAt(pod.row, nowMs);
+  const lanes = podLanes({ ...sight, ...(health && { health: health.kind }) });
+  const axis = axisView({ lanes, zoom, nowMs, isLive: pod !== null, onZoom });
+  const seen = html`${axis}${beside(input, pod)}`;
+  if (pod === null || health === undefined) {
+    return html`<h1>${name} ${badge('done', 'Gone')}</h1>
+      <div class="why">${said}</div>
+      <p>
+        This pod is not on this
+        node.${sight.transitions.length === 0 ? '' : ' This is what is recorded of it:'}
+      </p>
       ${sight.transitions.length === 0 ? nothing : seen}`;
   }
-  const { state, sinceMs, nextTryMs, phase } = pod.row;
-  const wait = nextTryMs !== undefined && nextTryMs > nowMs;
   return html`
-    <h1>${name}</h1>
-    <p class="facts">
-      <span class="badge ${kindOf(state)}" id="state">${state}</span>
-      ${sinceMs === undefined ? nothing : html`for ${duration(nowMs - sinceMs)}`}
-      ${phase === '' ? nothing : html`· ${phase}`}
-      ${wait ? html`· next ${kindOf(state) === 'rest' ? 'sync' : 'try'} in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}
-    </p>
+    <h1>${name} ${badge(health.kind, pod.row.status)}</h1>
+    <p class="facts">${facts(pod, health, nowMs)}</p>
     <div class="why">${said}</div>
     ${seen}
   `;
 }
 
-interface Beside extends Pick<PodPageInput, 'chart' | 'sight' | 'nowMs'> {
-  readonly rest: TemplateResult | typeof nothing;
+function facts({ row }: PodView, health: PodHealth, nowMs: number): TemplateResult {
+  const { state, nextTryMs, ready, containers, restarts } = row;
+  const { kind, because, sinceMs } = health;
+  const wait = nextTryMs !== undefined && nextTryMs > nowMs;
+  const since = (ms: number | undefined) => (ms === undefined ? '' : ` for ${duration(nowMs - ms)}`);
+  const why = because === undefined ? '' : `, as it ${because}`;
+  return html`<b>${HEALTH[kind].words}</b>${since(sinceMs)}${why} · ${ready}/${containers} ready · restarted
+    ${restarts} times · chart in <code id="state">${state}</code>${since(row.sinceMs)}
+    ${wait ? html`· next ${state === 'Syncing.Settled' ? 'sync' : 'try'} in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}`;
 }
 
 /** The chart, with what happened beside it. The last state of a pod that has gone stays lit. */
-function beside({ chart, sight, nowMs, rest }: Beside): TemplateResult {
-  const { transitions, lost, actors } = sight;
-  const last = transitions.find((transition) => transition.chart === 'pod')?.to;
-  const states = actors[0]?.states ?? (last === undefined ? undefined : [last]);
+function beside(input: PodPageInput, pod: PodView | null): TemplateResult {
+  const { chart, sight, nowMs, camera, open, onOpen } = input;
+  const { transitions, lost, actors, last } = sight;
+  const lastState = transitions.find((transition) => transition.chart === 'pod')?.to;
+  const states = actors[0]?.states ?? (lastState === undefined ? undefined : [lastState]);
   return html`<div class="beside">
-    ${chart === undefined ? nothing : chartView({ chart, states, transitions, nowMs })}
     <div>
+      ${chart === undefined ? nothing : chartLook({ chart, states, transitions, nowMs, camera, open, onOpen })}
+      ${
+        pod === null
+          ? nothing
+          : html`<h2>Containers</h2>
+              ${containers(pod, nowMs)}`
+      }
+    </div>
+    <div>
+      ${
+        last === undefined
+          ? nothing
+          : html`<h2>Events</h2>
+              ${eventList(last.events, nowMs)}`
+      }
       <h2>Transitions</h2>
-      ${transitionList(transitions, lost)} ${rest}
+      ${transitionList(transitions, lost)}
     </div>
   </div>`;
-}
-
-function details(pod: PodView, nowMs: number): TemplateResult {
-  return html`<h2>Containers</h2>
-    ${containers(pod, nowMs)}
-    <h2>Events</h2>
-    ${events(pod.events, nowMs)}`;
 }
 
 function containers({ pod, status }: PodView, nowMs: number): TemplateResult {
@@ -106,19 +125,4 @@ function probes(container: Container, status: ContainerStatus | undefined): Temp
     container.livenessProbe && 'liveness: is probed',
   ].filter((text) => text !== undefined);
   return said.length === 0 ? nothing : html`<div class="probes">${said.join(' · ')}</div>`;
-}
-
-function events(list: readonly CoreEvent[], nowMs: number): TemplateResult {
-  if (list.length === 0) return html`<p class="none">None is kept.</p>`;
-  return html`<ol class="events">
-    ${list.toReversed().map((event) => {
-      const atMs = Date.parse(
-        String(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp),
-      );
-      return html`<li class=${event.type === 'Warning' ? 'bad' : ''}>
-        <time>${Number.isNaN(atMs) ? '' : `${clockTime(atMs)} (${duration(nowMs - atMs)} ago)`}</time>
-        <b>${event.reason}</b> ${event.message}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}
-      </li>`;
-    })}
-  </ol>`;
 }

@@ -1,23 +1,30 @@
-/** The table of pods. Of thousands only the rows in sight are in the document. */
+/** The table of pods. Of thousands only the rows in sight are in the document; a row is as high as its sentence is long. */
 import { html, nothing, type TemplateResult } from 'lit-html';
+import { repeat } from 'lit-html/directives/repeat.js';
 import type { PodRow } from '../../types/page-views.ts';
+import { badge } from './health-view.ts';
 import { duration } from './page-times.ts';
 import {
   ALL_PODS,
-  AT_REST,
   type Choice,
   type Column,
-  chosenRows,
   isSame,
-  kindOf,
   podLink,
-  stateCounts,
+  type Seen,
+  seenPods,
+  type SeenPods,
+  SHOWN,
+  type Shown,
 } from './pod-list.ts';
 
-const ROW_PX = 34;
-/** Rows beyond the edges, so that scrolling shows no gaps. */
-const MARGIN = 10;
-const STATES_SHOWN_MAX = 8;
+/** Of a row that has not been in sight yet. */
+const ROW_PX = 37;
+/** Beyond the edges, so that scrolling shows no gaps. */
+const MARGIN_PX = 400;
+/** A column is so wide that this share of its texts has one line, within these bounds in letters. */
+const ONE_LINE = 0.9;
+const NAME_CH = [12, 44] as const;
+const STATUS_CH = [8, 24] as const;
 
 export interface TableOptions {
   readonly onChange: () => void;
@@ -30,21 +37,30 @@ export interface TableInput {
   /** Another one where the rows have changed. */
   readonly version: number;
   readonly nowMs: number;
+  /** Instead of the table: the pods that have gone. */
+  readonly gone: TemplateResult;
 }
 
 export class PodTable {
   #choice: Choice = ALL_PODS;
   /** The row that the keys are at. */
   selected = 0;
-  #chosen: PodRow[] = [];
-  #chosenFor: unknown;
-  #version = -1;
-  #top = 0;
-  #height = 800;
+  #seen: SeenPods | undefined;
+  #seenFor: readonly unknown[] = [];
+  /** By UID, as they were last. */
+  readonly #heights = new Map<string, number>();
+  /** Rows whose heights are known as they are now. */
+  #measured = new WeakSet<PodRow>();
+  #shown: readonly Seen[] = [];
+  #width = 0;
+  #nameCh = 0;
+  #statusCh = 0;
   readonly #options: TableOptions;
 
   constructor(options: TableOptions) {
     this.#options = options;
+    addEventListener('scroll', () => options.onChange(), { passive: true });
+    addEventListener('resize', () => options.onChange());
   }
 
   get choice(): Choice {
@@ -64,65 +80,148 @@ export class PodTable {
 
   /** The link to the pod that the keys are at. */
   get selectedLink(): string | undefined {
-    const row = this.#chosen[this.selected];
-    return row && podLink(row);
+    const seen = this.#seen?.chosen[this.selected];
+    return seen && podLink(seen.row);
   }
 
   move(steps: number): void {
-    this.selected = Math.max(0, Math.min(this.#chosen.length - 1, this.selected + steps));
-    const frame = document.querySelector('.pods');
-    if (frame !== null) {
-      const top = this.selected * ROW_PX;
-      if (top < frame.scrollTop) frame.scrollTop = top;
-      const bottom = top + 2 * ROW_PX;
-      if (bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = bottom - frame.clientHeight;
+    const { chosen = [] } = this.#seen ?? {};
+    this.selected = Math.max(0, Math.min(chosen.length - 1, this.selected + steps));
+    const body = document.querySelector('.pods tbody');
+    if (body !== null) {
+      const before = chosen.slice(0, this.selected).reduce((sum, seen) => sum + this.#heightOf(seen), 0);
+      const top = body.getBoundingClientRect().top + before;
+      const bottom = top + ROW_PX * 2;
+      const edge = document.querySelector('.pods thead')?.clientHeight ?? 0;
+      if (top < edge) scrollBy(0, top - edge);
+      else if (bottom > innerHeight) scrollBy(0, bottom - innerHeight);
     }
     this.#options.onChange();
   }
 
-  view({ rows, version, nowMs }: TableInput): TemplateResult {
-    if (version !== this.#version || this.#chosenFor !== this.#choice) {
-      this.#chosen = chosenRows(rows.values(), this.#choice);
-      [this.#version, this.#chosenFor] = [version, this.#choice];
-    }
-    const shown = this.#chosen;
-    const from = Math.max(0, Math.floor(this.#top / ROW_PX) - MARGIN);
-    const to = Math.min(shown.length, Math.ceil((this.#top + this.#height) / ROW_PX) + MARGIN);
-    const slice = shown.slice(from, to);
+  view({ rows, version, nowMs, gone }: TableInput): TemplateResult {
+    const seen = this.#look(rows, version, nowMs);
+    const { chosen } = seen;
+    if (this.#choice.show === 'gone')
+      return html`${this.#filters(seen, 'Pods that have gone, as far as they are known')} ${gone}`;
+    const { from, to, above, below } = this.#inSight(chosen);
+    this.#shown = chosen.slice(from, to);
+    const title = `${chosen.length} of ${rows.size} pods`;
     return html`
-      ${this.#filters(rows)}
-      <div class="pods" tabindex="0" role="region" aria-label="Pods" @scroll=${this.#scrolled}>
-        <table aria-rowcount=${shown.length + 1}>
-          <thead>
-            <tr aria-rowindex="1">
-              ${this.#heading('name', 'Pod')} ${this.#heading('state', 'State')}
-              ${this.#heading('since', 'Since')}
-              <th scope="col" class="ready">Ready</th>
-              ${this.#heading('restarts', 'Restarts')}
-              <th scope="col" class="says">What it does</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${gap(from)} ${slice.map((row, index) => this.#row(row, from + index, nowMs))}
-            ${gap(shown.length - to)}
-          </tbody>
-        </table>
-        ${shown.length === 0 ? html`<p class="none">No pod fits.</p>` : nothing}
-      </div>
+      ${this.#filters(seen, title)}
+      <table
+        class="pods"
+        role="table"
+        aria-label="Pods"
+        aria-rowcount=${chosen.length + 1}
+        .style=${`--name:${this.#nameCh}ch;--status:${this.#statusCh}ch`}
+      >
+        <thead role="rowgroup">
+          <tr role="row" aria-rowindex="1">
+            ${this.#heading('need', 'Status')} ${this.#heading('name', 'Pod')}
+            <th role="columnheader" scope="col" class="ready">Ready</th>
+            ${this.#heading('restarts', 'Restarts')} ${this.#heading('since', 'For')}
+            <th role="columnheader" scope="col" class="says">What it does</th>
+            ${this.#heading('state', 'State of its chart')}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${gap(above)}
+          ${repeat(
+            this.#shown,
+            ({ row }) => row.uid,
+            (one, index) => this.#row(one, from + index, nowMs),
+          )}
+          ${gap(below)}
+        </tbody>
+      </table>
+      ${chosen.length === 0 ? html`<p class="none">No pod fits.</p>` : nothing}
     `;
   }
 
-  readonly #scrolled = ({ target }: Event): void => {
-    const frame = target as HTMLElement;
-    this.#top = frame.scrollTop;
-    this.#height = frame.clientHeight;
-    this.#options.onChange();
-  };
+  #look(rows: ReadonlyMap<string, PodRow>, version: number, nowMs: number): SeenPods {
+    const [ofVersion, ofChoice] = this.#seenFor;
+    if (
+      this.#seen !== undefined &&
+      nowMs < this.#seen.untilMs &&
+      ofVersion === version &&
+      ofChoice === this.#choice
+    )
+      return this.#seen;
+    this.#seen = seenPods(rows.values(), this.#choice, nowMs);
+    this.#seenFor = [version, this.#choice];
+    const { chosen } = this.#seen;
+    this.#nameCh = widthOf(
+      chosen.map(({ row }) => row.namespace.length + row.name.length + 1),
+      NAME_CH,
+    );
+    this.#statusCh = widthOf(
+      chosen.map(({ row }) => row.status.length),
+      STATUS_CH,
+    );
+    return this.#seen;
+  }
 
-  #filters(rows: ReadonlyMap<string, PodRow>): TemplateResult {
-    const { search, state } = this.#choice;
+  #heightOf({ row }: Seen): number {
+    return this.#heights.get(row.uid) ?? ROW_PX;
+  }
+
+  /** Which rows are in the window, and how high those above and below are together. */
+  #inSight(chosen: readonly Seen[]): { from: number; to: number; above: number; below: number } {
+    const top = document.querySelector('.pods tbody')?.getBoundingClientRect().top ?? 0;
+    const [first, last] = [-top - MARGIN_PX, innerHeight - top + MARGIN_PX];
+    let [from, to, above, height] = [chosen.length, chosen.length, 0, 0];
+    for (const [index, seen] of chosen.entries()) {
+      if (from === chosen.length && height + this.#heightOf(seen) >= first) [from, above] = [index, height];
+      if (to === chosen.length && height > last) to = index;
+      height += this.#heightOf(seen);
+    }
+    if (from >= chosen.length) [from, above] = [0, 0];
+    const shown = chosen.slice(from, to).reduce((sum, seen) => sum + this.#heightOf(seen), 0);
+    return { from, to, above, below: Math.max(0, height - above - shown) };
+  }
+
+  /** Called when the rows are in the document. If they are not as high as was thought, the table is shown once more. */
+  measure(): void {
+    const table = document.querySelector('table.pods');
+    if (table === null) return;
+    const width = table.clientWidth;
+    if (width !== this.#width) this.#measured = new WeakSet();
+    this.#width = width;
+    const unknown = this.#shown.filter(({ row }) => !this.#measured.has(row));
+    if (unknown.length === 0) return;
+    const elements = new Map(
+      Array.from(table.querySelectorAll<HTMLElement>('tr[data-uid]'), (one) => [one.dataset.uid, one]),
+    );
+    let isOther = false;
+    for (const seen of unknown) {
+      const height = elements.get(seen.row.uid)?.getBoundingClientRect().height;
+      if (height === undefined) continue;
+      this.#measured.add(seen.row);
+      if (Math.abs(this.#heightOf(seen) - height) < 0.5) continue;
+      this.#heights.set(seen.row.uid, height);
+      isOther = true;
+    }
+    if (isOther) this.#options.onChange();
+  }
+
+  #filters({ counts }: SeenPods, title: string): TemplateResult {
+    const { search, show } = this.#choice;
     return html`
       <div class="filters">
+        <div class="choices" role="group" aria-label="Which pods">
+          ${(Object.keys(SHOWN) as readonly Shown[]).map(
+            (one) =>
+              html`<button
+                type="button"
+                class=${one === 'gone' || one === 'all' || counts[one] === 0 ? '' : one}
+                aria-pressed=${one === show ? 'true' : 'false'}
+                @click=${() => this.choose({ show: one })}
+              >
+                ${SHOWN[one]} ${one === 'gone' ? nothing : html`<b>${counts[one]}</b>`}
+              </button>`,
+          )}
+        </div>
         <input
           id="search"
           type="search"
@@ -131,22 +230,7 @@ export class PodTable {
           .value=${search}
           @input=${({ target }: InputEvent) => this.choose({ search: (target as HTMLInputElement).value })}
         />
-        <span class="count" role="status">${this.#chosen.length} of ${rows.size} pods</span>
-        <div class="states" role="group" aria-label="States">
-          ${stateCounts(rows.values())
-            .slice(0, STATES_SHOWN_MAX)
-            .map(
-              ([name, count]) =>
-                html`<button
-                  type="button"
-                  class=${kindOf(name)}
-                  aria-pressed=${name === state ? 'true' : 'false'}
-                  @click=${() => this.choose({ state: name === state ? '' : name })}
-                >
-                  ${name} <b>${count}</b>
-                </button>`,
-            )}
-        </div>
+        <span class="shown" role="status">${title}</span>
       </div>
     `;
   }
@@ -155,33 +239,57 @@ export class PodTable {
     const { column: sorted, isDescending } = this.#choice;
     const isSorted = column === sorted;
     const order = isDescending ? 'descending' : 'ascending';
-    return html`<th scope="col" class=${column} aria-sort=${isSorted ? order : 'none'}>
+    return html`<th role="columnheader" scope="col" class=${column} aria-sort=${isSorted ? order : 'none'}>
       <button type="button" @click=${() => this.choose({ column, isDescending: isSorted && !isDescending })}>
-        ${title}${isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}
+        ${title}<span aria-hidden="true">${isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
       </button>
     </th>`;
   }
 
-  #row(row: PodRow, index: number, nowMs: number): TemplateResult {
-    const { namespace, name, state, sinceMs, ready, containers, restarts, nextTryMs, says } = row;
-    const waitMs = nextTryMs === undefined || state === AT_REST ? 0 : nextTryMs - nowMs;
-    const text = says.replace(/\.$/u, '') + (waitMs > 0 ? ` (in ${duration(waitMs)})` : '');
-    return html`<tr aria-rowindex=${index + 2} class=${index === this.selected ? 'selected' : ''}>
-      <td class="name">
-        <a href=${podLink(row)}><span class="namespace">${namespace}/</span>${name}</a>
+  #row({ row, health }: Seen, index: number, nowMs: number): TemplateResult {
+    const { uid, namespace, name, status, state, ready, containers, restarts } = row;
+    const sinceMs = health.sinceMs ?? row.sinceMs;
+    const isSelected = index === this.selected;
+    return html`<tr
+      role="row"
+      data-uid=${uid}
+      aria-rowindex=${index + 2}
+      class=${isSelected ? 'selected' : ''}
+    >
+      <td role="cell" class="need">${badge(health.kind, status)}</td>
+      <td role="cell" class="name">
+        <a href=${podLink(row)} aria-current=${isSelected ? 'true' : nothing}
+          ><span class="namespace">${namespace}/</span>${name}</a
+        >
       </td>
-      <td class="state"><span class="badge ${kindOf(state)}">${state}</span></td>
-      <td class="since">${sinceMs === undefined ? '' : duration(nowMs - sinceMs)}</td>
-      <td class="ready">${ready}/${containers}</td>
-      <td class="restarts">${restarts}</td>
-      <td class="says" title=${says}>${text}</td>
+      <td role="cell" class="ready"><span class="label">ready </span>${ready}/${containers}</td>
+      <td role="cell" class="restarts"><span class="label">restarts </span>${restarts}</td>
+      <td role="cell" class="since">
+        <span class="label">for </span>${sinceMs === undefined ? '' : duration(nowMs - sinceMs)}
+      </td>
+      <td role="cell" class="says">${saysOf({ row, health }, nowMs)}</td>
+      <td role="cell" class="state">${state}</td>
     </tr>`;
   }
 }
 
-function gap(rows: number): TemplateResult | typeof nothing {
-  if (rows <= 0) return nothing;
+/** The whole sentence of `statelet why`, with what is counted down, and why the pod needs attention where it does not say that. */
+function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number): TemplateResult {
+  const waitMs = nextTryMs === undefined || state === 'Syncing.Settled' ? 0 : nextTryMs - nowMs;
+  const text = says.replace(/\.$/u, '') + (waitMs > 0 ? ` (in ${duration(waitMs)})` : '');
+  const { because } = health;
+  const isSaid = because === undefined || says.includes(because);
+  return html`${isSaid ? nothing : html`<b>${because}</b>: `}${text}`;
+}
+
+function widthOf(lengths: readonly number[], [least, most]: readonly [number, number]): number {
+  const fits = lengths.toSorted((a, b) => a - b)[Math.floor((lengths.length - 1) * ONE_LINE)] ?? 0;
+  return Math.min(most, Math.max(least, fits));
+}
+
+function gap(px: number): TemplateResult | typeof nothing {
+  if (px <= 0) return nothing;
   return html`<tr aria-hidden="true" class="gap">
-    <td colspan="6" .style=${`height:${rows * ROW_PX}px`}></td>
+    <td .style=${`height:${px}px`}></td>
   </tr>`;
 }

@@ -20,6 +20,10 @@ interface Sight {
   readonly hasPod: (uid: string) => boolean;
   /** As it is now. Messages that are the same as before are not sent again. */
   readonly now: () => readonly PageNews[];
+  /** Of what is recorded of the wanted actors, only these transitions. */
+  readonly keeps?: (transition: Transition) => boolean;
+  /** What else there is to do while it is looked at. `wake`: there is something new. Returns the function that ends it. */
+  readonly begin?: (wake: () => void) => () => void;
 }
 
 export function streamChart(source: PageSource, chart: string, response: ServerResponse): void {
@@ -40,6 +44,14 @@ export function streamPod(
   const { facts } = source;
   const actorStart = `${name}_${namespace} `;
   let uid: string | undefined;
+  /** What the record says of it once it is not here. */
+  let recorded: readonly string[] | undefined;
+  const reading = new Timer(source.clock);
+  let wake = (): void => undefined;
+  const readRecord = async () => {
+    recorded = await source.recorded?.(namespace, name).catch(() => undefined);
+    if (recorded !== undefined) wake();
+  };
   const wants = (actor: string) => actor.startsWith(actorStart) || (uid !== undefined && actor.includes(uid));
   streamSight(source, response, {
     // Runs of probes whose result is as before would hide all else.
@@ -49,7 +61,9 @@ export function streamPod(
     now: () => {
       const pod = facts.pod(namespace, name) ?? null;
       uid = pod?.row.uid ?? uid;
-      const sentences = pod?.sentences ?? facts.sentences(namespace, name);
+      if (pod !== null) recorded = undefined;
+      else if (recorded === undefined && !reading.isArmed) reading.arm(RECORDED_MS, () => void readRecord());
+      const sentences = pod?.sentences ?? recorded ?? facts.sentences(namespace, name);
       // Its last events may have come between two messages.
       const events = pod === null && uid !== undefined ? { events: facts.eventsOf(uid) } : {};
       return [
@@ -57,10 +71,14 @@ export function streamPod(
         { type: 'pod', pod, sentences, ...events },
       ];
     },
+    begin: (tell) => {
+      wake = tell;
+      return () => reading.disarm();
+    },
   });
 }
 
-function streamSight(
+export function streamSight(
   { watch, clock, history, facts }: PageSource,
   response: ServerResponse,
   sight: Sight,
@@ -97,11 +115,13 @@ function streamSight(
   const onEnd = () => {
     reading.disarm();
     end();
+    endMore?.();
   };
   const stream = new NewsStream(response, { clock, pauseMs: PAUSE_MS, flush, onEnd });
+  const endMore = sight.begin?.(() => stream.wake());
   flush();
   const sendPast = async () => {
-    const recorded = (await history?.(sight.wants).catch(() => undefined)) ?? [];
+    const recorded = (await history?.(sight.wants, sight.keeps).catch(() => undefined)) ?? [];
     const past = recorded.filter((one) => one.atMs < openedMs && sight.isOf(one)).map(withoutData);
     if (past.length > 0 && !response.destroyed) stream.send({ type: 'past', transitions: past });
   };

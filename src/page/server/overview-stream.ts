@@ -1,9 +1,11 @@
 /** The node and the table of its pods: all of them at first, then those that change. */
 import type { ServerResponse } from 'node:http';
+import type { EvictionExplanation } from '../../agent/policies/eviction/explanation.ts';
+import type { RecordedLife } from '../../agent/policies/why/why-gone.ts';
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, NodeView, PodRow, PodView } from '../../types/page-views.ts';
+import type { ActorView, ChartActivity, GoneRow, NodeView, PodRow, PodView } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { NewsStream } from './news-stream.ts';
 
@@ -73,9 +75,23 @@ export interface PageSource {
     node(): NodeView;
     actors(chart: string): readonly ActorView[];
     actorOfPod(namespace: string, name: string): readonly ActorView[];
+    charts(): readonly ChartActivity[];
+    nodeEvents(): readonly CoreEvent[];
+    gone(lives: readonly RecordedLife[]): readonly GoneRow[];
   };
-  /** What the flight recorder has of these actors, the oldest first. Undefined where it is off. */
-  readonly history?: (wants: (actor: string) => boolean) => Promise<readonly Transition[]>;
+  /** When the agent started, in Unix milliseconds. */
+  readonly startedMs: number;
+  /** Measures the node. */
+  readonly explain: () => Promise<EvictionExplanation | undefined>;
+  /** What the flight recorder has of these actors, the oldest first; `keeps`: only these transitions. Undefined where it is off. */
+  readonly history?: (
+    wants: (actor: string) => boolean,
+    keeps?: (transition: Transition) => boolean,
+  ) => Promise<readonly Transition[]>;
+  /** What is known of a pod that is not here, with what the flight recorder has of it, in sentences. */
+  readonly recorded?: (namespace: string, name: string) => Promise<readonly string[] | undefined>;
+  /** Of the pods that the flight recorder saw end. */
+  readonly lives?: () => Promise<readonly RecordedLife[]>;
   /** Returns the function that ends it. */
   readonly watch: (listener: PageChanges) => () => void;
 }

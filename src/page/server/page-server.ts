@@ -8,6 +8,7 @@ import { FOREIGN, isForeign, isLoopback } from '../../agent/server/foreign-reque
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
 import { streamChart, streamPod } from './look-stream.ts';
 import { type PageSource, streamOverview } from './overview-stream.ts';
+import { streamCharts, streamGone, streamNode } from './node-streams.ts';
 import { fileRoutes } from './page-files.ts';
 
 export interface PageServerOptions {
@@ -80,6 +81,9 @@ export function pageRoutes(source: () => Promise<PageSource>): readonly Route[] 
   });
   return [
     route('/ui/overview', (from, _, response) => streamOverview(from, response)),
+    route('/ui/node', (from, _, response) => streamNode(from, response)),
+    route('/ui/charts', (from, _, response) => streamCharts(from, response)),
+    route('/ui/gone', (from, _, response) => streamGone(from, response)),
     route('/ui/pod/:namespace/:name', (from, { params: { namespace = '', name = '' } }, response) =>
       streamPod(from, { namespace, name }, response),
     ),

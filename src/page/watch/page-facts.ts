@@ -1,9 +1,21 @@
 /** What the page shows of the node and its pods, made when it is asked for. */
 import type { AnyActorRef, AnyStateMachine, StateValue } from 'xstate';
 import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import { podSummaryIn } from '../../agent/policies/status/pod-table.ts';
+import { podHealth } from '../../agent/policies/why/pod-health.ts';
+import { type RecordedLife, whyGone } from '../../agent/policies/why/why-gone.ts';
 import type { Why } from '../../agent/policies/why/why-pod.ts';
 import type { CoreEvent } from '../../types/kubernetes.ts';
-import type { ActorView, NodeView, PodRow, PodView, RoomView } from '../../types/page-views.ts';
+import type {
+  ActorsInState,
+  ActorView,
+  ChartActivity,
+  GoneRow,
+  NodeView,
+  PodRow,
+  PodView,
+  RoomView,
+} from '../../types/page-views.ts';
 import { runningActors } from '../../agent/actors/agent-actor.ts';
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { PodEntry } from '../../agent/actors/pods/pod-registry.ts';
@@ -23,6 +35,8 @@ export interface PageFactsSources extends WhySources {
 
 /** `10:32:05Z (in 37s)`: a row stands for long, and the page counts by itself. */
 const DISTANCE = / \((?:in [\ddhmsy]+|[\ddhmsy]+ ago)\)/gu;
+const GONE_MAX = 200;
+const NODE_REASONS: readonly string[] = ['Evicted', 'Preempting', 'NodeShutdown'];
 const ROOM = ['cpu', 'memory', 'ephemeral-storage'];
 
 export class PageFacts {
@@ -70,21 +84,38 @@ export class PageFacts {
     const { value, context } = entry.actor.getSnapshot();
     const { supervisor, statusManager } = this.#sources.agent;
     const status = statusManager.get(uid);
-    const statuses = status?.containerStatuses ?? [];
     const sinceMs = supervisor.registry.inStateSince(entry);
+    const state = stateName(value);
+    const pod = context.pod && { ...context.pod, ...(status && { status }) };
+    const summary = pod && podSummaryIn(pod, state);
     return {
-      uid,
-      namespace,
-      name,
-      state: stateName(value),
+      ...{ uid, namespace, name, state },
+      status: summary?.status ?? 'Unknown',
+      ...this.#health(entry, state),
       ...(sinceMs !== undefined && { sinceMs }),
       phase: status?.phase ?? '',
-      ready: statuses.filter(({ ready }) => ready).length,
-      containers: context.pod?.spec.containers.length ?? statuses.length,
-      restarts: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
+      ready: summary?.ready ?? 0,
+      containers: summary?.total ?? 0,
+      restarts: summary?.restarts ?? 0,
       ...(why?.nextTry !== undefined && { nextTryMs: Date.parse(why.nextTry) }),
       says: (why?.sentences[0] ?? '').replace(`${namespace}/${name} `, '').replaceAll(DISTANCE, ''),
     };
+  }
+
+  /** A row stands for long: it also says what it comes to by time alone. */
+  #health(entry: PodEntry, state: string): Pick<PodRow, 'health' | 'later'> {
+    const { supervisor, statusManager } = this.#sources.agent;
+    const { pod, gracePeriodSeconds } = entry.actor.getSnapshot().context;
+    if (pod === undefined) return { health: { kind: 'ending' } };
+    const facts = {
+      ...{ pod, state, gracePeriodSeconds },
+      status: statusManager.get(entry.pod.uid),
+      sinceMs: supervisor.registry.inStateSince(entry),
+      isUnwanted: supervisor.desired.get(entry.pod.uid) === undefined,
+    };
+    const health = podHealth({ ...facts, nowMs: this.now() });
+    const { untilMs } = health;
+    return { health, ...(untilMs !== undefined && { later: podHealth({ ...facts, nowMs: untilMs }) }) };
   }
 
   pod(namespace: string, name: string): PodView | undefined {
@@ -132,11 +163,53 @@ export class PageFacts {
     return [...room, { resource: 'pods', requested: reserved.pods, allocatable: pods }];
   }
 
+  /** Pods that have gone: those of the record, and those that events still tell of. The newest first. */
+  gone(lives: readonly RecordedLife[]): readonly GoneRow[] {
+    const events = this.#sources.events().filter(({ involvedObject: { kind } }) => kind === 'Pod');
+    const byUID = Map.groupBy(events, ({ involvedObject: { uid = '' } }) => uid);
+    const recorded = new Map(lives.map((life) => [life.uid, life]));
+    const uids = [...new Set([...byUID.keys(), ...recorded.keys()])];
+    const rows = uids
+      .filter((uid) => this.#registry.get(uid) === undefined)
+      .flatMap((uid) => goneRow(uid, recorded.get(uid), byUID.get(uid) ?? [], this.now()));
+    return rows.sort((a, b) => (b.endedMs ?? 0) - (a.endedMs ?? 0)).slice(0, GONE_MAX);
+  }
+
+  /** Events of the node, and of pods that it has evicted or ended for others. */
+  nodeEvents(): readonly CoreEvent[] {
+    return this.#sources
+      .events()
+      .filter(
+        ({ involvedObject: { kind }, reason = '' }) => kind === 'Node' || NODE_REASONS.includes(reason),
+      );
+  }
+
+  /** What the actors of each chart do. */
+  charts(): readonly ChartActivity[] {
+    const found = new Map<string, { actors: number; states: Map<string, ActorsInState> }>();
+    const pods = [...this.#registry.entries()].map(({ actor }) => actor);
+    for (const { chart, actor, states } of [...pods, ...this.#active()].flatMap(actorView)) {
+      const activity = found.get(chart) ?? { actors: 0, states: new Map<string, ActorsInState>() };
+      found.set(chart, activity);
+      activity.actors += 1;
+      for (const state of states) {
+        const { count = 0 } = activity.states.get(state) ?? {};
+        activity.states.set(state, { state, actor, count: count + 1 });
+      }
+    }
+    return [...found].map(([chart, { actors, states }]) => {
+      return { chart, actors, states: [...states.values()].sort((a, b) => b.count - a.count) };
+    });
+  }
+
+  #active(): readonly AnyActorRef[] {
+    const actors = new Set(this.#sources.agent.roots.flatMap((root) => [...runningActors(root)]));
+    return [...actors].filter((actor) => (actor.getSnapshot() as SeenSnapshot).status === 'active');
+  }
+
   /** Of pods only the one that is asked for, by the name of its actor. */
   actors(chart: string): readonly ActorView[] {
-    const actors = new Set(this.#sources.agent.roots.flatMap((root) => [...runningActors(root)]));
-    return [...actors]
-      .filter((actor) => (actor.getSnapshot() as SeenSnapshot).status === 'active')
+    return this.#active()
       .flatMap(actorView)
       .filter((view) => view.chart === chart);
   }
@@ -155,4 +228,31 @@ function actorView(actor: AnyActorRef): readonly ActorView[] {
     ({ type }) => type === 'atomic' || type === 'final',
   );
   return [{ chart: machine.id, actor: actor.id, states: innermost.map(({ path }) => path.join('.')) }];
+}
+
+/** Empty where nothing is known that could be shown. */
+function goneRow(
+  uid: string,
+  life: RecordedLife | undefined,
+  events: readonly CoreEvent[],
+  nowMs: number,
+): readonly GoneRow[] {
+  const last = events.at(-1);
+  const { namespace = '', name = '' } = life ?? last?.involvedObject ?? {};
+  const why = whyGone({
+    ...{ namespace, name, events, nowMs },
+    ...(life && { recorded: { life, choice: undefined } }),
+  });
+  if (why === undefined) return [];
+  const { end } = life ?? {};
+  const endedMs = end?.endedMs ?? life?.sinceMs ?? Date.parse(last?.lastTimestamp ?? '');
+  const status = end === undefined ? 'Gone' : end.reason === '' ? end.cause : end.reason;
+  return [
+    {
+      ...{ namespace, name, uid, status },
+      kind: end?.phase === 'Failed' ? 'failed' : 'done',
+      ...(!Number.isNaN(endedMs) && { endedMs }),
+      says: why.sentences.join(' ').replaceAll(DISTANCE, ''),
+    },
+  ];
 }

@@ -34,13 +34,13 @@ const isFirstHand = (end: RecordedEnd | undefined): boolean =>
   end !== undefined && end.cause !== 'EndedBefore';
 
 /** In which a pod's chart begins; former versions had the state outside of `Starting`. */
-const NEW: ReadonlySet<string> = new Set(['Syncing.Starting.New', 'Syncing.New']);
+export const NEW_STATES: ReadonlySet<string> = new Set(['Syncing.Starting.New', 'Syncing.New']);
 
 /** One for each actor: an agent that begins, or a pod that comes back, has a new one. */
 function livesOf(transitions: readonly Transition[]): readonly (readonly Transition[])[] {
   const lives: Transition[][] = [];
   for (const transition of transitions) {
-    if (NEW.has(transition.from) || lives.length === 0) lives.push([]);
+    if (NEW_STATES.has(transition.from) || lives.length === 0) lives.push([]);
     lives.at(-1)?.push(transition);
   }
   return lives;

@@ -1,9 +1,12 @@
 /** Puts together what the page shows. Loaded when a page is first opened, or with `--ui`. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
+import { whyOfPodWithRecord, type WhySources } from '../../agent/actors/why-facts.ts';
 import { PageFacts } from '../../page/watch/page-facts.ts';
 import { PageWatch } from '../../page/watch/page-watch.ts';
 import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
+import { recordedPod } from '../../recorder/recorded-end.ts';
+import { recordedGone } from '../../recorder/recorded-gone.ts';
 import { recordedHistory } from '../../recorder/recorded-history.ts';
 import type { PageSource } from '../../page/server/overview-stream.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -26,15 +29,29 @@ export function pageSource({ agent, events, clock, recordedIn }: PageParts): Pag
     statusManager: agent.statusManager,
     watchEvents: (listener) => events.watch(listener),
   });
+  const sources = { agent, clock, events: () => events.list() };
   return {
     clock,
-    facts: new PageFacts({ agent, clock, events: () => events.list(), version: ownVersion() }),
-    ...(recordedIn !== undefined && { history: historyOf(recordedIn) }),
+    startedMs: clock.now() - process.uptime() * 1000,
+    facts: new PageFacts({ ...sources, version: ownVersion() }),
+    explain: () => agent.explainEviction(),
+    ...(recordedIn !== undefined && recordParts(sources, recordFolder(recordedIn))),
     watch: (listener) => watch.add(listener),
   };
 }
 
-function historyOf(rootDir: string): NonNullable<PageSource['history']> {
-  const folder = recordFolder(rootDir);
-  return (wants) => recordedHistory(folder, { wants, limit: HISTORY_MAX });
+function recordParts(
+  sources: WhySources,
+  folder: string,
+): Pick<PageSource, 'history' | 'recorded' | 'lives'> {
+  return {
+    history: (wants, keeps) =>
+      recordedHistory(folder, { wants, limit: HISTORY_MAX, ...(keeps && { keeps }) }),
+    recorded: async (namespace, name) => {
+      const pod = { namespace, name };
+      const why = await whyOfPodWithRecord(sources, pod, () => recordedPod(folder, pod));
+      return why?.sentences;
+    },
+    lives: () => recordedGone(folder),
+  };
 }

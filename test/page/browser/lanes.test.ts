@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { PodView } from '../../../src/types/page-views.ts';
 import type { Transition } from '../../../src/types/transition.ts';
 import { together, windowOf } from '../../../src/page/browser/axis-view.ts';
-import { podLanes, withRuns } from '../../../src/page/browser/lanes.ts';
+import { actorLanes, podLanes, withRuns } from '../../../src/page/browser/lanes.ts';
 import { podRow } from '../../support/page-bed.ts';
 import { testPod } from '../../support/pods.ts';
 
@@ -39,7 +39,7 @@ test('states are spans from one transition to the next, and each transition is a
     step(5, { event: 'SYNCED', guard: 'done', from: 'Syncing.Working', to: 'Syncing.Settled' }),
   ];
   expect(shown({ last: undefined, transitions: transitions.toReversed(), runs: [] })).toEqual([
-    ['state', '1-5 work: Syncing.Working', '5- rest: Syncing.Settled'],
+    ['state', '1-5 starting: Syncing.Working', '5- calm: Syncing.Settled'],
     [
       'transitions',
       '1 E: Syncing.Starting.Admitting → Syncing.Working',
@@ -53,13 +53,13 @@ test('a pod of the same name before is not drawn into the lane of this one', () 
   const before = step(1, { actor: 'web_default uid-of-another', to: 'Terminated.Finished' });
   const transitions = [step(9, { to: 'Syncing.Working' }), before];
   const [states] = shown({ last: view([]), transitions, runs: [] });
-  expect(states).toEqual(['state', '9- work: Syncing.Working']);
+  expect(states).toEqual(['state', '9- starting: Syncing.Working']);
 });
 
 test('without a transition the state is drawn from the time when it began', () => {
   const row = podRow('web', { sinceMs: AT + 3_000 });
   const [states] = shown({ last: view([], { row }), transitions: [], runs: [] });
-  expect(states).toEqual(['state', '3- rest: Syncing.Settled']);
+  expect(states).toEqual(['state', '3- calm: Syncing.Settled']);
 });
 
 test('a container has its runs and the waits between them, of all statuses that were seen', () => {
@@ -76,9 +76,9 @@ test('a container has its runs and the waits between them, of all statuses that 
     [
       'container main',
       '0-1 wait: waits',
-      '1-2 trouble: ran, exit code 3 (Error)',
+      '1-2 failed: ran, exit code 3 (Error)',
       '2-4 wait: waits',
-      '4-5 rest: ran, exit code 0 (Completed)',
+      '4-5 done: ran, exit code 0 (Completed)',
       '5- wait: waits: CrashLoopBackOff',
     ],
   ]);
@@ -87,7 +87,7 @@ test('a container has its runs and the waits between them, of all statuses that 
 test('the time before the first run that is known is no wait where the container had been restarted before', () => {
   const pod = view([{ ...base, name: 'main', restartCount: 2, state: { running: { startedAt: at(9) } } }]);
   expect(shown({ last: pod, transitions: [], runs: withRuns([], pod) })).toEqual([
-    ['container main', '9- rest: runs'],
+    ['container main', '9- starting: runs, not ready'],
   ]);
 });
 
@@ -95,7 +95,7 @@ test('a container that has ended for good says so until now', () => {
   const terminated = { startedAt: at(1), finishedAt: at(2), exitCode: 0, reason: 'Completed' };
   const pod = view([{ ...base, name: 'main', state: { terminated } }]);
   const [lane] = shown({ last: pod, transitions: [], runs: withRuns([], pod) });
-  expect(lane?.at(-1)).toBe('2- over: ended with exit code 0');
+  expect(lane?.at(-1)).toBe('2- done: ended with exit code 0');
 });
 
 const probe = { chart: 'probe', actor: 'web_default main readiness uid-web', event: 'PROBED' };
@@ -108,23 +108,23 @@ const readiness = (isReady: boolean, ...ordered: readonly Transition[]) => {
 test('a probe has a span for each result; without what was before, the last one is that of the status', () => {
   expect(readiness(true, step(1, changed), step(4, changed), step(6, changed), step(7, probe))).toEqual([
     'readiness main',
-    '1-4 rest: ready',
-    '4-6 trouble: not ready',
-    '6- rest: ready',
+    '1-4 ok: ready',
+    '4-6 failed: not ready',
+    '6- ok: ready',
   ]);
-  expect(readiness(false, step(4, changed))).toEqual(['readiness main', '4- trouble: not ready']);
+  expect(readiness(false, step(4, changed))).toEqual(['readiness main', '4- failed: not ready']);
 });
 
 test('what the record says of an outcome counts', () => {
   const failed = step(3, { ...changed, data: { outcome: 'Failure' } });
-  expect(readiness(false, failed)).toEqual(['readiness main', '3- trouble: not ready']);
+  expect(readiness(false, failed)).toEqual(['readiness main', '3- failed: not ready']);
 });
 
 test('a result ends with its container, whatever the status says then', () => {
   const gone = step(5, { ...probe, event: 'STATUS', from: 'Waiting', to: 'Idle' });
-  expect(readiness(false, step(1, changed), gone)).toEqual(['readiness main', '1-5 rest: ready']);
+  expect(readiness(false, step(1, changed), gone)).toEqual(['readiness main', '1-5 ok: ready']);
   const again = step(9, changed);
-  expect(readiness(true, step(1, changed), gone, again)?.at(-1)).toBe('9- rest: ready');
+  expect(readiness(true, step(1, changed), gone, again)?.at(-1)).toBe('9- ok: ready');
 });
 
 test('an event that happened several times has a mark for the first time and the last', () => {
@@ -138,11 +138,11 @@ test('an event that happened several times has a mark for the first time and the
 test('marks that are close to each other are one, which says all of them; no more of the past is shown than is known', () => {
   const marks = [0, 1, 2, 50].map((atMs) => ({
     atMs,
-    kind: atMs === 2 ? 'trouble' : '',
+    kind: atMs === 2 ? 'attention' : '',
     text: `at ${atMs}`,
   }));
   expect(together(marks, 10)).toEqual([
-    { atMs: 0, kind: 'trouble', text: 'at 0\nat 1\nat 2' },
+    { atMs: 0, kind: 'attention', text: 'at 0\nat 1\nat 2' },
     { atMs: 50, kind: '', text: 'at 50' },
   ]);
   const lane = { name: 'x', spans: [], marks: [{ atMs: AT, kind: '', text: '' }] };
@@ -152,4 +152,75 @@ test('marks that are close to each other are one, which says all of them; no mor
   expect(shownMs('1h', AT + 7_200_000)).toBe(3_600_000);
   expect(shownMs('10m', AT + 90_000)).toBe(90_000);
   expect(shownMs('1m', AT + 1_000)).toBe(10_000);
+});
+
+test('looks of an actor at rest that find nothing do not split its span; work does', () => {
+  const settled = 'Syncing.Settled';
+  const transitions = [
+    step(0, { from: 'Syncing.Working', to: settled }),
+    step(60, { from: settled, to: 'Syncing.Working' }),
+    step(61, { from: 'Syncing.Working', to: settled }),
+    step(120, { from: settled, to: 'Syncing.Working' }),
+    step(140, { from: 'Syncing.Working', to: settled }),
+  ];
+  const [states, marks] = shown({ last: undefined, transitions: transitions.toReversed(), runs: [] });
+  expect(states).toEqual([
+    'state',
+    '0-120 calm: Syncing.Settled',
+    '120-140 starting: Syncing.Working',
+    '140- calm: Syncing.Settled',
+  ]);
+  expect(marks).toHaveLength(6);
+});
+
+test('the regions of a parallel state have a lane each, and a transition names those that it changes', () => {
+  const transitions = [
+    step(0, { from: 'Pass.B,Pressure.Memory.Absent', to: 'Pass.A,Pressure.Memory.Absent' }),
+    step(20, { from: 'Pass.A,Pressure.Memory.Absent', to: 'Pass.A,Pressure.Memory.Present' }),
+  ];
+  const lanes = actorLanes(transitions);
+  expect(lanes.map(({ name, spans }) => [name, ...spans.map(({ text }) => text)])).toEqual([
+    ['Pass', 'Pass.A'],
+    ['Pressure', 'Pressure.Memory.Absent', 'Pressure.Memory.Present'],
+    ['transitions'],
+  ]);
+  expect(lanes[2]?.marks[1]?.text).toBe('E: Pressure.Memory.Absent → Pressure.Memory.Present');
+});
+
+describe('a probe that has never succeeded', () => {
+  const runs = (more: object, status: object, events: readonly object[] = []) => {
+    const container = { name: 'main', image: 'x', ...more };
+    const pod = view([{ ...base, name: 'main', state: { running: { startedAt: at(1) } }, ...status }], {
+      events: events as PodView['events'],
+    });
+    const last = { ...pod, pod: { ...pod.pod, spec: { ...pod.pod.spec, containers: [container] } } };
+    return shown({ last, transitions: [], runs: withRuns([], last) }).slice(1);
+  };
+  const failed = (kind: string, seconds: number) => ({
+    reason: 'Unhealthy',
+    message: `${kind} probe failed: 503`,
+    involvedObject: { fieldPath: 'spec.containers{main}' },
+    firstTimestamp: at(seconds),
+    lastTimestamp: at(9),
+    metadata: {},
+  });
+
+  test('has a lane that is red from its first failure on', () => {
+    const lanes = runs({ readinessProbe: {} }, { started: true }, [failed('Readiness', 4)]);
+    expect(lanes[0]).toEqual(['readiness main', '1-4 starting: not ready yet', '4- failed: not ready']);
+    expect(runs({ readinessProbe: {} }, { started: true })[0]).toEqual([
+      'readiness main',
+      '1- starting: not ready yet',
+    ]);
+  });
+
+  test('of a container that has not started is its startup probe alone', () => {
+    const lanes = runs({ readinessProbe: {}, startupProbe: {} }, { started: false }, [failed('Startup', 1)]);
+    expect(lanes[0]).toEqual(['startup main', '1- failed: not started']);
+    expect(lanes.some(([name]) => name === 'readiness main')).toBe(false);
+  });
+
+  test('is none where it succeeds', () => {
+    expect(runs({ readinessProbe: {} }, { ready: true, started: true })).toEqual([]);
+  });
 });

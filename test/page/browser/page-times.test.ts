@@ -20,10 +20,10 @@ test('a choice of pods is a query, without what is as usual', () => {
   expect(queryOf(ALL_PODS).toString()).toBe('');
   const choices = [
     ALL_PODS,
-    { ...ALL_PODS, search: 'web & api', state: 'Syncing.BackingOff' },
+    { ...ALL_PODS, search: 'web & api', show: 'attention' } as const,
     { ...ALL_PODS, column: 'restarts', isDescending: true } as const,
     { ...ALL_PODS, isDescending: true },
   ];
   for (const choice of choices) expect(choiceOf(queryOf(choice))).toEqual(choice);
-  expect(choiceOf(new URLSearchParams('sort=-nonsense'))).toEqual(ALL_PODS);
+  expect(choiceOf(new URLSearchParams('sort=-nonsense&show=toString'))).toEqual(ALL_PODS);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { chosenRows, podLink, stateCounts } from '../../../src/page/browser/pod-list.ts';
+import { healthAt } from '../../../src/page/browser/health-view.ts';
+import { ALL_PODS, podLink, seenPods, stateCounts } from '../../../src/page/browser/pod-list.ts';
 import { clockTime, duration } from '../../../src/page/browser/page-times.ts';
 import { podRow } from '../../support/page-bed.ts';
 
@@ -7,31 +8,62 @@ const ROWS = [
   podRow('web-1', { restarts: 2, sinceMs: 30 }),
   podRow('api', {
     namespace: 'shop',
+    status: 'ImagePullBackOff',
+    health: { kind: 'attention', sinceMs: 20 },
     state: 'Syncing.BackingOff',
     says: 'waits for the image web',
-    sinceMs: 10,
   }),
-  podRow('web-2', { state: 'Terminating.Stopping', sinceMs: 20 }),
+  podRow('job', { status: 'Error', health: { kind: 'failed', sinceMs: 5 } }),
+  podRow('old', { health: { kind: 'attention', sinceMs: 10 } }),
+  podRow('web-2', { state: 'Terminating.Stopping', health: { kind: 'ending', sinceMs: 15 } }),
+  podRow('done', { status: 'Completed', health: { kind: 'done', sinceMs: 1 } }),
+  podRow('new', {
+    health: { kind: 'starting', sinceMs: 40, untilMs: 100 },
+    later: { kind: 'attention', sinceMs: 40, because: 'is not ready' },
+  }),
 ];
-const ALL = { search: '', state: '', column: 'name', isDescending: false } as const;
-const names = (choice: Partial<Parameters<typeof chosenRows>[1]>) =>
-  chosenRows(ROWS, { ...ALL, ...choice }).map(({ name }) => name);
+const seen = (choice: Partial<typeof ALL_PODS>, nowMs = 50) =>
+  seenPods(ROWS, { ...ALL_PODS, ...choice }, nowMs);
+const names = (choice: Partial<typeof ALL_PODS>, nowMs?: number) =>
+  seen(choice, nowMs).chosen.map(({ row }) => row.name);
+
+test('what needs somebody comes first, the longest in trouble before the others', () => {
+  expect(names({})).toEqual(['old', 'api', 'job', 'new', 'web-2', 'web-1', 'done']);
+});
+
+test('a list for each need, with the counts of all; what has failed needs attention too', () => {
+  expect(names({ show: 'attention' })).toEqual(['old', 'api', 'job']);
+  expect(names({ show: 'ending' })).toEqual(['web-2']);
+  expect(seen({ show: 'ending', search: 'nothing' }).counts).toEqual({
+    all: 7,
+    attention: 3,
+    starting: 1,
+    ending: 1,
+  });
+});
+
+test('a pod comes to need attention by time alone', () => {
+  expect(seen({}).untilMs).toBe(100);
+  expect(names({ show: 'attention' }, 100)).toEqual(['old', 'api', 'new', 'job']);
+  expect(healthAt(ROWS[6]!, 100).because).toBe('is not ready');
+  expect(seen({}, 100).untilMs).toBe(Infinity);
+});
 
 test('a search finds pods by all that their rows say, and needs all of its words', () => {
-  expect(names({ search: 'WEB' })).toEqual(['web-1', 'web-2', 'api']);
+  expect(names({ search: 'WEB', column: 'name' })).toEqual(['web-1', 'web-2', 'api']);
   expect(names({ search: 'image shop/' })).toEqual(['api']);
+  expect(names({ search: 'imagepullbackoff' })).toEqual(['api']);
   expect(names({ search: 'web nothing' })).toEqual([]);
 });
 
-test('a state, and an order either way', () => {
-  expect(names({ state: 'Terminating.Stopping' })).toEqual(['web-2']);
-  expect(names({ column: 'since' })).toEqual(['api', 'web-2', 'web-1']);
-  expect(names({ column: 'restarts', isDescending: true })).toEqual(['web-1', 'web-2', 'api']);
-  expect(names({ column: 'state' })).toEqual(['api', 'web-1', 'web-2']);
+test('another order either way', () => {
+  expect(names({ column: 'since' })).toEqual(['done', 'job', 'old', 'web-2', 'api', 'web-1', 'new']);
+  expect(names({ column: 'restarts', isDescending: true })[0]).toBe('web-1');
+  expect(names({ column: 'state' })[0]).toBe('api');
 });
 
-test('counts the states, the most first', () => {
-  expect(stateCounts([...ROWS, podRow('x')])[0]).toEqual(['Syncing.Settled', 2]);
+test('counts the states', () => {
+  expect(stateCounts(ROWS).get('Syncing.Settled')).toBe(5);
 });
 
 test('a link holds any name, and times are short', () => {

@@ -75,7 +75,8 @@ function obstacleOf(
   return status.ready ? undefined : { text: `runs, but ${place} is not ready${probe}` };
 }
 
-function isOver({ spec }: Pod, { state }: ContainerStatus): boolean {
+/** A container that has ended, and is not started again. */
+export function isOver({ spec }: Pod, { state }: ContainerStatus): boolean {
   const { restartPolicy = 'Always' } = spec;
   return restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && state?.terminated?.exitCode === 0);
 }

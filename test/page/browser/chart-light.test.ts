@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pageCharts } from '../../../scripts/picture/page-charts.ts';
 import { arrowsOf } from '../../../src/commands/charts/arrows.ts';
 import { machines } from '../../../src/agent/machines/index.ts';
-import { lightOf, linesOf } from '../../../src/page/browser/chart-view.ts';
+import { lightOf, linesOf } from '../../../src/page/browser/chart-light.ts';
 import type { AnyStateNode } from 'xstate';
 
 const charts = await pageCharts(machines);

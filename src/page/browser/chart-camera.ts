@@ -1,0 +1,153 @@
+/** Which part of a drawing is in its box: by buttons, wheel, keys and dragging. */
+import { html, type TemplateResult } from 'lit-html';
+
+export interface Rect {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The element on the screen. */
+export interface Box {
+  readonly width: number;
+  readonly height: number;
+}
+
+const STEP = 1.25;
+/** Pixels of the screen for one of the drawing: what is smaller cannot be read, and what is larger takes room for nothing. */
+const READABLE = 0.8;
+const LARGE = 1.2;
+const SMALLEST_PX = 120;
+const PAN_SHARE = 0.15;
+
+export class Camera {
+  /** Of what it looks at; another one begins anew. */
+  #of = '';
+  #whole: Rect = { x: 0, y: 0, width: 1, height: 1 };
+  #rect: Rect = this.#whole;
+  #box: Box = { width: 0, height: 0 };
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** `focus`: what is to be seen where the whole would be too small to be read. */
+  look(of: string, whole: Rect, focus: Rect | undefined, box: Box): Rect {
+    const name = `${of} ${box.width} ${box.height}`;
+    if (name !== this.#of) {
+      this.#of = name;
+      this.#whole = whole;
+      this.#box = box;
+      this.#rect = inBox(whole, box, focus, READABLE);
+    }
+    return this.#rect;
+  }
+
+  get #fitting(): Rect {
+    return inBox(this.#whole, this.#box, undefined, 0);
+  }
+
+  /** `factor` above 1 shows more. */
+  zoom(factor: number, at: { readonly x: number; readonly y: number } = centre(this.#rect)): void {
+    const { x, y, width, height } = this.#rect;
+    const next = Math.min(this.#fitting.width, Math.max(SMALLEST_PX, width * factor));
+    const by = next / width;
+    this.#set({ x: at.x - (at.x - x) * by, y: at.y - (at.y - y) * by, width: next, height: height * by });
+  }
+
+  fit(): void {
+    this.#set(this.#fitting);
+  }
+
+  pan(right: number, down: number): void {
+    const { x, y, width, height } = this.#rect;
+    this.#set({ x: x + right, y: y + down, width, height });
+  }
+
+  /** Never further than the edge. */
+  #set(rect: Rect): void {
+    const { x, y, width, height } = this.#whole;
+    this.#rect = {
+      ...rect,
+      x: within(rect.x, rect.width, x, width),
+      y: within(rect.y, rect.height, y, height),
+    };
+    this.#onChange();
+  }
+
+  readonly wheel = (event: WheelEvent): void => {
+    // When all is in sight already, the wheel scrolls the page.
+    if (event.deltaY > 0 && this.#rect.width >= this.#fitting.width) return;
+    event.preventDefault();
+    this.zoom(event.deltaY > 0 ? STEP : 1 / STEP, pointOf(event));
+  };
+
+  readonly key = (event: KeyboardEvent): void => {
+    const { width, height } = this.#rect;
+    const acts: Readonly<Record<string, () => void>> = {
+      '+': () => this.zoom(1 / STEP),
+      '-': () => this.zoom(STEP),
+      '0': () => this.fit(),
+      ArrowLeft: () => this.pan(-width * PAN_SHARE, 0),
+      ArrowRight: () => this.pan(width * PAN_SHARE, 0),
+      ArrowUp: () => this.pan(0, -height * PAN_SHARE),
+      ArrowDown: () => this.pan(0, height * PAN_SHARE),
+    };
+    const act = acts[event.key];
+    if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+
+  readonly drag = (event: PointerEvent): void => {
+    if (event.buttons !== 1 || event.pointerType === 'touch') return;
+    const scale = this.#rect.width / (event.currentTarget as Element).clientWidth;
+    this.pan(-event.movementX * scale, -event.movementY * scale);
+  };
+
+  buttons(): TemplateResult {
+    return html`<div class="zooms" role="group" aria-label="Size of the chart">
+      <button type="button" aria-label="Larger" @click=${() => this.zoom(1 / STEP)}>+</button>
+      <button type="button" aria-label="Smaller" @click=${() => this.zoom(STEP)}>−</button>
+      <button type="button" @click=${() => this.fit()}>Fit</button>
+    </div>`;
+  }
+}
+
+const centre = ({ x, y, width, height }: Rect) => ({ x: x + width / 2, y: y + height / 2 });
+
+/** A point of the screen, in the coordinates of the drawing. */
+function pointOf({ currentTarget, clientX, clientY }: MouseEvent): { x: number; y: number } | undefined {
+  const svg = (currentTarget as Element).querySelector('svg');
+  const matrix = svg?.getScreenCTM()?.inverse();
+  return matrix && new DOMPoint(clientX, clientY).matrixTransform(matrix);
+}
+
+/** A part that is no wider than the whole stays within it; a wider one has it in the middle. */
+function within(from: number, size: number, wholeFrom: number, wholeSize: number): number {
+  if (size >= wholeSize) return wholeFrom - (size - wholeSize) / 2;
+  return Math.min(Math.max(from, wholeFrom), wholeFrom + wholeSize - size);
+}
+
+/** How large the element has to be for the drawing: no larger than there is room. */
+export function boxFor(whole: Rect, room: Box): Box {
+  const scale = Math.min(LARGE, room.width / whole.width);
+  return { width: room.width, height: Math.round(Math.min(room.height, whole.height * scale)) };
+}
+
+/** All of it, where that is not smaller than `least`; else the focus in the middle. Of the shape of the box. */
+function inBox(whole: Rect, box: Box, focus: Rect | undefined, least: number): Rect {
+  const fits = Math.min(LARGE, box.width / whole.width, box.height / whole.height);
+  const scale = Math.max(fits, least);
+  const [width, height] = [box.width / scale, box.height / scale];
+  const { x, y } = centre(focus ?? whole);
+  return {
+    x: within(x - width / 2, width, whole.x, whole.width),
+    y: within(y - height / 2, height, whole.y, whole.height),
+    width,
+    height,
+  };
+}

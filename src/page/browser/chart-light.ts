@@ -1,0 +1,43 @@
+/** What of a chart is lit: where its actor is, where it can come next, and the line of the latest transition. */
+import type { DrawnChart, DrawnEdge } from '../../types/page-views.ts';
+import type { Transition } from '../../types/transition.ts';
+
+/** The state and those around it, without the machine itself. */
+export function around(state: string): readonly string[] {
+  const parts = state.split('.');
+  return state === '' ? [] : parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+}
+
+export interface Light {
+  /** States that the actor is in, with those around them. */
+  readonly active: ReadonlySet<string>;
+  /** States that the next transition can lead to, with those around them. */
+  readonly next: ReadonlySet<string>;
+}
+
+export function lightOf(chart: DrawnChart, states: readonly string[]): Light {
+  const active = new Set(states.flatMap(around));
+  const isHere = (from: string) => from === '' || active.has(from);
+  const targets = chart.ways.flatMap(({ from, to }) => (to !== undefined && isHere(from) ? [to] : []));
+  const next = new Set(targets.flatMap((target) => entered(chart, target)).flatMap(around));
+  return { active, next };
+}
+
+/** The innermost states that are entered with that one. */
+export function entered(chart: DrawnChart, state: string): readonly string[] {
+  const drawn = chart.states.find(({ id }) => id === state);
+  if (drawn === undefined || drawn.first.length === 0) return [state];
+  return drawn.first.flatMap((first) => entered(chart, first));
+}
+
+/** The lines that a transition has gone along: those of its event, or all between the two states. */
+export function linesOf(chart: DrawnChart, { from, to, event }: Transition): readonly DrawnEdge[] {
+  const sources = new Set(['', ...from.split(',').flatMap(around)]);
+  const targets = new Set(to.split(',').flatMap(around));
+  const between = chart.edges.filter((edge) => {
+    const isNew = !sources.has(edge.to) || edge.to === edge.from;
+    return sources.has(edge.from) && targets.has(edge.to) && isNew;
+  });
+  const named = between.filter(({ events }) => events.includes(event));
+  return named.length > 0 ? named : between.slice(0, 1);
+}
