@@ -105,10 +105,9 @@ export class Cluster {
     });
     this.pods = apiSource({ api: main, nodeName, node: own, ...timing });
     this.runtimeClasses = new RuntimeClassWatch(main, runtimeClassesOf(node.runtimeClasses), timing);
-    this.objects = new ServerObjects({
+    const watching = { ...timing, logger };
+    this.objects = new ServerObjects(watching, {
       api: main,
-      logger,
-      ...timing,
       strategy: settings.configMapAndSecretChangeDetectionStrategy,
       syncFrequencyMs: config.syncFrequencyMs,
       objectTTLMs: () => objectTTLMs,
@@ -223,7 +222,7 @@ export class Cluster {
 
   /** Whether this server answers says nothing about the credentials of the node. */
   #openWith(kubeconfig: string): ApiClients & { close(): void } {
-    const credentials = new KubeconfigCredentials(kubeconfig, this.#context);
+    const credentials = new KubeconfigCredentials(this.#context, kubeconfig);
     return openApiClients(credentials, SILENT, { userAgent: USER_AGENT });
   }
 

@@ -8,13 +8,12 @@ import { watchNode } from '../../agent/cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
-import type { Clock } from '../../types/clock.ts';
 import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/node-settings.ts';
-import type { Logger } from '../../types/logger.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import { simulatedStatusFacts } from './simulated-status-facts.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 
 /** The defaults. */
 const SETTINGS: ClusterSettings = {
@@ -38,11 +37,8 @@ const SETTINGS: ClusterSettings = {
   configMapAndSecretChangeDetectionStrategy: 'Watch',
 };
 
-export interface AgentClusterOptions {
+export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'random' | 'logger'> {
   readonly client: SimulatedApiClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
   /** How ConfigMaps and Secrets are followed. */
   readonly strategy: ChangeDetectionStrategy;
   readonly syncFrequencyMs: number;
@@ -65,12 +61,12 @@ export class AgentCluster {
 
   constructor(options: AgentClusterOptions) {
     this.#options = options;
-    const { client, clock, random, logger, nodeFacts, strategy, syncFrequencyMs } = options;
+    const { client, clock, random, nodeFacts, strategy, syncFrequencyMs } = options;
     const nodeName = nodeFacts().name;
     const timing = { clock, random };
     this.#node = watchNode(client, nodeName, timing);
     this.pods = apiSource({ api: client, nodeName, node: this.#node, ...timing });
-    this.objects = new ServerObjects({ api: client, logger, ...timing, strategy, syncFrequencyMs });
+    this.objects = new ServerObjects(options, { api: client, strategy, syncFrequencyMs });
     this.sender = new EventSender(options, {
       api: client,
       nodeName,

@@ -2,18 +2,12 @@
 import { stat } from 'node:fs/promises';
 import { type Observable, Subject } from 'rxjs';
 import { patientCalls, START_DEADLINE_MS } from '../../../system/files/patient-calls.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { ConnectionDetails, Credentials } from '../service/api-server.ts';
 import { type LoadedKubeconfig, loadKubeconfig } from './load-kubeconfig.ts';
 
-export interface KubeconfigCredentialsOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** For tests. */
-  readonly load?: typeof loadKubeconfig;
-}
+type Context = Pick<AgentContext, 'clock' | 'logger'>;
 
 /** How often files are looked at while the server accepts what they held. */
 const LOOK_EVERY_MS = 10_000;
@@ -31,7 +25,8 @@ interface Loaded {
 export class KubeconfigCredentials implements Credentials {
   readonly path: string;
   readonly changes: Observable<undefined>;
-  readonly #options: Required<KubeconfigCredentialsOptions>;
+  readonly #context: Context;
+  readonly #read: typeof loadKubeconfig;
   readonly #changes = new Subject<undefined>();
   #loaded: Loaded | undefined;
   #lookedAt = 0;
@@ -43,9 +38,11 @@ export class KubeconfigCredentials implements Credentials {
   /** Requests that come at the same time wait for the same answer. */
   #pending: Promise<LoadedKubeconfig> | undefined;
 
-  constructor(path: string, options: KubeconfigCredentialsOptions) {
+  /** `read`: for tests. */
+  constructor(context: Context, path: string, read = loadKubeconfig) {
     this.path = path;
-    this.#options = { load: loadKubeconfig, ...options };
+    this.#context = context;
+    this.#read = read;
     this.changes = this.#changes.asObservable();
   }
 
@@ -68,24 +65,24 @@ export class KubeconfigCredentials implements Credentials {
   }
 
   #isTooEarly(): boolean {
-    const sinceTry = this.#options.clock.now() - this.#triedAt;
+    const sinceTry = this.#context.clock.now() - this.#triedAt;
     return sinceTry >= 0 && sinceTry < PAUSE_MS;
   }
 
   #isDue(loaded: Loaded): boolean {
-    const sinceLook = this.#options.clock.now() - this.#lookedAt;
+    const sinceLook = this.#context.clock.now() - this.#lookedAt;
     return this.#isRefused || this.#hasExpired(loaded) || sinceLook >= LOOK_EVERY_MS || sinceLook < 0;
   }
 
   #hasExpired({ expiresAt }: Loaded): boolean {
-    return this.#options.clock.now() >= expiresAt;
+    return this.#context.clock.now() >= expiresAt;
   }
 
   /** Infinite for what has expired when it is new: the clock of this machine is wrong then, and the server decides. */
   #expiryOf({ expiresAtMs = Infinity }: LoadedKubeconfig): number {
-    if (expiresAtMs > this.#options.clock.now()) return expiresAtMs;
+    if (expiresAtMs > this.#context.clock.now()) return expiresAtMs;
     const problem = 'the program of the kubeconfig printed credentials that have expired already';
-    this.#options.logger.warn({ kubeconfig: this.path, problem }, 'The clock of this machine may be wrong');
+    this.#context.logger.warn({ kubeconfig: this.path, problem }, 'The clock of this machine may be wrong');
     return Infinity;
   }
 
@@ -95,7 +92,7 @@ export class KubeconfigCredentials implements Credentials {
     const mustRenew = this.#isRefused && former.kubeconfig.isRenewable;
     const mustChange = this.#hasExpired(former) || (mustRenew && !this.#isTooEarly());
     const versions = await versionsOf(former.kubeconfig.files);
-    this.#lookedAt = this.#options.clock.now();
+    this.#lookedAt = this.#context.clock.now();
     this.#isRefused = mustRenew && !mustChange;
     if (!mustChange && versions.every((version, index) => version === former.versions[index])) {
       return former.kubeconfig;
@@ -109,7 +106,7 @@ export class KubeconfigCredentials implements Credentials {
       }
       this.#failure = undefined;
       // Perhaps files are being replaced at this moment: what was read before goes on being used.
-      this.#options.logger.warn(
+      this.#context.logger.warn(
         { problem: errorMessage(error) },
         'Changed credentials are not used, as they are not valid',
       );
@@ -126,8 +123,8 @@ export class KubeconfigCredentials implements Credentials {
     (await versionsOf(files, deadlineMs)).forEach((version, index) =>
       before.set(files[index] ?? '', version),
     );
-    this.#triedAt = this.#options.clock.now();
-    const kubeconfig = await this.#options.load(this.path, deadlineMs).catch((error: unknown) => {
+    this.#triedAt = this.#context.clock.now();
+    const kubeconfig = await this.#read(this.path, deadlineMs).catch((error: unknown) => {
       this.#failure = error as Error;
       throw error;
     });
@@ -136,10 +133,10 @@ export class KubeconfigCredentials implements Credentials {
     const versions = kubeconfig.files.map((file, index) => before.get(file) ?? after[index] ?? '');
     const former = this.#loaded?.kubeconfig.details;
     this.#loaded = { kubeconfig, versions, expiresAt: this.#expiryOf(kubeconfig) };
-    this.#lookedAt = this.#options.clock.now();
+    this.#lookedAt = this.#context.clock.now();
     this.#isRefused = false;
     if (former !== undefined && needsOtherConnection(former, kubeconfig.details)) {
-      this.#options.logger.info(
+      this.#context.logger.info(
         { kubeconfig: this.path },
         'Credentials have changed: connections are made anew',
       );

@@ -9,23 +9,20 @@ import { credentialWarnings, isExpired } from '../../policies/cluster/certificat
 import { makeFolder } from '../../../system/make-folder.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import { ifThere } from '../../../system/system-errors.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ClusterSettings } from '../../../types/node-settings.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { Credentials } from '../service/api-server.ts';
 import { type CertificatePair, certificatePair } from './certificate-pair.ts';
 import { CertificateStore, KeptKey } from './certificate-store.ts';
 import { KubeconfigCredentials } from './kubeconfig-credentials.ts';
 import type { LoadedKubeconfig } from './load-kubeconfig.ts';
 
-export interface CredentialsOptions {
+export interface CredentialsOptions extends Pick<AgentContext, 'clock' | 'logger'> {
   readonly settings: Pick<ClusterSettings, 'kubeconfig' | 'bootstrapKubeconfig' | 'rotateCertificates'>;
   /** Where certificates are kept. */
   readonly certDir: string;
   readonly nodeName: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** A client certificate that the agent itself asks for and renews. */
@@ -52,7 +49,7 @@ export interface OpenedCredentials {
 /** Rejects with what is wrong with the files; the message names file and field. */
 export async function openCredentials(options: CredentialsOptions): Promise<OpenedCredentials> {
   const { settings } = options;
-  const server = credentialsOf(settings.kubeconfig, options);
+  const server = new KubeconfigCredentials(options, settings.kubeconfig);
   if (settings.bootstrapKubeconfig !== '') {
     const problem = await problemOf(server, options);
     if (problem !== undefined) return bootstrap(problem, options);
@@ -62,10 +59,6 @@ export async function openCredentials(options: CredentialsOptions): Promise<Open
   warnOfCertificate(server.path, kubeconfig, options);
   if (!settings.rotateCertificates) return { server, client: undefined };
   return { server, client: await rotating(server, kubeconfig, options) };
-}
-
-function credentialsOf(path: string, { clock, logger }: CredentialsOptions): KubeconfigCredentials {
-  return new KubeconfigCredentials(path, { clock, logger });
 }
 
 /** Why the bootstrap kubeconfig is needed; undefined where the kubeconfig has a certificate that is valid. */
@@ -88,7 +81,7 @@ async function problemOf(
 async function bootstrap(problem: string, options: CredentialsOptions): Promise<OpenedCredentials> {
   const { settings, certDir, logger } = options;
   logger.info({ problem, with: settings.bootstrapKubeconfig }, 'The node asks for a client certificate');
-  const first = credentialsOf(settings.bootstrapKubeconfig, options);
+  const first = new KubeconfigCredentials(options, settings.bootstrapKubeconfig);
   const kubeconfig = await first.kubeconfig();
   warnOfNoCredentials(first.path, kubeconfig, options);
   const store = new CertificateStore(certDir, 'kubelet-client');
@@ -128,7 +121,7 @@ async function rotating(
     store,
     rotates: true,
     // When the certificate has expired, only other credentials can bring a new one.
-    first: bootstrapKubeconfig === '' ? server : credentialsOf(bootstrapKubeconfig, options),
+    first: bootstrapKubeconfig === '' ? server : new KubeconfigCredentials(options, bootstrapKubeconfig),
     pair: stored ?? given,
     mustRenew: isInline,
     keptKey: undefined,

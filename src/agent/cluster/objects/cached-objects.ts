@@ -1,4 +1,4 @@
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { apiPath } from '../service/api-resources.ts';
 import { isOlderVersion } from '../watches/object-store.ts';
 import {
@@ -9,13 +9,6 @@ import {
 } from './object-references.ts';
 
 const DEFAULT_TTL_MS = 60_000;
-
-export interface CachedObjectsOptions {
-  readonly fetched: Pick<ObjectSource, 'read'>;
-  readonly clock: Clock;
-  /** How long a read object counts as new, as the cluster wants it of its nodes. Undefined: a minute. */
-  readonly ttlMs: () => number | undefined;
-}
 
 interface Kept {
   /** Undefined until the server has answered once. */
@@ -29,11 +22,20 @@ interface Kept {
  * another pod begins to refer to an object, it is read anew.
  */
 export class CachedObjects implements ObjectSource {
-  readonly #options: CachedObjectsOptions;
+  readonly #context: Pick<AgentContext, 'clock'>;
+  readonly #fetched: Pick<ObjectSource, 'read'>;
+  readonly #ttlMs: () => number | undefined;
   readonly #kept = new Map<string, Kept>();
 
-  constructor(options: CachedObjectsOptions) {
-    this.#options = options;
+  /** `ttlMs`: how long a read object counts as new, as the cluster wants it of its nodes. Undefined: a minute. */
+  constructor(
+    context: Pick<AgentContext, 'clock'>,
+    fetched: Pick<ObjectSource, 'read'>,
+    ttlMs: () => number | undefined,
+  ) {
+    this.#context = context;
+    this.#fetched = fetched;
+    this.#ttlMs = ttlMs;
   }
 
   referred(reference: ConfigObjectReference): void {
@@ -60,11 +62,12 @@ export class CachedObjects implements ObjectSource {
   }
 
   async #read(kept: Kept, reference: ConfigObjectReference): Promise<ConfigObject | undefined> {
-    const { fetched, clock, ttlMs } = this.#options;
+    const { clock } = this.#context;
     const { known } = kept;
-    if (known !== undefined && clock.now() < known.at + (ttlMs() ?? DEFAULT_TTL_MS)) return known.object;
+    if (known !== undefined && clock.now() < known.at + (this.#ttlMs() ?? DEFAULT_TTL_MS))
+      return known.object;
     try {
-      const object = await fetched.read(reference);
+      const object = await this.#fetched.read(reference);
       if (isOlder(object, known?.object)) return known?.object;
       kept.known = { object, at: clock.now() };
       return object;

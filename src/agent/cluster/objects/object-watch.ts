@@ -2,9 +2,8 @@ import type { Subscription } from 'rxjs';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { ObjectReader } from '../service/api-server.ts';
-import type { WatchTiming } from '../watches/reflect.ts';
+import type { WatchContext } from '../watches/reflect.ts';
 import { type WatchedObject, watchObject } from '../watches/watched-object.ts';
 import type { ConfigObject, ConfigObjectReference } from './object-references.ts';
 
@@ -13,19 +12,13 @@ const READ_LIMIT_MS = 1_000;
 /** There may be hundreds of watches, each of an object that changes rarely. */
 const WATCH_SECONDS_MIN = 1_800;
 
-export interface ObjectWatchOptions extends WatchTiming {
-  readonly api: ObjectReader;
-  readonly reference: ConfigObjectReference;
-  /** The object is not as it was when it was last read. */
-  readonly onChange: () => void;
-  readonly logger: Logger;
-}
-
 type Known = WatchedObject<ConfigObject>;
 
 /** One object that pods refer to, followed from the first of them on. */
 export class ObjectWatch {
-  readonly #options: ObjectWatchOptions;
+  readonly #context: WatchContext;
+  readonly #api: ObjectReader;
+  readonly #reference: ConfigObjectReference;
   readonly #pace: ChangePace;
   /** Undefined while the object is not followed. */
   #watch: Subscription | undefined;
@@ -41,16 +34,24 @@ export class ObjectWatch {
   /** The object does not change any more. */
   #isFinal = false;
 
-  constructor(options: ObjectWatchOptions) {
-    this.#options = options;
-    this.#pace = new ChangePace(options.clock, options.onChange);
-    this.#readAt = options.clock.now();
+  /** `onChange`: the object is not as it was when it was last read. */
+  constructor(
+    context: WatchContext,
+    api: ObjectReader,
+    reference: ConfigObjectReference,
+    onChange: () => void,
+  ) {
+    this.#context = context;
+    this.#api = api;
+    this.#reference = reference;
+    this.#pace = new ChangePace(context.clock, onChange);
+    this.#readAt = context.clock.now();
     this.#start();
   }
 
   /** Undefined where there is no such object. Rejects if the server does not say within a second. */
   async read(): Promise<ConfigObject | undefined> {
-    this.#readAt = this.#options.clock.now();
+    this.#readAt = this.#context.clock.now();
     if (this.#watch === undefined && !this.#isFinal) this.#start();
     const known = this.#known ?? (await this.#firstKnown());
     this.#found = versionOf(known);
@@ -64,7 +65,7 @@ export class ObjectWatch {
 
   /** Nothing is kept of an object that has not been read for that time, until the next read. */
   stopIfUnread(forMs: number): void {
-    const isUnread = this.#options.clock.now() > this.#readAt + forMs;
+    const isUnread = this.#context.clock.now() > this.#readAt + forMs;
     // A list that is under way at a busy server would have to be asked for again.
     if (this.#watch !== undefined && this.#known !== undefined && isUnread) this.stop();
   }
@@ -77,12 +78,9 @@ export class ObjectWatch {
   }
 
   #start(): void {
-    const { api, reference, clock, random, recovered } = this.#options;
     this.#firstSeen = Promise.withResolvers();
-    this.#watch = watchObject<ConfigObject>(api, reference, {
-      clock,
-      random,
-      recovered,
+    this.#watch = watchObject<ConfigObject>(this.#api, this.#reference, {
+      ...this.#context,
       watchSecondsMin: WATCH_SECONDS_MIN,
       keep: contentsOf,
     }).subscribe((state) => this.#see(state));
@@ -102,9 +100,9 @@ export class ObjectWatch {
   }
 
   async #firstKnown(): Promise<Known> {
-    const { clock, reference } = this.#options;
+    const reference = this.#reference;
     const inTime = new AbortController();
-    const timeUp = sleep(clock, READ_LIMIT_MS, inTime.signal);
+    const timeUp = sleep(this.#context.clock, READ_LIMIT_MS, inTime.signal);
     await Promise.race([this.#firstSeen.promise, timeUp]).finally(() => inTime.abort());
     if (this.#known !== undefined) return this.#known;
     const kind = reference.resource === 'secrets' ? 'secret' : 'configmap';
@@ -119,7 +117,7 @@ export class ObjectWatch {
   #logProblem(what: string): void {
     if (this.#problem === undefined || this.#problem === this.#loggedProblem) return;
     this.#loggedProblem = this.#problem;
-    this.#options.logger.warn({}, `A pod waits for ${what}: ${this.#problem}`);
+    this.#context.logger.warn({}, `A pod waits for ${what}: ${this.#problem}`);
   }
 }
 

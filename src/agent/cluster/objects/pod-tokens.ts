@@ -11,10 +11,10 @@ import {
 } from '../../policies/volumes/token-cache.ts';
 import { WorkQueue } from '../../../system/work-queue.ts';
 import type { TokenWish } from '../../../types/api-objects.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Pod, TokenRequest } from '../../../types/kubernetes.ts';
-import { podFields, type Logger } from '../../../types/logger.ts';
+import { podFields } from '../../../types/logger.ts';
 import type { ApiServer } from '../service/api-server.ts';
 import { retryWhileForbidden } from './fetched-objects.ts';
 
@@ -31,25 +31,23 @@ interface TokenInFlight {
   readonly answer: Promise<TokenRequest>;
 }
 
-export interface PodTokensOptions {
-  readonly api: ApiServer;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  /** A token of the pod is to be asked for anew: `get` does so from now on. */
-  readonly onDue: (podUID: string) => void;
-}
+type Context = Pick<AgentContext, 'clock' | 'random' | 'logger'>;
 
 /** Tokens of service accounts, each bound to a pod: the server refuses them once the pod is gone. */
 export class PodTokens {
-  readonly #options: PodTokensOptions;
+  readonly #context: Context;
+  readonly #api: ApiServer;
+  readonly #onDue: (podUID: string) => void;
   readonly #cache = new TokenCache();
   readonly #requests = new Map<string, TokenInFlight>();
   readonly #renewals: WorkQueue;
 
-  constructor(options: PodTokensOptions) {
-    this.#options = options;
-    this.#renewals = new WorkQueue(options.clock, (keys) => this.#tellDue(keys));
+  /** `onDue`: a token of the pod is to be asked for anew: `get` does so from now on. */
+  constructor(context: Context, api: ApiServer, onDue: (podUID: string) => void) {
+    this.#context = context;
+    this.#api = api;
+    this.#onDue = onDue;
+    this.#renewals = new WorkQueue(context.clock, (keys) => this.#tellDue(keys));
   }
 
   async get(pod: Pod, wish: TokenWish): Promise<string> {
@@ -67,7 +65,7 @@ export class PodTokens {
         throw new StateletError(errorKind(error), message, { cause: error });
       }
       const problem = `cannot renew a token of service account ${owner.name}: ${errorMessage(error)}`;
-      this.#options.logger.warn(podFields(pod.metadata), problem);
+      this.#context.logger.warn(podFields(pod.metadata), problem);
       if (this.#cache.get(key) === kept) this.#renewals.enqueue(key, RENEWAL_PAUSE_MS);
       return tokenOf(kept.answer);
     }
@@ -76,7 +74,7 @@ export class PodTokens {
   forgetPod(uid: string): void {
     const forgotten = [
       ...this.#cache.forgetPod(uid),
-      ...this.#cache.forgetExpired(this.#options.clock.now()),
+      ...this.#cache.forgetExpired(this.#context.clock.now()),
     ];
     for (const key of forgotten) this.#renewals.cancel(key);
     for (const [key, { podUID }] of this.#requests) if (podUID === uid) this.#requests.delete(key);
@@ -88,18 +86,18 @@ export class PodTokens {
 
   /** The times of a token are the server's, whose clock may differ. */
   #serverTime({ clockAheadMs }: KeptToken): number {
-    return this.#options.clock.now() - clockAheadMs;
+    return this.#context.clock.now() - clockAheadMs;
   }
 
   /** One request at a time for what is the same token. */
   #ask(key: string, { namespace, name }: TokenOwner, request: TokenRequest): Promise<TokenRequest> {
     const pending = this.#requests.get(key);
     if (pending) return pending.answer;
-    const { api, clock } = this.#options;
+    const { clock } = this.#context;
     const target = { resource: 'serviceaccounts', namespace, name, subresource: 'token' } as const;
     const askedMs = clock.now();
     const answer = retryWhileForbidden(clock, () =>
-      api.create(target, request, { timeoutMs: REQUEST_LIMIT_MS }),
+      this.#api.create(target, request, { timeoutMs: REQUEST_LIMIT_MS }),
     );
     const inFlight = { podUID: boundUID(request), answer };
     this.#requests.set(key, inFlight);
@@ -114,7 +112,7 @@ export class PodTokens {
   }
 
   #keep(key: string, answer: TokenRequest, askedMs: number): void {
-    const { clock, random } = this.#options;
+    const { clock, random } = this.#context;
     const jitterSeconds = Math.floor(random() * MAX_JITTER_SECONDS);
     const times = { askedMs, gotMs: clock.now(), date: answer.metadata?.creationTimestamp };
     const kept = { answer, jitterSeconds, clockAheadMs: clockDifferenceMs(times) };
@@ -126,7 +124,7 @@ export class PodTokens {
 
   #tellDue(keys: readonly string[]): void {
     const answers = keys.flatMap((key) => this.#cache.get(key)?.answer ?? []);
-    for (const uid of new Set(answers.map(boundUID))) if (uid !== undefined) this.#options.onDue(uid);
+    for (const uid of new Set(answers.map(boundUID))) if (uid !== undefined) this.#onDue(uid);
   }
 }
 

@@ -11,7 +11,8 @@ import type {
   ServiceAccount,
   TrustBundleSelection,
 } from '../../../types/kubernetes.ts';
-import type { WatchTiming } from '../watches/reflect.ts';
+import type { ApiServer } from '../service/api-server.ts';
+import type { WatchContext } from '../watches/reflect.ts';
 import { ServiceWatch } from '../watches/service-watch.ts';
 import { CachedObjects } from './cached-objects.ts';
 import { ChangedPods } from './changed-pods.ts';
@@ -23,14 +24,15 @@ import {
   type ObjectSource,
   type ReferenceChanges,
 } from './object-references.ts';
-import { PodTokens, type PodTokensOptions } from './pod-tokens.ts';
+import { PodTokens } from './pod-tokens.ts';
 import { TrustBundles } from './trust-bundles.ts';
 import { WatchedObjects } from './watched-objects.ts';
 
 /** An object that is not read for so many periods of syncs is needed for nothing but the next start of a container. */
 const UNREAD_PERIODS = 5;
 
-export interface ServerObjectsOptions extends Omit<PodTokensOptions, 'onDue'>, WatchTiming {
+export interface ServerObjectsParts {
+  readonly api: ApiServer;
   /** Default: `Watch`. */
   readonly strategy?: ChangeDetectionStrategy;
   readonly syncFrequencyMs: number;
@@ -47,22 +49,24 @@ export class ServerObjects implements ApiObjects {
   readonly #changed: ChangedPods;
   readonly #services: ServiceWatch;
   readonly #tokens: PodTokens;
-  readonly #options: Pick<ServerObjectsOptions, 'api' | 'clock'>;
+  readonly #access: Pick<ServerObjectsParts, 'api'> & Pick<WatchContext, 'clock'>;
   readonly #claims: ClaimObjects;
   readonly #bundles: TrustBundles;
-  readonly #nodeLabels: ServerObjectsOptions['nodeLabels'];
+  readonly #nodeLabels: ServerObjectsParts['nodeLabels'];
   /** A pod has asked for the services, and they were not known. */
   #areServicesAwaited = false;
 
-  constructor(options: ServerObjectsOptions) {
-    this.#options = options;
-    this.#changed = new ChangedPods(options.clock);
-    this.#source = this.#open(options);
-    this.#services = new ServiceWatch(options.api, { ...options, onListed: () => this.#servicesListed() });
-    this.#claims = new ClaimObjects(options.api, options.clock);
-    this.#bundles = new TrustBundles({ ...options, onChange: (uids) => this.#changed.tell(uids) });
-    this.#nodeLabels = options.nodeLabels;
-    this.#tokens = new PodTokens({ ...options, onDue: (uid) => this.#changed.tell([uid]) });
+  constructor(context: WatchContext, parts: ServerObjectsParts) {
+    const { clock } = context;
+    const { api } = parts;
+    this.#access = { api, clock };
+    this.#changed = new ChangedPods(clock);
+    this.#source = this.#open(context, parts);
+    this.#services = new ServiceWatch(context, api, () => this.#servicesListed());
+    this.#claims = new ClaimObjects(api, clock);
+    this.#bundles = new TrustBundles(context, api, (uids) => this.#changed.tell(uids));
+    this.#nodeLabels = parts.nodeLabels;
+    this.#tokens = new PodTokens(context, api, (uid) => this.#changed.tell([uid]));
   }
 
   /** The UIDs of pods that are to be synced now: what they refer to has changed, or a token of theirs is due to be renewed. */
@@ -89,7 +93,7 @@ export class ServerObjects implements ApiObjects {
   }
 
   serviceAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {
-    return readObject(this.#options, { resource: 'serviceaccounts', namespace, name });
+    return readObject(this.#access, { resource: 'serviceaccounts', namespace, name });
   }
 
   persistentVolumeClaim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined> {
@@ -130,20 +134,17 @@ export class ServerObjects implements ApiObjects {
     this.#changed.stop();
   }
 
-  #open({
-    strategy = 'Watch',
-    objectTTLMs,
-    syncFrequencyMs,
-    ...options
-  }: ServerObjectsOptions): ObjectSource {
-    const { api, clock } = options;
+  #open(
+    context: WatchContext,
+    { api, strategy = 'Watch', objectTTLMs, syncFrequencyMs }: ServerObjectsParts,
+  ): ObjectSource {
     if (strategy === 'Watch') {
       const onChange = (reference: ConfigObjectReference) =>
         this.#changed.tell(this.#references.podsOf(reference));
-      return new WatchedObjects({ ...options, unreadMs: UNREAD_PERIODS * syncFrequencyMs, onChange });
+      return new WatchedObjects(context, api, UNREAD_PERIODS * syncFrequencyMs, onChange);
     }
-    const fetched = new FetchedObjects(api, clock);
-    return strategy === 'Get' ? fetched : new CachedObjects({ fetched, clock, ttlMs: () => objectTTLMs?.() });
+    const fetched = new FetchedObjects(api, context.clock);
+    return strategy === 'Get' ? fetched : new CachedObjects(context, fetched, () => objectTTLMs?.());
   }
 
   #take({ referred, forgotten }: ReferenceChanges<ConfigObjectReference>): void {

@@ -13,15 +13,11 @@ const READ_LIMIT_MS = 3_000;
 /** A server without trust bundles is asked again after this time: it may have been replaced. */
 const UNSERVED_MS = 60_000;
 
-export interface TrustBundlesOptions extends WatchTiming {
-  readonly api: ApiServer;
-  /** The bundles have changed; these pods use some. */
-  readonly onChange: (uids: Iterable<string>) => void;
-}
-
 /** The ClusterTrustBundles of the API server. They are watched while a pod uses some: before that, the server is asked for nothing. */
 export class TrustBundles {
-  readonly #options: TrustBundlesOptions;
+  readonly #timing: WatchTiming;
+  readonly #api: ApiServer;
+  readonly #onChange: (uids: Iterable<string>) => void;
   /** UIDs of the pods that use bundles. */
   readonly #pods = new Set<string>();
   #opening: Promise<void> | undefined;
@@ -29,8 +25,11 @@ export class TrustBundles {
   #bundles: readonly ClusterTrustBundle[] = [];
   #unservedUntil = -Infinity;
 
-  constructor(options: TrustBundlesOptions) {
-    this.#options = options;
+  /** `onChange`: the bundles have changed; these pods use some. */
+  constructor(timing: WatchTiming, api: ApiServer, onChange: (uids: Iterable<string>) => void) {
+    this.#timing = timing;
+    this.#api = api;
+    this.#onChange = onChange;
   }
 
   /** The bundles that the selection names, as they are now; none where there is none. Rejects where the server does not say. */
@@ -58,27 +57,26 @@ export class TrustBundles {
   }
 
   async #open(): Promise<void> {
-    const { api, onChange, clock, random, recovered } = this.#options;
     const collection = await this.#find();
     if (this.#pods.size === 0) {
       this.close();
       return;
     }
-    const timing = { clock, random, recovered };
-    this.#watch = reflect<ClusterTrustBundle>(api, collection, timing).subscribe(({ objects }) => {
+    const watch = reflect<ClusterTrustBundle>(this.#api, collection, this.#timing);
+    this.#watch = watch.subscribe(({ objects }) => {
       if (objects === undefined || versionsOf(objects) === versionsOf(this.#bundles)) return;
       this.#bundles = objects;
-      onChange([...this.#pods]);
+      this.#onChange([...this.#pods]);
     });
   }
 
   /** Lists the bundles in the newest version that the server has. */
   async #find(): Promise<Collection> {
-    const { api, clock } = this.#options;
+    const { clock } = this.#timing;
     for (const version of clock.now() < this.#unservedUntil ? [] : VERSIONS) {
       const collection = { resource: 'clustertrustbundles', version } as const;
       try {
-        const list = await api.list<ClusterTrustBundle>(collection, { timeoutMs: READ_LIMIT_MS });
+        const list = await this.#api.list<ClusterTrustBundle>(collection, { timeoutMs: READ_LIMIT_MS });
         this.#bundles = list.items;
         return collection;
       } catch (error) {

@@ -1,7 +1,6 @@
 import { mergeMap, Observable, Subject, switchMap } from 'rxjs';
 import { Timer } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { apiPath, type Collection } from '../service/api-resources.ts';
 import type {
   ApiObject,
@@ -11,7 +10,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from '../service/api-server.ts';
-import type { WatchTiming } from '../watches/reflect.ts';
+import type { WatchContext, WatchTiming } from '../watches/reflect.ts';
 import { retryWhileForbidden } from './fetched-objects.ts';
 import {
   type ConfigObject,
@@ -25,45 +24,37 @@ const UNREAD_CHECK_MS = 60_000;
 /** After an outage, the watches of all nodes begin anew within this time, not at the same moment. */
 const RECOVERY_SPREAD_MS = 10_000;
 
-export interface WatchedObjectsOptions extends WatchTiming {
-  readonly api: ObjectReader;
-  /** The watch of an object that is not read for so long ends. */
-  readonly unreadMs: number;
-  /** The object is not as it was when it was last read. */
-  readonly onChange: (reference: ConfigObjectReference) => void;
-  readonly logger: Logger;
-}
-
 /** The strategy `Watch`: a watch of each object while pods refer to it, which all of them share. */
 export class WatchedObjects implements ObjectSource {
-  readonly #options: WatchedObjectsOptions;
+  readonly #context: WatchContext;
+  readonly #unreadMs: number;
+  readonly #onChange: (reference: ConfigObjectReference) => void;
   readonly #api: ThrottledReader;
   readonly #watches = new Map<string, ObjectWatch>();
   readonly #unreadCheck: Timer;
-  readonly #recovered: Observable<unknown> | undefined;
 
-  constructor(options: WatchedObjectsOptions) {
-    const { api, clock, recovered } = options;
-    this.#options = options;
+  /**
+   * The watch of an object that is not read for `unreadMs` ends. `onChange`: the object is not as it was when it was last read.
+   */
+  constructor(
+    context: WatchContext,
+    api: ObjectReader,
+    unreadMs: number,
+    onChange: (reference: ConfigObjectReference) => void,
+  ) {
+    const { clock, recovered } = context;
+    this.#context = { ...context, recovered: recovered?.pipe(switchMap(() => spread(context))) };
+    this.#unreadMs = unreadMs;
+    this.#onChange = onChange;
     this.#api = new ThrottledReader(api, clock);
     this.#unreadCheck = new Timer(clock);
-    this.#recovered = recovered?.pipe(switchMap(() => spread(options)));
   }
 
   referred(reference: ConfigObjectReference): void {
     const key = apiPath(reference);
     if (this.#watches.has(key)) return;
-    const { clock, random, onChange, logger } = this.#options;
-    const watch = new ObjectWatch({
-      api: this.#api,
-      reference,
-      onChange: () => onChange(reference),
-      clock,
-      random,
-      recovered: this.#recovered,
-      logger,
-    });
-    this.#watches.set(key, watch);
+    const onChange = () => this.#onChange(reference);
+    this.#watches.set(key, new ObjectWatch(this.#context, this.#api, reference, onChange));
     if (!this.#unreadCheck.isArmed) this.#armUnreadCheck();
   }
 
@@ -89,7 +80,7 @@ export class WatchedObjects implements ObjectSource {
   #armUnreadCheck(): void {
     this.#unreadCheck.arm(UNREAD_CHECK_MS, () => {
       this.#armUnreadCheck();
-      for (const watch of this.#watches.values()) watch.stopIfUnread(this.#options.unreadMs);
+      for (const watch of this.#watches.values()) watch.stopIfUnread(this.#unreadMs);
     });
   }
 }

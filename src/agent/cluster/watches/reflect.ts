@@ -1,7 +1,7 @@
 /** Follows a set of objects of the API server: lists them, then watches what changes, as long as there is a subscriber. */
 import { defer, NEVER, Observable, Subscription } from 'rxjs';
 import { sleep, Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import { ApiError, isExpired } from '../service/api-error.ts';
 import type { Collection } from '../service/api-resources.ts';
@@ -9,13 +9,13 @@ import type { ApiObject, ObjectList, ObjectReader, Selectors, WatchEvent } from 
 import { isOlderVersion, ObjectStore, withoutManagedFields } from './object-store.ts';
 
 /** Time and chance, given from outside. */
-export interface WatchTiming {
-  readonly clock: Clock;
-  /** From 0 up to, but not including, 1. */
-  readonly random: () => number;
+export interface WatchTiming extends Pick<AgentContext, 'clock' | 'random'> {
   /** Emits when the server answers again after it did not. Then a pause after a request without an answer ends. */
   readonly recovered?: Observable<unknown>;
 }
+
+/** What those work with that follow objects for pods. The recorder of events may need them itself. */
+export type WatchContext = WatchTiming & Pick<AgentContext, 'logger'>;
 
 export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selectors, WatchTiming {
   /** The server ends a watch after this time or up to twice that, by chance. Default: 5 min. */
@@ -88,9 +88,8 @@ class Reflector<T extends ApiObject> {
     this.#api = api;
     this.#collection = collection;
     this.#options = options;
-    const { clock, random, keep = withoutManagedFields } = options;
-    this.#store = new ObjectStore<T>(keep);
-    this.#backOff = new WatchBackOff({ now: () => clock.now(), random });
+    this.#store = new ObjectStore<T>(options.keep ?? withoutManagedFields);
+    this.#backOff = new WatchBackOff(options);
   }
 
   /** Resolves when the signal aborts. Never rejects. */
@@ -244,27 +243,21 @@ const LIMIT_MS = 30_000;
 /** After this time without a failure the next one counts as the first. */
 const QUIET_MS = 120_000;
 
-export interface WatchBackOffOptions {
-  readonly now: () => number;
-  /** From 0 up to, but not including, 1. */
-  readonly random: () => number;
-}
-
 /** How long to wait after a failed list or watch: 0.8 s, doubled up to 30 s, and up to twice that by chance, as the kubelet waits. */
 class WatchBackOff {
-  readonly #options: WatchBackOffOptions;
+  readonly #timing: WatchTiming;
   #nextMs = FIRST_MS;
   #lastFailureAt = -Infinity;
 
-  constructor(options: WatchBackOffOptions) {
-    this.#options = options;
+  constructor(timing: WatchTiming) {
+    this.#timing = timing;
   }
 
   /** The delay before the next try. A server that asks for a longer one by `Retry-After` gets it, up to five minutes. */
   delayAfter(error: unknown): number {
-    const { now, random } = this.#options;
-    if (now() - this.#lastFailureAt > QUIET_MS) this.#nextMs = FIRST_MS;
-    this.#lastFailureAt = now();
+    const { clock, random } = this.#timing;
+    if (clock.now() - this.#lastFailureAt > QUIET_MS) this.#nextMs = FIRST_MS;
+    this.#lastFailureAt = clock.now();
     const delayMs = this.#nextMs * (1 + random());
     this.#nextMs = Math.min(LIMIT_MS, this.#nextMs * 2);
     return Math.max(delayMs, retryAfterMs(error));

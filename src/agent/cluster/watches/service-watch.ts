@@ -7,18 +7,13 @@ import { reflect, type WatchTiming } from './reflect.ts';
 /** A service without an address of the cluster has no variables, and is not asked for. */
 const WITH_ADDRESS = 'spec.clusterIP!=None';
 
-export interface ServiceWatchOptions extends WatchTiming {
-  /** The services are known from now on. */
-  readonly onListed?: () => void;
-}
-
 /** The services of the cluster, watched from the start on: variables of containers name their addresses. */
 export class ServiceWatch {
   readonly #watch: Subscription;
   #known: KnownServices = { listed: false, services: [] };
 
-  constructor(api: ApiServer, { clock, random, recovered, onListed }: ServiceWatchOptions) {
-    const timing = { clock, random, recovered };
+  /** `onListed`: the services are known from now on. */
+  constructor(timing: WatchTiming, api: ApiServer, onListed?: () => void) {
     // A cluster has many services and many nodes: a list an hour of each would be much.
     const options = { ...timing, fieldSelector: WITH_ADDRESS, keep: addressOf, relistAfterMs: Infinity };
     this.#watch = reflect<Service>(api, { resource: 'services' }, options).subscribe(({ objects }) => {

@@ -63,10 +63,8 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
     conditions = [];
     log = recordingLogger();
     const kubeconfig = controlPlane.writeKubeconfig('tainter', controlPlane.ca.filesOf('tainter'));
-    const credentials = new KubeconfigCredentials(kubeconfig, {
-      clock: systemClock,
-      logger: log.logger,
-    });
+    const context = testContext({ clock: systemClock, logger: log.logger });
+    const credentials = new KubeconfigCredentials(context, kubeconfig);
     tainter = openApiClients(credentials, new ObservedConnection(), { userAgent: 'statelet/test' });
     node = openApiClients(new FixedCredentials(controlPlane.details('node')), new ObservedConnection(), {
       userAgent: 'statelet/test',

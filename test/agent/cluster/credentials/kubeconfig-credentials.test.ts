@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubeconfigCredentials } from '../../../../src/agent/cluster/credentials/kubeconfig-credentials.ts';
 import type { LoadedKubeconfig } from '../../../../src/agent/cluster/credentials/load-kubeconfig.ts';
 import { promiseOf } from '../../../../src/system/promises.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext, clockOf } from '../../../support/test-context.ts';
 
 let folder: string;
 let token: string;
@@ -46,12 +46,8 @@ function open(): KubeconfigCredentials {
       deadlines.push(deadlineMs);
       return { details: details(`token ${loads}`), files: [token], isRenewable: false, ...next() };
     });
-  const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => undefined };
-  const credentials = new KubeconfigCredentials(join(folder, 'kubeconfig'), {
-    clock,
-    logger: silentLogger,
-    load,
-  });
+  const context = testContext({ clock: clockOf(() => now) });
+  const credentials = new KubeconfigCredentials(context, join(folder, 'kubeconfig'), load);
   credentials.changes.subscribe(() => (changes += 1));
   return credentials;
 }

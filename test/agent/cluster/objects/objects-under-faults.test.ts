@@ -7,7 +7,7 @@ import { type ApiFaults, NO_API_FAULTS } from '../../../../src/simulation/api/ap
 import { keyedRandom } from '../../../../src/simulation/plan/seeded-random.ts';
 import type { ConfigMap, Pod } from '../../../../src/types/kubernetes.ts';
 import { ApiBed, apiPod, nodeObject, podAt, pods } from '../../../simulation/api/api-bed.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const FAULTS: ApiFaults = {
   fail: 0.2,
@@ -41,14 +41,8 @@ class Readers {
   constructor(bed: ApiBed, random: () => number) {
     this.#bed = bed;
     const { clock, node: api } = bed;
-    this.objects = new ServerObjects({
-      api,
-      clock,
-      random,
-      recovered: this.recovered,
-      logger: silentLogger,
-      syncFrequencyMs: SYNC_MS,
-    });
+    const context = { ...testContext({ clock, random }), recovered: this.recovered };
+    this.objects = new ServerObjects(context, { api, syncFrequencyMs: SYNC_MS });
     this.objects.changes.subscribe((uid) => void this.sync(uid));
   }
 

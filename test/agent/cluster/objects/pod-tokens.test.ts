@@ -5,7 +5,7 @@ import { rfc3339 } from '../../../../src/agent/policies/formats/time.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { Pod, TokenRequest } from '../../../../src/types/kubernetes.ts';
 import { noAnswer, ScriptedApi } from '../../../support/answering-api.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const pod = (uid = 'u-1'): Pod => ({
   metadata: { name: `web-${uid}`, namespace: 'ns', uid },
@@ -27,13 +27,9 @@ beforeEach(() => {
   [skewMs, random, told] = [0, 0, []];
   api = new ScriptedApi();
   api.answer = issue;
-  tokens = new PodTokens({
-    api,
-    clock,
-    random: () => random,
-    logger: silentLogger,
-    onDue: (uid) => told.push([(clock.now() - begun) / 1000, uid]),
-  });
+  tokens = new PodTokens(testContext({ clock, random: () => random }), api, (uid) =>
+    told.push([(clock.now() - begun) / 1000, uid]),
+  );
 });
 
 function issue({ body }: { readonly body?: unknown }): TokenRequest {

@@ -9,8 +9,8 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { FixedCredentials } from '../../../support/api/fixed-credentials.ts';
 import { ObservedConnection } from '../../../support/api/observed-connection.ts';
 import { describeOnControlPlane } from '../../../support/control-plane.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 interface TokenReview extends ApiObject {
   readonly spec: object;
@@ -36,8 +36,7 @@ describeOnControlPlane('tokens of a real API server', (controlPlane) => {
     });
     const clock = new VirtualClock(Date.now());
     const due: string[] = [];
-    const options = { api: clients.main, clock, random: () => 0, logger: silentLogger };
-    const tokens = new PodTokens({ ...options, onDue: (uid) => due.push(uid) });
+    const tokens = new PodTokens(testContext({ clock }), clients.main, (uid) => due.push(uid));
     opened.push(tokens, clients);
     /** The server may need a moment to learn that the pod is on this node: then it is asked again a bit later. */
     const get = async (pod: Pod, wish: TokenWish): Promise<string> => {

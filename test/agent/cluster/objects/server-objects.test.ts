@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { Pod, TokenRequest } from '../../../../src/types/kubernetes.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { ScriptedApi } from '../../../support/answering-api.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const refusal = (reason: string, status: number) => new ApiError(reason, { status, reason });
 const pod = (uid = 'u-1'): Pod => ({
@@ -22,11 +22,8 @@ let api: ScriptedApi;
 let objects: ServerObjects;
 
 const open = (strategy: 'Cache' | 'Get', objectTTLMs: () => number | undefined = () => undefined) =>
-  new ServerObjects({
+  new ServerObjects(testContext({ clock }), {
     api,
-    clock,
-    random: () => 0,
-    logger: silentLogger,
     strategy,
     syncFrequencyMs: 60_000,
     objectTTLMs,

@@ -3,6 +3,7 @@ import { TrustBundles } from '../../../../src/agent/cluster/objects/trust-bundle
 import { ApiError } from '../../../../src/agent/cluster/service/api-error.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { ScriptedApi } from '../../../support/answering-api.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const BETA = 'list /apis/certificates.k8s.io/v1beta1/clustertrustbundles';
 const GA = BETA.replace('v1beta1', 'v1');
@@ -25,12 +26,7 @@ beforeEach(() => {
     const metadata = { name: 'web', uid: 'b-1', resourceVersion: '5' };
     return { metadata: { resourceVersion: '7' }, items: [{ metadata, spec: { trustBundle: 'PEM' } }] };
   };
-  bundles = new TrustBundles({
-    api,
-    clock,
-    random: () => 0,
-    onChange: (uids) => void changed.push(...uids),
-  });
+  bundles = new TrustBundles(testContext({ clock }), api, (uids) => void changed.push(...uids));
 });
 afterEach(() => bundles.close());
 

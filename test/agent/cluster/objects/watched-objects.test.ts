@@ -7,6 +7,7 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { noAnswer, refusal } from '../../../support/answering-api.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
 import { type ListCall, ScriptedApi, type WatchCall } from '../../../support/scripted-api.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const SYNC_FREQUENCY_MS = 60_000;
 const MAYBE = '"ns"/"shared"';
@@ -42,14 +43,9 @@ beforeEach(() => {
   recovered = new Subject();
   log = recordingLogger();
   let chance = 0;
-  objects = new ServerObjects({
-    api,
-    clock,
-    random: () => (chance = (chance + 0.1) % 1),
-    recovered,
-    logger: log.logger,
-    syncFrequencyMs: SYNC_FREQUENCY_MS,
-  });
+  const random = () => (chance = (chance + 0.1) % 1);
+  const context = { ...testContext({ clock, random, logger: log.logger }), recovered };
+  objects = new ServerObjects(context, { api, syncFrequencyMs: SYNC_FREQUENCY_MS });
   objects.changes.subscribe((uid) => changed.push(uid));
   // That of the services, which these tests do not look at.
   api.lists.shift();

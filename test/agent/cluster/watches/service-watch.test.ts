@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { ServiceWatch } from '../../../../src/agent/cluster/watches/service-watch.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { ScriptedApi } from '../../../support/scripted-api.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const service = (name: string) => ({
   metadata: { name, namespace: 'ns', uid: `u-${name}`, resourceVersion: '5' },
@@ -11,7 +12,7 @@ const service = (name: string) => ({
 test('services are unknown until they have been listed, and then follow the server', async () => {
   const clock = new VirtualClock();
   const api = new ScriptedApi();
-  const watch = new ServiceWatch(api, { clock, random: () => 0 });
+  const watch = new ServiceWatch(testContext({ clock }), api);
   expect(watch.known).toEqual({ listed: false, services: [] });
   expect(api.lists).toMatchObject([
     { collection: { resource: 'services' }, options: { fieldSelector: 'spec.clusterIP!=None' } },
