@@ -127,7 +127,7 @@ export class ClusterBed {
 
   /** Deletes all pods of the API server. */
   async clear(): Promise<void> {
-    await this.controlPlane.kubectl('delete', 'pods', '--all', '--wait=false');
+    await this.controlPlane.deleteAll(`${IN_DEFAULT}/pods`);
     const gone = async () => {
       const { items = [] } = (await this.controlPlane.read<{ items: Pod[] }>(`${IN_DEFAULT}/pods`)) ?? {};
       return items.every(

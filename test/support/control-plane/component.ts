@@ -3,10 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { holdStill } from '../hold-still.ts';
-import { waitFor } from '../wait-for.ts';
+import { holdStill, threadStates } from '../hold-still.ts';
+import { PATIENCE_MS, waitFor } from '../wait-for.ts';
 
 const SHOWN_LOG_CHARACTERS = 4000;
+/** A program that ends says so at once. One that lives is only slow, on a machine that is busy with others. */
+const START_MS = 2 * PATIENCE_MS;
 
 export interface ComponentOptions {
   /** Default: that of the program. */
@@ -62,7 +64,8 @@ export class Component {
     });
     ended.catch(() => undefined);
     if (child.pid !== undefined) writeFileSync(join(dir, `${this.name}.pid`), String(child.pid));
-    await Promise.race([waitFor(isReady, { what: `${this.name} to be ready`, pauseMs }), ended]);
+    const ready = waitFor(isReady, { what: `${this.name} to be ready`, timeoutMs: START_MS, pauseMs });
+    await Promise.race([ready.catch((error: unknown) => this.#failed(error)), ended]);
   }
 
   /** Default: killed, as in a crash. Connections to it break. */
@@ -86,6 +89,13 @@ export class Component {
 
   get #logFile(): string {
     return join(this.#options.dir, `${this.name}.log`);
+  }
+
+  /** Adds what the program did meanwhile: the states of its threads, and its log. */
+  #failed(error: unknown): never {
+    const states = this.pid === undefined ? '' : threadStates(this.pid).join('');
+    const what = `${error instanceof Error ? error.message : String(error)}; its threads: ${states}; its log:`;
+    throw new Error(`${what}\n${this.#logEnd()}`, { cause: error });
   }
 
   #logEnd(): string {
