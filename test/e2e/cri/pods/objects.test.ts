@@ -1,5 +1,5 @@
 /** Pods of containers with ConfigMaps, Secrets and claims of manifests, which change while they run. */
-import { existsSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
@@ -110,7 +110,6 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     bed.withdraw('web');
     await waitFor(async () => (await second.pods()).length === 0, { what: 'the pod to go' });
     expect(existsSync(file)).toBe(true);
-    rmSync(join(bed.rootDir, 'claims'), { recursive: true });
   });
 
   test('a Secret is in no mount of a disk, and in nothing that the agent writes or shows', async () => {
@@ -128,7 +127,6 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     ];
     for (const secretText of [PASSWORD, Buffer.from(PASSWORD).toString('base64')])
       expect(shown.join()).not.toContain(secretText);
-    rmSync(join(bed.rootDir, 'claims'), { recursive: true });
   });
 
   test('of two pods with a claim of ReadWriteOncePod, the second waits until the first has ended', async () => {
@@ -145,6 +143,5 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     await daemon.warning('ReadWriteOncePod access mode and is already in use by another pod');
     bed.withdraw('web');
     await daemon.running('other');
-    rmSync(join(bed.rootDir, 'claims'), { recursive: true, force: true });
   });
 });
