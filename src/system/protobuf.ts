@@ -207,7 +207,7 @@ export function message<T extends object>(fields: Fields<T>): MessageType<T> {
   };
 }
 
-function writeTagged<T>(writer: BinaryWriter, number: number, type: ValueType<T>, value: T): void {
+export function writeTagged<T>(writer: BinaryWriter, number: number, type: ValueType<T>, value: T): void {
   writer.tag(number, type.wireType);
   type.write(writer, value);
 }

@@ -1,5 +1,4 @@
 /** Settings of a node that belongs to a cluster, with the kubelet's flags, fields and defaults. */
-import { resolve } from 'node:path';
 import {
   CHANGE_DETECTION_STRATEGIES,
   type ChangeDetectionStrategy,
@@ -7,6 +6,7 @@ import {
 } from '../../types/node-settings.ts';
 import { StateletError } from '../../types/errors.ts';
 import {
+  absolute,
   atLeast,
   burst,
   duration,
@@ -183,8 +183,4 @@ export function resolveClusterSettings(
     bootstrapKubeconfig: absolute(bootstrapKubeconfig),
     certDir: absolute(certDir),
   };
-}
-
-function absolute(path: string): string {
-  return path === '' ? '' : resolve(path);
 }

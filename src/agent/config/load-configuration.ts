@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument, visit } from 'yaml';
 import { validate } from '../../generated/configuration-validator.js';
+import { isJsonObject } from '../policies/formats/canonical-json.ts';
 import { didYouMean } from '../policies/formats/did-you-mean.ts';
 import { parseDuration } from '../policies/formats/duration.ts';
 import { asInt64 } from '../policies/formats/go-text.ts';
@@ -78,7 +79,7 @@ function parse(file: string, content: string): object {
     throw invalid(`${file}:${line}:${col}`, `is neither YAML nor JSON: ${error.message}`);
   }
   const value = toJS(file, document);
-  if (isObject(value)) return value;
+  if (isJsonObject(value)) return value;
   throw invalid(file, `must hold an object of apiVersion ${API_VERSION} and kind ${KIND}`);
 }
 
@@ -100,12 +101,8 @@ function toJS(file: string, document: Document): unknown {
 function withoutNulls(value: object): Record<string, unknown> {
   const given = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
   return Object.fromEntries(
-    given.map(([key, item]: [string, unknown]) => [key, isObject(item) ? withoutNulls(item) : item]),
+    given.map(([key, item]: [string, unknown]) => [key, isJsonObject(item) ? withoutNulls(item) : item]),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function checkIdentity(file: string, { apiVersion, kind }: Record<string, unknown>): void {
@@ -183,7 +180,7 @@ function unsupportedFields(given: Record<string, unknown>, prefix = ''): string[
     const path = prefix + name;
     if (SUPPORTED_FIELDS.includes(path)) return [];
     const partly = SUPPORTED_FIELDS.some((field) => field.startsWith(`${path}.`));
-    if (partly && isObject(value)) return unsupportedFields(value, `${path}.`);
+    if (partly && isJsonObject(value)) return unsupportedFields(value, `${path}.`);
     return isFieldDefault(path, value) ? [] : [path];
   });
 }
@@ -207,7 +204,8 @@ function resolvePaths(file: string, configuration: object): object {
 
 function withPath(whole: object, [name = '', ...rest]: readonly string[], folder: string): object {
   const value = (whole as Record<string, unknown>)[name];
-  if (rest.length > 0) return isObject(value) ? { ...whole, [name]: withPath(value, rest, folder) } : whole;
+  if (rest.length > 0)
+    return isJsonObject(value) ? { ...whole, [name]: withPath(value, rest, folder) } : whole;
   return typeof value === 'string' && value !== '' ? { ...whole, [name]: resolve(folder, value) } : whole;
 }
 

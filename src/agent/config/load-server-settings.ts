@@ -1,9 +1,9 @@
 /** Settings of the node's own server, with the kubelet's flags, fields and defaults. */
-import { resolve } from 'node:path';
 import { cipherSuitesProblem, curvesProblem, minVersionProblem } from '../policies/server/tls-names.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type ClusterSettings, NODE_PORT, type ServerSettings } from '../../types/node-settings.ts';
 import {
+  absolute,
   between,
   duration,
   fieldsOf,
@@ -227,10 +227,6 @@ export function resolveServerSettings(
     tlsPrivateKeyFile: absolute(tlsPrivateKeyFile),
     clientCAFile: absolute(clientCAFile),
   };
-}
-
-function absolute(path: string): string {
-  return path === '' ? '' : resolve(path);
 }
 
 interface PortSettings {

@@ -2,6 +2,7 @@
  * A setting is a row with its flag, its field of KubeletConfiguration and its default. The command line, the reader of the file
  * and the test of the documentation use the tables of rows.
  */
+import { resolve } from 'node:path';
 import { StateletError } from '../../types/errors.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
 import { goDuration, MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
@@ -190,4 +191,9 @@ function resolved(
   const origin = fromFlag === undefined ? `${fileName}: ${field ?? ''}` : (flag?.split(' ')[0] ?? '');
   const shown = typeof value === 'number' && Number.isNaN(value) ? JSON.stringify(inFile) : kind.show(value);
   throw new StateletError('InvalidArgument', `${origin}: must be ${wrong} (got ${shown})`);
+}
+
+/** An empty path stays empty: it is not given. */
+export function absolute(path: string): string {
+  return path === '' ? '' : resolve(path);
 }

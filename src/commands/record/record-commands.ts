@@ -2,6 +2,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { print } from '../../system/terminal.ts';
+import { namespaceFlag } from '../client/client-flags.ts';
 import { rootDirFlag } from '../run-flags.ts';
 import type { ExportFlags } from './export-record.ts';
 import type { ReplayFlags } from './replay-record.ts';
@@ -83,10 +84,6 @@ function addExport(record: Command): void {
       const { exportRecord } = await import('./export-record.ts');
       await exportRecord(pod, flags, print);
     });
-}
-
-function namespaceFlag(): Option {
-  return new Option('-n, --namespace <NAME>', 'the namespace of the pod (default: default)');
 }
 
 const REPLAY_EXAMPLES = `

@@ -1,3 +1,4 @@
+import { landsUnawaited } from '../runtime/call-faults.ts';
 import { answerTo, type Question, within } from '../runtime/chance.ts';
 import type { ApiError } from '../../agent/cluster/service/api-error.ts';
 import { internalError, tooManyRequests } from './refusals.ts';
@@ -63,9 +64,6 @@ export function planRequest(faults: ApiFaults, value: number): RequestPlan {
   }
   return { fate: happens('lostAnswer') ? 'answerLost' : 'answered', landsAfterMs, tailMs };
 }
-
-/** Whether a request that its client has given up is carried out all the same. */
-export const landsUnawaited = (value: number): boolean => answerTo('landsUnawaited', value) < 0.5;
 
 function failure(answer: number): Pick<RequestPlan, 'fate' | 'refusal'> {
   if (answer < 0.4) return { fate: 'unreached' };

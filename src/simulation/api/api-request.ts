@@ -4,7 +4,8 @@ import type { Collection, ObjectReference } from '../../agent/cluster/service/ap
 import { Timer } from '../../system/timer.ts';
 import type { Clock } from '../../types/clock.ts';
 import { errorKind, errorMessage, StateletError } from '../../types/errors.ts';
-import { type ApiFaults, landsUnawaited, planRequest, type RequestPlan } from './api-faults.ts';
+import { landsUnawaited } from '../runtime/call-faults.ts';
+import { type ApiFaults, planRequest, type RequestPlan } from './api-faults.ts';
 import type { ApiWitness, RequestUnderWay } from './api-witness.ts';
 import type { ApiVerb } from './node-rights.ts';
 

@@ -1,4 +1,5 @@
 /** Strategic merge patches as an API server applies them: by the rules of Kubernetes, apart from the code that makes such patches. */
+import { isJsonObject } from '../../agent/policies/formats/canonical-json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -51,7 +52,7 @@ export function applyMergePatch(original: JsonObject, patch: JsonObject, path = 
     const orders = { order: patch[ORDER + key], dropped: patch[DROP + key] };
     if (value === null) merged.delete(key);
     // What is not there cannot be replaced, nor be removed.
-    else if (before === undefined && isObject(value) && value[DIRECTIVE] !== undefined) continue;
+    else if (before === undefined && isJsonObject(value) && value[DIRECTIVE] !== undefined) continue;
     else merged.set(key, mergedMember(before, value, orders, join(path, key)));
   }
   return Object.fromEntries(merged);
@@ -71,7 +72,7 @@ function mergedMember(before: unknown, value: unknown, orders: ListOrders, path:
   }
   if (MERGED_TEXTS.has(path) && (isList(value) || isList(dropped)))
     return mergedTexts(before, value, dropped);
-  if (isObject(value)) return applyMergePatch(isObject(before) ? before : {}, value, path);
+  if (isJsonObject(value)) return applyMergePatch(isJsonObject(before) ? before : {}, value, path);
   return value === undefined ? before : value;
 }
 
@@ -116,7 +117,7 @@ function mergedList(
     if (index >= 0) merged[index] = item;
     else merged.push(item);
   }
-  const wanted = (order ?? values).map((item) => (isObject(item) ? item[mergeKey] : undefined));
+  const wanted = (order ?? values).map((item) => (isJsonObject(item) ? item[mergeKey] : undefined));
   return inOrder(
     merged,
     wanted,
@@ -158,10 +159,6 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function listOf(value: unknown): readonly JsonObject[] {
-  return isList(value) ? value.filter(isObject) : [];
+  return isList(value) ? value.filter(isJsonObject) : [];
 }

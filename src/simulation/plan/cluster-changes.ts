@@ -1,4 +1,5 @@
 /** What happens in a node's cluster, beside what happens to its pods: outages of the API server, and what others do there. */
+import { drawnPodName, type PlannedChange, type PlannedFor, timesAtRate } from './planned-change.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 export type ClusterChange =
@@ -18,34 +19,20 @@ export type ClusterChange =
   /** The node is cordoned, or not any more, and gets another label. */
   | { readonly kind: 'cordon'; readonly unschedulable: boolean };
 
-const HOUR_MS = 3_600_000;
 /** The average for each node. */
 const CHANGES_PER_HOUR = 12;
 
-export interface PlannedClusterChange {
-  readonly atMs: number;
-  /** The pod's name; empty where it is about the node. */
-  readonly name: string;
-  readonly change: ClusterChange;
-}
-
 export function* clusterChanges(
   random: SeededRandom,
-  { pods, hours }: { readonly pods: number; readonly hours: number },
-): Generator<PlannedClusterChange, undefined> {
-  const endMs = Math.round(hours * HOUR_MS);
-  for (let atMs = later(random); atMs < endMs; atMs += later(random)) {
-    const name = `pod-${String(random.integer(1, Math.max(1, pods)))}`;
+  { pods, hours }: PlannedFor,
+): Generator<PlannedChange<ClusterChange>, undefined> {
+  for (const atMs of timesAtRate(random, hours, CHANGES_PER_HOUR)) {
+    const name = drawnPodName(random, pods);
     const change = clusterChange(random);
-    yield {
-      atMs,
-      name: change.kind.endsWith('mirror') || change.kind.endsWith('condition') ? name : '',
-      change,
-    };
+    const isOfPod = change.kind.endsWith('mirror') || change.kind.endsWith('condition');
+    yield { atMs, name: isOfPod ? name : '', change };
   }
 }
-
-const later = (random: SeededRandom): number => random.integer(0, (2 * HOUR_MS) / CHANGES_PER_HOUR);
 
 function clusterChange(random: SeededRandom): ClusterChange {
   const kind = random.pick([

@@ -1,5 +1,6 @@
 /** What happens to the ConfigMaps and Secrets of a node's cluster: they are made late, changed, deleted, and made immutable. */
 import type { ContentResource } from '../api/pod-references.ts';
+import { type PlannedChange, type PlannedFor, timesAtRate } from './planned-change.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 export type ContentChange =
@@ -13,28 +14,19 @@ export type ContentChange =
     }
   | { readonly kind: 'delete object'; readonly resource: ContentResource; readonly name: string };
 
-export interface PlannedContentChange {
-  readonly atMs: number;
-  /** Empty: it is about no pod. */
-  readonly name: '';
-  readonly change: ContentChange;
-}
-
 export const CONFIG_NAMES = ['config-1', 'config-2', 'config-3'] as const;
 export const SECRET_NAMES = ['secret-1', 'secret-2'] as const;
 export const KEYS = ['a', 'b', 'c'] as const;
 
-const HOUR_MS = 3_600_000;
 /** The average for each node. */
 const CHANGES_PER_HOUR = 30;
 
 /** An object is there after its first change, which may come minutes after the first pod that refers to it. */
 export function* contentChanges(
   random: SeededRandom,
-  { hours }: { readonly hours: number },
-): Generator<PlannedContentChange, undefined> {
-  const endMs = Math.round(hours * HOUR_MS);
-  for (let atMs = later(random); atMs < endMs; atMs += later(random)) {
+  { hours }: Pick<PlannedFor, 'hours'>,
+): Generator<PlannedChange<ContentChange>, undefined> {
+  for (const atMs of timesAtRate(random, hours, CHANGES_PER_HOUR)) {
     const object = random.pick(OBJECTS);
     const isDeletion = random.next() < 0.3;
     const change = isDeletion ? ({ kind: 'delete object', ...object } as const) : setting(object, random);
@@ -51,8 +43,6 @@ const OBJECTS: readonly NamedObject[] = [
   ...CONFIG_NAMES.map((name) => ({ resource: 'configmaps', name }) as const),
   ...SECRET_NAMES.map((name) => ({ resource: 'secrets', name }) as const),
 ];
-
-const later = (random: SeededRandom): number => random.integer(0, (2 * HOUR_MS) / CHANGES_PER_HOUR);
 
 /** Mostly with all keys: a pod that requires a key waits for it. */
 function setting(object: NamedObject, random: SeededRandom): ContentChange {

@@ -4,8 +4,8 @@ import type { CallName } from '../runtime/chance.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import { type ClusterChange, clusterChanges } from './cluster-changes.ts';
 import { type ContentChange, contentChanges } from './content-changes.ts';
-import { type HandDeletion, handDeletions } from './hand-deletions.ts';
-import { type LeftRemains, leftRemains } from './left-remains.ts';
+import { type HandDeletion, handDeletions, type LeftRemains, leftRemains } from './local-changes.ts';
+import { HOUR_MS, type PlannedChange } from './planned-change.ts';
 import { withContents, withoutContents } from './pod-contents.ts';
 import { podSpec } from './pod-specs.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
@@ -61,7 +61,6 @@ export interface Operation {
   readonly change: Change;
 }
 
-const HOUR_MS = 3_600_000;
 /** The average for each pod name. */
 const OPERATIONS_PER_HOUR = 12;
 /** Operations come in volleys, so that later ones meet effects of earlier ones that are still under way. */
@@ -117,29 +116,19 @@ function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
     const who = { node: Math.floor(slot / pods) + 1, name: `pod-${String((slot % pods) + 1)}` };
     return operationsOf(who, random, hours);
   });
-  const ofClusters = Array.from({ length: nodes }, (_, index) => {
-    const ofChanges = random.fork();
-    lengthOf(clusterChanges(random, { pods, hours }));
-    return onNode(index + 1, clusterChanges(ofChanges, { pods, hours }));
-  });
-  const ofHands = Array.from({ length: nodes }, (_, index) => {
-    const ofDeletions = random.fork();
-    lengthOf(handDeletions(random, { pods, hours }));
-    return onNode(index + 1, handDeletions(ofDeletions, { pods, hours }));
-  });
-  const ofContents = Array.from({ length: nodes }, (_, index) => {
-    const ofChanges = random.fork();
-    lengthOf(contentChanges(random, { hours }));
-    return onNode(index + 1, contentChanges(ofChanges, { hours }));
-  });
+  const ofNodes = (drawn: (random: SeededRandom) => Iterable<PlannedChange<Change>>) =>
+    Array.from({ length: nodes }, (_, index) => {
+      const ofNode = random.fork();
+      lengthOf(drawn(random));
+      return onNode(index + 1, drawn(ofNode));
+    });
+  const ofClusters = ofNodes((numbers) => clusterChanges(numbers, { pods, hours }));
+  const ofHands = ofNodes((numbers) => handDeletions(numbers, { pods, hours }));
+  const ofContents = ofNodes((numbers) => contentChanges(numbers, { hours }));
   const ofLocalPods = Array.from({ length: nodes }, (_, index) =>
     localNames(pods).map((name) => operationsOf({ node: index + 1, name }, random, hours, ofLocalPod)),
   );
-  const ofRemains = Array.from({ length: nodes }, (_, index) => {
-    const ofNode = random.fork();
-    lengthOf(leftRemains(random, { pods, hours }));
-    return onNode(index + 1, leftRemains(ofNode, { pods, hours }));
-  });
+  const ofRemains = ofNodes((numbers) => leftRemains(numbers, { pods, hours }));
   return [...ofPods, ...ofClusters, ...ofHands, ...ofContents, ...ofLocalPods.flat(), ...ofRemains];
 }
 
@@ -157,10 +146,7 @@ function operationsOf(
   return operations(who, times(ofTimes, hours), ofChanges, adapted);
 }
 
-function* onNode(
-  node: number,
-  changes: Iterable<Omit<Unnumbered, 'node'>>,
-): Generator<Unnumbered, undefined> {
+function* onNode(node: number, changes: Iterable<PlannedChange<Change>>): Operations {
   for (const change of changes) yield { node, ...change };
 }
 

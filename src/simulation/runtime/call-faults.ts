@@ -99,7 +99,7 @@ export function planCall(
   return { fate: happens('lostAnswer') ? 'answerLost' : 'answered', landsAfterMs, tailMs };
 }
 
-/** Whether a call that its caller has given up is carried out all the same. */
+/** Whether a call or a request that its caller has given up is carried out all the same. */
 export const landsUnawaited = (value: number): boolean => answerTo('landsUnawaited', value) < 0.5;
 
 const failureKind = (value: number): ErrorKind =>

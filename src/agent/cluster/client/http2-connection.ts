@@ -8,13 +8,13 @@ import {
   NotSentError,
   StaleConnectionError,
 } from './http-request.ts';
+import { CUT } from './read-answer.ts';
 
 /** Until the server has told its limit. */
 const STREAMS_BEFORE_SETTINGS = 100;
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
 const SESSION_MEMORY_MB = 1024;
-const CUT = 'the connection was closed before the answer was complete';
 
 export interface PingOptions {
   /** After so long without a byte from the peer it is pinged. */

@@ -11,7 +11,7 @@ const SHOWN_CHARACTERS = 200;
 const GO_NOT_FOUND = '404 page not found';
 /** A server that asks for a longer pause (Retry-After) is asked after this one: a node has to hear of its pods. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
-const CUT = 'the connection was closed before the answer was complete';
+export const CUT = 'the connection was closed before the answer was complete';
 /** Many times the list of all services of a large cluster, and less than the longest string of V8. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024;
 

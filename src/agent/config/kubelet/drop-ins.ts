@@ -2,6 +2,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { isJsonObject } from '../../policies/formats/canonical-json.ts';
 import { DEFAULT_EVICTION_HARD } from '../../policies/eviction/thresholds.ts';
 import { callAtStart } from '../../../system/files/patient-calls.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
@@ -78,15 +79,11 @@ export function mergePatch(target: object, patch: object): object {
   const merged = new Map<string, unknown>(Object.entries(target));
   for (const [name, value] of Object.entries(patch) as [string, unknown][]) {
     if (value === null || value === undefined) merged.delete(name);
-    else merged.set(name, isObject(value) ? mergePatch(objectOf(merged.get(name)), value) : value);
+    else merged.set(name, isJsonObject(value) ? mergePatch(objectOf(merged.get(name)), value) : value);
   }
   return Object.fromEntries(merged);
 }
 
 function objectOf(value: unknown): object {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : {};
 }

@@ -8,7 +8,14 @@
  * - `...` before the name: the fields of that message stand among those of the outer one.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { bool, int, type MessageType, string, type ValueType } from '../../../system/protobuf.ts';
+import {
+  bool,
+  int,
+  type MessageType,
+  string,
+  type ValueType,
+  writeTagged,
+} from '../../../system/protobuf.ts';
 
 export type FieldTable = Readonly<Record<string, Readonly<Record<string, string>>>>;
 /** Messages that are no object of their fields in JSON. */
@@ -179,11 +186,6 @@ function readPacked(reader: BinaryReader, type: ValueType<unknown>, list: unknow
 function readOne(reader: BinaryReader, { name, type, dropsZero }: Member, object: JsonObject): void {
   const value = type.read(reader);
   if (!dropsZero || value !== type.zero) object[name] = value;
-}
-
-function writeTagged(writer: BinaryWriter, number: number, type: ValueType<unknown>, value: unknown): void {
-  writer.tag(number, type.wireType);
-  type.write(writer, value);
 }
 
 function writeEntry(

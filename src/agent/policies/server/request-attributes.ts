@@ -68,7 +68,8 @@ export interface FoundToken {
   readonly otherProtocols?: string;
 }
 
-const PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+/** A client that cannot send headers sends its token as the name of a protocol of this form. */
+export const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 /** Undefined where there is none. Throws an Error for one that cannot be read; its message has nothing of the token. */
 export function bearerToken(headers: TokenHeaders): FoundToken | undefined {
@@ -84,9 +85,9 @@ function headerToken(authorization: string): FoundToken | undefined {
 function protocolToken(headers: TokenHeaders): FoundToken | undefined {
   if (!isWebSocket(headers)) return undefined;
   const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
-  const others = protocols.filter((protocol) => !protocol.startsWith(PROTOCOL));
+  const others = protocols.filter((protocol) => !protocol.startsWith(TOKEN_PROTOCOL));
   const [encoded, ...more] = protocols.flatMap((protocol) =>
-    protocol.startsWith(PROTOCOL) ? [protocol.slice(PROTOCOL.length)] : [],
+    protocol.startsWith(TOKEN_PROTOCOL) ? [protocol.slice(TOKEN_PROTOCOL.length)] : [],
   );
   if (encoded === undefined) return undefined;
   if (more.length > 0) throw new Error('there are several tokens among the subprotocols');

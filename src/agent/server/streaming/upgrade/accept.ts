@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { NO_SNIFF, RequestError } from '../../routes/route.ts';
 import { LINGER_MS } from '../streaming-limits.ts';
+import { TOKEN_PROTOCOL } from '../../../policies/server/request-attributes.ts';
 
 export interface UpgradeRequest {
   readonly raw: IncomingMessage;
@@ -102,12 +103,13 @@ function refused(status: number, message: string, headers: RequestError['headers
   return new RequestError(status, message, { ...NO_SNIFF, ...headers });
 }
 
-/** As above; a client that names none gets the protocol '' if it is offered. As in Go, the first of several versions counts. */
+/** As `spdyProtocol`, for a WebSocket. A client that names none gets the protocol '' if it is offered. As in Go, the first of several versions counts. */
 export function webSocketProtocol(request: IncomingMessage, offered: readonly string[]): string {
   if (request.headersDistinct['sec-websocket-version']?.[0] !== '13') {
     throw new RequestError(400, 'missing or bad WebSocket Version\n', { 'Sec-WebSocket-Version': '13' });
   }
-  const wanted = listed(request, 'sec-websocket-protocol').filter((name) => !name.startsWith(TOKEN));
+  // The answer must not repeat the token.
+  const wanted = listed(request, 'sec-websocket-protocol').filter((name) => !name.startsWith(TOKEN_PROTOCOL));
   const found = (wanted.length === 0 ? [''] : wanted).find((name) => offered.includes(name));
   if (found !== undefined) return found;
   throw new RequestError(
@@ -115,8 +117,5 @@ export function webSocketProtocol(request: IncomingMessage, offered: readonly st
     `requested protocol(s) are not supported: ${shown(wanted)}; supports ${shown(offered)}\n`,
   );
 }
-
-/** A client that cannot send headers sends its token as the name of a protocol. The answer must not repeat it. */
-const TOKEN = 'base64url.bearer.authorization.k8s.io.';
 
 const shown = (names: readonly string[]): string => `[${names.join(' ')}]`;

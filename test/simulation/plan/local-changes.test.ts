@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { leftRemains } from '../../../src/simulation/plan/left-remains.ts';
+import { leftRemains } from '../../../src/simulation/plan/local-changes.ts';
 import { seededRandom } from '../../../src/simulation/plan/seeded-random.ts';
 
 test('a dozen times an hour something is left of pods that never were and of pods of all names, mounted or not', () => {
