@@ -2,11 +2,10 @@
  * One certificate of the node as a statechart: when it is asked for and renewed (region Renewal), and whether the agent has a valid
  * one (region Validity). When to renew and how long to wait is decided by src/agent/policies/cluster/certificates.ts.
  *
- * The actor keeps to this: `sendRequest` is answered by one REQUESTED or REQUEST_FAILED; `awaitCertificate` by one ISSUED or
- * REQUEST_FAILED, unless `stopWaiting` comes first; a timer that was armed sends its event unless it is disarmed. That of
- * a long wait may fire early: then it is armed again. Keys and certificates stay with the actor.
+ * Times are waited for by requests (`untilRenewal` and so on), not by delays: the clock of a machine may be set while it waits, and what
+ * follows must know when it is. Keys and certificates stay with the actor.
  */
-import { assign, setup } from 'xstate';
+import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import {
   type CertificateFacts,
   type CertificateTemplate,
@@ -15,7 +14,7 @@ import {
   retryDelayMs,
   satisfiesTemplate,
 } from '../policies/cluster/certificates.ts';
-import { asksOf } from './ask.ts';
+import { asksOf, ownContext, requestsOf } from './ask.ts';
 
 export interface CertificateInput {
   /** A certificate is renewed before it expires. */
@@ -49,13 +48,28 @@ export interface CertificateContext extends CertificateInput {
   readonly missingSince: number;
 }
 
-interface Timed {
+export interface Timed {
   readonly at: number;
 }
 
 /** `random` is in [0, 1). */
 interface Chance {
   readonly random: number;
+}
+
+/** The request is to be approved and signed. */
+export interface Sent extends Timed {
+  readonly name: string;
+}
+
+export interface Issued extends Timed, Chance {
+  readonly certificate: CertificateFacts;
+}
+
+export interface RequestFailure extends Timed, Chance {
+  readonly problem: string;
+  /** The server answered, and refused. */
+  readonly isRefused: boolean;
 }
 
 export type CertificateEvent =
@@ -68,12 +82,11 @@ export type CertificateEvent =
     } & Timed &
       Chance)
   | ({ readonly type: 'TEMPLATE'; readonly template: CertificateTemplate | undefined } & Timed)
-  | ({ readonly type: 'REQUESTED'; readonly name: string } & Timed)
-  | ({ readonly type: 'ISSUED'; readonly certificate: CertificateFacts } & Timed & Chance)
-  | ({ readonly type: 'REQUEST_FAILED'; readonly problem: string; readonly isRefused: boolean } & Timed &
-      Chance)
-  | ({ readonly type: 'RENEWAL_TIMER' } & Timed)
-  | ({ readonly type: 'VALIDITY_TIMER' } & Timed);
+  | { readonly type: 'STOP' }
+  | DoneActorEvent<Sent, 'sendRequest'>
+  | DoneActorEvent<Issued, 'awaitCertificate'>
+  | DoneActorEvent<Timed, 'untilRenewal' | 'untilRetry' | 'untilExpiry' | 'untilGivenUp'>
+  | ErrorActorEvent<RequestFailure, 'sendRequest' | 'awaitCertificate'>;
 
 function initialContext({ input }: { input: CertificateInput }): CertificateContext {
   return {
@@ -105,7 +118,15 @@ function dueTime({ rotates }: CertificateInput, certificate: CertificateFacts, r
   return rotates ? renewalTime(certificate, random) : Infinity;
 }
 
-const ask = asksOf('certificate', 'src/agent/actors/cluster/certificate-manager.ts');
+function timeOf(event: CertificateEvent): number {
+  if ('output' in event) return event.output.at;
+  if ('error' in event) return event.error.at;
+  return 'at' in event ? event.at : 0;
+}
+
+const EFFECTS = ['certificate', 'src/agent/actors/cluster/certificate-manager.ts'] as const;
+const ask = asksOf(...EFFECTS);
+const request = requestsOf(...EFFECTS);
 
 // Transitions of several states. Each stands for one transition, so that the Stately editor draws them.
 
@@ -119,6 +140,15 @@ export const certificateMachine = setup({
     events: {} as CertificateEvent,
     input: {} as CertificateInput,
   },
+  actors: {
+    sendRequest: request<Sent, CertificateContext>(),
+    awaitCertificate: request<Issued, CertificateContext>(),
+    untilRenewal: request<Timed, CertificateContext>(),
+    untilRetry: request<Timed, CertificateContext>(),
+    untilExpiry: request<Timed, CertificateContext>(),
+    /** The agent has been without a valid certificate for too long. */
+    untilGivenUp: request<Timed, CertificateContext>(),
+  },
   guards: {
     hasFitting: ({ event }) =>
       event.type === 'START' && !event.mustRenew && fits(event.certificate, event.template),
@@ -130,19 +160,16 @@ export const certificateMachine = setup({
       event.type === 'TEMPLATE' && event.template !== undefined && fits(context.certificate, event.template),
     isOutdated: ({ context: { template, requested, certificate } }) =>
       template !== undefined && !isSame(template, requested) && !fits(certificate, template),
-    isDue: ({ context, event }) => event.at >= context.renewAt,
-    isDueWithoutAddress: ({ context, event }) =>
-      event.at >= context.renewAt && context.template === undefined,
     isNotVital: ({ context }) => !context.isVital,
     isValid: ({ event }) =>
       event.type === 'START' && event.certificate !== undefined && !isExpired(event.certificate, event.at),
     hasExpired: ({ context, event }) =>
-      context.certificate === undefined || isExpired(context.certificate, event.at),
+      context.certificate === undefined || isExpired(context.certificate, timeOf(event)),
     isRefused: ({ context }) => context.isRefused,
-    wasRefused: ({ event }) => event.type === 'REQUEST_FAILED' && event.isRefused,
+    wasRefused: ({ event }) => 'error' in event && event.error.isRefused,
   },
   actions: {
-    enter: assign({ since: ({ event }) => event.at }),
+    enter: assign({ since: ({ event }) => timeOf(event) }),
     recordStart: assign(({ context, event }) => {
       if (event.type !== 'START') return {};
       const { template, certificate, at, random } = event;
@@ -150,40 +177,32 @@ export const certificateMachine = setup({
     }),
     recordTemplate: assign(({ event }) => (event.type === 'TEMPLATE' ? { template: event.template } : {})),
     recordRequest: assign({ requested: ({ context }) => context.template }),
-    recordName: assign(({ event }) => (event.type === 'REQUESTED' ? { requestName: event.name } : {})),
-    recordIssue: assign(({ context, event }) =>
-      event.type === 'ISSUED'
-        ? {
-            certificate: event.certificate,
-            renewAt: dueTime(context, event.certificate, event.random),
-            requestName: undefined,
-            failures: 0,
-            problem: undefined,
-            isRefused: false,
-          }
-        : {},
+    recordName: assign(({ event }) =>
+      event.type === 'xstate.done.actor.sendRequest' ? { requestName: event.output.name } : {},
     ),
-    recordFailure: assign(({ context, event }) =>
-      event.type === 'REQUEST_FAILED'
-        ? {
-            failures: context.failures + 1,
-            problem: event.problem,
-            isRefused: event.isRefused,
-            requestName: undefined,
-            retryAt: event.at + retryDelayMs(context.failures + 1, event.random),
-          }
-        : {},
-    ),
-    recordLoss: assign({ missingSince: ({ event }) => event.at }),
+    recordIssue: assign(({ context, event }) => {
+      if (event.type !== 'xstate.done.actor.awaitCertificate') return {};
+      const { certificate, random } = event.output;
+      const renewAt = dueTime(context, certificate, random);
+      return {
+        certificate,
+        renewAt,
+        requestName: undefined,
+        failures: 0,
+        problem: undefined,
+        isRefused: false,
+      };
+    }),
+    recordFailure: assign(({ context, event }) => {
+      if (!('error' in event)) return {};
+      const { problem, isRefused, at, random } = event.error;
+      const failures = context.failures + 1;
+      const retryAt = at + retryDelayMs(failures, random);
+      return { failures, problem, isRefused, requestName: undefined, retryAt };
+    }),
+    recordLoss: assign({ missingSince: ({ event }) => timeOf(event) }),
 
     // Asked of the actor.
-    sendRequest: ask(),
-    awaitCertificate: ask(),
-    stopWaiting: ask(),
-    armRenewal: ask(),
-    armRetry: ask(),
-    disarmRenewal: ask(),
-    armValidity: ask(),
     reportIssue: ask(),
     reportFailure: ask(),
     reportMissing: ask(),
@@ -197,6 +216,7 @@ export const certificateMachine = setup({
   states: {
     Renewal: {
       initial: 'Idle',
+      on: { STOP: { target: '.Stopped' } },
       states: {
         Idle: {
           description: 'The agent has not begun',
@@ -219,14 +239,16 @@ export const certificateMachine = setup({
         },
         Settled: {
           description: 'There is a certificate; before it expires, another one is asked for',
-          entry: ['armRenewal'],
-          exit: ['disarmRenewal'],
-          on: {
-            RENEWAL_TIMER: [
-              { guard: 'isDueWithoutAddress', actions: ['enter'], target: 'AwaitingAddresses' },
-              { guard: 'isDue', actions: ['enter'], target: 'Requesting' },
-              { description: 'A long wait is made of short ones', actions: ['armRenewal'] },
+          invoke: {
+            id: 'untilRenewal',
+            src: 'untilRenewal',
+            input: ownContext,
+            onDone: [
+              { guard: 'lacksAddress', actions: ['enter'], target: 'AwaitingAddresses' },
+              { actions: ['enter'], target: 'Requesting' },
             ],
+          },
+          on: {
             TEMPLATE: [
               {
                 description: 'The node has an address that the certificate does not name',
@@ -240,45 +262,52 @@ export const certificateMachine = setup({
         },
         Requesting: {
           description: 'A request with a new key is being sent to the API server',
-          entry: ['recordRequest', 'sendRequest'],
-          on: {
-            TEMPLATE: OTHER_TEMPLATE,
-            REQUESTED: { actions: ['recordName', 'enter'], target: 'AwaitingCertificate' },
-            REQUEST_FAILED: FAILED,
+          entry: ['recordRequest'],
+          invoke: {
+            id: 'sendRequest',
+            src: 'sendRequest',
+            input: ownContext,
+            onDone: { actions: ['recordName', 'enter'], target: 'AwaitingCertificate' },
+            onError: FAILED,
           },
+          on: { TEMPLATE: OTHER_TEMPLATE },
         },
         AwaitingCertificate: {
           description: 'The request is to be approved and signed',
-          entry: ['awaitCertificate'],
-          exit: ['stopWaiting'],
+          invoke: {
+            id: 'awaitCertificate',
+            src: 'awaitCertificate',
+            input: ownContext,
+            onDone: { actions: ['recordIssue', 'reportIssue', 'enter'], target: 'Settled' },
+            onError: FAILED,
+          },
           always: {
             description: 'What was asked for is not what is needed any more',
             guard: 'isOutdated',
             actions: ['enter'],
             target: 'Requesting',
           },
-          on: {
-            ISSUED: { actions: ['recordIssue', 'reportIssue', 'enter'], target: 'Settled' },
-            REQUEST_FAILED: FAILED,
-            TEMPLATE: OTHER_TEMPLATE,
-          },
+          on: { TEMPLATE: OTHER_TEMPLATE },
         },
         BackingOff: {
           description: 'The last request failed; the next one is sent after a while',
-          entry: ['armRetry'],
-          exit: ['disarmRenewal'],
-          on: {
-            RENEWAL_TIMER: [
+          invoke: {
+            id: 'untilRetry',
+            src: 'untilRetry',
+            input: ownContext,
+            onDone: [
               { guard: 'lacksAddress', actions: ['enter'], target: 'AwaitingAddresses' },
               { actions: ['enter'], target: 'Requesting' },
             ],
-            TEMPLATE: OTHER_TEMPLATE,
           },
+          on: { TEMPLATE: OTHER_TEMPLATE },
         },
+        Stopped: { type: 'final' },
       },
     },
     Validity: {
       initial: 'Idle',
+      on: { STOP: { target: '.Stopped' } },
       states: {
         Idle: {
           description: 'The agent has not begun',
@@ -293,35 +322,41 @@ export const certificateMachine = setup({
         Unwatched: { description: 'The agent goes on without this certificate' },
         Valid: {
           description: 'There is a certificate that has not expired',
-          entry: ['armValidity'],
-          on: {
-            VALIDITY_TIMER: [
+          invoke: {
+            id: 'untilExpiry',
+            src: 'untilExpiry',
+            input: ownContext,
+            onDone: [
               { guard: 'hasExpired', actions: ['recordLoss', 'reportMissing'], target: 'Missing' },
-              { actions: ['armValidity'] },
+              { description: 'It has been renewed meanwhile', target: 'Valid', reenter: true },
             ],
           },
         },
         Missing: {
           description:
             'There is no valid certificate: after five minutes the agent ends, if the server refuses to give one',
-          entry: ['armValidity'],
-          on: {
-            ISSUED: { target: 'Valid' },
-            VALIDITY_TIMER: [{ guard: 'isRefused', target: 'GivenUp' }, { target: 'Overdue' }],
+          invoke: {
+            id: 'untilGivenUp',
+            src: 'untilGivenUp',
+            input: ownContext,
+            onDone: [{ guard: 'isRefused', target: 'GivenUp' }, { target: 'Overdue' }],
           },
+          on: { 'xstate.done.actor.awaitCertificate': { target: 'Valid' } },
         },
         Overdue: {
           description:
             'The server has not refused to give a certificate, or does not answer: the agent goes on',
           on: {
-            ISSUED: { target: 'Valid' },
-            REQUEST_FAILED: { guard: 'wasRefused', target: 'GivenUp' },
+            'xstate.done.actor.awaitCertificate': { target: 'Valid' },
+            'xstate.error.actor.sendRequest': { guard: 'wasRefused', target: 'GivenUp' },
+            'xstate.error.actor.awaitCertificate': { guard: 'wasRefused', target: 'GivenUp' },
           },
         },
         GivenUp: {
           description: 'Only another start can help: with other credentials',
           entry: ['giveUp'],
         },
+        Stopped: { type: 'final' },
       },
     },
   },

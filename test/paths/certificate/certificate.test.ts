@@ -19,9 +19,10 @@ import { certificatePair } from '../../../src/agent/cluster/credentials/certific
 import { CertificateStore } from '../../../src/agent/cluster/credentials/certificate-store.ts';
 import { signingRequest } from '../../../src/agent/cluster/credentials/made-certificates.ts';
 import { ApiError } from '../../../src/agent/cluster/service/api-error.ts';
-import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { settled, VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../src/types/errors.ts';
 import { CertificateServer } from '../../support/certificate-server.ts';
+import { done, failed } from '../../support/child-events.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { Coverage } from '../coverage.ts';
 import { replaying } from '../replaying.ts';
@@ -34,8 +35,7 @@ type Kind = 'client' | 'serving';
 
 /** Much longer than a request may wait, and so that its renewal is far from its end. */
 const LIFE_MS = 100 * 3_600_000;
-/** Before and after all other times of the environment. */
-const [EARLY, LATE] = [-Infinity, Infinity];
+const LATER = { at: Infinity };
 
 const TEMPLATES = {
   first: { ...clientTemplate('node-1'), ipAddresses: ['10.0.0.1'] },
@@ -51,8 +51,8 @@ const CERTIFICATES = {
 };
 
 const start = { type: 'START', template: TEMPLATES.first, mustRenew: false, at: 0, random: 0 } as const;
-const failure = { type: 'REQUEST_FAILED', problem: 'why', isRefused: false, at: 0, random: 0 } as const;
-const issue = { type: 'ISSUED', at: 0, random: 0 } as const;
+const failure = { problem: 'why', isRefused: false, at: 0, random: 0 };
+const issue = { at: 0, random: 0 };
 
 const EVENTS = {
   startWithout: { ...start, certificate: undefined },
@@ -65,20 +65,17 @@ const EVENTS = {
   firstAddress: { type: 'TEMPLATE', template: TEMPLATES.first, at: 1 },
   secondAddress: { type: 'TEMPLATE', template: TEMPLATES.second, at: 1 },
   noAddress: { type: 'TEMPLATE', template: undefined, at: 1 },
-  requested: { type: 'REQUESTED', name: 'csr', at: 0 },
-  unanswered: failure,
-  refused: { ...failure, isRefused: true },
-  issuedFirst: { ...issue, certificate: NODE },
-  issuedSecond: { ...issue, certificate: { ...NODE, ...TEMPLATES.second } },
-  denied: { ...failure, problem: 'it was denied' },
-  tooLate: { ...failure, problem: 'it took too long' },
-  /** An hour passes. */
-  hour: { type: 'RENEWAL_TIMER', at: EARLY },
-  renewal: { type: 'RENEWAL_TIMER', at: LATE },
-  retry: { type: 'RENEWAL_TIMER', at: LATE },
-  validityHour: { type: 'VALIDITY_TIMER', at: EARLY },
-  expiry: { type: 'VALIDITY_TIMER', at: LATE },
-  fiveMinutes: { type: 'VALIDITY_TIMER', at: LATE },
+  requested: done('sendRequest', { name: 'csr', at: 0 }),
+  unanswered: failed('sendRequest', failure),
+  refused: failed('sendRequest', { ...failure, isRefused: true }),
+  issuedFirst: done('awaitCertificate', { ...issue, certificate: NODE }),
+  issuedSecond: done('awaitCertificate', { ...issue, certificate: { ...NODE, ...TEMPLATES.second } }),
+  denied: failed('awaitCertificate', { ...failure, problem: 'it was denied' }),
+  tooLate: failed('awaitCertificate', { ...failure, problem: 'it took too long' }),
+  renewal: done('untilRenewal', LATER),
+  retry: done('untilRetry', LATER),
+  expiry: done('untilExpiry', LATER),
+  fiveMinutes: done('untilGivenUp', LATER),
 } as const satisfies Readonly<Record<string, CertificateEvent>>;
 type EventName = keyof typeof EVENTS;
 
@@ -125,7 +122,7 @@ interface Regions {
   readonly Validity: string;
 }
 
-/** An hour and the end of a certificate are far away where the agent waits for less. */
+/** The end of a certificate is far away where the agent waits for less. */
 function possible(kind: Kind, { value, context }: CertificateState): readonly EventName[] {
   const { Renewal, Validity } = value as Regions;
   if (Validity === 'GivenUp') return [];
@@ -147,7 +144,7 @@ function ofRenewal(
 ): readonly EventName[] {
   switch (renewal) {
     case 'Settled':
-      return isFresh(context) && validity !== 'Missing' ? ['hour', 'renewal'] : ['renewal'];
+      return ['renewal'];
     case 'Requesting':
       return ['requested', 'unanswered', ...(validity === 'Unwatched' ? [] : (['refused'] as const))];
     case 'AwaitingCertificate': {
@@ -162,7 +159,6 @@ function ofRenewal(
 }
 
 function ofValidity(renewal: string, validity: string): readonly EventName[] {
-  if (validity === 'Valid' && renewal === 'Settled') return ['validityHour'];
   if (validity === 'Valid' && renewal === 'Requesting') return ['expiry'];
   const isPatient = renewal === 'Requesting' || renewal === 'AwaitingCertificate';
   return validity === 'Missing' && isPatient ? ['fiveMinutes'] : [];
@@ -171,7 +167,6 @@ function ofValidity(renewal: string, validity: string): readonly EventName[] {
 type StartEvent = Extract<CertificateEvent, { readonly type: 'START' }>;
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 async function replayCertificate(
   kind: Kind,
@@ -181,7 +176,7 @@ async function replayCertificate(
   const replay = new CertificateReplay(kind, coverage);
   const steps = async () => {
     for (const step of path) await replay.step(step);
-    replay.stop();
+    await replay.stop();
   };
   await replaying({ path, coverage, of: kind, steps, end: () => replay.end() });
 }
@@ -199,7 +194,9 @@ class CertificateReplay {
   constructor(kind: Kind, coverage: Coverage) {
     const inspect = (event: InspectionEvent) => {
       coverage.inspect(event);
-      if (event.type === '@xstate.snapshot') this.#state = event.snapshot as CertificateState;
+      // Requests have snapshots, too.
+      if (event.type === '@xstate.snapshot' && 'value' in event.snapshot)
+        this.#state = event.snapshot as CertificateState;
     };
     this.#manager = new CertificateManager(testContext({ clock: this.#clock, inspect }), {
       kind,
@@ -224,13 +221,39 @@ class CertificateReplay {
       pauseMs: 1,
       timeoutMs: 5_000,
     });
+    await settled();
     const { value, context } = this.#state!;
     expect({ value, ...essence(context) }).toEqual(expected);
     this.#check(value);
   }
 
-  stop(): void {
+  /** A certificate that is renewed in time is valid beyond the end of the former one. */
+  async renewInTime(): Promise<Regions> {
+    await this.#bringAbout('startValid');
+    const end = this.#clock.now() + LIFE_MS + 1;
+    await this.#bringAbout('renewal');
+    for (const name of ['requested', 'issuedFirst'] as const) {
+      await waitFor(() => this.#isAtRest(), { what: `the server to be asked before ${name}`, pauseMs: 1 });
+      await this.#bringAbout(name);
+    }
+    await waitFor(() => this.#regions.Renewal === 'Settled', { what: 'the new certificate', pauseMs: 1 });
+    await this.#advanceTo(end);
+    return this.#regions;
+  }
+
+  /** Without a certificate for too long, the agent asks for one, and the server does not know the request. */
+  async loseRequest(): Promise<Regions> {
+    await this.#bringAbout('startWithout');
+    await waitFor(() => this.#isAtRest(), { what: 'the server to be asked', pauseMs: 1 });
+    await this.#bringAbout('fiveMinutes');
+    this.#server.requests.delete(this.#server.accept());
+    await waitFor(() => this.#regions.Renewal === 'BackingOff', { what: 'the end of the wait', pauseMs: 1 });
+    return this.#regions;
+  }
+
+  async stop(): Promise<void> {
     this.#manager.stop();
+    await settled();
     expect([this.#clock.armed, this.#connections, this.#server.watches]).toEqual([0, 0, 0]);
   }
 
@@ -239,9 +262,13 @@ class CertificateReplay {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  get #regions(): Regions {
+    return this.#state?.value as unknown as Regions;
+  }
+
   /** What was asked for has arrived at the server. */
   #isAtRest(): boolean {
-    const { Renewal } = this.#state?.value as unknown as Regions;
+    const { Renewal } = this.#regions;
     if (Renewal === 'Requesting') return this.#server.pending === 1;
     return Renewal !== 'AwaitingCertificate' || this.#server.watches === 1;
   }
@@ -278,28 +305,25 @@ class CertificateReplay {
       this.#manager.setTemplate(event.template);
       return;
     }
-    if (event.type === 'REQUESTED') {
-      this.#request = this.#server.accept();
-      return;
-    }
-    if (event.type === 'ISSUED') {
-      const now = this.#clock.now();
-      this.#server.issue(this.#request, { notBefore: now, notAfter: now + LIFE_MS });
-      return;
-    }
     const others: Partial<Record<EventName, () => void | Promise<void>>> = {
+      requested: () => void (this.#request = this.#server.accept()),
+      issuedFirst: () => this.#issue(),
+      issuedSecond: () => this.#issue(),
       unanswered: () => this.#server.fail(new StateletError('Unavailable', 'no route')),
       refused: () => this.#server.fail(new ApiError('no', { status: 403, reason: 'Forbidden' })),
       denied: () => this.#server.deny(this.#request),
       tooLate: () => this.#advanceTo(this.#manager.context.since + 15 * MINUTE_MS),
-      hour: () => this.#clock.advance(HOUR_MS),
-      validityHour: () => this.#clock.advance(HOUR_MS),
       renewal: () => this.#advanceTo(this.#manager.context.renewAt),
       retry: () => this.#advanceTo(this.#manager.context.retryAt),
       expiry: () => this.#advanceTo((this.#manager.context.certificate?.notAfter ?? 0) + 1),
       fiveMinutes: () => this.#advanceTo(this.#manager.context.missingSince + 5 * MINUTE_MS),
     };
     await others[name]?.();
+  }
+
+  #issue(): void {
+    const now = this.#clock.now();
+    this.#server.issue(this.#request, { notBefore: now, notAfter: now + LIFE_MS });
   }
 
   #advanceTo(at: number): Promise<void> {
@@ -330,6 +354,20 @@ test.each(['client', 'serving'] as const)('every event in every state of a %s ce
   const paths = shortestPaths(certificateEnvironment(kind));
   expect(paths.length).toBeGreaterThan(40);
   for (const path of paths) await replayCertificate(kind, path, coverage);
+});
+
+test('a certificate that is renewed in time stays valid', async () => {
+  const replay = new CertificateReplay('client', coverage);
+  expect(await replay.renewInTime()).toEqual({ Renewal: 'Settled', Validity: 'Valid' });
+  await replay.stop();
+  replay.end();
+});
+
+test('an agent that was without a certificate for too long gives up when the server has lost its request', async () => {
+  const replay = new CertificateReplay('client', coverage);
+  expect(await replay.loseRequest()).toEqual({ Renewal: 'BackingOff', Validity: 'GivenUp' });
+  await replay.stop();
+  replay.end();
 });
 
 test('every state, transition and guard is covered', () => {

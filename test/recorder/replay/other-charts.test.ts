@@ -1,9 +1,10 @@
 /** Charts that the simulation does not run, or seldom: lives of them are recorded and replayed. */
 import { expect, test } from '@jest/globals';
-import { type AnyStateMachine, createActor, type EventObject } from 'xstate';
+import { type AnyStateMachine, createActor, type EventObject, fromPromise } from 'xstate';
 import { TransitionFeed } from '../../../src/agent/actors/transitions.ts';
 import { RecordWriter } from '../../../src/recorder/policies/record-format.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { done, failed } from '../../support/child-events.ts';
 import { machineOf, replayed } from './support.ts';
 
 const POD = { namespace: 'default', name: 'web', uid: 'uid-1' };
@@ -13,7 +14,7 @@ const WITHOUT_ADDRESS = { ...CERTIFICATE, ipAddresses: [] };
 
 interface Life {
   readonly input?: object;
-  readonly events: readonly (EventObject & Readonly<Record<string, unknown>>)[];
+  readonly events: readonly (EventObject | (EventObject & Readonly<Record<string, unknown>>))[];
 }
 
 const LIVES: Readonly<Record<string, Life>> = {
@@ -22,17 +23,17 @@ const LIVES: Readonly<Record<string, Life>> = {
     events: [
       { type: 'START', template: undefined, certificate: undefined, mustRenew: false, at: 1, random: 0.5 },
       { type: 'TEMPLATE', template: TEMPLATE, at: 2 },
-      { type: 'REQUEST_FAILED', problem: 'no answer', isRefused: true, at: 3, random: 0.5 },
-      { type: 'RENEWAL_TIMER', at: 4 },
+      failed('sendRequest', { problem: 'no answer', isRefused: true, at: 3, random: 0.5 }),
+      done('untilRetry', { at: 4 }),
       { type: 'TEMPLATE', template: { ...TEMPLATE, ipAddresses: ['10.0.0.2'] }, at: 5 },
-      { type: 'REQUESTED', name: 'csr', at: 6 },
-      { type: 'REQUESTED', name: 'csr-2', at: 7 },
-      { type: 'ISSUED', certificate: WITHOUT_ADDRESS, at: 8, random: 0.5 },
+      done('sendRequest', { name: 'csr', at: 6 }),
+      done('sendRequest', { name: 'csr-2', at: 7 }),
+      done('awaitCertificate', { certificate: WITHOUT_ADDRESS, at: 8, random: 0.5 }),
       { type: 'TEMPLATE', template: TEMPLATE, at: 9 },
-      { type: 'RENEWAL_TIMER', at: 10 },
-      { type: 'VALIDITY_TIMER', at: 20_000 },
-      { type: 'VALIDITY_TIMER', at: 30_000 },
-      { type: 'REQUEST_FAILED', problem: 'refused', isRefused: true, at: 40_000, random: 0.5 },
+      done('untilRenewal', { at: 10 }),
+      done('untilExpiry', { at: 20_000 }),
+      done('untilGivenUp', { at: 30_000 }),
+      failed('sendRequest', { problem: 'refused', isRefused: true, at: 40_000, random: 0.5 }),
     ],
   },
   connection: {
@@ -83,7 +84,9 @@ function inert(machine: AnyStateMachine): AnyStateMachine {
     ([, action]) => typeof action === 'function' && !('resolve' in action),
   );
   const actions = Object.fromEntries(asked.map(([name]) => [name, () => undefined]));
-  return machine.provide({ actions } as never);
+  const unanswered = fromPromise(() => new Promise<never>(() => undefined));
+  const requests = Object.keys(machine.implementations.actors as object).map((name) => [name, unanswered]);
+  return machine.provide({ actions, actors: Object.fromEntries(requests) } as never);
 }
 
 test.each(Object.keys(LIVES))('%s', (chart) => {

@@ -20,8 +20,11 @@ import { ApiError } from '../../cluster/service/api-error.ts';
 import type { ApiServer } from '../../cluster/service/api-server.ts';
 import {
   type CertificateContext,
-  type CertificateEvent,
   certificateMachine,
+  type Issued,
+  type RequestFailure,
+  type Sent,
+  type Timed,
 } from '../../machines/certificate-machine.ts';
 import {
   type CertificatePurpose,
@@ -32,9 +35,9 @@ import {
   NAMED_ISSUE_TIMEOUT_MS,
 } from '../../policies/cluster/certificates.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import { Timer } from '../../../system/timer.ts';
+import { sleep } from '../../../system/timer.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { agentActor } from '../agent-actor.ts';
+import { agentActor, requestActor } from '../agent-actor.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 
 /** A server, and the end of the connections to it. */
@@ -79,27 +82,16 @@ export class CertificateManager {
   readonly #context: ActorContext;
   readonly #parts: CertificateManagerParts;
   readonly #actor: ActorRefFrom<typeof certificateMachine>;
-  readonly #renewalTimer: Timer;
-  readonly #validityTimer: Timer;
-  readonly #issueTimer: Timer;
   #pair: CertificatePair | undefined;
   /** Of the request that was sent last. */
   #key = '';
   #submitted: SubmittedRequest | undefined;
-  #waiting: AbortController | undefined;
   #connection: ConnectedServer | undefined;
-  #isStopped = false;
 
   constructor(context: ActorContext, parts: CertificateManagerParts) {
     this.#context = context;
     this.#parts = parts;
     const { rotates, onGiveUp, kind } = parts;
-    const { clock } = context;
-    [this.#renewalTimer, this.#validityTimer, this.#issueTimer] = [
-      new Timer(clock),
-      new Timer(clock),
-      new Timer(clock),
-    ];
     this.changes = this.#changes.asObservable();
     this.#actor = agentActor(context, this.#provide(), {
       id: `${kind} certificate`,
@@ -116,27 +108,19 @@ export class CertificateManager {
     const { clock, random } = this.#context;
     this.#pair = pair;
     this.#actor.start();
-    this.#send({
-      type: 'START',
-      template,
-      certificate: pair?.facts,
-      mustRenew,
-      at: clock.now(),
-      random: random(),
-    });
+    const certificate = pair?.facts;
+    const [at, chance] = [clock.now(), random()];
+    this.#actor.send({ type: 'START', template, certificate, mustRenew, at, random: chance });
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#waiting?.abort();
+    this.#actor.send({ type: 'STOP' });
     this.#disconnect();
-    for (const timer of [this.#renewalTimer, this.#validityTimer, this.#issueTimer]) timer.disarm();
-    if (this.#context.parent === undefined) this.#actor.stop();
   }
 
   /** What the certificate is to say has changed. */
   setTemplate(template: CertificateTemplate | undefined): void {
-    this.#send({ type: 'TEMPLATE', template, at: this.#context.clock.now() });
+    this.#actor.send({ type: 'TEMPLATE', template, at: this.#context.clock.now() });
   }
 
   /** Undefined while there is none that is valid. */
@@ -167,32 +151,34 @@ export class CertificateManager {
     return `the certificate signing request ${requestName} waits to be approved and signed`;
   }
 
-  #send(event: CertificateEvent): void {
-    if (!this.#isStopped) this.#actor.send(event);
-  }
-
   #provide(): typeof certificateMachine {
-    const { logger, measurements } = this.#context;
+    const { clock, random, logger, measurements } = this.#context;
     const { kind, onGiveUp } = this.#parts;
+    const failureOf = (error: unknown): RequestFailure => ({
+      problem: errorMessage(error),
+      isRefused: error instanceof ApiError && [401, 403, 404].includes(error.status),
+      at: clock.now(),
+      random: random(),
+    });
+    const until = (timeIn: (context: CertificateContext) => number) =>
+      requestActor((context: CertificateContext, signal) => this.#until(timeIn(context), signal), failureOf);
     return certificateMachine.provide({
+      actors: {
+        sendRequest: requestActor((context, signal) => this.#request(context, signal), failureOf),
+        awaitCertificate: requestActor((_, signal) => this.#issued(signal), failureOf),
+        untilRenewal: until(({ renewAt }) => renewAt),
+        untilRetry: until(({ retryAt }) => retryAt),
+        untilExpiry: until(({ certificate }) => (certificate?.notAfter ?? 0) + 1),
+        untilGivenUp: until(({ missingSince }) => missingSince + GIVE_UP_AFTER_MS),
+      },
       actions: {
-        sendRequest: ({ context }) => void this.#request(context),
-        awaitCertificate: () => void this.#awaitCertificate(),
-        stopWaiting: () => {
-          this.#waiting?.abort();
-          this.#issueTimer.disarm();
-        },
-        armRenewal: ({ context }) => this.#arm(this.#renewalTimer, context.renewAt, 'RENEWAL_TIMER'),
-        armRetry: ({ context }) => this.#arm(this.#renewalTimer, context.retryAt, 'RENEWAL_TIMER'),
-        disarmRenewal: () => this.#renewalTimer.disarm(),
-        armValidity: ({ context }) =>
-          this.#arm(this.#validityTimer, validityEnd(context, this.#now()), 'VALIDITY_TIMER'),
         reportIssue: ({ context }) => {
           const until = rfc3339(context.certificate?.notAfter ?? 0);
           logger.info({ kind, until }, `There is a new ${kind} certificate`);
           this.#changes.next(undefined);
         },
         reportFailure: ({ context: { problem, failures } }) => {
+          this.#disconnect();
           measurements?.renewalFailed(kind);
           logger.warn(
             { kind, problem, failures },
@@ -212,66 +198,53 @@ export class CertificateManager {
     });
   }
 
-  #now(): number {
-    return this.#context.clock.now();
+  async #until(at: number, signal: AbortSignal): Promise<Timed> {
+    const { clock } = this.#context;
+    do await sleep(clock, Math.min(Math.max(0, at - clock.now()), LONGEST_WAIT_MS), signal);
+    while (clock.now() < at);
+    return { at: clock.now() };
   }
 
-  #arm(timer: Timer, dueAt: number, type: 'RENEWAL_TIMER' | 'VALIDITY_TIMER'): void {
-    if (dueAt === Infinity) return;
-    const delayMs = Math.min(Math.max(0, dueAt - this.#now()), LONGEST_WAIT_MS);
-    timer.arm(delayMs, () => this.#send({ type, at: this.#now() }));
-  }
-
-  async #request({ template }: CertificateContext): Promise<void> {
+  async #request({ template }: CertificateContext, signal: AbortSignal): Promise<Sent> {
     const { keptKey, purpose, connect, kind, sign = signingRequestApart } = this.#parts;
-    try {
-      if (template === undefined) throw new Error('there is nothing to ask for');
-      this.#key = (await keptKey?.get()) ?? newPrivateKey();
-      const request = await sign({ template, key: this.#key });
-      const name = keptKey && requestNameOf(this.#key, template, purpose);
-      if (this.#isStopped) return;
-      this.#disconnect();
-      this.#connection = connect();
-      this.#submitted = await submitRequest(this.#connection.main, {
-        request,
-        purpose,
-        name,
-      });
-      this.#context.logger.info(
-        { kind, request: this.#submitted.name },
-        'A certificate signing request waits to be approved and signed',
-      );
-      this.#send({ type: 'REQUESTED', name: this.#submitted.name, at: this.#now() });
-    } catch (error) {
-      this.#fail(error);
-    }
+    if (template === undefined) throw new Error('there is nothing to ask for');
+    this.#key = (await keptKey?.get()) ?? newPrivateKey();
+    const request = await sign({ template, key: this.#key });
+    const named = keptKey && requestNameOf(this.#key, template, purpose);
+    signal.throwIfAborted();
+    this.#disconnect();
+    this.#connection = connect();
+    this.#submitted = await submitRequest(this.#connection.main, { request, purpose, name: named });
+    const { name } = this.#submitted;
+    this.#context.logger.info(
+      { kind, request: name },
+      'A certificate signing request waits to be approved and signed',
+    );
+    return { name, at: this.#context.clock.now() };
   }
 
-  async #awaitCertificate(): Promise<void> {
+  async #issued(signal: AbortSignal): Promise<Issued> {
     const { store, keptKey, onIssued, kind } = this.#parts;
     const { clock, random, measurements } = this.#context;
-    const submitted = this.#submitted;
-    const key = this.#key;
-    const server = this.#connection?.main;
-    if (submitted === undefined || server === undefined) return;
-    const waiting = new AbortController();
-    this.#waiting = waiting;
+    const [submitted, server, key] = [this.#submitted, this.#connection?.main, this.#key];
+    if (submitted === undefined || server === undefined) throw new Error('nothing has been asked for');
     const limitMs = keptKey === undefined ? ISSUE_TIMEOUT_MS : NAMED_ISSUE_TIMEOUT_MS;
-    this.#issueTimer.arm(limitMs, () => waiting.abort(tooLate(submitted.name, limitMs)));
+    const limit = new AbortController();
+    const timer = clock.setTimeout(() => limit.abort(tooLate(submitted.name, limitMs)), limitMs);
+    const either = AbortSignal.any([signal, limit.signal]);
     try {
-      const cert = await issuedCertificate(server, submitted, { clock, signal: waiting.signal });
+      const cert = await issuedCertificate(server, submitted, { clock, signal: either });
       const pair = await store.update(cert, key, clock.now());
       await onIssued?.(pair);
-      if (waiting.signal.aborted) return;
+      either.throwIfAborted();
       if (this.#pair !== undefined) measurements?.rotated(kind, clock.now() - this.#pair.facts.notBefore);
       this.#pair = pair;
       this.#disconnect();
-      this.#send({ type: 'ISSUED', certificate: pair.facts, at: this.#now(), random: random() });
+      return { certificate: pair.facts, at: clock.now(), random: random() };
     } catch (error) {
-      const { aborted } = waiting.signal;
-      const reason: unknown = waiting.signal.reason;
-      // Aborted for another reason: the chart does not wait any more.
-      if (!aborted || reason instanceof StateletError) this.#fail(aborted ? reason : error);
+      throw limit.signal.aborted ? limit.signal.reason : error;
+    } finally {
+      clock.clearTimeout(timer);
     }
   }
 
@@ -279,26 +252,6 @@ export class CertificateManager {
     this.#connection?.close();
     this.#connection = undefined;
   }
-
-  #fail(error: unknown): void {
-    this.#disconnect();
-    const isRefused = error instanceof ApiError && [401, 403, 404].includes(error.status);
-    const problem = errorMessage(error);
-    this.#send({
-      type: 'REQUEST_FAILED',
-      problem,
-      isRefused,
-      at: this.#now(),
-      random: this.#context.random(),
-    });
-  }
-}
-
-/** When the state of the region Validity may change. */
-function validityEnd({ certificate, missingSince }: CertificateContext, now: number): number {
-  return certificate === undefined || isExpired(certificate, now)
-    ? missingSince + GIVE_UP_AFTER_MS
-    : certificate.notAfter + 1;
 }
 
 function tooLate(name: string, limitMs: number): StateletError {

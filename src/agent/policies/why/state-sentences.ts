@@ -94,12 +94,14 @@ const CERTIFICATE: Sentences = {
   'Renewal.Requesting': 'is being asked for',
   'Renewal.AwaitingCertificate': 'waits to be approved and signed',
   'Renewal.BackingOff': 'could not be asked for; that is tried again',
+  'Renewal.Stopped': 'is not asked for any more: the agent stops',
   'Validity.Idle': 'is not looked at yet',
   'Validity.Unwatched': 'is not needed by the agent',
   'Validity.Valid': 'is valid',
   'Validity.Missing': 'is missing: the agent ends if the server goes on refusing one',
   'Validity.Overdue': 'is missing: the server does not answer, and the agent goes on',
   'Validity.GivenUp': 'is missing, and only another start with other credentials helps',
+  'Validity.Stopped': 'is not looked at any more: the agent stops',
 };
 
 const LEASE: Sentences = {

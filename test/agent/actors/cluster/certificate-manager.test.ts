@@ -15,7 +15,7 @@ import { CertificateStore, KeptKey } from '../../../../src/agent/cluster/credent
 import { signingRequest } from '../../../../src/agent/cluster/credentials/made-certificates.ts';
 import { ApiError } from '../../../../src/agent/cluster/service/api-error.ts';
 import { CLIENT_PURPOSE, clientTemplate } from '../../../../src/agent/policies/cluster/certificates.ts';
-import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { StateletError } from '../../../../src/types/errors.ts';
 import { CertificateServer } from '../../../support/certificate-server.ts';
 import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
@@ -44,8 +44,9 @@ beforeEach(() => {
   [hasGivenUp, connections] = [false, 0];
   manager = open();
 });
-afterEach(() => {
+afterEach(async () => {
   manager.stop();
+  await settled();
   expect(clock.armed).toBe(0);
   expect(connections).toBe(0);
   rmSync(folder, { recursive: true, force: true });
