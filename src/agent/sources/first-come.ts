@@ -20,18 +20,24 @@ export interface FirstCome<Holder, Value> {
   readonly holders: ReadonlyMap<string, Holder>;
 }
 
-/** `keysOf`: the names of a value, of which no other may have one. The first of them says who had it before. */
+/**
+ * `keysOf`: the names of a value, of which no other may have one. The first of them says who had it before. `mayRepeat`: a place tells by
+ * itself of values of its own that have one name.
+ */
 export function firstCome<Holder, Value>(
   claims: readonly NameClaim<Holder, Value>[],
   keysOf: (value: Value) => readonly [string, ...string[]],
   before: ReadonlyMap<string, Holder>,
+  { mayRepeat = false } = {},
 ): FirstCome<Holder, Value> {
   const heldBefore = ({ holder, value }: NameClaim<Holder, Value>) => before.get(keysOf(value)[0]) === holder;
   const holders = new Map<string, Holder>();
   const refused = new Map<NameClaim<Holder, Value>, Refused<Holder, Value>>();
   for (const claim of [...claims.filter(heldBefore), ...claims.filter((one) => !heldBefore(one))]) {
     const keys = keysOf(claim.value);
-    const key = keys.find((one) => holders.has(one));
+    const isOfAnother = (one: string) =>
+      holders.has(one) && !(mayRepeat && holders.get(one) === claim.holder);
+    const key = keys.find(isOfAnother);
     if (key === undefined) for (const own of keys) holders.set(own, claim.holder);
     else refused.set(claim, { ...claim, key, of: holders.get(key) as Holder });
   }

@@ -2,6 +2,7 @@
 import { combineLatest, map, type Observable, scan, startWith } from 'rxjs';
 import { podFullName, podText } from '../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../types/kubernetes.ts';
+import { firstCome } from './first-come.ts';
 import type { SourceProblem, SourceUpdate } from './source.ts';
 
 const UNSEEN: SourceUpdate = { problems: [] };
@@ -27,39 +28,28 @@ export function localSource(parts: readonly Observable<SourceUpdate>[]): Observa
   );
 }
 
-function merged({ holders }: Merged, parts: readonly SourceUpdate[]): Merged {
-  const { held, pods, problems } = withoutConflicts(parts, holders);
+function merged({ holders: before }: Merged, parts: readonly SourceUpdate[]): Merged {
+  const claims = parts.flatMap(({ pods = [] }, holder) => pods.map((value) => ({ holder, value })));
+  const {
+    kept: pods,
+    refused,
+    holders,
+  } = firstCome(claims, (pod) => [podFullName(pod)], before, { mayRepeat: true });
   const isSeen = parts.every((part) => part.pods !== undefined && part.restored === undefined);
   const objects = parts.flatMap((part) => part.objects ?? []);
   const update = {
     ...((isSeen || pods.length > 0) && { pods }),
     ...(!isSeen && pods.length > 0 && { restored: true as const }),
     ...(objects.length > 0 && { objects }),
-    problems: [...parts.flatMap((part) => part.problems), ...problems],
+    problems: [
+      ...parts.flatMap((part) => part.problems),
+      ...refused.map(({ value }) => sameNameProblem(value)),
+    ],
   };
-  return { update, holders: held };
+  return { update, holders };
 }
 
-function withoutConflicts(parts: readonly SourceUpdate[], before: ReadonlyMap<string, number>) {
-  const claims = parts.flatMap(({ pods = [] }, part) => pods.map((pod) => ({ part, pod })));
-  const heldBefore = ({ part, pod }: { readonly part: number; readonly pod: Pod }) =>
-    before.get(podFullName(pod)) === part;
-  const held = new Map<string, number>();
-  const problems: SourceProblem[] = [];
-  const pods: Pod[] = [];
-  for (const claim of [...claims.filter(heldBefore), ...claims.filter((claim) => !heldBefore(claim))]) {
-    const name = podFullName(claim.pod);
-    // A part tells by itself of pods of its own that have one name.
-    if ((held.get(name) ?? claim.part) === claim.part) {
-      held.set(name, claim.part);
-      pods.push(claim.pod);
-    } else {
-      problems.push({
-        source: 'local',
-        field: 'metadata.name',
-        message: `pod ${podText(claim.pod)} has the name of a pod of another --pods: it is left out`,
-      });
-    }
-  }
-  return { held, pods, problems };
+function sameNameProblem(pod: Pod): SourceProblem {
+  const message = `pod ${podText(pod)} has the name of a pod of another --pods: it is left out`;
+  return { source: 'local', field: 'metadata.name', message, leavesOut: true };
 }

@@ -48,8 +48,15 @@ test('of two pods with one full name, the one that was there first stays, whatev
       source: 'local',
       field: 'metadata.name',
       message: 'pod web_default(uid-1) has the name of a pod of another --pods: it is left out',
+      leavesOut: true,
     },
   ]);
   second.next(seen());
   expect(last()).toEqual(seen(pod('web', 'uid-1')));
+});
+
+test('pods of one part that have one name are passed on: that part tells of them', () => {
+  const twice = seen(pod('web', 'uid-1'), pod('web', 'uid-2'));
+  const last = follow(new BehaviorSubject(twice), new BehaviorSubject(seen()));
+  expect(last()).toEqual(twice);
 });
