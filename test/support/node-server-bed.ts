@@ -9,12 +9,14 @@ import { text } from 'node:stream/consumers';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { resolveServerSettings } from '../../src/agent/config/load-server-settings.ts';
 import type { RequestAttributes } from '../../src/agent/policies/server/request-attributes.ts';
-import { NodeServer, type NodeServerOptions, type Reviews } from '../../src/agent/server/node/node-server.ts';
+import { NodeServer, type NodeServerParts, type Reviews } from '../../src/agent/server/node/node-server.ts';
 import { pairOfFiles } from '../../src/agent/server/node/tls-material.ts';
 import type { Route } from '../../src/agent/server/routes/route.ts';
 import { systemClock } from '../../src/system/timer.ts';
 import { TestAuthority } from './certificate-authority.ts';
 import { warnings } from './warnings.ts';
+import type { Measurements } from '../../src/types/measurements.ts';
+import { testContext } from './test-context.ts';
 
 export const serverCA = new TestAuthority('server-ca');
 export const clientCA = new TestAuthority('client-ca');
@@ -74,7 +76,7 @@ export class TestReviews implements Reviews {
   }
 }
 
-export interface ServerOptions extends Partial<Omit<NodeServerOptions, 'settings'>> {
+export interface ServerOptions extends Partial<Omit<NodeServerParts, 'settings'>> {
   /** Fields of KubeletConfiguration. */
   readonly file?: Readonly<Record<string, unknown>>;
 }
@@ -98,22 +100,20 @@ export class NodeServerBed {
     return { authentication: { x509: { clientCAFile: this.path('client-ca.crt') }, ...more } };
   }
 
-  async open({ file = {}, ...options }: ServerOptions = {}) {
+  async open({ file = {}, ...parts }: ServerOptions = {}, measurements?: Measurements) {
     const { cert, key } = serverCA.keyPair(SERVER_NAMES);
     this.write('tls.crt', cert);
     this.write('tls.key', key);
     this.write('client-ca.crt', clientCA.cert);
     const fields = { address: '127.0.0.1', ...this.authentication(), ...file };
     const { logger, messages } = warnings();
-    const server = await NodeServer.open({
+    const server = await NodeServer.open(testContext({ clock: systemClock, logger, measurements }), {
       nodeName: 'node-a',
       settings: resolveServerSettings({}, fields, 'kubelet.yaml'),
       port: 0,
       routes: ROUTES,
       certificate: pairOfFiles(this.path('tls.crt'), this.path('tls.key')),
-      clock: systemClock,
-      logger,
-      ...options,
+      ...parts,
     });
     this.#closing.push(() => server.close());
     const port = server.port ?? 0;

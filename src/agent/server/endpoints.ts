@@ -1,8 +1,8 @@
 /** Where a daemon serves: at an address for clients on the network, and at a socket for the owner of its root folder. */
 import { hostname } from 'node:os';
-import { systemClock, Timer } from '../../system/timer.ts';
+import { Timer } from '../../system/timer.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { errorMessage } from '../../types/errors.ts';
-import type { Logger } from '../../types/logger.ts';
 import {
   addressFile,
   controlSocket,
@@ -18,7 +18,7 @@ import { redact } from './redact.ts';
 import { type ApiSources, LOCAL_NOT_FOUND, localRoutes } from './routes/local-routes.ts';
 import { RequestError, type Route } from './routes/route.ts';
 
-export interface EndpointsOptions {
+export interface EndpointsParts {
   readonly rootDir: string;
   readonly nodeName: string;
   /** Undefined: only the socket. */
@@ -26,7 +26,6 @@ export interface EndpointsOptions {
   readonly sources: ApiSources;
   /** What the socket serves besides. Asked for once, when a request needs it. */
   readonly nodeRoutes?: () => Promise<readonly Route[]>;
-  readonly logger: Logger;
   /** The delay before a failed write into the root folder is tried again. */
   readonly retryMs?: number;
 }
@@ -37,28 +36,32 @@ export class Endpoints {
   /** With the port that was bound; undefined where there is only the socket. */
   readonly address: string | undefined;
   readonly #server: NetworkServer | undefined;
-  readonly #options: EndpointsOptions;
-  readonly #socketRetry = new Timer(systemClock);
-  readonly #addressRetry = new Timer(systemClock);
+  readonly #context: AgentContext;
+  readonly #parts: EndpointsParts;
+  readonly #socketRetry: Timer;
+  readonly #addressRetry: Timer;
   #closeSocket: (() => Promise<void>) | undefined;
   #isClosed = false;
 
-  private constructor(server: NetworkServer | undefined, options: EndpointsOptions) {
+  private constructor(context: AgentContext, parts: EndpointsParts, server: NetworkServer | undefined) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#socketRetry = new Timer(context.clock);
+    this.#addressRetry = new Timer(context.clock);
     this.#server = server;
     this.address = server?.address;
-    this.#options = options;
   }
 
   /**
    * Rejects with `FailedPrecondition` when the port cannot be bound. When socket or address file cannot be made, because the
    * disk is full or read-only, that is a warning: the daemon can do without them.
    */
-  static async open(options: EndpointsOptions): Promise<Endpoints> {
-    const { rootDir, nodeName, address, sources, logger } = options;
+  static async open(context: AgentContext, parts: EndpointsParts): Promise<Endpoints> {
+    const { rootDir, nodeName, address, sources } = parts;
     const names = [nodeName, hostname()];
     const server = address && (await startNetworkServer({ ...address, names }, sources));
-    if (server && !isLoopback(address.host)) logger.warn({}, openWarning(server.address));
-    const endpoints = new Endpoints(server, options);
+    if (server && !isLoopback(address.host)) context.logger.warn({}, openWarning(server.address));
+    const endpoints = new Endpoints(context, parts, server);
     await endpoints.#make(controlSocket(rootDir), endpoints.#socketRetry, () => endpoints.#listen());
     if (server)
       await endpoints.#make(addressFile(rootDir), endpoints.#addressRetry, () =>
@@ -72,29 +75,30 @@ export class Endpoints {
     this.#isClosed = true;
     this.#socketRetry.disarm();
     this.#addressRetry.disarm();
-    await removeAddress(this.#options.rootDir).catch(() => undefined);
+    await removeAddress(this.#parts.rootDir).catch(() => undefined);
     await Promise.all([this.#server?.close(), this.#closeSocket?.()]);
   }
 
   async #listen(): Promise<void> {
-    const { rootDir, sources, nodeRoutes } = this.#options;
+    const { rootDir, sources, nodeRoutes } = this.#parts;
     const closeSocket = await startControlServer(rootDir, sources, nodeRoutes);
     if (this.#isClosed) await closeSocket();
     else this.#closeSocket = closeSocket;
   }
 
   async #write(address: string): Promise<void> {
-    if (!this.#isClosed) await writeAddress(this.#options.rootDir, address);
+    if (!this.#isClosed) await writeAddress(this.#parts.rootDir, address);
   }
 
   /** Tries until it succeeds. Resolves after the first attempt. */
   async #make(file: string, retry: Timer, work: () => Promise<void>, isFirst = true): Promise<void> {
-    const { logger, retryMs = RETRY_MS } = this.#options;
+    const { retryMs = RETRY_MS } = this.#parts;
     try {
       await work();
     } catch (error) {
       if (this.#isClosed) return;
-      if (isFirst) logger.warn({}, `${file} cannot be made, and is tried again: ${errorMessage(error)}`);
+      const message = `${file} cannot be made, and is tried again: ${errorMessage(error)}`;
+      if (isFirst) this.#context.logger.warn({}, message);
       retry.arm(retryMs, () => void this.#make(file, retry, work, false));
     }
   }

@@ -39,7 +39,6 @@ export class DaemonServer {
   /** The socket, the address of `--healthz` and the page of `--ui`, where there are such. */
   async openEndpoints(): Promise<void> {
     const { own, agent, stats } = this.#options;
-    const { logger } = own.context;
     const { healthz, rootDir, nodeName } = own.config;
     const { supervisor, statusManager } = agent;
     const sources = {
@@ -48,28 +47,24 @@ export class DaemonServer {
       eviction: () => agent.explainEviction(),
       summary: async (options: SummaryOptions) => (await stats.provider()).summary(options),
     };
-    this.#endpoints = await Endpoints.open({
+    this.#endpoints = await Endpoints.open(own.context, {
       rootDir,
       nodeName,
       address: healthz,
       sources,
       nodeRoutes: async () => [...(await this.#routesOfOwner()), ...(await this.#routesOfNode())],
-      logger,
     });
     await own.page.open(agent, own.events);
   }
 
   /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
   async openPorts(): Promise<number> {
-    const { own } = this.#options;
-    const { logger } = own.context;
-    const { config, cluster, metrics } = own;
+    const { context, config, cluster } = this.#options.own;
     const { port = NODE_PORT } = config.server;
     if (!opensPorts(config)) return port;
     const { openNodePorts } = await import('./open-node-ports.ts');
     const routes = await this.#routesOfNode();
-    const measurements = metrics?.requests;
-    this.#ports = await openNodePorts({ config, cluster, routes, logger, measurements });
+    this.#ports = await openNodePorts(context, { config, cluster, routes });
     return this.#ports.port ?? port;
   }
 

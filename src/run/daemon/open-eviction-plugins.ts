@@ -40,17 +40,14 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
 }
 
 function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPluginsDeps): Plugins {
-  const { clock, logger } = core;
   const { evictionPlugins: settings } = config;
   return new Plugins(core, {
     registryDir: settings.registryDir,
     reservedNames: BUILT_IN_NAMES,
-    builtIn: builtInPlugins({
+    builtIn: builtInPlugins(core, {
       settings,
       stats,
       allocatable: () => nodeFacts().allocatable,
-      clock,
-      logger,
     }),
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,

@@ -5,19 +5,15 @@ import { reviewAccess, reviewToken } from '../../agent/cluster/service/reviews.t
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { securePort } from '../../agent/config/load-server-settings.ts';
 import type { Cluster } from './join-cluster.ts';
-import { NodeServer, type NodeServerOptions, type Reviews } from '../../agent/server/node/node-server.ts';
+import { NodeServer, type NodeServerParts, type Reviews } from '../../agent/server/node/node-server.ts';
 import { pairOfFiles } from '../../agent/server/node/tls-material.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
-import { systemClock } from '../../system/timer.ts';
-import type { Logger } from '../../types/logger.ts';
-import type { RequestMeasurements } from '../../types/measurements.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 
 export interface NodePorts {
   readonly config: StateletConfig;
   readonly cluster: Pick<Cluster, 'serving' | 'openReviews'> | undefined;
   readonly routes: readonly Route[];
-  readonly logger: Logger;
-  readonly measurements?: RequestMeasurements;
 }
 
 export interface OpenNodePorts {
@@ -27,8 +23,10 @@ export interface OpenNodePorts {
 }
 
 /** Rejects with `FailedPrecondition` where a port cannot be bound, or certificate, key or client CA cannot be used. */
-export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
-  const { config, cluster, routes, logger, measurements } = ports;
+export async function openNodePorts(
+  context: AgentContext,
+  { config, cluster, routes }: NodePorts,
+): Promise<OpenNodePorts> {
   const { server: settings, nodeName } = config;
   const port = securePort(config);
   const reviews = port === undefined ? undefined : cluster?.openReviews();
@@ -37,22 +35,19 @@ export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
     ended.abort();
     reviews?.close();
   };
-  const timing = { clock: systemClock, random: Math.random, signal: ended.signal };
+  const timing = { ...context, signal: ended.signal };
   const asks: Reviews | undefined = reviews && {
     token: (token) => reviewToken(reviews.main, token, timing),
     access: (user, attributes) => reviewAccess(reviews.main, user, attributes, timing),
   };
   try {
-    const server = await NodeServer.open({
+    const server = await NodeServer.open(context, {
       nodeName,
       settings,
       port,
       routes,
-      certificate: await certificateOf(config, cluster, port),
+      certificate: await certificateOf(context, config, cluster, port),
       reviews: asks,
-      clock: systemClock,
-      logger,
-      measurements,
     });
     return {
       port: server.port,
@@ -68,17 +63,17 @@ export async function openNodePorts(ports: NodePorts): Promise<OpenNodePorts> {
 }
 
 async function certificateOf(
+  { clock }: AgentContext,
   { server, cluster: { certDir }, rootDir, nodeName }: StateletConfig,
   cluster: NodePorts['cluster'],
   port: number | undefined,
-): Promise<NodeServerOptions['certificate']> {
+): Promise<NodeServerParts['certificate']> {
   const serving = cluster?.serving;
   if (serving) return () => Promise.resolve(serving.current());
   const { tlsCertFile, tlsPrivateKeyFile } = server;
   if (tlsCertFile !== '') return pairOfFiles(tlsCertFile, tlsPrivateKeyFile);
   const folder = certDir || join(rootDir, 'pki');
-  if (port !== undefined)
-    await makeSelfSigned({ certDir: folder, hostName: nodeName, now: systemClock.now() });
+  if (port !== undefined) await makeSelfSigned({ certDir: folder, hostName: nodeName, now: clock.now() });
   const { cert, key } = selfSignedFiles(folder);
   return pairOfFiles(cert, key);
 }

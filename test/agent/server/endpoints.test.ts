@@ -17,12 +17,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { askDaemon } from '../../../src/commands/daemon-request.ts';
 import { writeAddress } from '../../../src/agent/server/control-socket.ts';
-import { Endpoints, type EndpointsOptions } from '../../../src/agent/server/endpoints.ts';
+import { systemClock } from '../../../src/system/timer.ts';
+import { Endpoints, type EndpointsParts } from '../../../src/agent/server/endpoints.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { outputAsNobody } from '../../support/as-nobody.ts';
 import { mountSmallDisk, testAsRoot } from '../../support/as-root.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { warnings } from '../../support/warnings.ts';
+import { testContext } from '../../support/test-context.ts';
 
 const pod: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: 'u' },
@@ -44,15 +46,14 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-async function open(options: Partial<EndpointsOptions> = {}) {
+async function open(parts: Partial<EndpointsParts> = {}) {
   const { logger, messages } = warnings();
-  const endpoints = await Endpoints.open({
+  const endpoints = await Endpoints.open(testContext({ clock: systemClock, logger }), {
     rootDir,
     nodeName: 'node-a',
     address: LOOPBACK,
     sources,
-    logger,
-    ...options,
+    ...parts,
   });
   closing.push(() => endpoints.close());
   return { endpoints, messages };

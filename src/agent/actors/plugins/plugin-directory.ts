@@ -74,7 +74,7 @@ export class Plugins implements PluginDirectory {
     this.#context = context;
     this.#parts = parts;
     const { registryDir, openRegistration, handlers = [], onChange, watchSockets } = parts;
-    const { clock, logger } = context;
+    const { clock } = context;
     this.#workerParts = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
       handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(parts)]]),
@@ -89,8 +89,7 @@ export class Plugins implements PluginDirectory {
       onFound: (path) => this.#found(path),
       onGone: (path) => this.#socketGone(path),
     };
-    this.#sockets =
-      watchSockets?.(listener) ?? new PluginSockets({ folder: registryDir, clock, logger, ...listener });
+    this.#sockets = watchSockets?.(listener) ?? new PluginSockets(context, registryDir, listener);
   }
 
   plugins(): readonly HostedPlugin[] {

@@ -1,6 +1,6 @@
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
 import { sleep } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind } from '../../../types/errors.ts';
 import type { ServerUser } from '../../../types/node-settings.ts';
 import type { ApiObject, ApiServer } from './api-server.ts';
@@ -46,10 +46,7 @@ const JITTER = 0.2;
 /** Kinds of errors that another attempt may mend. */
 const PASSING = new Set(['Unavailable', 'DeadlineExceeded', 'Internal', 'ResourceExhausted']);
 
-interface ReviewTiming {
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
+interface ReviewTiming extends Pick<AgentContext, 'clock' | 'random'> {
   /** Ends the wait for another attempt. */
   readonly signal: AbortSignal;
 }

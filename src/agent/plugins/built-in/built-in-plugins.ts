@@ -14,7 +14,6 @@ import type {
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
 } from '../../../types/eviction-plugin.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
 import {
@@ -28,6 +27,7 @@ import {
 import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
 import { RssOverusePlugin } from './rss-overuse-plugin.ts';
 import { SystemMemoryPlugin } from './system-memory-plugin.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 
 /** The names of all built-in plugins, also of those that are switched off: no plugin of another process may register under one. */
 export const BUILT_IN_NAMES: readonly string[] = [
@@ -37,24 +37,19 @@ export const BUILT_IN_NAMES: readonly string[] = [
   'rss-overuse-eviction-plugin',
 ];
 
-export interface BuiltInParts extends Pick<PluginTools, 'allocatable' | 'clock'> {
+export interface BuiltInParts extends Pick<PluginTools, 'allocatable'> {
   readonly settings: Pick<EvictionPluginSettings, 'innerPlugins'>;
   /** Default: `DEFAULT_BUILT_IN_SETTINGS`. */
   readonly thresholds?: BuiltInSettings;
   /** Called for the first question that needs figures, and after a call that failed. */
   readonly stats: () => Promise<BuiltInStats>;
-  readonly logger: Logger;
 }
 
 /** The built-in plugins that the settings switch on. */
-export function builtInPlugins({
-  settings: { innerPlugins },
-  thresholds = DEFAULT_BUILT_IN_SETTINGS,
-  stats,
-  allocatable,
-  clock,
-  logger,
-}: BuiltInParts): readonly EvictionPlugin[] {
+export function builtInPlugins(
+  { clock, logger }: AgentContext,
+  { settings: { innerPlugins }, thresholds = DEFAULT_BUILT_IN_SETTINGS, stats, allocatable }: BuiltInParts,
+): readonly EvictionPlugin[] {
   const unanswered = new UnansweredLog(logger);
   const tools: PluginTools = {
     settings: thresholds,

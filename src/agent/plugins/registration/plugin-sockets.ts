@@ -7,21 +7,13 @@ import { type KernelWatch, kernelWatch } from '../../../system/kernel-watch.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { isAbsence } from '../../../system/system-errors.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 
 export interface SocketListener {
   /** A socket is there that was not there before, or that was removed and made again. */
   readonly onFound: (path: string) => void;
   readonly onGone: (path: string) => void;
-}
-
-export interface PluginSocketsOptions extends SocketListener {
-  /** Is made if it is missing. */
-  readonly folder: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** As the kubelet makes it. */
@@ -41,7 +33,8 @@ const MAKING = 'making';
 const WATCHING = 'watching';
 
 export class PluginSockets {
-  readonly #options: PluginSocketsOptions;
+  readonly #context: AgentContext;
+  readonly #listener: SocketListener;
   readonly #folder: string;
   readonly #timer: Timer;
   readonly #newsTimer: Timer;
@@ -56,11 +49,13 @@ export class PluginSockets {
   #isStopped = false;
   #readAt = -Infinity;
 
-  constructor(options: PluginSocketsOptions) {
-    this.#options = options;
-    this.#folder = resolve(options.folder);
-    this.#timer = new Timer(options.clock);
-    this.#newsTimer = new Timer(options.clock);
+  /** `folder` is made if it is missing. */
+  constructor(context: AgentContext, folder: string, listener: SocketListener) {
+    this.#context = context;
+    this.#listener = listener;
+    this.#folder = resolve(folder);
+    this.#timer = new Timer(context.clock);
+    this.#newsTimer = new Timer(context.clock);
   }
 
   start(): void {
@@ -84,7 +79,7 @@ export class PluginSockets {
 
   /** `makes`: a missing folder is made. Not right after its removal: the program that removed it may be about to make it again. */
   async #read(makes: boolean): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     const makeProblem = makes ? await this.#make() : this.#problems.get(MAKING);
     const watches = this.#isStopped ? [] : [this.#watchParent()];
     const found = await readSockets(this.#folder, (path) => {
@@ -135,7 +130,7 @@ export class PluginSockets {
     // A listener may have stopped this.
     if (this.#isStopped) return;
     if (this.#hasChanged) {
-      const pauseMs = this.#readAt + PAUSE_MS - this.#options.clock.now();
+      const pauseMs = this.#readAt + PAUSE_MS - this.#context.clock.now();
       this.#timer.arm(Math.min(Math.max(AT_ONCE_MS, pauseMs), PAUSE_MS), () => this.#begin(false));
     } else {
       this.#timer.arm(isUnwatched ? CHECK_UNWATCHED_MS : CHECK_MS, () => this.#begin(true));
@@ -149,7 +144,7 @@ export class PluginSockets {
     const kept = [...before].filter(([path]) => !sockets.has(path) && isUnread(path));
     const now = new Map([...sockets, ...kept]);
     this.#sockets = now;
-    const { onFound, onGone } = this.#options;
+    const { onFound, onGone } = this.#listener;
     const others = (these: ReadonlyMap<string, string>, those: ReadonlyMap<string, string>) =>
       [...these].flatMap(([path, file]) => (those.get(path) === file ? [] : [path])).sort();
     const isTelling = this.#news.length > 0;
@@ -182,7 +177,7 @@ export class PluginSockets {
     for (const [path, problem] of now) {
       if (this.#problems.get(path) === problem) continue;
       const what = path.startsWith('/') ? `${path} cannot be read: ${problem}` : `${this.#folder} ${problem}`;
-      this.#options.logger.warn({ folder: this.#folder }, `The folder for sockets of plugins: ${what}`);
+      this.#context.logger.warn({ folder: this.#folder }, `The folder for sockets of plugins: ${what}`);
     }
     this.#problems.clear();
     for (const [path, problem] of now) this.#problems.set(path, problem);

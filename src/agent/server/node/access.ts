@@ -1,38 +1,38 @@
 /** Lets a request in or refuses it, with the kubelet's texts. */
 import type { IncomingMessage } from 'node:http';
 import { requestAttributes, type RequestAttributes } from '../../policies/server/request-attributes.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { ServerUser } from '../../../types/node-settings.ts';
 import { RequestError } from '../routes/route.ts';
 import { ReviewCache } from './review-cache.ts';
 
-export interface AccessOptions {
+export interface AccessParts {
   readonly nodeName: string;
   readonly authentication: { userOf(request: IncomingMessage): Promise<ServerUser | undefined> };
   readonly authorization: Authorization;
-  readonly logger: Logger;
 }
 
 export class Access {
-  readonly #options: AccessOptions;
+  readonly #context: AgentContext;
+  readonly #parts: AccessParts;
 
-  constructor(options: AccessOptions) {
-    this.#options = options;
+  constructor(context: AgentContext, parts: AccessParts) {
+    this.#context = context;
+    this.#parts = parts;
   }
 
   /** Rejects with a `RequestError` for a request that is refused. */
   async check(request: IncomingMessage, path: string): Promise<void> {
     const user = await this.#userOf(request);
-    const asked = requestAttributes(request.method ?? '', path, this.#options.nodeName);
+    const asked = requestAttributes(request.method ?? '', path, this.#parts.nodeName);
     for (const attributes of asked) {
       try {
-        if (await this.#options.authorization.isAllowed(user, attributes)) return;
+        if (await this.#parts.authorization.isAllowed(user, attributes)) return;
       } catch (error) {
         const { verb, resource, subresource } = attributes;
         const whom = `user=${user.name}, verb=${verb}, resource=${resource}, subresource=${subresource}`;
-        this.#options.logger.warn({ problem: errorMessage(error), path }, `Authorization error (${whom})`);
+        this.#context.logger.warn({ problem: errorMessage(error), path }, `Authorization error (${whom})`);
         throw new RequestError(500, `Authorization error (${whom})`);
       }
     }
@@ -45,8 +45,8 @@ export class Access {
   }
 
   async #userOf(request: IncomingMessage): Promise<ServerUser> {
-    const { authentication, logger } = this.#options;
-    const user = await authentication.userOf(request).catch((error: unknown) => {
+    const { logger } = this.#context;
+    const user = await this.#parts.authentication.userOf(request).catch((error: unknown) => {
       const from = request.socket.remoteAddress;
       logger.debug({ problem: errorMessage(error), from }, 'A request to the node is not authenticated');
       return undefined;
@@ -56,12 +56,11 @@ export class Access {
   }
 }
 
-export interface AuthorizationOptions {
+export interface AuthorizationParts {
   /** Asks the API server. */
   readonly reviewAccess: (user: ServerUser, attributes: RequestAttributes) => Promise<boolean>;
   readonly authorizedTTLMs: number;
   readonly unauthorizedTTLMs: number;
-  readonly clock: Clock;
 }
 
 /** Whether a user may do something. Rejects where that cannot be found out. */
@@ -73,20 +72,19 @@ export interface Authorization {
 const KEY_LENGTH_MAX = 10_000;
 
 export class WebhookAuthorization implements Authorization {
-  readonly #options: AuthorizationOptions;
+  readonly #parts: AuthorizationParts;
   readonly #answers: ReviewCache<boolean>;
 
-  constructor(options: AuthorizationOptions) {
-    this.#options = options;
-    const { clock, authorizedTTLMs, unauthorizedTTLMs } = options;
-    this.#answers = new ReviewCache({
-      clock,
-      ttlMs: (isAllowed) => (isAllowed ? authorizedTTLMs : unauthorizedTTLMs),
-    });
+  constructor(context: AgentContext, parts: AuthorizationParts) {
+    this.#parts = parts;
+    const { authorizedTTLMs, unauthorizedTTLMs } = parts;
+    this.#answers = new ReviewCache(context, (isAllowed) =>
+      isAllowed ? authorizedTTLMs : unauthorizedTTLMs,
+    );
   }
 
   isAllowed(user: ServerUser, attributes: RequestAttributes): Promise<boolean> {
-    const ask = () => this.#options.reviewAccess(user, attributes);
+    const ask = () => this.#parts.reviewAccess(user, attributes);
     const key = JSON.stringify([user, attributes]);
     return key.length > KEY_LENGTH_MAX ? ask() : this.#answers.get(key, ask);
   }

@@ -3,16 +3,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { bearerToken, type FoundToken } from '../../policies/server/request-attributes.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ServerUser } from '../../../types/node-settings.ts';
 import { ReviewCache } from './review-cache.ts';
 
-export interface AuthenticationOptions {
+export interface AuthenticationParts {
   readonly anonymous: boolean;
   /** Asks the API server whose a token is. Without it no token is accepted. */
   readonly reviewToken?: (token: string) => Promise<ServerUser | undefined>;
   readonly tokenTTLMs: number;
-  readonly clock: Clock;
 }
 
 const AUTHENTICATED = 'system:authenticated';
@@ -21,13 +20,12 @@ const ANONYMOUS: ServerUser = { name: 'system:anonymous', groups: ['system:unaut
 const TOKEN_LENGTH_MAX = 64 * 1024;
 
 export class Authentication {
-  readonly #options: AuthenticationOptions;
+  readonly #parts: AuthenticationParts;
   readonly #tokens: ReviewCache<ServerUser | undefined>;
 
-  constructor(options: AuthenticationOptions) {
-    this.#options = options;
-    const { clock, tokenTTLMs } = options;
-    this.#tokens = new ReviewCache({ clock, ttlMs: () => tokenTTLMs });
+  constructor(context: AgentContext, parts: AuthenticationParts) {
+    this.#parts = parts;
+    this.#tokens = new ReviewCache(context, () => parts.tokenTTLMs);
   }
 
   /**
@@ -46,11 +44,11 @@ export class Authentication {
       }
     }
     if (problems.length > 0) throw problems[0];
-    return this.#options.anonymous ? ANONYMOUS : undefined;
+    return this.#parts.anonymous ? ANONYMOUS : undefined;
   }
 
   async #tokenUser(request: IncomingMessage): Promise<ServerUser | undefined> {
-    const { reviewToken } = this.#options;
+    const { reviewToken } = this.#parts;
     if (reviewToken === undefined) return undefined;
     const found = bearerToken(request.headers);
     if (found === undefined) return undefined;

@@ -2,18 +2,16 @@
 import type { Server } from 'node:http';
 import type { RequestAttributes } from '../../policies/server/request-attributes.ts';
 import { tlsChoice } from '../../policies/server/tls-names.ts';
-import type { Clock } from '../../../types/clock.ts';
-import type { Logger } from '../../../types/logger.ts';
-import type { RequestMeasurements } from '../../../types/measurements.ts';
 import type { ServerSettings, ServerUser } from '../../../types/node-settings.ts';
 import { boundedServer, close, hostPort, listen, SERVER_LIMITS } from '../listen.ts';
 import { RequestError, type Route } from '../routes/route.ts';
 import { Access, ALWAYS_ALLOW, type Authorization, NEVER_ALLOW, WebhookAuthorization } from './access.ts';
 import { Authentication } from './authentication.ts';
-import { nodeService } from './node-service.ts';
+import { nodeService, type NodeServiceParts } from './node-service.ts';
 import { SECURE_LIMITS, type SecureLimits, secureServer } from './secure-server.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { type ServingPair, TLSMaterial } from './tls-material.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 
 /** What the API server is asked. */
 export interface Reviews {
@@ -22,7 +20,7 @@ export interface Reviews {
   access(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
 }
 
-export interface NodeServerOptions {
+export interface NodeServerParts {
   readonly nodeName: string;
   readonly settings: ServerSettings;
   /** Undefined: no HTTPS. 0: any free port. */
@@ -31,9 +29,6 @@ export interface NodeServerOptions {
   readonly certificate: () => Promise<ServingPair | undefined>;
   /** Undefined outside a cluster. */
   readonly reviews?: Reviews;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly measurements?: RequestMeasurements;
   readonly limits?: SecureLimits;
 }
 
@@ -50,16 +45,19 @@ export class NodeServer {
   }
 
   /** Rejects with `FailedPrecondition` where a port cannot be bound, or certificate, key or client CA cannot be used. */
-  static async open(options: NodeServerOptions): Promise<NodeServer> {
-    const { settings, port, logger } = options;
+  static async open(context: AgentContext, parts: NodeServerParts): Promise<NodeServer> {
+    const { settings, port } = parts;
     const servers: Server[] = [];
     try {
-      const bound = port === undefined ? undefined : await openSecure(options, port, servers);
+      const bound = port === undefined ? undefined : await openSecure(context, parts, port, servers);
       if (settings.readOnlyPort === 0)
         return new NodeServer({ port: bound, readOnlyPort: undefined }, servers);
-      const readOnlyPort = await openReadOnly(options, servers);
+      const readOnlyPort = await openReadOnly(context, parts, servers);
       const at = hostPort(settings.address, readOnlyPort);
-      logger.warn({}, `Everyone who can reach ${at} may read pods, stats and metrics: readOnlyPort is set`);
+      context.logger.warn(
+        {},
+        `Everyone who can reach ${at} may read pods, stats and metrics: readOnlyPort is set`,
+      );
       return new NodeServer({ port: bound, readOnlyPort }, servers);
     } catch (error) {
       await Promise.all(servers.map(close));
@@ -72,61 +70,57 @@ export class NodeServer {
   }
 }
 
-async function openSecure(options: NodeServerOptions, port: number, servers: Server[]): Promise<number> {
-  const { settings, routes, certificate, logger, measurements, limits = SECURE_LIMITS } = options;
+async function openSecure(
+  context: AgentContext,
+  parts: NodeServerParts,
+  port: number,
+  servers: Server[],
+): Promise<number> {
+  const { settings, routes, certificate, limits } = parts;
   const { clientCAFile, address } = settings;
   const material = new TLSMaterial({
     certificate,
     clientCAFile: clientCAFile === '' ? undefined : clientCAFile,
     choice: tlsChoice(settings),
   });
-  const check = accessCheck(options);
-  const service = nodeService({
-    routes: enabledRoutes(routes, settings),
-    check,
-    logger,
-    measurements,
-  });
-  const server = await secureServer({ material, service, logger, limits });
+  const check = accessCheck(context, parts);
+  const service = nodeService(context, { routes: enabledRoutes(routes, settings), check });
+  const server = await secureServer(context, material, service, limits);
   const flags = { portFlag: '--port', hostFlag: '--address' };
   const bound = await listen(server, { host: address, port, what: "the node's own paths", ...flags });
   servers.push(server);
   return bound;
 }
 
-function accessCheck(options: NodeServerOptions): NonNullable<Parameters<typeof nodeService>[0]['check']> {
-  const { nodeName, settings, reviews, clock, logger } = options;
+function accessCheck(context: AgentContext, parts: NodeServerParts): NodeServiceParts['check'] {
+  const { nodeName, settings, reviews } = parts;
   const { anonymousAuth, tokenWebhook, tokenCacheTTLMs } = settings;
-  const authentication = new Authentication({
+  const authentication = new Authentication(context, {
     anonymous: anonymousAuth,
     ...(reviews && tokenWebhook && { reviewToken: (token: string) => reviews.token(token) }),
     tokenTTLMs: tokenCacheTTLMs,
-    clock,
   });
-  const access = new Access({ nodeName, authentication, authorization: authorizationOf(options), logger });
+  const authorization = authorizationOf(context, parts);
+  const access = new Access(context, { nodeName, authentication, authorization });
   return (request, path) => access.check(request, path);
 }
 
-function authorizationOf({ settings, reviews, clock }: NodeServerOptions): Authorization {
+function authorizationOf(context: AgentContext, { settings, reviews }: NodeServerParts): Authorization {
   const { authorizationMode, authorizedTTLMs, unauthorizedTTLMs } = settings;
   if (authorizationMode === 'AlwaysAllow') return ALWAYS_ALLOW;
   if (reviews === undefined) return NEVER_ALLOW;
   const reviewAccess = (user: ServerUser, attributes: RequestAttributes) => reviews.access(user, attributes);
-  return new WebhookAuthorization({ reviewAccess, authorizedTTLMs, unauthorizedTTLMs, clock });
+  return new WebhookAuthorization(context, { reviewAccess, authorizedTTLMs, unauthorizedTTLMs });
 }
 
 async function openReadOnly(
-  { settings, routes, logger, measurements }: NodeServerOptions,
+  context: AgentContext,
+  { settings, routes }: NodeServerParts,
   servers: Server[],
 ): Promise<number> {
   const { address, readOnlyPort } = settings;
   const server = boundedServer({ ...SERVER_LIMITS, connectionsMax: 256, idleMs: SECURE_LIMITS.idleMs });
-  const service = nodeService({
-    routes: readOnlyRoutes(routes),
-    logger,
-    measurements,
-    isReadOnly: true,
-  });
+  const service = nodeService(context, { routes: readOnlyRoutes(routes), isReadOnly: true });
   serveRoutes(server, service);
   const flags = { portFlag: '--read-only-port', hostFlag: '--address' };
   const what = 'what everyone may read';

@@ -1,25 +1,25 @@
 /** How the node's own ports answer: a path is first cleaned as by the kubelet, then the client is checked, then its route is looked for. */
 import type { IncomingMessage } from 'node:http';
 import { posix } from 'node:path';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import type { RequestMeasurements } from '../../../types/measurements.ts';
 import { RequestError, type Route } from '../routes/route.ts';
 import { type FoundRoute, type RequestTarget, requestTarget, Router } from './router.ts';
 import type { Service } from './serve-routes.ts';
 
-export interface NodeServiceOptions {
+export interface NodeServiceParts {
   readonly routes: readonly Route[];
   /** Rejects with a `RequestError` for a request that is refused. Without it everyone may do everything. */
   readonly check?: (request: IncomingMessage, path: string) => Promise<void>;
-  readonly logger: Logger;
-  readonly measurements?: RequestMeasurements;
   /** Of `readOnlyPort`. */
   readonly isReadOnly?: boolean;
 }
 
-export function nodeService(options: NodeServiceOptions): Service {
-  const { routes, check, logger, measurements, isReadOnly = false } = options;
+export function nodeService(
+  { logger, measurements }: AgentContext,
+  { routes, check, isReadOnly = false }: NodeServiceParts,
+): Service {
   const router = new Router(routes);
   const trees = new PathTrees(routes);
   return {
@@ -30,7 +30,7 @@ export function nodeService(options: NodeServiceOptions): Service {
       await check?.(raw, target.path);
     },
     notFound: NO_PAGE_THERE,
-    ...(measurements && measuredBy(measurements, isReadOnly)),
+    ...(measurements && measuredBy(measurements.requests, isReadOnly)),
     onDefect: (error, { path }) => logger.warn({ problem: errorMessage(error), path }, 'A request failed'),
   };
 }

@@ -1,15 +1,9 @@
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 
 /** More entries are not kept: the oldest goes first. */
 const ENTRIES_MAX = 4096;
 /** So many questions are under way at most: clients of the node must not hold up the agent's own requests to the API server. */
 const QUESTIONS_MAX = 256;
-
-export interface ReviewCacheOptions<T> {
-  readonly clock: Clock;
-  /** How long an answer is kept. */
-  readonly ttlMs: (answer: T) => number;
-}
 
 interface Entry<T> {
   readonly answer: T;
@@ -18,17 +12,20 @@ interface Entry<T> {
 
 /** Answers of the API server. A question that is being asked is not asked twice; failures are not kept. */
 export class ReviewCache<T> {
-  readonly #options: ReviewCacheOptions<T>;
+  readonly #context: AgentContext;
+  readonly #ttlMs: (answer: T) => number;
   readonly #entries = new Map<string, Entry<T>>();
   readonly #asked = new Map<string, Promise<T>>();
 
-  constructor(options: ReviewCacheOptions<T>) {
-    this.#options = options;
+  /** `ttlMs`: how long an answer is kept. */
+  constructor(context: AgentContext, ttlMs: (answer: T) => number) {
+    this.#context = context;
+    this.#ttlMs = ttlMs;
   }
 
   /** Rejects as `ask` does, or where too much is being asked. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
-    const { clock } = this.#options;
+    const { clock } = this.#context;
     const entry = this.#entries.get(key);
     if (entry !== undefined && clock.now() < entry.until) return Promise.resolve(entry.answer);
     this.#entries.delete(key);
@@ -51,8 +48,7 @@ export class ReviewCache<T> {
   }
 
   #keep(key: string, answer: T): void {
-    const { clock, ttlMs } = this.#options;
-    this.#entries.set(key, { answer, until: clock.now() + ttlMs(answer) });
+    this.#entries.set(key, { answer, until: this.#context.clock.now() + this.#ttlMs(answer) });
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > ENTRIES_MAX && oldest !== undefined) this.#entries.delete(oldest);
   }

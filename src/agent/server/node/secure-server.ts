@@ -4,10 +4,10 @@ import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage } from '../../../types/errors.ts';
-import type { Logger } from '../../../types/logger.ts';
 import { trackConnections } from '../listen.ts';
 import { serveRoutes, type Service } from './serve-routes.ts';
 import type { TLSMaterial } from './tls-material.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 
 export interface SecureLimits {
   /** For connections of which no request has been authenticated yet. */
@@ -38,16 +38,13 @@ const LOOK_MS = 1000;
 /** For so long a new connection waits for that look: the disk may hang. */
 const LOOK_LIMIT_MS = 1000;
 
-export interface SecureServerOptions {
-  readonly material: TLSMaterial;
-  readonly service: Service;
-  readonly logger: Logger;
-  readonly limits?: SecureLimits;
-}
-
 /** Rejects if certificate or client CA cannot be used. The server is not listening yet. */
-export async function secureServer(options: SecureServerOptions): Promise<Server> {
-  const { material, service, limits = SECURE_LIMITS } = options;
+export async function secureServer(
+  agent: AgentContext,
+  material: TLSMaterial,
+  service: Service,
+  limits = SECURE_LIMITS,
+): Promise<Server> {
   const context = await material.changed();
   const server = createServer({
     ...context,
@@ -67,7 +64,7 @@ export async function secureServer(options: SecureServerOptions): Promise<Server
   boundRequests(server, limits.requestMs);
   server.on('clientError', answerBroken);
   server.on('tlsClientError', (_, socket) => socket.destroy());
-  renewed(server, options, unauthenticated);
+  renewed(agent, server, material, unauthenticated);
   trackConnections(server);
   return server;
 }
@@ -115,8 +112,9 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 /** Before a connection is secured, the server looks whether there is another certificate or client CA. */
 function renewed(
+  { logger }: AgentContext,
   server: Server,
-  { material, logger }: SecureServerOptions,
+  material: TLSMaterial,
   unauthenticated: UnauthenticatedConnections,
 ): void {
   const secure = server.listeners('connection') as ((socket: Socket) => void)[];

@@ -9,6 +9,7 @@ import type { Clock } from '../../../../src/types/clock.ts';
 import type { EvictionPlugin, NamedPod } from '../../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
+import { testContext, clockOf } from '../../../support/test-context.ts';
 
 export const RECLAIMED = 'reclaimed-resource-pressure-eviction-plugin';
 export const NUMA = 'numa-memory-pressure-eviction-plugin';
@@ -28,13 +29,12 @@ export class PluginBed {
   readonly #log = recordingLogger();
 
   constructor({ stats, clock, thresholds, innerPlugins = ['*'] }: PluginBedParts) {
-    this.plugins = builtInPlugins({
+    const context = testContext({ clock: clockOf(() => clock.now()), logger: this.#log.logger });
+    this.plugins = builtInPlugins(context, {
       settings: { innerPlugins },
       thresholds: { ...DEFAULT_BUILT_IN_SETTINGS, ...thresholds },
       stats,
       allocatable: () => ({ cpu: '4', memory: '10Gi' }),
-      clock,
-      logger: this.#log.logger,
     });
   }
 

@@ -12,6 +12,7 @@ import type { Clock } from '../../../../src/types/clock.ts';
 import { isWatched } from '../../../support/held-open.ts';
 import { type LogLine, recordingLogger } from '../../../support/recording-logger.ts';
 import { waitFor } from '../../../support/wait-for.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 let root: string;
 let folder: string;
@@ -44,7 +45,8 @@ function watch(clock: Clock = onlyEvents): void {
   const { logger, lines: kept } = recordingLogger();
   lines = kept;
   const tell = (what: string) => (path: string) => void told.push(`${what}${relative(folder, path)}`);
-  sockets = new PluginSockets({ folder, clock, logger, onFound: tell('+'), onGone: tell('-') });
+  const listener = { onFound: tell('+'), onGone: tell('-') };
+  sockets = new PluginSockets(testContext({ clock, logger }), folder, listener);
   sockets.start();
 }
 

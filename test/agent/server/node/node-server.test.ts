@@ -362,7 +362,7 @@ describe('the server', () => {
 
 test('each request is measured until its answer has ended, also one that is refused', async () => {
   const measurements = new RecordedMeasurements();
-  const { ask } = await bed.open({ reviews: new TestReviews(), measurements: measurements.requests });
+  const { ask } = await bed.open({ reviews: new TestReviews() }, measurements);
   expect(await ask('/pods?limit=1', ADMIN)).toMatchObject({ status: 200 });
   expect(await ask('/secret', withToken('bad'))).toMatchObject({ status: 404 });
   await waitFor(() => measurements.told.length === 4, { what: 'the ends of both requests' });

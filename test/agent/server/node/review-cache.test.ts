@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { ReviewCache } from '../../../../src/agent/server/node/review-cache.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 function cacheOf(ttlMs: (answer: boolean) => number = () => 1000) {
   const clock = new VirtualClock();
-  const cache = new ReviewCache<boolean>({ clock, ttlMs });
+  const cache = new ReviewCache<boolean>(testContext({ clock }), ttlMs);
   let asked = 0;
   const get = (key: string, answer: boolean | Error = true) =>
     cache.get(key, () => {

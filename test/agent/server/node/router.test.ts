@@ -4,7 +4,7 @@ import { nodeService } from '../../../../src/agent/server/node/node-service.ts';
 import { requestTarget, Router } from '../../../../src/agent/server/node/router.ts';
 import { RequestError, type Route } from '../../../../src/agent/server/routes/route.ts';
 import { type SeededRandom, seededRandom } from '../../../../src/simulation/plan/seeded-random.ts';
-import { silentLogger } from '../../../support/silent-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
 
 const route = (path: string): Route => ({ path, handle: () => undefined });
 const router = new Router(
@@ -136,7 +136,7 @@ test('no target makes the server fail, or lets somebody past the question who ma
       asked.push(path);
       return Promise.resolve();
     };
-    const service = nodeService({ routes, check, logger: silentLogger });
+    const service = nodeService(testContext(), { routes, check });
     const raw = { method: random.pick(['GET', 'POST', 'HEAD', 'x']) } as never;
     try {
       const parsed = requestTarget(target);
