@@ -1,6 +1,7 @@
 /** What may be typed next on a command line: commands, flags, their values, and the pods of the daemon. */
 import type { Argument, Command, Option } from 'commander';
 import type { Pod } from '../../types/kubernetes.ts';
+import { isTypeWord, OBJECT_TYPES } from './named-objects.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -75,7 +76,9 @@ async function within(
   const argument =
     command.registeredArguments[typed.positionals.length] ?? command.registeredArguments.at(-1);
   const isMore = typed.positionals.length < command.registeredArguments.length;
-  return argument !== undefined && (isMore || argument.variadic) ? argumentValues(argument, typed, pods) : [];
+  return argument !== undefined && (isMore || argument.variadic)
+    ? argumentValues(argument, { typed, current }, pods)
+    : [];
 }
 
 function typedWords(command: Command, before: readonly string[]): Typed {
@@ -137,13 +140,17 @@ async function optionValues(
 
 async function argumentValues(
   argument: Argument,
-  typed: Typed,
+  { typed, current }: { readonly typed: Typed; readonly current: string },
   pods: () => Promise<readonly Pod[]>,
 ): Promise<readonly Candidate[]> {
   if (argument.argChoices !== undefined) return argument.argChoices.map(plain);
-  if (argument.name() === 'POD') {
-    const others = podNames(await pods(), typed);
-    return others.filter(({ value }) => !typed.positionals.includes(value));
+  const [, type] = /^([^/]+\/)/u.exec(current) ?? [];
+  const isOfType = type !== undefined && isTypeWord(type.slice(0, -1));
+  if (argument.name() === 'TYPE' && !isOfType) return OBJECT_TYPES.map(plain);
+  if (argument.name() === 'TYPE' || argument.name() === 'POD') {
+    const names = podNames(await pods(), typed);
+    const shown = isOfType ? names.map((one) => ({ ...one, value: type + one.value })) : names;
+    return shown.filter(({ value }) => !typed.positionals.includes(value));
   }
   if (argument.name() !== 'PORT') return [];
   const pod = (await pods()).find((one) => isNamed(one, typed.positionals[0], typed));

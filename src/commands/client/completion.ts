@@ -7,7 +7,7 @@ import { withDaemon } from './daemon-connection.ts';
 import { COMPLETE, type Shell } from './shells.ts';
 
 /** Somebody waits at the keyboard. */
-const ANSWER_MS = 2_000;
+const ANSWER_MS = 1_000;
 
 export function completionScript(shell: Shell): string {
   return SCRIPTS[shell];
@@ -17,7 +17,9 @@ export function completionScript(shell: Shell): string {
 export async function completionLines(root: Command, words: readonly string[]): Promise<string> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   const found = await completions(root, words, (rootDir) =>
-    withDaemon(rootDir === undefined ? {} : { rootDir }, (daemon) => podsOf(daemon, signal)).catch(() => []),
+    withDaemon(rootDir === undefined ? {} : { rootDir }, (daemon) => podsOf(daemon, signal), signal).catch(
+      () => [],
+    ),
   );
   return found.map(lineOf).join('');
 }

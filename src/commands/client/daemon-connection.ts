@@ -86,10 +86,11 @@ export class DaemonConnection {
   }
 }
 
-/** Rejects with `Unavailable` where no daemon serves from that folder, and with `PermissionDenied` where it is another user's. */
+/** `signal`: ends the wait for an answer. Rejects with `Unavailable` where no daemon serves from that folder, and with `PermissionDenied` where it is another user's. */
 export async function withDaemon<T>(
   { rootDir }: FolderFlags,
   use: (daemon: DaemonConnection) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
   const folder = rootFolder(rootDir);
   const socket = controlSocket(folder.path);
@@ -97,7 +98,7 @@ export async function withDaemon<T>(
   try {
     return await withControlSocket(folder.path, async (path) => {
       connection = new DaemonConnection(socket, path);
-      await reach(connection, folder);
+      await reach(connection, folder, signal);
       return use(connection);
     });
   } catch (error) {
@@ -107,8 +108,8 @@ export async function withDaemon<T>(
 }
 
 /** Finds out why a daemon cannot be reached, before a request that could have other reasons to fail. */
-async function reach(connection: DaemonConnection, folder: RootFolder): Promise<void> {
-  const sent = connection.open('/healthz').end();
+async function reach(connection: DaemonConnection, folder: RootFolder, signal?: AbortSignal): Promise<void> {
+  const sent = connection.open('/healthz', signal && { signal }).end();
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     response.resume();

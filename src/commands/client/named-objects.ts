@@ -6,7 +6,8 @@ import { StateletError } from '../../types/errors.ts';
 const TYPES = { pods: ['pods', 'pod', 'po'] } as const;
 export type ObjectType = keyof typeof TYPES;
 
-export const TYPE_WORDS: readonly string[] = Object.values(TYPES).flat();
+export const OBJECT_TYPES: readonly string[] = Object.keys(TYPES);
+const TYPE_WORDS: readonly string[] = Object.values(TYPES).flat();
 
 /** What kubectl's hands may type, and where it is shown here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -55,7 +56,7 @@ function typeOf(word: string): ObjectType {
   const found = Object.entries(TYPES).find(([, words]) => words.some((own) => own === word.toLowerCase()));
   if (found !== undefined) return found[0] as ObjectType;
   const elsewhere = ELSEWHERE[word];
-  const types = Object.keys(TYPES).join(', ');
+  const types = OBJECT_TYPES.join(', ');
   const mend = elsewhere === undefined ? didYouMean(word, TYPE_WORDS) : `; see ${elsewhere}`;
   throw new StateletError('NotFound', `a node has no resource type "${word}", but ${types}${mend}`);
 }

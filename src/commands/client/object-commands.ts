@@ -1,13 +1,15 @@
-/** The commands for objects that kubectl's users know: `get`, `apply` and `delete`. */
+/** The commands for objects that kubectl's users know: `get`, `describe`, `apply` and `delete`. */
 import { Argument, type Command, Option } from 'commander';
 import { print, printError } from '../../system/terminal.ts';
 import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flags.ts';
 import type { ApplyFlags } from './apply.ts';
 import type { DeleteFlags } from './delete.ts';
+import type { DescribeFlags } from './describe.ts';
 import type { GetFlags } from './get.ts';
 
 export function addObjectCommands(root: Command): void {
   addGet(root);
+  addDescribe(root);
   addApply(root);
   addDelete(root);
 }
@@ -75,6 +77,21 @@ function addDelete(root: Command): void {
     .action(async (names: readonly string[], flags: DeleteFlags) => {
       const { deletePods } = await import('./delete.ts');
       await deletePods(names, flags, print);
+    });
+}
+
+function addDescribe(root: Command): void {
+  addAll(clientCommand(root, 'describe'), [namespaceFlag()])
+    .description('Show a pod in detail, with its events, and what it does now')
+    .addArgument(typeArgument())
+    .addArgument(namesArgument())
+    .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
+    .option('-l, --selector <LABELS>', 'only those with these labels: app=web,tier!=db')
+    .option('--show-events', 'with their events (default)')
+    .option('--no-show-events', 'without their events')
+    .action(async (type: string, names: readonly string[], flags: DescribeFlags) => {
+      const { describe } = await import('./describe.ts');
+      print(await describe([type, ...names], flags));
     });
 }
 

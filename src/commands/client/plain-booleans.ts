@@ -5,6 +5,7 @@ const COMMANDS: ReadonlySet<string> = new Set([
   'top',
   'events',
   'get',
+  'describe',
   'apply',
   'delete',
   'exec',
@@ -27,6 +28,7 @@ const BOOLEANS: ReadonlySet<string> = new Set([
   'previous',
   'quiet',
   'recursive',
+  'show-events',
   'show-labels',
   'stdin',
   'sum',
@@ -36,6 +38,8 @@ const BOOLEANS: ReadonlySet<string> = new Set([
   'watch',
   'watch-only',
 ]);
+
+const DEFAULT_TRUE: ReadonlySet<string> = new Set(['show-events', 'wait']);
 
 /** `argv` with `--wait` for `--wait=true`, and `--no-wait` for `--wait=false`; other flags that are false are left out. */
 export function withPlainBooleans(argv: readonly string[]): readonly string[] {
@@ -49,5 +53,5 @@ function plain(word: string): readonly string[] {
   const [, name = '', value] = /^--([a-z-]+)=(true|false)$/u.exec(word) ?? [];
   if (!BOOLEANS.has(name)) return [word];
   if (value === 'true') return [`--${name}`];
-  return name === 'wait' ? ['--no-wait'] : [];
+  return DEFAULT_TRUE.has(name) ? [`--no-${name}`] : [];
 }

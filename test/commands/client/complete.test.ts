@@ -21,6 +21,7 @@ function program(): Command {
     command.option('--root-dir <DIR>').option('-n, --namespace <NAME>').option('-i, --stdin');
   common(root.command('exec')).option('-c, --container <NAME>').argument('<POD>').argument('[COMMAND...]');
   common(root.command('delete')).argument('[POD...]');
+  common(root.command('get')).argument('<TYPE>').argument('[POD...]');
   common(root.command('port-forward')).argument('<POD>').argument('<PORT...>');
   common(root.command('events')).option('--for <OBJECT>');
   root
@@ -49,7 +50,7 @@ async function complete(line: string): Promise<string> {
 
 describe('what may be typed', () => {
   test.each([
-    ['', 'exec delete port-forward events top record help'],
+    ['', 'exec delete get port-forward events top record help'],
     ['e', 'exec events'],
     ['help e', 'exec events'],
     ['nothing ', ''],
@@ -74,6 +75,12 @@ describe('what may be typed', () => {
     ['exec -c ', ''],
     ['exec web -- ', ''],
     ['exec web -- -', ''],
+    ['get ', 'pods'],
+    ['get pod/w', 'pod/web-node-a pod/wax-node-a'],
+    ['get po/web-node-a po/w', 'po/wax-node-a'],
+    ['get pod w', 'web-node-a wax-node-a'],
+    ['get pods -n kube-system ', 'proxy-node-a'],
+    ['exec pod/we', 'pod/web-node-a'],
     ['delete web-node-a ', 'wax-node-a kube-system/proxy-node-a'],
     ['port-forward web ', '80'],
     ['events --for ', 'pod/web-node-a pod/wax-node-a kube-system/proxy-node-a'],
