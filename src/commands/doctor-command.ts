@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { resolveConfig, type RunFlags, type StateletConfig } from '../agent/config/config.ts';
 import { examine } from '../doctor/examine.ts';
-import { inOrder, isSick } from '../doctor/policies/diagnosis.ts';
+import { inOrder, hasErrors } from '../doctor/policies/diagnosis.ts';
 import { type Finding, findingsOf, type FindingStatus } from '../doctor/policies/finding.ts';
 import { oneLine, padText, textWidth } from '../agent/policies/formats/terminal-text.ts';
 import { print, printStyled } from '../system/terminal.ts';
@@ -19,7 +19,7 @@ export async function doctor({ output, ...flags }: DoctorFlags): Promise<number>
   const all = inOrder([...findings, ...(await examine(config))]);
   if (output === 'json') print(reportJson(all));
   else printStyled(reportText(all));
-  return isSick(all) ? 1 : 0;
+  return hasErrors(all) ? 1 : 0;
 }
 
 /** The configuration by which the machine is examined. If it is not valid, that is a finding, and `config` has what can still be used. */
@@ -69,7 +69,7 @@ export function reportJson(findings: readonly Finding[]): string {
   const report = {
     apiVersion: 'statelet.dev/v1',
     kind: 'DoctorReport',
-    healthy: !isSick(findings),
+    healthy: !hasErrors(findings),
     findings,
   };
   return `${JSON.stringify(report, undefined, 2)}\n`;

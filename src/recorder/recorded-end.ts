@@ -14,7 +14,7 @@ const OWN_MAX = 2_000;
 const OTHERS_MAX = 1_000;
 
 /** Undefined where nothing is recorded of a pod of that name. Rejects with the system's error where the record cannot be read. */
-export async function recordedPod(
+export async function recordOfPod(
   folder: string,
   named: { readonly namespace: string; readonly name: string },
 ): Promise<RecordedPod | undefined> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { whyGone } from '../../src/agent/policies/why/why-gone.ts';
 import type { Why } from '../../src/agent/policies/why/why-pod.ts';
-import { recordedPod } from '../../src/recorder/recorded-end.ts';
+import { recordOfPod } from '../../src/recorder/recorded-end.ts';
 import { simulatedNodeFacts } from '../../src/simulation/node/simulated-node-facts.ts';
 import type { PodSpec } from '../../src/types/kubernetes.ts';
 import { recordOfAgent, replayed } from './replay/support.ts';
@@ -79,6 +79,6 @@ async function whyOfGone(agent: SimulatedAgent, name: string, record: string): P
   writeFileSync(path, record);
   utimesSync(path, nowMs / 1000, nowMs / 1000);
   const pod = { namespace: 'default', name };
-  const recorded = await recordedPod(folder, pod);
+  const recorded = await recordOfPod(folder, pod);
   return whyGone({ ...pod, events: [], recorded, recordEndMs: nowMs, nowMs });
 }

@@ -178,11 +178,11 @@ export function resolveConfig(
   fileName: string = flags.config ?? 'configuration',
 ): StateletConfig {
   const byName = defaultsByName(flags.asKubelet === true);
-  const rootDir = rootFolder(given(flags.rootDir) ?? byName.rootDir, host).path;
-  const staticPodPath = given(flags.podManifestPath);
+  const rootDir = rootFolder(unlessEmpty(flags.rootDir) ?? byName.rootDir, host).path;
+  const staticPodPath = unlessEmpty(flags.podManifestPath);
   const healthz = healthzEndpoint(flags, file);
-  const path = staticPodPath === undefined ? given(file.staticPodPath) : resolve(staticPodPath);
-  const url = given(flags.manifestUrl) ?? given(file.staticPodURL);
+  const path = staticPodPath === undefined ? unlessEmpty(file.staticPodPath) : resolve(staticPodPath);
+  const url = unlessEmpty(flags.manifestUrl) ?? unlessEmpty(file.staticPodURL);
   const containerRuntimeEndpoint = runtimeEndpoint(flags, file, fileName, byName);
   const featureGates = resolveFeatureGates(flags.featureGates, file.featureGates, fileName);
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
@@ -195,7 +195,7 @@ export function resolveConfig(
     ...resolveAdmissionSettings(flags, { ...file }, fileName),
     ...resolveEvictionSettings(flags, { ...file }, fileName),
     rootDir,
-    podLogsDir: given(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
+    podLogsDir: unlessEmpty(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),
     nodeName: nodeName(flags.hostnameOverride, host),
     ...(path !== undefined && { staticPodPath: path }),
     ...(url !== undefined && { staticPodURL: url }),
@@ -271,8 +271,9 @@ function featureFields(
     shutdownGracePeriodCriticalPods: shutdown.shutdownGracePeriodCriticalPodsMs > 0,
     shutdownGracePeriodByPodPriority: shutdown.shutdownGracePeriodByPodPriority.length > 0,
     'crashLoopBackOff.maxContainerRestartPeriod':
-      given(file.crashLoopBackOff?.maxContainerRestartPeriod) !== undefined,
-    imagePullCredentialsVerificationPolicy: given(file.imagePullCredentialsVerificationPolicy) !== undefined,
+      unlessEmpty(file.crashLoopBackOff?.maxContainerRestartPeriod) !== undefined,
+    imagePullCredentialsVerificationPolicy:
+      unlessEmpty(file.imagePullCredentialsVerificationPolicy) !== undefined,
     preloadedImagesVerificationAllowlist: node.preloadedImagesVerificationAllowlist.length > 0,
   };
 }
@@ -288,8 +289,8 @@ const MAX_NAME_LENGTH = 253;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;
 
 function nodeName(override: string | undefined, host: Host): string {
-  const origin = given(override) === undefined ? "this machine's host name" : '--hostname-override';
-  const name = (given(override) ?? host.hostname).trim().toLowerCase();
+  const origin = unlessEmpty(override) === undefined ? "this machine's host name" : '--hostname-override';
+  const name = (unlessEmpty(override) ?? host.hostname).trim().toLowerCase();
   if (name.length <= MAX_NAME_LENGTH && DNS_SUBDOMAIN.test(name)) return name;
   throw new StateletError(
     'InvalidArgument',
@@ -318,8 +319,8 @@ function runtimeEndpoint(
   fileName: string,
   byName: DefaultsByName,
 ): string {
-  const flag = given(flags.containerRuntimeEndpoint);
-  const endpoint = flag ?? given(file.containerRuntimeEndpoint) ?? byName.containerRuntimeEndpoint;
+  const flag = unlessEmpty(flags.containerRuntimeEndpoint);
+  const endpoint = flag ?? unlessEmpty(file.containerRuntimeEndpoint) ?? byName.containerRuntimeEndpoint;
   if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
   const origin = flag === undefined ? `${fileName}: containerRuntimeEndpoint` : RUNTIME_FLAG;
   throw new StateletError(
@@ -335,14 +336,16 @@ function defaultPodLogsDir(endpoint: string, rootDir: string): string {
 
 function healthzEndpoint(flags: RunFlags, file: KubeletConfiguration): Endpoint | undefined {
   const host =
-    given(flags.healthzBindAddress) ?? given(file.healthzBindAddress) ?? DEFAULTS.healthzBindAddress;
+    unlessEmpty(flags.healthzBindAddress) ??
+    unlessEmpty(file.healthzBindAddress) ??
+    DEFAULTS.healthzBindAddress;
   const port = flags.healthzPort ?? file.healthzPort ?? DEFAULTS.healthzPort;
   if (port === 0) return undefined;
   return { host, port: port === 'auto' ? 0 : port };
 }
 
 /** As with the kubelet, an empty setting means not given. */
-function given(text: string | undefined): string | undefined {
+function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 

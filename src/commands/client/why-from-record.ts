@@ -3,7 +3,7 @@ import { rootFolder } from '../../agent/config/root-folder.ts';
 import { type RecordedPod, whyGone } from '../../agent/policies/why/why-gone.ts';
 import type { Why } from '../../agent/policies/why/why-pod.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
-import { recordedPod, recordEnd } from '../../recorder/recorded-end.ts';
+import { recordOfPod, recordEnd } from '../../recorder/recorded-end.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { StateletError } from '../../types/errors.ts';
 import { ofAnotherUser } from '../record/recorded-entries.ts';
@@ -38,7 +38,7 @@ async function readRecord(
   pod: { readonly namespace: string; readonly name: string },
 ): Promise<ReadRecord> {
   try {
-    return { endMs: await recordEnd(folder), recorded: await recordedPod(folder, pod) };
+    return { endMs: await recordEnd(folder), recorded: await recordOfPod(folder, pod) };
   } catch (error) {
     if (errnoCode(error) !== 'EACCES') throw error;
     throw ofAnotherUser(folder);

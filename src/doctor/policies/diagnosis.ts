@@ -81,7 +81,7 @@ export function inOrder(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /** Whether something is wrong that keeps the node from working. */
-export function isSick(findings: readonly Finding[]): boolean {
+export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'error');
 }
 

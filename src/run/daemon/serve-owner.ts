@@ -44,13 +44,13 @@ export function routesOfOwner(
   };
   const sources = { agent, clock, events: () => events.list() };
   const recorded = async (pod: NamedPod) => {
-    const [{ recordFolder }, { recordedPod }] = await Promise.all([
+    const [{ recordFolder }, { recordOfPod }] = await Promise.all([
       import('../../recorder/flight-recorder.ts'),
       import('../../recorder/recorded-end.ts'),
     ]);
     // The pod may have ended just now.
     await flightRecorder?.flush();
-    return recordedPod(recordFolder(rootDir), pod);
+    return recordOfPod(recordFolder(rootDir), pod);
   };
   return ownerRoutes({
     events,

@@ -5,7 +5,7 @@ import { PageFacts } from '../../page/watch/page-facts.ts';
 import { PageWatch } from '../../page/watch/page-watch.ts';
 import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
-import { recordedPod } from '../../recorder/recorded-end.ts';
+import { recordOfPod } from '../../recorder/recorded-end.ts';
 import { recordedGone } from '../../recorder/recorded-gone.ts';
 import { recordedHistory } from '../../recorder/recorded-history.ts';
 import type { PageSource } from '../../page/server/overview-stream.ts';
@@ -49,7 +49,7 @@ function recordParts(
       recordedHistory(folder, { wants, limit: HISTORY_MAX, ...(keeps && { keeps }) }),
     recorded: async (namespace, name) => {
       const pod = { namespace, name };
-      const why = await whyOfPodWithRecord(sources, pod, () => recordedPod(folder, pod));
+      const why = await whyOfPodWithRecord(sources, pod, () => recordOfPod(folder, pod));
       return why?.sentences;
     },
     lives: () => recordedGone(folder),

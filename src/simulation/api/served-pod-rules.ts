@@ -107,7 +107,7 @@ const CHECKS: readonly StatusCheck[] = [
       : { field: 'status.hostIPs[0].ip', why: 'must be equal to `hostIP`' },
   (_, { podIPs = [] }) => families(podIPs, 'status.podIPs'),
   (_, { hostIPs = [] }) => families(hostIPs, 'status.hostIPs'),
-  ({ spec, status: before }, status) => whichLeavesItsEnd(spec, before, status),
+  ({ spec, status: before }, status) => containerStartedAgain(spec, before, status),
 ];
 
 function families(ips: readonly { readonly ip: string }[], field: string): Flaw | undefined {
@@ -117,7 +117,11 @@ function families(ips: readonly { readonly ip: string }[], field: string): Flaw 
 }
 
 /** A container that has ended stays so, unless it may be restarted. */
-function whichLeavesItsEnd(spec: PodSpec, before: PodStatus = {}, after: PodStatus = {}): Flaw | undefined {
+function containerStartedAgain(
+  spec: PodSpec,
+  before: PodStatus = {},
+  after: PodStatus = {},
+): Flaw | undefined {
   if (spec.restartPolicy === undefined || spec.restartPolicy === 'Always') return undefined;
   const why = 'may not be transitioned to non-terminated state';
   const lists = ['containerStatuses', 'initContainerStatuses'] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { inOrder, isSick } from '../../../src/doctor/policies/diagnosis.ts';
+import { inOrder, hasErrors } from '../../../src/doctor/policies/diagnosis.ts';
 import { CHECKS, findingsOf } from '../../../src/doctor/policies/finding.ts';
 
 test('findings stand in the order of the checks', () => {
@@ -9,6 +9,6 @@ test('findings stand in the order of the checks', () => {
 
 test('only an error keeps a node from working', () => {
   const { ok, warning, error, unknown } = findingsOf('runtime');
-  expect(isSick([ok(''), warning('', ''), unknown('')])).toBe(false);
-  expect(isSick([ok(''), error('', '')])).toBe(true);
+  expect(hasErrors([ok(''), warning('', ''), unknown('')])).toBe(false);
+  expect(hasErrors([ok(''), error('', '')])).toBe(true);
 });

@@ -12,17 +12,17 @@ const FLAGS = EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : [
 
 /** See `signingRequest`. */
 export function signingRequestApart(request: SigningRequestInput): Promise<string> {
-  return apart({ type: 'signingRequest', request });
+  return inOwnProcess({ type: 'signingRequest', request });
 }
 
 /** See `selfSignedCertificate`. */
 export function selfSignedApart(
   input: SelfSignedInput,
 ): Promise<{ readonly cert: string; readonly key: string }> {
-  return apart({ type: 'selfSigned', input });
+  return inOwnProcess({ type: 'selfSigned', input });
 }
 
-async function apart<T>(task: CredentialsTask): Promise<T> {
+async function inOwnProcess<T>(task: CredentialsTask): Promise<T> {
   const answer = await answerTo(task);
   if (answer.problem) throw new StateletError(answer.problem.kind, answer.problem.message);
   return answer.result as T;

@@ -60,7 +60,7 @@ export async function secureServer(
   });
   server.timeout = 0;
   const unauthenticated = new UnauthenticatedConnections(limits.unauthenticated);
-  serveRoutes(server, noting(service, unauthenticated));
+  serveRoutes(server, notingAuthenticated(service, unauthenticated));
   boundRequests(server, limits.requestMs);
   server.on('clientError', answerBroken);
   server.on('tlsClientError', (_, socket) => socket.destroy());
@@ -69,7 +69,7 @@ export async function secureServer(
   return server;
 }
 
-function noting(service: Service, unauthenticated: UnauthenticatedConnections): Service {
+function notingAuthenticated(service: Service, unauthenticated: UnauthenticatedConnections): Service {
   return {
     ...service,
     admit: async (raw, target) => {

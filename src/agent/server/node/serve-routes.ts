@@ -57,16 +57,16 @@ async function upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer, servi
       await route.upgrade(request, socket, head);
       return;
     }
-    lend(raw.socket, response);
+    answerOnSocket(raw.socket, response);
     await route.handle(request, response);
   } catch (error) {
-    if (response.socket === null) lend(raw.socket, response);
+    if (response.socket === null) answerOnSocket(raw.socket, response);
     refuse(response, error, raw, service);
   }
 }
 
 /** Lets an ordinary response be written to a connection that asks for an upgrade, which Node leaves alone. The response ends it. */
-function lend(socket: Socket, response: ServerResponse): void {
+function answerOnSocket(socket: Socket, response: ServerResponse): void {
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
   response.once('finish', () => {

@@ -46,17 +46,17 @@ export function writeProfile({
   const sampleType = types.map(
     ({ type, unit }) => new ValueType({ type: stringTable.dedup(type), unit: stringTable.dedup(unit) }),
   );
-  const places = new Places(stringTable);
+  const table = new FunctionTable(stringTable);
   const sample = samples.map(
     ({ stack, values }) =>
-      new Sample({ locationId: stack.map((frame) => places.idOf(frame)), value: [...values] }),
+      new Sample({ locationId: stack.map((frame) => table.idOf(frame)), value: [...values] }),
   );
   const profile = new Profile({
     stringTable,
     sampleType,
     sample,
-    location: places.locations,
-    function: places.functions,
+    location: table.locations,
+    function: table.functions,
     timeNanos: BigInt(Math.round(startedAt)) * BigInt(NS_PER_MS),
     durationNanos: durationMs * NS_PER_MS,
     periodType: sampleType.at(-1),
@@ -66,7 +66,7 @@ export function writeProfile({
 }
 
 /** The functions of a profile, each once. */
-class Places {
+class FunctionTable {
   readonly locations: Location[] = [];
   readonly functions: Function[] = [];
   readonly #texts: StringTable;
