@@ -3,6 +3,7 @@
  * since looking takes half a second. Workers wait for one build, by a lock on the build script.
  */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/build.ts', import.meta.url));
@@ -17,3 +18,11 @@ if (worker.isStateletBuilt !== true) {
 }
 
 export const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
+
+/** What Node is started with to run it: the flags of its first line, and its path. */
+export const BIN_ARGS: readonly string[] = [...flagsOf(readFileSync(BIN, 'utf8')), BIN];
+
+function flagsOf(program: string): readonly string[] {
+  const [, flags = ''] = /^#!.* node (.+)$/m.exec(program) ?? [];
+  return flags.split(' ').filter(Boolean);
+}

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { BIN } from './built.ts';
+import { BIN_ARGS } from './built.ts';
 
 export interface Finished {
   readonly code: number | null;
@@ -10,7 +10,7 @@ export interface Finished {
 
 /** Runs the real command line as a child process. */
 export function startCli(...args: string[]) {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(process.execPath, [...BIN_ARGS, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1' },
   });

@@ -14,7 +14,7 @@ import {
   type ProcessIdentity,
 } from '../../src/embedded/containers/proc.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
-import { BIN } from './built.ts';
+import { BIN_ARGS } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';
 import { processesOf } from './processes-of.ts';
 import { sendSignal } from './send-signal.ts';
@@ -42,7 +42,7 @@ export interface RunningCommand {
 export function startStatelet(...args: string[]): RunningCommand {
   const { promise, resolve } = Promise.withResolvers<CommandResult>();
   const options = { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
-  const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
+  const child = execFile(process.execPath, [...BIN_ARGS, ...args], options, (_error, stdout, stderr) =>
     resolve({ code: child.exitCode, stdout, stderr }),
   );
   return { child, result: promise };
@@ -90,7 +90,7 @@ export class Daemon {
     this.#launcher = launcher;
     this.exitsWithPods = args.includes('--exit-with-pods');
     const fixed = ['run', '--root-dir', rootDir, '--healthz-port', 'auto', '--hostname-override', NODE_NAME];
-    const child = launcher.spawn(process.execPath, [BIN, ...fixed, ...args], {
+    const child = launcher.spawn(process.execPath, [...BIN_ARGS, ...fixed, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, ...env },
     });
