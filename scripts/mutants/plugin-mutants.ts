@@ -122,12 +122,8 @@ export const PLUGIN_MUTANTS: readonly Mutant[] = [
     name: 'plugin-kill-not-told',
     breaks: 'A pod counts as ended for a plugin, and is not told (plugins)',
     file: KILLS,
-    find: `      registry.kill(
-        uid,
-        awaits === undefined ?`,
-    replace: `      registry.kill(
-        awaits === undefined ? '' : uid,
-        awaits === undefined ?`,
+    find: `registry.kill(uid, awaits`,
+    replace: `registry.kill(awaits === undefined ? '' : uid, awaits`,
   },
   {
     name: 'kill-without-end',

@@ -114,8 +114,8 @@ export const SHORTAGE_MUTANTS: readonly Mutant[] = [
     name: 'cleanup-forgotten',
     breaks: 'The clean-up of an evicted pod is not waited for (eviction)',
     file: 'src/agent/actors/eviction/eviction-pods.ts',
-    find: `this.#cleaning.add(uid);`,
-    replace: `this.#cleaning.delete(uid);`,
+    find: `.hasTag('finished') ?? true`,
+    replace: `.hasTag('terminated') ?? true`,
   },
   {
     name: 'fewest-processes-first',
