@@ -6,7 +6,7 @@ import type { EvictionPluginDefinition, EvictionPluginOptions, RunningEvictionPl
 import { PluginCalls } from './plugin-calls.ts';
 import { PluginSocket } from './plugin-socket.ts';
 
-/** Letters and digits at both ends: a socket whose name begins with a dot is passed over by agents. */
+/** Letters and digits at both ends: agents leave out sockets whose names begin with a dot. */
 const NAME = /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/u;
 const QUESTIONS = ['evictPods', 'thresholdMet', 'topEvictionPods'] as const;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -23,7 +23,7 @@ export interface RuntimeMeasurements {
   sandboxRun(handler: string): Stopwatch;
 }
 
-/** What the agent hears of the pods in the runtime, by itself and from the runtime's events. */
+/** How the agent learns of changes in the runtime: by its own lists, and by the runtime's events. */
 export interface PlegMeasurements {
   /** All pods of the runtime are listed. */
   relist(): Stopwatch;

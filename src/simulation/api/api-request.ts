@@ -87,7 +87,7 @@ export class ApiRequest<T> implements RequestUnderWay {
     this.#giveUp(new StateletError('Canceled', `${this.verb} ${this.target.resource}: canceled`));
   }
 
-  /** The agent was killed: it hears of no answer. */
+  /** The agent was killed: no answer reaches it. */
   cut(): void {
     this.#giveUp(undefined);
   }

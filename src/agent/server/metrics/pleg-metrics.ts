@@ -1,4 +1,4 @@
-/** What the agent hears of the pods in the runtime, as the kubelet's metrics. */
+/** How the agent learns of changes in the runtime, by lists and by events, as the kubelet's metrics. */
 import type { PlegMeasurements, Stopwatch } from '../../../types/measurements.ts';
 import { Counter, Histogram } from './counters.ts';
 import { COUNTED, USUAL_BOUNDS } from './metric-names.ts';

@@ -9,7 +9,7 @@ const DEFINITION = '#/$defs/';
 /** Deeper than any object of a pod. */
 const DEPTH_MAX = 16;
 const NAMED_MAX = 3;
-/** Nobody writes it into a manifest. */
+/** No hint leads into the status, which a manifest does not have. */
 const STATUS = 'status';
 
 /** The objects of a pod by the names of their fields. */

@@ -7,7 +7,7 @@ export type KillEvent = Extract<PodEvent, { readonly type: 'SyncPodKill' }>;
 
 export interface PluginKillsJudgeOptions {
   readonly get: (uid: string) => PodRecord | undefined;
-  /** Whether the pod ends through this node: then it is told at once. */
+  /** Whether this node ends the pod itself: then the pod gets SyncPodKill at once. */
   readonly endsHere: (record: PodRecord) => boolean;
   readonly violated: (subject: { readonly uid: string }, what: string) => void;
 }

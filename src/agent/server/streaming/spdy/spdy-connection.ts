@@ -83,7 +83,7 @@ export class SpdyConnection {
     const streams = [...this.#streams.values()];
     await Promise.allSettled(streams.map((stream) => finished(stream.end(), { readable: false })));
     this.#send(frames.goAwayFrame(this.#lastPeerId));
-    // What the client still sends is passed over.
+    // What the client still sends is dropped.
     for (const stream of this.#streams.values()) stream.destroy();
   }
 
