@@ -18,7 +18,6 @@ import type { ShutdownWatch } from '../agent/runtime/shutdown/shutdown-watch.ts'
 import { welcome } from '../agent/server/welcome.ts';
 import { systemClock } from '../system/timer.ts';
 import type { AgentContext } from '../types/agent-context.ts';
-import type { Logger } from '../types/logger.ts';
 import type { LivePods } from '../types/served-pod.ts';
 
 export interface DaemonDeps extends DaemonSettings {
@@ -97,20 +96,10 @@ class RunningDaemon implements Daemon {
   }
 
   async start(): Promise<void> {
-    const { config, cluster, parts, facts, page } = this.#own;
-    const { logger, forPeople = false, welcome } = this.#deps;
+    const { context, config, cluster, parts, facts } = this.#own;
     const { agent } = this;
     await this.#server.openEndpoints();
-    const { address } = this;
-    announce({
-      config,
-      isInCluster: cluster !== undefined,
-      address,
-      page: page.url,
-      logger,
-      forPeople,
-      welcome,
-    });
+    announce(this.#own, this.#deps, this.address);
     const port = await this.#server.openPorts();
     await cluster?.prepare({
       runtime: parts.runtime,
@@ -120,7 +109,7 @@ class RunningDaemon implements Daemon {
       port,
     });
     agent.start();
-    this.#shutdownWatch = await openShutdownWatch(this.#own.context, agent, config);
+    this.#shutdownWatch = await openShutdownWatch(context, agent, config);
     await this.#shutdownWatch?.start();
   }
 
@@ -145,26 +134,15 @@ class RunningDaemon implements Daemon {
   }
 }
 
-interface AnnounceOptions {
-  readonly config: StateletConfig;
-  readonly isInCluster: boolean;
-  /** Where the endpoints are served, as `host:port`; undefined when they are not. */
-  readonly address: string | undefined;
-  /** Where the page is served. */
-  readonly page: string | undefined;
-  readonly logger: Logger;
-  /** A person reads the log in a terminal: it begins with instructions. */
-  readonly forPeople: boolean;
-  /** Shows these instructions elsewhere than in the log. */
-  readonly welcome?: (text: string) => void;
-}
-
-/** Says which pods the daemon runs, and from where; to people, with what they can do now. */
-function announce(options: AnnounceOptions): void {
-  const { config, isInCluster, address, page, logger, forPeople } = options;
+/** Says which pods the daemon runs, and from where; to people, with what they can do now. `address`: of the endpoints. */
+function announce(
+  { config, cluster, page }: DaemonParts,
+  { logger, forPeople = false, welcome: show }: DaemonDeps,
+  address: string | undefined,
+): void {
   const { staticPodPath, staticPodURL, localPods, nodeName, rootDir } = config;
   const url = staticPodURL === undefined ? undefined : shownURL(staticPodURL);
-  const server = isInCluster ? 'the API server' : undefined;
+  const server = cluster && 'the API server';
   const local = localPods.map((pods) => ('url' in pods ? shownURL(pods.url) : pods.path));
   const sources = [...local, staticPodPath, url, server].filter((source) => source !== undefined);
   const runtime = config.containerRuntimeEndpoint;
@@ -175,11 +153,11 @@ function announce(options: AnnounceOptions): void {
     return;
   }
   const shell = { cwd: process.cwd(), isNpm: process.env.npm_command !== undefined };
-  const tell = options.welcome ?? ((text: string) => logger.info({}, text));
+  const tell = show ?? ((text: string) => logger.info({}, text));
   // Another terminal need not have the variable of this one.
   const elsewhere = { ...thisHost(), env: { ...process.env, [ROOT_DIR_VARIABLE]: undefined } };
   const isFound = rootFolder(undefined, elsewhere).path === rootDir;
-  tell(welcome({ ...config, sources, page, isFound }, shell));
+  tell(welcome({ ...config, sources, page: page.url, isFound }, shell));
   logger.debug(fields, message);
 }
 

@@ -57,7 +57,7 @@ class PodFollower {
       const dueAt = verdict.settlesAt ?? deadline;
       if (dueAt !== undefined && dueAt <= now) return undefined;
       // Until the pod has an actor, the supervisor says when it gets one.
-      await awaitChange(this.#actor ?? agent.supervisor.actor, { clock, signal, atMs: dueAt });
+      await awaitChange(this.#actor ?? agent.supervisor.actor, clock, signal, dueAt);
     }
   }
 
@@ -159,20 +159,15 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-export interface AwaitChangeOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Unix ms; undefined: no time limit. */
-  readonly atMs: number | undefined;
-}
-
 /**
  * Resolves when the actor may have changed, when it is `atMs`, or when the signal aborts. May resolve too early: the caller
- * checks again.
+ * checks again. `atMs`: Unix ms; undefined: no time limit.
  */
 export async function awaitChange(
   actor: AnyActorRef,
-  { clock, signal, atMs }: AwaitChangeOptions,
+  clock: Clock,
+  signal: AbortSignal,
+  atMs: number | undefined,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const wake = () => resolve(undefined);
@@ -199,6 +194,6 @@ export async function awaitRuntime(
     if (clock.now() >= atMs) {
       throw new StateletError('Unavailable', `container runtime is not ready: ${supervisor.runtimeProblem}`);
     }
-    await awaitChange(supervisor.actor, { clock, signal, atMs });
+    await awaitChange(supervisor.actor, clock, signal, atMs);
   }
 }

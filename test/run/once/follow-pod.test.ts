@@ -237,7 +237,7 @@ test('resolves when the actor changes, and leaves no timer and no listener behin
   const { clock, armed } = heldClock();
   const actor = counter();
   const { signal } = new AbortController();
-  const change = awaitChange(actor, { clock, signal, atMs: 6_000 });
+  const change = awaitChange(actor, clock, signal, 6_000);
   expect([...armed.values()].map(({ delayMs }) => delayMs)).toEqual([5_000]);
   actor.send({ type: 'add' });
   await change;
@@ -247,7 +247,7 @@ test('resolves when the actor changes, and leaves no timer and no listener behin
 test('resolves when the time has come', async () => {
   const { clock, armed } = heldClock();
   const { signal } = new AbortController();
-  const change = awaitChange(counter(), { clock, signal, atMs: 6_000 });
+  const change = awaitChange(counter(), clock, signal, 6_000);
   for (const { fire } of armed.values()) fire();
   await change;
 });
@@ -258,7 +258,7 @@ test('resolves when the signal aborts, though the actor has failed and there is 
   const stop = new AbortController();
   actor.send({ type: 'break' });
   let isOver = false;
-  const change = awaitChange(actor, { clock, signal: stop.signal, atMs: undefined }).then(() => {
+  const change = awaitChange(actor, clock, stop.signal, undefined).then(() => {
     isOver = true;
   });
   await new Promise(setImmediate);
