@@ -87,6 +87,8 @@ async function openParts(
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
+  const { refuseRunningProcesses } = await import('../embedded/running-pods.ts');
+  await refuseRunningProcesses(rootDir, endpoint);
   const { openCriNode } = await import('../agent/runtime/node/open-cri-node.ts');
   return openCriNode(context, {
     credentialProviders: await credentialProviders(config),

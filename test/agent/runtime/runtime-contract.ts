@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplaySubject } from 'rxjs';
@@ -218,6 +218,21 @@ export function runtimeContract(
         expect(await ids({ id, state: 'CONTAINER_EXITED' })).toEqual([]);
         expect(await ids({ id, labelSelector: { test: 'others' } })).toEqual([]);
         expect(await ids({})).toContain(id);
+      });
+
+      test('has its mounts, and cannot write to those that are read-only', async () => {
+        if (bed.simulated) return;
+        const volume = join(logsDir, 'volume');
+        mkdirSync(volume);
+        const mount = (containerPath: string, readonly: boolean) =>
+          ({ containerPath, hostPath: volume, readonly, propagation: 'PROPAGATION_PRIVATE' }) as const;
+        const mounts = [mount('/statelet-test/written', false), mount('/statelet-test/read', true)];
+        const script =
+          'cd /statelet-test; echo text > written/file; cat read/file; touch read/other && exit 1; exit 5';
+        const { id, logFile } = await start(containerOf(['sh', '-c', script], { mounts }));
+        expect((await whenExited(runtime, id)).exitCode).toBe(5);
+        expect(readFileSync(logFile, 'utf8')).toContain('stdout F text');
+        expect(readdirSync(volume)).toEqual(['file']);
       });
 
       test('runs once started, and cannot be started a second time', async () => {

@@ -24,7 +24,7 @@ export function lookedAtText(all: readonly LookedAt[]): string {
 
 function textOf({ socket, found }: LookedAt): string {
   if (found === undefined) return `there is no ${socket}`;
-  if ('problem' in found) return `${socket} is there and cannot be used (${found.problem})`;
+  if ('problem' in found) return `${socket} cannot be used (${found.problem})`;
   return `${found.name} ${found.version} answers at ${socket}`;
 }
 

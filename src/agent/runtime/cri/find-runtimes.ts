@@ -15,7 +15,10 @@ export function findRuntimes(sockets = USUAL_SOCKETS): Promise<readonly LookedAt
 
 async function lookAt(socket: string): Promise<LookedAt> {
   try {
-    if (!(await stat(socket)).isSocket()) return { socket, found: { problem: 'it is no socket' } };
+    const found = await stat(socket).catch((error: unknown) => {
+      throw errnoCode(error) === 'EACCES' ? new Error('this user may not see whether it is there') : error;
+    });
+    if (!found.isSocket()) return { socket, found: { problem: 'it is no socket' } };
     await access(socket, constants.R_OK | constants.W_OK);
     return { socket, found: await ask(socket) };
   } catch (error) {

@@ -23,7 +23,7 @@ test('at the start nothing is said where there is no socket', () => {
 
 test('a runtime that cannot be used is named with the reason, and offered by no flag', () => {
   expect(startText([HUNG])).toBe(
-    'Pods run as plain processes (--container-runtime-endpoint=embedded); /run/crio/crio.sock is there and cannot be used (no answer within 1 s)',
+    'Pods run as plain processes (--container-runtime-endpoint=embedded); /run/crio/crio.sock cannot be used (no answer within 1 s)',
   );
   expect(imageText([CONTAINERD, HUNG])).toContain(
     `(no answer within 1 s); start statelet with ${CHOICE} (see`,

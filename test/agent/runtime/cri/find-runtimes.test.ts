@@ -93,4 +93,8 @@ asRoot('another user learns that the socket is for root', async () => {
   expect(JSON.parse(outputAsNobody(MODULE, script, socket))).toEqual([
     { socket, found: { problem: 'this user may not use it: run as root' } },
   ]);
+  chmodSync(dir, 0o700);
+  expect(JSON.parse(outputAsNobody(MODULE, script, socket))).toEqual([
+    { socket, found: { problem: 'this user may not see whether it is there' } },
+  ]);
 });
