@@ -190,9 +190,12 @@ function volumesSubsystem(podsDir: string, open: () => Promise<ProcessVolumes>):
       return { mounts: await (await volumes()).mountsOf(pod, container, envs) };
     },
     release: async (uid) => {
-      // An agent before this one may have set them up.
-      const { volumesDir } = podPaths(podsDir, uid);
-      if (opened === undefined && (await ifThere(stat(volumesDir))) === undefined) return;
+      const paths = podPaths(podsDir, uid);
+      if ((await ifThere(stat(paths.volumesDir))) !== undefined) {
+        // An agent before this one may have set them up, with another runtime, whose containers run on.
+        const { refuseUsedFolder } = await import('../agent/runtime/volumes/remove-pod-folder.ts');
+        await refuseUsedFolder(uid, paths);
+      } else if (opened === undefined) return;
       await (await volumes()).release(uid);
     },
   };

@@ -87,7 +87,7 @@ async function openParts(
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
-  const { refuseRunningProcesses } = await import('../embedded/running-pods.ts');
+  const { refuseRunningProcesses } = await import('../embedded/running-processes.ts');
   await refuseRunningProcesses(rootDir, endpoint);
   const { openCriNode } = await import('../agent/runtime/node/open-cri-node.ts');
   return openCriNode(context, {

@@ -40,9 +40,19 @@ async function tearDown(paths: PodPaths): Promise<void> {
  * folder mounted: they may run still.
  */
 export async function removeForeignPodFolder(uid: string, paths: PodPaths, proc = '/proc'): Promise<void> {
+  await refuseUsedFolder(uid, paths, proc);
+  await removePodFolder(paths);
+}
+
+/** Rejects where a process has files of the pod's folder mounted in a mount namespace of its own. */
+export async function refuseUsedFolder(
+  uid: string,
+  { podDir }: Pick<PodPaths, 'podDir'>,
+  proc = '/proc',
+): Promise<void> {
   const pid = await processWithMounts(`/pods/${uid}/`, proc);
-  if (pid === undefined) return removePodFolder(paths);
-  const message = `process ${pid}, of a container that another runtime has started, uses files of ${paths.podDir}`;
+  if (pid === undefined) return;
+  const message = `process ${pid}, of a container that another runtime has started, uses files of ${podDir}`;
   throw new StateletError('FailedPrecondition', message);
 }
 

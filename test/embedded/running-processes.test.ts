@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { join } from 'node:path';
-import { refuseRunningProcesses } from '../../src/embedded/running-pods.ts';
+import { refuseRunningProcesses } from '../../src/embedded/running-processes.ts';
 import { processRuntimeBed, type ProcessRuntimeBed } from '../support/process-runtime.ts';
 import { shell, startPod } from '../support/runtime-configs.ts';
 
