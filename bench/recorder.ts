@@ -16,6 +16,7 @@ import { systemClock } from '../src/system/timer.ts';
 import { median } from './support/measures.ts';
 import { readPage } from './support/page-reader.ts';
 import { pause, SteadyLives } from './support/steady-lives.ts';
+import { testContext } from '../test/support/test-context.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,15 +39,9 @@ const nothing = (): void => undefined;
 const logger = { trace: nothing, debug: nothing, info: nothing, warn: console.warn, error: nothing };
 const lives = new SteadyLives();
 const { agent } = lives;
-const recorder = new FlightRecorder({
-  program: 'bench',
-  pid: process.pid,
-  node: 'bench',
-  rootDir,
-  sizeBytes: 64 * 2 ** 20,
-  clock: systemClock,
-  logger,
-});
+const context = testContext({ clock: systemClock, logger });
+const session = { program: 'bench', pid: process.pid, node: 'bench' };
+const recorder = new FlightRecorder(context, session, rootDir, 64 * 2 ** 20);
 const events = new RecentEvents({
   nodeName: 'bench',
   now: () => systemClock.now(),

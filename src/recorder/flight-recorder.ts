@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { RecordWriter, type SessionFacts } from './policies/record-format.ts';
 import { isRoutine } from './policies/record-entry.ts';
 import { Timer } from '../system/timer.ts';
-import type { Clock } from '../types/clock.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import { errorMessage } from '../types/errors.ts';
-import type { Logger } from '../types/logger.ts';
 import type { ActorStep, TransitionKind } from '../types/transition.ts';
 import { SegmentRing } from './segment-ring.ts';
 
@@ -23,15 +22,9 @@ export function recordFolder(rootDir: string): string {
   return join(rootDir, 'record');
 }
 
-export interface FlightRecorderOptions extends SessionFacts {
-  readonly rootDir: string;
-  readonly sizeBytes: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 export class FlightRecorder {
-  readonly #options: FlightRecorderOptions;
+  readonly #context: AgentContext;
+  readonly #rootDir: string;
   readonly #ring: SegmentRing;
   readonly #writer: RecordWriter;
   readonly #timer: Timer;
@@ -44,12 +37,13 @@ export class FlightRecorder {
   #hasWarned = false;
   #isClosed = false;
 
-  constructor(options: FlightRecorderOptions) {
-    const { rootDir, sizeBytes, clock, program, pid, node } = options;
-    this.#options = options;
+  constructor(context: AgentContext, session: SessionFacts, rootDir: string, sizeBytes: number) {
+    const { clock } = context;
+    this.#context = context;
+    this.#rootDir = rootDir;
     this.#ring = new SegmentRing(recordFolder(rootDir), sizeBytes);
     this.#waitingMax = Math.min(WAITING_MAX, this.#ring.appendMax);
-    this.#writer = new RecordWriter({ program, pid, node });
+    this.#writer = new RecordWriter(session);
     this.#timer = new Timer(clock);
     this.#writer.begin(clock.now());
     this.#arm();
@@ -106,17 +100,17 @@ export class FlightRecorder {
   }
 
   #delayMs(): number {
-    const quietMs = Math.abs(this.#options.clock.now() - this.#wroteAtMs);
+    const quietMs = Math.abs(this.#context.clock.now() - this.#wroteAtMs);
     return Math.max(SOON_MS, BATCH_MS - quietMs);
   }
 
   async #write(): Promise<void> {
     if (this.#writer.size === 0) return;
     // Lines that wait use names that this file has explained. Transitions that come meanwhile are written for the next file.
-    this.#wroteAtMs = this.#options.clock.now();
+    this.#wroteAtMs = this.#context.clock.now();
     const isLast = this.#ring.isFull;
     const { lines, count } = this.#writer.take();
-    if (isLast) this.#writer.begin(this.#options.clock.now());
+    if (isLast) this.#writer.begin(this.#context.clock.now());
     try {
       await this.#ring.append(lines);
       if (isLast) await this.#ring.next();
@@ -129,7 +123,8 @@ export class FlightRecorder {
 
   /** The record goes on in a session of its own, later. */
   #fail(error: unknown): void {
-    const { clock, logger, rootDir } = this.#options;
+    const { clock, logger } = this.#context;
+    const rootDir = this.#rootDir;
     this.#isPaused = true;
     this.#writer.begin(clock.now());
     if (this.#hasWarned) return;

@@ -1,5 +1,4 @@
-import { systemClock } from '../system/timer.ts';
-import type { Logger } from '../types/logger.ts';
+import type { AgentContext } from '../types/agent-context.ts';
 import { ownVersion } from '../version.ts';
 import type { FlightRecorder } from './flight-recorder.ts';
 
@@ -12,11 +11,11 @@ export interface RecorderConfig {
 
 /** The code for it is loaded only where it is on. */
 export async function openFlightRecorder(
+  context: AgentContext,
   { rootDir, nodeName: node, flightRecorderBytes: sizeBytes }: RecorderConfig,
-  logger: Logger,
 ): Promise<FlightRecorder | undefined> {
   if (sizeBytes === 0) return undefined;
   const { FlightRecorder: Recorder } = await import('./flight-recorder.ts');
   const session = { node, pid: process.pid, program: ownVersion() };
-  return new Recorder({ ...session, rootDir, sizeBytes, clock: systemClock, logger });
+  return new Recorder(context, session, rootDir, sizeBytes);
 }

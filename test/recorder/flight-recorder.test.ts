@@ -19,6 +19,7 @@ import { RecordFiles } from '../../src/recorder/read-record.ts';
 import { VirtualClock } from '../../src/simulation/node/virtual-clock.ts';
 import type { ActorStep, TransitionKind } from '../../src/types/transition.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { testContext } from '../support/test-context.ts';
 
 const MIB = 2 ** 20;
 const FACTS = { program: '1.2.3', pid: 77, node: 'node-a' };
@@ -50,7 +51,7 @@ function recorder(sizeBytes = MIB): FlightRecorder {
   const nothing = () => undefined;
   const warn = (_: object | string, message?: string) => void warnings.push(message ?? '');
   const logger = { trace: nothing, debug: nothing, info: nothing, warn, error: nothing };
-  return new FlightRecorder({ ...FACTS, rootDir, sizeBytes, clock, logger });
+  return new FlightRecorder(testContext({ clock, logger }), FACTS, rootDir, sizeBytes);
 }
 
 async function entries(files = new RecordFiles(folder())): Promise<RecordEntry[]> {

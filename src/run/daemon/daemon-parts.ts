@@ -105,7 +105,7 @@ export async function openDaemonParts(
     throw error;
   });
   const page = new DaemonPage(config, logger);
-  const flightRecorder = await openFlightRecorder(config, logger);
+  const flightRecorder = await openFlightRecorder(context, config);
   return {
     ...opened,
     context,
