@@ -15,6 +15,8 @@ import type { ServedPod } from '../../src/types/served-pod.ts';
 export const NO_MANIFESTS = {
   pods: (): readonly ServedPod[] => [],
   onPodChange: () => () => undefined,
+  objects: () => [],
+  deleteObject: () => Promise.resolve(),
   manifestBytesMax: 0,
   applyManifest: () => Promise.reject(new Error('this is not asked for')),
 };

@@ -3,11 +3,11 @@ import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
+import { chosenPod, type NamespaceFlags, parsePodName, type PodName, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 import { labelSelector } from './label-selector.ts';
 import { type InputFlags, manifestDocuments } from './manifest-input.ts';
-import { isTypeWord, namedObjects } from './named-objects.ts';
+import { isTypeWord, kindOf, namedObjects } from './named-objects.ts';
 
 export interface DeleteFlags extends FolderFlags, NamespaceFlags, InputFlags {
   readonly all?: boolean;
@@ -26,39 +26,56 @@ export async function deletePods(
   flags: DeleteFlags,
   write: (text: string) => void,
 ): Promise<void> {
-  const names = [...namesIn(words), ...(await namesOfManifests(flags))];
-  checkChoice(names, flags);
+  const objects = [...objectsIn(words, flags), ...(await objectsOfManifests(flags))];
+  checkChoice(objects, flags);
+  const others = objects.filter(({ kind }) => kind !== 'Pod');
+  const names = objects.flatMap(({ kind, text }) => (kind === 'Pod' ? [text] : []));
   const timeoutMs = timeoutOf(flags.timeout);
   await withDaemon(flags, async (daemon) => {
-    const pods = names.length === 0 ? await allPods(daemon, flags) : await namedPods(daemon, names, flags);
-    if (pods.length === 0 && names.length === 0) write('No pods.\n');
+    const pods = objects.length === 0 ? await allPods(daemon, flags) : await namedPods(daemon, names, flags);
+    if (pods.length === 0 && objects.length === 0) write('No pods.\n');
+    // Pods may need what they refer to until they have ended.
     await Promise.all(
       pods.map(async (pod) => {
         const manifest = await deletePod(daemon, pod, flags, timeoutMs);
         write(lineOf(pod, manifest, flags));
       }),
     );
+    for (const { kind, text } of others)
+      write(await deleteObject(daemon, kind, parsePodName(text, flags), flags));
   });
 }
 
-/** `pod web`, `pods web db`, `pod/web`, or names alone. */
-function namesIn(words: readonly string[]): readonly string[] {
-  return isTypeWord(words[0] ?? '') ? namedObjects(words).names : words;
+interface ToDelete {
+  readonly kind: string;
+  /** `web`, `pod/web` or `default/web`. */
+  readonly text: string;
 }
 
-async function namesOfManifests({ filename, recursive, namespace }: DeleteFlags): Promise<readonly string[]> {
+/** `pod web`, `pods web db`, `pod/web`, `cm settings`, or names of pods alone. */
+function objectsIn(words: readonly string[], { all, selector }: DeleteFlags): readonly ToDelete[] {
+  if (!isTypeWord((words[0] ?? '').split('/')[0] ?? '')) return words.map((text) => ({ kind: 'Pod', text }));
+  const { type, names } = namedObjects(words);
+  if (type !== 'pods' && (all === true || selector !== undefined))
+    throw new StateletError('InvalidArgument', `--all and --selector take pods alone: name the ${type}`);
+  return names.map((text) => ({ kind: kindOf(type), text }));
+}
+
+async function objectsOfManifests({
+  filename,
+  recursive,
+  namespace,
+}: DeleteFlags): Promise<readonly ToDelete[]> {
   if (filename === undefined) return [];
   const documents = await manifestDocuments({ filename, recursive }, namespace);
   const { nameOf } = await import('./parsed-documents.ts');
-  return documents.map((document) => {
-    const { kind, namespace: own = 'default', name } = nameOf(document);
-    if (kind === 'Pod') return `${own}/${name}`;
-    throw new StateletError('InvalidArgument', `${document.place}: "${kind}" is no pod`);
-  });
+  return documents
+    .map(nameOf)
+    .map(({ kind, namespace: own = 'default', name }) => ({ kind, text: `${own}/${name}` }));
 }
 
-function checkChoice(names: readonly string[], { all = false, selector }: DeleteFlags): void {
-  const ways = [names.length > 0, all, selector !== undefined].filter(Boolean);
+function checkChoice(objects: readonly ToDelete[], { all = false, selector }: DeleteFlags): void {
+  const ways = [objects.length > 0, all, selector !== undefined].filter(Boolean);
   if (ways.length === 0)
     throw new StateletError(
       'InvalidArgument',
@@ -66,6 +83,23 @@ function checkChoice(names: readonly string[], { all = false, selector }: Delete
     );
   if (ways.length > 1)
     throw new StateletError('InvalidArgument', 'names of pods, --all and --selector exclude each other');
+}
+
+async function deleteObject(
+  daemon: DaemonConnection,
+  kind: string,
+  { namespace = 'default', name }: PodName,
+  { output, ignoreNotFound }: DeleteFlags,
+): Promise<string> {
+  const path = ['objects', kind, namespace, name].map((part) => `/${encodeURIComponent(part)}`).join('');
+  try {
+    await daemon.json(path, { method: 'DELETE' });
+  } catch (error) {
+    if (ignoreNotFound === true && errorKind(error) === 'NotFound') return '';
+    throw error;
+  }
+  const word = kind.toLowerCase();
+  return output === 'name' ? `${word}/${name}\n` : `${word} "${name}" deleted from ${namespace} namespace\n`;
 }
 
 /** Pods that have been deleted already are left out. */

@@ -26,7 +26,9 @@ export async function describe(
   flags: DescribeFlags,
   nowMs = Date.now(),
 ): Promise<string> {
-  const { names } = namedObjects(words);
+  const { type, names } = namedObjects(words);
+  if (type !== 'pods')
+    throw new StateletError('InvalidArgument', `describe shows pods; see statelet get ${type} -o yaml`);
   const isSelected = labelSelector(flags.selector);
   return withDaemon(flags, async (daemon) => {
     const pods =

@@ -1,32 +1,15 @@
-/** `statelet get`: pods as `kubectl get` shows them. */
-import { canonicalJson } from '../../agent/policies/formats/canonical-json.ts';
+/** `statelet get`: pods, and what they refer to, as `kubectl get` shows them. */
 import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import type { PodChange } from '../../agent/server/routes/watch-pods.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { byName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from '../pod-row.ts';
 import { SteadyTable } from '../table.ts';
-import { findPod, type NamespaceFlags, notFound, parsePodName, podsOf } from './chosen-pod.ts';
-import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { findPod, notFound, parsePodName, podsOf } from './chosen-pod.ts';
+import { type DaemonConnection, withDaemon } from './daemon-connection.ts';
+import { documentOf, type GetFlags, type GetOutput, labelsOf, noResources, written } from './get-output.ts';
 import { labelSelector } from './label-selector.ts';
 import { namedObjects } from './named-objects.ts';
-
-export interface GetFlags extends FolderFlags, NamespaceFlags {
-  readonly allNamespaces?: boolean;
-  readonly selector?: string;
-  readonly watch?: boolean;
-  readonly watchOnly?: boolean;
-  readonly output?: 'wide' | 'json' | 'yaml' | 'name';
-  readonly headers?: boolean;
-  readonly showLabels?: boolean;
-  readonly ignoreNotFound?: boolean;
-}
-
-export interface GetOutput {
-  readonly write: (text: string) => void;
-  /** A line for people, on standard error. */
-  readonly tell: (line: string) => void;
-}
 
 /** `signal` ends a watch. Rejects with `NotFound` after those that were found have been written. */
 export async function get(
@@ -35,12 +18,17 @@ export async function get(
   output: GetOutput,
   { signal, now = Date.now }: { readonly signal?: AbortSignal; readonly now?: () => number } = {},
 ): Promise<void> {
-  const { names } = namedObjects(words);
+  const objects = namedObjects(words);
+  const { names } = objects;
   if (names.length > 0 && flags.allNamespaces === true)
-    throw new StateletError('InvalidArgument', 'a pod cannot be named across all namespaces: leave out -A');
+    throw new StateletError('InvalidArgument', 'nothing can be named across all namespaces: leave out -A');
   const isSelected = labelSelector(flags.selector);
   const shown = new ShownPods(flags, output, now);
   await withDaemon(flags, async (daemon) => {
+    if (objects.type !== 'pods') {
+      const { getObjects } = await import('./get-objects.ts');
+      return getObjects(daemon, objects, flags, output);
+    }
     const pods = await podsOf(daemon);
     const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods };
     const isWanted = names.length > 0 ? isOneOf(found) : isWithin(flags);
@@ -123,12 +111,9 @@ class ShownPods {
   async list(pods: readonly Pod[], isSingle: boolean): Promise<void> {
     const { output } = this.#flags;
     if (output === 'json' || output === 'yaml') {
-      const items = pods.map(withKind);
-      const [only] = items;
-      if (isSingle && only === undefined) return;
-      this.#output.write(await written(isSingle && only !== undefined ? only : listOf(items), output));
+      this.#output.write(await documentOf(pods.map(withKind), isSingle, output));
     } else if (pods.length === 0) {
-      if (!isSingle) this.#output.tell(this.#nothing());
+      if (!isSingle) this.#output.tell(noResources(this.#flags));
     } else if (output === 'name') {
       this.#output.write(pods.map(nameLine).join(''));
     } else {
@@ -179,13 +164,8 @@ class ShownPods {
     return [
       ...this.#cells(pod).slice(allNamespaces === true ? 0 : 1, AGE + 1),
       ...(output === 'wide' ? [...wideCells(pod), '<none>', gatesOf(pod)] : []),
-      ...(showLabels === true ? [labelsOf(pod)] : []),
+      ...(showLabels === true ? [labelsOf(pod.metadata.labels)] : []),
     ];
-  }
-
-  #nothing(): string {
-    const { allNamespaces, namespace = 'default' } = this.#flags;
-    return allNamespaces === true ? 'No resources found' : `No resources found in ${namespace} namespace.`;
   }
 }
 
@@ -208,26 +188,10 @@ function gatesOf({ spec, status }: Pod): string {
   return `${readinessGates.filter(({ conditionType }) => isTrue(conditionType)).length}/${readinessGates.length}`;
 }
 
-function labelsOf({ metadata: { labels = {} } }: Pod): string {
-  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return pairs.length === 0 ? '<none>' : pairs.sort().join();
-}
-
 function nameLine({ metadata: { name } }: Pod): string {
   return `pod/${name}\n`;
 }
 
 function withKind(pod: Pod): object {
   return { ...pod, apiVersion: 'v1', kind: 'Pod' };
-}
-
-function listOf(items: readonly object[]): object {
-  return { apiVersion: 'v1', items, kind: 'List', metadata: { resourceVersion: '' } };
-}
-
-/** With its members in the order of their names, as kubectl has them. */
-async function written(value: object, output: 'json' | 'yaml'): Promise<string> {
-  const sorted: unknown = JSON.parse(canonicalJson(value));
-  if (output === 'json') return `${JSON.stringify(sorted, null, 4)}\n`;
-  return (await import('../to-yaml.ts')).toYAML(sorted);
 }

@@ -3,11 +3,27 @@ import { didYouMean } from '../../agent/policies/formats/did-you-mean.ts';
 import { StateletError } from '../../types/errors.ts';
 
 /** The names of a type, as kubectl takes them, the usual one first. */
-const TYPES = { pods: ['pods', 'pod', 'po'] } as const;
+const TYPES = {
+  pods: ['pods', 'pod', 'po'],
+  configmaps: ['configmaps', 'configmap', 'cm'],
+  secrets: ['secrets', 'secret'],
+  persistentvolumeclaims: ['persistentvolumeclaims', 'persistentvolumeclaim', 'pvc'],
+} as const;
 export type ObjectType = keyof typeof TYPES;
 
 export const OBJECT_TYPES: readonly string[] = Object.keys(TYPES);
 const TYPE_WORDS: readonly string[] = Object.values(TYPES).flat();
+
+const KINDS: Readonly<Record<ObjectType, string>> = {
+  pods: 'Pod',
+  configmaps: 'ConfigMap',
+  secrets: 'Secret',
+  persistentvolumeclaims: 'PersistentVolumeClaim',
+};
+
+export function kindOf(type: ObjectType): string {
+  return KINDS[type];
+}
 
 /** What kubectl's hands may type, and where it is shown here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flag
 import type { ApplyFlags } from './apply.ts';
 import type { DeleteFlags } from './delete.ts';
 import type { DescribeFlags } from './describe.ts';
-import type { GetFlags } from './get.ts';
+import type { GetFlags } from './get-output.ts';
 
 export function addObjectCommands(root: Command): void {
   addGet(root);

@@ -84,6 +84,17 @@ export class AppliedManifests {
     });
   }
 
+  /** The same of what pods refer to. Rejects with `NotFound`, and with `FailedPrecondition` for what is in a manifest of somebody. */
+  async removeObject(object: ObjectName): Promise<void> {
+    if (await this.remove(object)) return;
+    const place = this.#foreignPlace(object);
+    if (place === undefined) throw new StateletError('NotFound', `there is no ${shown(object)}`);
+    throw new StateletError(
+      'FailedPrecondition',
+      `${shown(object)} is in ${place}, which apply has not written: remove it there`,
+    );
+  }
+
   /** Of `--pods`, those that are folders now. */
   async #folders(): Promise<readonly string[]> {
     const paths = this.#options.localPods.flatMap((pods) => ('path' in pods ? [pods.path] : []));

@@ -71,6 +71,8 @@ export function routesOfOwner(
         await untilPods(onPodChange, () => desired.get(version) !== undefined);
       return applied;
     },
+    objects: () => placed().map(({ object }) => object),
+    deleteObject: (object) => manifests.removeObject(object),
     deletePod: async (pod, gracePeriodSeconds) => {
       const { namespace, name, uid } = pod.metadata;
       await ended.delete(uid, gracePeriodSeconds);

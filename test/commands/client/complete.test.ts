@@ -75,7 +75,7 @@ describe('what may be typed', () => {
     ['exec -c ', ''],
     ['exec web -- ', ''],
     ['exec web -- -', ''],
-    ['get ', 'pods'],
+    ['get ', 'pods configmaps secrets persistentvolumeclaims'],
     ['get pod/w', 'pod/web-node-a pod/wax-node-a'],
     ['get po/web-node-a po/w', 'po/wax-node-a'],
     ['get pod w', 'web-node-a wax-node-a'],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type DeleteFlags, deletePods } from '../../../src/commands/client/delete.ts';
-import { answerJSON } from '../../../src/agent/server/routes/route.ts';
+import { answerJSON, RequestError } from '../../../src/agent/server/routes/route.ts';
 import { STATE_ANNOTATION } from '../../../src/agent/server/routes/local-routes.ts';
 import { type OwnerSocket, ownerSocket, podOnNode } from '../../support/owner-socket.ts';
 
@@ -17,6 +17,15 @@ beforeEach(async () => {
   const annotations = { [STATE_ANNOTATION]: 'Terminated.Finished' };
   socket = await ownerSocket(
     [
+      {
+        path: '/objects/:kind/:namespace/:name',
+        methods: ['DELETE'],
+        handle: ({ params: { kind = '', namespace = '', name = '' } }, response) => {
+          if (name === 'none') throw new RequestError(404, `there is no ${kind} ${name}\n`);
+          asked.push(`${kind} ${namespace}/${name}`);
+          answerJSON(response, {});
+        },
+      },
       {
         path: '/pods/:namespace/:pod',
         methods: ['DELETE'],
@@ -75,6 +84,24 @@ describe('pods are named', () => {
     }
   });
 
+  test('with what they refer to, which goes after them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'statelet-delete-'));
+    const path = join(folder, 'two.yaml');
+    try {
+      await writeFile(
+        path,
+        'kind: ConfigMap\nmetadata: { name: c }\n---\nkind: Pod\nmetadata: { name: job }\n',
+      );
+      expect(await run([], { filename: [path] })).toEqual([
+        'configmap "c" deleted from default namespace',
+        'pod "job-node-a" deleted from default namespace',
+      ]);
+      expect(asked).toEqual(['default/job-node-a?wait=true', 'ConfigMap default/c']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test('by their labels', async () => {
     expect(await run([], { selector: '!app', output: 'name' })).toEqual(['pod/job-node-a', 'pod/web-node-a']);
     expect(await run([], { selector: 'app' })).toEqual(['No pods.']);
@@ -123,6 +150,16 @@ test('a pod that is not there is an error before any other is deleted, unless th
   await expect(run(['web', 'nope'])).rejects.toMatchObject({ kind: 'NotFound' });
   expect(asked).toEqual([]);
   expect(await run(['web', 'nope'], { ignoreNotFound: true, output: 'name' })).toEqual(['pod/web-node-a']);
+});
+
+test('what pods refer to is named with its type', async () => {
+  expect(await run(['cm', 'a', 'b'], { output: 'name' })).toEqual(['configmap/a', 'configmap/b']);
+  expect(await run(['secret/s', 'secrets/none'], { ignoreNotFound: true })).toEqual([
+    '',
+    'secret "s" deleted from default namespace',
+  ]);
+  await expect(run(['pvc', 'none'])).rejects.toMatchObject({ kind: 'NotFound' });
+  await expect(run(['pvc'], { all: true })).rejects.toThrow('--all and --selector take pods alone');
 });
 
 test('no pod, or pods beside --all, is a wrong command line', async () => {

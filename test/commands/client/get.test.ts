@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { get, type GetFlags } from '../../../src/commands/client/get.ts';
+import { get } from '../../../src/commands/client/get.ts';
+import type { GetFlags } from '../../../src/commands/client/get-output.ts';
 import { shownPod } from '../../../src/agent/server/routes/local-routes.ts';
 import { watchPodsRoute } from '../../../src/agent/server/routes/watch-pods.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';

@@ -1,22 +1,29 @@
 import { expect, test } from '@jest/globals';
 import { namedObjects } from '../../../src/commands/client/named-objects.ts';
 
-test.each([
+test.each<[string, string[], string?]>([
   ['pods', []],
   ['po', []],
   ['pod web db', ['web', 'db']],
   ['PODS kube-system/web', ['kube-system/web']],
   ['pod/web', ['web']],
   ['pod/web po/db', ['web', 'db']],
-])('%s names %j', (words, names) => {
-  expect(namedObjects(words.split(' '))).toEqual({ type: 'pods', names });
+  ['cm a', ['a'], 'configmaps'],
+  ['secret/a', ['a'], 'secrets'],
+  ['pvc', [], 'persistentvolumeclaims'],
+])('%s names %j', (words, names, type = 'pods') => {
+  expect(namedObjects(words.split(' '))).toEqual({ type, names });
 });
 
 test.each([
-  ['podz', /^a node has no resource type "podz", but pods; did you mean "pods"\?$/u],
-  ['deployments', /^a node has no resource type "deployments", but pods$/u],
+  [
+    'podz',
+    /^a node has no resource type "podz", but pods, configmaps, secrets, persistentvolumeclaims; did you mean "pods"\?$/u,
+  ],
+  ['deployments', /^a node has no resource type "deployments", but pods, configmaps, /u],
   ['nodes', /see statelet why node/u],
   ['pod/', /"pod\/" is not of the form TYPE\/NAME/u],
+  ['pod/web cm/a', /^objects of one type can be named at a time$/u],
   ['pod/web db', /"db" is not of the form TYPE\/NAME/u],
   ['pods pod/web', /"pod\/web" follows a type/u],
 ])('%s is refused', (words, message) => {

@@ -183,6 +183,22 @@ describe('what apply has written', () => {
     expect(await manifests.apply(manifest('web'))).toMatchObject({ outcome: 'created' });
   });
 
+  test('of what pods refer to is removed, and nothing of others', async () => {
+    const config = (name: string) =>
+      Buffer.from(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"b"}}`);
+    const object = (name: string) => ({ kind: 'ConfigMap', namespace: 'default', name }) as const;
+    const foreign = { file: '/mine.yaml', object: { ...object('theirs'), object: {} } };
+    const manifests = applied({ objects: () => [foreign] });
+    await manifests.apply(config('ours'));
+    await manifests.removeObject(object('ours'));
+    expect(readdirSync(folder)).toEqual([]);
+    await expect(manifests.removeObject(object('ours'))).rejects.toMatchObject({ kind: 'NotFound' });
+    await expect(manifests.removeObject(object('theirs'))).rejects.toThrow(
+      'configmap default/theirs is in /mine.yaml, which apply has not written: remove it there',
+    );
+    await expect(manifests.apply(config('theirs'))).rejects.toThrow(/in \/mine\.yaml: change that/u);
+  });
+
   test('is not what somebody else has written', async () => {
     writeFileSync(join(folder, 'mine.yaml'), manifest('web'));
     expect(await applied().remove(WEB)).toBe(false);

@@ -1,5 +1,6 @@
 /** `PUT` of `/manifests`: what `statelet apply` asks for, an object at a time. */
 import type { IncomingMessage } from 'node:http';
+import { REDACTED } from '../../policies/formats/secret-fields.ts';
 import { errorKind, errorMessage } from '../../../types/errors.ts';
 import { answerJSON, RequestError, type Route, type RouteRequest } from './route.ts';
 
@@ -22,6 +23,39 @@ export interface ApplyApi {
   readonly manifestBytesMax: number;
   /** Writes the manifest of one object where the daemon reads it, and waits until it has. Rejects with a `StateletError`. */
   applyManifest(content: Buffer, options: { readonly dryRun: boolean }): Promise<AppliedObject>;
+}
+
+export interface ObjectsApi {
+  /** What pods of manifests may refer to. */
+  objects(): Iterable<ObjectName & { readonly object: object }>;
+  /** Removes what `apply` has written of it. Rejects with a `StateletError`, also where it is of somebody else's manifest. */
+  deleteObject(object: ObjectName): Promise<void>;
+}
+
+export function objectRoutes(api: ObjectsApi): readonly Route[] {
+  return [
+    {
+      path: '/objects',
+      methods: ['GET'],
+      handle: (_, response) => answerJSON(response, { items: Array.from(api.objects(), shownObject) }),
+    },
+    {
+      path: '/objects/:kind/:namespace/:name',
+      methods: ['DELETE'],
+      handle: async ({ params: { kind = '', namespace = '', name = '' } }, response) => {
+        await api.deleteObject({ kind, namespace, name }).catch(refuse);
+        answerJSON(response, { kind: 'Status', apiVersion: 'v1', status: 'Success' });
+      },
+    },
+  ];
+}
+
+/** A Secret without its values: they stay where the person has put them. */
+function shownObject({ kind, object }: ObjectName & { readonly object: object }): object {
+  const shown = { apiVersion: 'v1', ...object, kind };
+  if (kind !== 'Secret' || !('data' in object)) return shown;
+  const keys = Object.keys(object.data as object);
+  return { ...shown, data: Object.fromEntries(keys.map((key) => [key, REDACTED])), stringData: undefined };
 }
 
 /** `dryRun=true`: says what would be done. */

@@ -5,12 +5,12 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
-import { type ApplyApi, applyRoute, refuse } from './apply-routes.ts';
+import { type ApplyApi, applyRoute, objectRoutes, type ObjectsApi, refuse } from './apply-routes.ts';
 import { answerJSON, JSON_TYPE, RequestError, type Route, type RouteRequest } from './route.ts';
 import type { NodeApi } from './node-api.ts';
 import { type WatchedPods, watchPodsRoute } from './watch-pods.ts';
 
-export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods, ApplyApi {
+export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods, ApplyApi, ObjectsApi {
   readonly events: Pick<RecentEvents, 'list' | 'version' | 'watch'>;
   nodeFacts(): OwnNodeFacts;
   /**
@@ -41,6 +41,7 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
     },
     watchPodsRoute(api),
     applyRoute(api),
+    ...objectRoutes(api),
     {
       path: '/pods/:namespace/:pod',
       methods: ['DELETE'],
