@@ -373,7 +373,9 @@ describeInBrowser('the page', (browser) => {
           name: /^MemoryPressure: no pressure for .*under pressure for 10s, was/,
         });
         await lane.waitFor();
-        await page.getByText('For memory: default/big: it uses most').waitFor();
+        await page
+          .getByText('For memory: default/big: uses 1.8Gi, requests 0, priority 0, more than it requested')
+          .waitFor();
         await page.locator('tr.met', { hasText: 'memory.available' }).waitFor();
         await expectAccessible();
         await picture(`node-${width}`);

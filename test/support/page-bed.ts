@@ -32,6 +32,8 @@ export class PageBed {
   readonly warnings: string[] = [];
   /** How often a row was made. */
   made = 0;
+  /** How often the node was measured. */
+  measured = 0;
   pod: PodView | undefined;
   events: readonly CoreEvent[] = [];
   /** What the flight recorder has, of all actors. */
@@ -104,10 +106,14 @@ export class PageBed {
         gone: () => this.gone,
       },
       startedMs: systemClock.now() - 3_600_000,
-      explain: () => Promise.resolve(this.explanation),
+      explain: () => {
+        this.measured += 1;
+        return Promise.resolve(this.explanation);
+      },
       recorded: (namespace, name) => Promise.resolve([`The record has ${namespace}/${name}.`]),
       lives: () => Promise.resolve([]),
-      history: (wants) => Promise.resolve(this.recorded.filter(({ actor }) => wants(actor))),
+      history: (wants, keeps = () => true) =>
+        Promise.resolve(this.recorded.filter((one) => wants(one.actor) && keeps(one))),
       watch: (listener) => {
         this.listeners.add(listener);
         return () => this.listeners.delete(listener);

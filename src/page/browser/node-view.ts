@@ -120,6 +120,10 @@ function pressureView(pressure: Sight['pressure']): TemplateResult {
     <ul>
       ${pressure.rankings.map(({ resource, next }) => html`<li>For <b>${resource}</b>: ${next}</li>`)}
     </ul>
+    <p>
+      Pods go in this order: those that use more than they request, then those of lower priority, then those
+      that are furthest above their requests. Critical ones never go.
+    </p>
     ${cells('Thresholds', THRESHOLDS, measured)}
     ${others.length === 0 ? nothing : html`<p class="none">Not measured on this node: ${others.join(', ')}.</p>`}
     <p class="none">

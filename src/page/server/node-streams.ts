@@ -59,11 +59,17 @@ const pressurePart = (state: string): string => state.slice(state.indexOf('Press
 function pressureView(explanation: EvictionExplanation): PressureView {
   const { thresholds } = explanation;
   const rankings = oneRankingOfEach(explanation).map((ranking) => {
-    const { resource, signal } = ranking;
-    const { victim, why } =
-      thresholds.find((one) => one.signal === signal && one.resource === resource) ?? {};
-    const next =
-      victim === undefined ? 'no pod that may go' : `${victim}${why === undefined ? '' : `: ${why}`}`;
+    const { resource, candidates } = ranking;
+    const { victim } = thresholds.find((one) => one.resource === resource && one.victim !== undefined) ?? {};
+    const at = candidates.findIndex(({ namespace, name }) => `${namespace}/${name}` === victim);
+    const [, , , uses = '', requests = '', priority = '', note = ''] = candidateRows(ranking)[at] ?? [];
+    const parts = [
+      `uses ${uses}`,
+      ...(requests === '' ? [] : [`requests ${requests}`]),
+      `priority ${priority}`,
+      note,
+    ];
+    const next = at < 0 ? 'no pod that may go' : `${victim}: ${parts.filter(Boolean).join(', ')}`;
     return { resource, title: rankingTitle(ranking), next, rows: candidateRows(ranking, RANKED_MAX) };
   });
   return { thresholds: thresholds.map(thresholdRow), rankings };

@@ -85,7 +85,9 @@ describe('requests of foreign pages', () => {
     ['a foreign page', { Origin: 'https://evil.example' }],
     ['an image of a foreign page', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }],
   ])('%s gets nothing', async (_, headers: Headers) => {
-    for (const path of ['/', '/charts.json', '/ui/overview', '/ui/pod/default/web', '/ui/chart/pod'])
+    for (const path of ['/', '/charts.json', '/ui/overview', '/ui/pod/default/web', '/ui/chart/pod'].concat([
+      ...['/ui/node', '/ui/charts', '/ui/gone'],
+    ]))
       expect((await ask(path, headers)).statusCode).toBe(403);
     expect(bed.listeners.size).toBe(0);
   });
@@ -171,6 +173,47 @@ describe('the pace of the stream of pods', () => {
     expect(await madeWithin(1)).toBe(1);
     change(1);
     expect(await madeWithin(250)).toBe(1);
+  });
+});
+
+describe('the streams of the node', () => {
+  test('measure it for as long as somebody looks, and have of the record what changed its pressure', async () => {
+    const clock = new VirtualClock();
+    await bed.close();
+    bed = await new PageBed(clock).open();
+    const kind = { chart: 'eviction', actor: 'eviction', event: 'EVALUATED', actions: [], atMs: 1 };
+    const state = (memory: string) => `Pass.Observing,Pressure.Memory.${memory},Disk.Absent`;
+    const pressed = { ...kind, from: state('Absent'), to: state('Present.Observed') };
+    bed.recorded = [pressed, { ...kind, from: `Pass.Ranking,${pressed.to}`, to: pressed.to }];
+    bed.explanation = { conditions: [], thresholds: [] };
+    const seen = await stream('/ui/node');
+    await seen.has('the start', (one) => one.type === 'pressure' && one.pressure === null);
+    await clock.advance(1_000);
+    await seen.has('the figures', (one) => one.type === 'pressure' && one.pressure !== null);
+    const past = await seen.has('the record', ({ type }) => type === 'past');
+    expect(past).toMatchObject({ transitions: [pressed] });
+    const before = bed.measured;
+    await clock.advance(10_000);
+    expect(bed.measured).toBe(before + 1);
+    seen.response.destroy();
+    await waitFor(() => bed.listeners.size === 0, { what: 'the end of the watch' });
+    await clock.advance(60_000);
+    expect(bed.measured).toBe(before + 1);
+  });
+
+  test('say again only what has changed', async () => {
+    const clock = new VirtualClock();
+    await bed.close();
+    bed = await new PageBed(clock).open();
+    const activity = { chart: 'probe', actors: 1, states: [{ state: 'Idle', count: 1, actor: 'a' }] };
+    bed.charts = [activity];
+    const seen = await stream('/ui/charts');
+    await seen.has('the charts', ({ type }) => type === 'charts');
+    await clock.advance(3_000);
+    bed.charts = [{ ...activity, actors: 2 }];
+    await clock.advance(60_000);
+    await seen.has('the change', (one) => one.type === 'charts' && one.charts[0]?.actors === 2);
+    expect(seen.news).toHaveLength(2);
   });
 });
 
