@@ -10,6 +10,7 @@ import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-co
 import { describedContainers, given, longTime } from './described-containers.ts';
 import { describedVolumes } from './described-volumes.ts';
 import { lastSeen } from './events.ts';
+import { noResources } from './get-output.ts';
 import { labelSelector } from './label-selector.ts';
 import { namedObjects } from './named-objects.ts';
 import { tabbedText } from './tabbed-text.ts';
@@ -20,10 +21,11 @@ export interface DescribeFlags extends FolderFlags, NamespaceFlags {
   readonly showEvents?: boolean;
 }
 
-/** Returns what to print. Rejects with `NotFound` for a pod that is not there. */
+/** Returns what to print; that there is none is told apart. Rejects with `NotFound` for a pod that is not there. */
 export async function describe(
   words: readonly string[],
   flags: DescribeFlags,
+  tell: (line: string) => void,
   nowMs = Date.now(),
 ): Promise<string> {
   const { type, names } = namedObjects(words);
@@ -36,7 +38,10 @@ export async function describe(
         ? await Promise.all(names.map((name) => chosenPod(daemon, name, flags)))
         : (await podsOf(daemon)).filter((pod) => isWithin(pod, flags));
     const wanted = pods.filter(({ metadata }) => isSelected(metadata.labels));
-    if (wanted.length === 0) throw new StateletError('NotFound', noneIn(flags));
+    if (wanted.length === 0) {
+      tell(noResources(flags));
+      return '';
+    }
     const { items } = await daemon.json<{ readonly items: readonly CoreEvent[] }>('/events');
     const texts = await Promise.all(
       wanted.map(async (pod) => {
@@ -50,12 +55,6 @@ export async function describe(
 
 function isWithin({ metadata }: Pod, { allNamespaces, namespace = 'default' }: DescribeFlags): boolean {
   return allNamespaces === true || metadata.namespace === namespace;
-}
-
-function noneIn({ allNamespaces, namespace = 'default' }: DescribeFlags): string {
-  return allNamespaces === true
-    ? 'there are no such pods'
-    : `there are no such pods in namespace ${namespace}`;
 }
 
 /** A pod may go meanwhile. */

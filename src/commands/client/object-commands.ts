@@ -15,7 +15,10 @@ export function addObjectCommands(root: Command): void {
 }
 
 function typeArgument(): Argument {
-  return new Argument('<TYPE>', 'pods, pod or po; or TYPE/NAME');
+  return new Argument(
+    '<TYPE>',
+    'pods (pod, po), configmaps (cm), secrets, persistentvolumeclaims (pvc); or TYPE/NAME',
+  );
 }
 
 function namesArgument(): Argument {
@@ -24,7 +27,7 @@ function namesArgument(): Argument {
 
 function addGet(root: Command): void {
   addAll(clientCommand(root, 'get'), [namespaceFlag()])
-    .description('Show pods in the columns of kubectl')
+    .description('Show pods, or what they refer to, in the columns of kubectl')
     .addArgument(typeArgument())
     .addArgument(namesArgument())
     .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
@@ -52,15 +55,16 @@ function addGet(root: Command): void {
 function addDelete(root: Command): void {
   addAll(clientCommand(root, 'delete'), [...filesFlags('the pods of these manifests'), namespaceFlag()])
     .description(
-      'End pods that come from manifests. They stay ended until their manifests change, also after a restart of the daemon',
+      'End pods that come from manifests, and remove the manifests that apply has written. The others stay ended until their manifests change',
     )
     .addArgument(
       new Argument(
         '[POD...]',
-        'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
+        'POD, pod POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out; also cm NAME, secret NAME, pvc NAME',
       ),
     )
     .option('--all', 'all pods of the namespace')
+    .option('-l, --selector <LABELS>', 'the pods of the namespace with these labels')
     .option(
       '--grace-period <SECONDS>',
       'time for the containers to end; -1: that of the pod (default: -1)',
@@ -91,7 +95,7 @@ function addDescribe(root: Command): void {
     .option('--no-show-events', 'without their events')
     .action(async (type: string, names: readonly string[], flags: DescribeFlags) => {
       const { describe } = await import('./describe.ts');
-      print(await describe([type, ...names], flags));
+      print(await describe([type, ...names], flags, (line) => printError(`${line}\n`)));
     });
 }
 

@@ -19,11 +19,14 @@ const EVENT = {
 const NOW = Date.parse('2030-01-01T00:01:30Z');
 
 let socket: OwnerSocket | undefined;
-const close = async () => {
+let told: string[];
+beforeEach(() => {
+  told = [];
+});
+afterEach(async () => {
   await socket?.close();
   socket = undefined;
-};
-afterEach(close);
+});
 
 async function described(pods: readonly Pod[], words: string, flags = {}, events: readonly object[] = []) {
   socket = await ownerSocket(
@@ -36,7 +39,7 @@ async function described(pods: readonly Pod[], words: string, flags = {}, events
     ],
     pods,
   );
-  return describe(words.split(' '), { rootDir: socket.rootDir, ...flags }, NOW);
+  return describe(words.split(' '), { rootDir: socket.rootDir, ...flags }, (line) => told.push(line), NOW);
 }
 
 suite('a description', () => {
@@ -61,13 +64,13 @@ suite('a description', () => {
     expect(text).toContain('\n\n\nName:');
   });
 
-  test('of a pod that is not there is an error, and so is that of none', async () => {
+  test('of a pod that is not there is an error', async () => {
     await expect(described([podOnNode('web')], 'pod db')).rejects.toMatchObject({ kind: 'NotFound' });
-    await close();
-    await expect(described([podOnNode('web')], 'pods', { selector: 'a' })).rejects.toMatchObject({
-      kind: 'NotFound',
-      message: 'there are no such pods in namespace default',
-    });
+  });
+
+  test('of none is empty, and that is told', async () => {
+    expect(await described([podOnNode('web')], 'pods', { selector: 'a' })).toBe('');
+    expect(told).toEqual(['No resources found in default namespace.']);
   });
 
   test('keeps to its lines, whatever the pod says', async () => {
