@@ -15,6 +15,9 @@ export function makeKubeletLink(folder: string): string {
 export function launcherOf(link: string): Launcher {
   return {
     ...THIS_MACHINE,
-    spawn: (node, [, , ...flags], options) => THIS_MACHINE.spawn(node, [link, ...flags], options),
+    spawn: (node, args, options) => {
+      const place = args.indexOf(BIN);
+      return THIS_MACHINE.spawn(node, [...args.slice(0, place), link, ...args.slice(place + 2)], options);
+    },
   };
 }
