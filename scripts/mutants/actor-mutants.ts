@@ -28,8 +28,8 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'hook-owed-by-nobody',
     breaks: 'A postStart hook that the death of an agent has interrupted counts as completed (rule 15)',
     file: 'src/agent/policies/status/remembered-containers.ts',
-    find: `known(container.id)?.hooked !== true`,
-    replace: `known(container.id) === undefined`,
+    find: `recordsHook(container) && hooked !== true`,
+    replace: `recordsHook(container) && known(container.id) === undefined`,
   },
   {
     name: 'hook-noted-before-it-runs',
@@ -182,13 +182,11 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'start-given-up',
     breaks: 'An aborted sync does not wait for its StartContainer (I2)',
     file: STARTER,
-    find: `() => runtime.startContainer(id));`,
-    replace: `() =>
-      Promise.race([
-        runtime.startContainer(id),
+    find: `      await this.#startCreated(request, id, attempt);`,
+    replace: `      await Promise.race([
+        this.#startCreated(request, id, attempt),
         new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-      ]),
-    );`,
+      ]);`,
   },
   {
     name: 'start-after-abort',
@@ -210,7 +208,7 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'sandbox-left-running',
     breaks: 'A stop ends the containers, but not the sandbox (rule 7, I7)',
     file: KILLER,
-    find: `      podStatus.sandboxes.map(({ id }) => this.#options.runtime.stopPodSandbox(id, { signal })),`,
+    find: `      podStatus.sandboxes.map(({ id }) => this.#runtime.stopPodSandbox(id, { signal })),`,
     replace: `      [],`,
   },
 ];

@@ -25,11 +25,12 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'ending-pods-hold-nothing',
     breaks: 'A pod that was told to end holds no resources, though it still runs (admission)',
     file: ADMISSION,
-    find: `    if (others.length === 0) return admitPod(node, pod, this.#ledger);
-    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());`,
+    find: `    if (others.length === 0) return admitPod(node, pod, held);
+    const holders = this.#ledger.holders().filter(({ metadata }) => metadata.uid !== uid);
+    return admitPodBeside(node, pod, holders, this.#room());`,
     replace: `    const { ending, promisedTo } = this.#room();
-    const isGone = ({ metadata }: Pod) => others.length >= 0 && ending.has(metadata.uid);
-    const holders = this.#ledger.holders().filter((holder) => !isGone(holder));
+    const isGone = ({ metadata }: Pod) => others.length >= 0 && held !== undefined && ending.has(metadata.uid);
+    const holders = this.#ledger.holders().filter((holder) => holder.metadata.uid !== uid && !isGone(holder));
     return admitPodBeside(node, pod, holders, { ending, promisedTo });`,
   },
   {
@@ -51,7 +52,7 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'running-pods-hold-nothing',
     breaks: 'Pods that run when the agent starts are admitted like new ones (admission, I10)',
     file: DELIVERY,
-    find: `      if (pleg.runtimeHolds(uid) === 'running') starts.adoptRoom(pod);
+    find: `      if (holds === 'running') starts.adoptRoom(pod);
 `,
     replace: ``,
   },
@@ -163,5 +164,42 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
 `,
     replace: `  return now;
 `,
+  },
+  {
+    name: 'resize-granted-without-room',
+    breaks: 'A resize is granted although the node has no room for it (admission)',
+    file: ADMISSION,
+    find: `      return admission.kind === 'admitted' ? undefined : rejectionOf(admission);`,
+    replace: `      return admission.kind === 'rejected' && admission.reason === '' ? rejectionOf(admission) : undefined;`,
+  },
+  {
+    name: 'resize-not-offered',
+    breaks: 'What a resize gives back is not offered to the pods that wait (I7)',
+    file: ADMISSION,
+    find: `    this.#ledger.replace(pod);
+    this.offerAll();`,
+    replace: `    this.#ledger.replace(pod);`,
+  },
+  {
+    name: 'resize-never-retried',
+    breaks: 'A resize that waits is not tried again (I7)',
+    file: 'src/agent/actors/resize/pod-resizes.ts',
+    find: `    return !isInfeasible(conditions);`,
+    replace: `    return isInfeasible(conditions);`,
+  },
+  {
+    name: 'resize-forgotten',
+    breaks: 'What a container was given by a resize is not remembered (I10)',
+    file: 'src/agent/runtime/pods/pod-resizer.ts',
+    find: `    given.set(id, after);
+    await known.note(pod.metadata.uid, id, { given: after });
+  }
+
+  async #rememberPodLevel`,
+    replace: `    given.set(id, after);
+    await known.written(pod.metadata.uid);
+  }
+
+  async #rememberPodLevel`,
   },
 ];

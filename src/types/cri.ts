@@ -258,6 +258,8 @@ export interface ContainerStatus extends Container {
   readonly logPath: string;
   readonly mounts?: readonly Mount[];
   readonly user?: LinuxContainerUser;
+  /** What the runtime has limited it to. */
+  readonly resources?: { readonly linux?: LinuxContainerResources };
 }
 
 export interface PodSandboxFilter {

@@ -65,6 +65,8 @@ export type PodSpec = Json<V1PodSpec>;
 export type PodStatus = Json<V1PodStatus>;
 export type PodCondition = Json<V1PodCondition>;
 export type Container = Json<V1Container>;
+/** Requests and limits as a spec gives them. */
+export type ResourceRequirements = NonNullable<Container['resources']>;
 export type EphemeralContainer = Json<V1EphemeralContainer>;
 export type ContainerStatus = Json<V1ContainerStatus>;
 export type ContainerState = Json<V1ContainerState>;

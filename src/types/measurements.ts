@@ -156,6 +156,24 @@ export interface TurnoverMeasurements {
   containerTerminated(type: ContainerType, exitCode: number, reason: string): void;
 }
 
+/** One amount of a container that its spec asks for anew. */
+export interface RequestedResize {
+  readonly resource: 'cpu' | 'memory';
+  readonly requirement: 'requests' | 'limits';
+  readonly operation: 'add' | 'remove' | 'increase' | 'decrease';
+}
+
+/** Changes of the resources of pods. */
+export interface ResizeMeasurements {
+  requested(resize: RequestedResize): void;
+  /** This node can never grant it. By the kubelet's name of the reason. */
+  infeasible(reason: 'swap_limitation' | 'runtime_limitation'): void;
+  /** A resize that had to wait is granted. `trigger`: what has made the node look again, by the kubelet's names. */
+  deferredAccepted(trigger: string): void;
+  /** A resize is carried out. */
+  carriedOut(): Stopwatch;
+}
+
 /** How the node comes and goes, and what it tells the API server. Times are Unix ms. */
 export interface NodeLifeMeasurements {
   /** The status of a pod has changed. To be ended when the API server has it. */
@@ -206,6 +224,7 @@ export interface RequestMeasurements {
 /** What the actors tell. */
 export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, PluginMeasurements {
   readonly turnover: TurnoverMeasurements;
+  readonly resizes: ResizeMeasurements;
   readonly nodeLife: NodeLifeMeasurements;
   readonly starts: StartMeasurements;
   readonly pleg: PlegMeasurements;

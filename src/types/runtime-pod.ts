@@ -1,5 +1,7 @@
 /** The sandboxes and containers of one pod in the runtime, with the states that the kubelet distinguishes. All times are Unix milliseconds. */
 
+import type { ResourceRequirements } from './kubernetes.ts';
+
 export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
 export interface RuntimeContainerStatus {
@@ -24,6 +26,10 @@ export interface RuntimeContainerStatus {
   readonly recordsHook?: true;
   /** It runs, and its postStart hook has not completed: the pod's status does not count it as started. */
   readonly owesHook?: true;
+  /** What it was told to have, when it was created or since; undefined where its agent did not write that down. */
+  readonly given?: GivenResources;
+  /** What the runtime says that it has; undefined where it does not. */
+  readonly limits?: RuntimeLimits;
   /** The user of its first process, where the runtime reports it. */
   readonly user?: RuntimeUser;
   /** Mount paths in the container that are read-only recursively; left out where there are none. */
@@ -32,10 +38,27 @@ export interface RuntimeContainerStatus {
   readonly mountedImages?: readonly string[];
 }
 
+/** CPU and memory, as the specs of a container and of its pod wrote them. */
+export interface GivenResources {
+  readonly container: ResourceRequirements;
+  readonly pod?: ResourceRequirements | undefined;
+}
+
+/** What cgroups enforce for a container. */
+export interface RuntimeLimits {
+  readonly cpuShares: number;
+  /** Thousandths of a core; undefined without a limit. */
+  readonly cpuLimitMilli?: number | undefined;
+  /** Undefined without a limit. */
+  readonly memoryLimitBytes?: number | undefined;
+}
+
 /** What only an agent knows of an instance of a container. */
 export interface KnownContainer {
   /** Its postStart hook has completed. */
   readonly hooked?: boolean;
+  /** What it was told to have since it was created. */
+  readonly given?: GivenResources;
   /** By its startup probe and its readiness probe. */
   readonly started?: boolean;
   readonly ready?: boolean;

@@ -6,6 +6,7 @@ import type {
   PlegMeasurements,
   PluginVictim,
   RequestMeasurements,
+  ResizeMeasurements,
   StartMeasurements,
   PodEffect,
   ProbedContainer,
@@ -34,6 +35,14 @@ export class RecordedMeasurements implements Measurements {
     sleepCutShort: () => void this.told.push('sleep cut short'),
     containerTerminated: (type, exitCode, reason) =>
       void this.told.push(`${type} ended: ${exitCode} ${reason}`),
+  };
+
+  readonly resizes: ResizeMeasurements = {
+    requested: ({ resource, requirement, operation }) =>
+      void this.told.push(`${operation} ${requirement} of ${resource}`),
+    infeasible: (reason) => void this.told.push(`infeasible: ${reason}`),
+    deferredAccepted: (trigger) => void this.told.push(`accepted by ${trigger}`),
+    carriedOut: () => this.#begin('resize'),
   };
 
   readonly requests: RequestMeasurements = {

@@ -10,7 +10,7 @@ import {
   withoutPending,
   withPending,
   withWritten,
-} from '../../src/agent/policies/cluster/resize-conditions.ts';
+} from '../../src/agent/policies/resize/resize-conditions.ts';
 import { servedPodStatus } from '../../src/agent/policies/cluster/served-pod-status.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 

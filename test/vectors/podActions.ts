@@ -1,4 +1,5 @@
 import { computePodActions, type PodActions } from '../../src/agent/policies/pod-actions/pod-actions.ts';
+import { without } from '../../src/agent/policies/formats/canonical-json.ts';
 import type { ProbeResult } from '../../src/agent/policies/probes/probe.ts';
 import type { Pod } from '../../src/types/kubernetes.ts';
 import {
@@ -36,7 +37,10 @@ export const adapter: VectorAdapter = {
   },
 };
 
-function inVectorForm({ sandboxId, containersToKill, containersToReset, ...same }: PodActions): unknown {
+/** Without resizes, which have vectors of their own. */
+function inVectorForm(actions: PodActions): unknown {
+  const { sandboxId, containersToKill, containersToReset, ...others } = actions;
+  const same = without(others, ['resize']);
   return {
     ...same,
     sandboxID: sandboxId,

@@ -21,6 +21,8 @@ import type { PodRegistry } from './pods/pod-registry.ts';
 import { PodRemoval } from './pods/pod-removal.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
+import { PodResizes } from './resize/pod-resizes.ts';
+import type { ResizeStates } from './resize/resize-states.ts';
 import { PodStarts, type StartGates } from './start/pod-starts.ts';
 import { RoomArbiter } from './start/room-arbiter.ts';
 
@@ -34,6 +36,7 @@ export interface SupervisorParts {
   readonly statusManager: StatusManager;
   readonly probes: ProbeManager;
   readonly effects: PodEffects;
+  readonly states: ResizeStates;
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
   readonly node: PodNode;
@@ -61,6 +64,7 @@ export class Supervisor {
   readonly #workQueue: WorkQueue;
   readonly #starts: PodStarts;
   readonly #lifecycle: PodLifecycle;
+  readonly #resizes: PodResizes;
   readonly #sources: SourceChanges;
   readonly #wakeUps: PodWakeUps;
 
@@ -83,6 +87,7 @@ export class Supervisor {
       workQueue: this.#workQueue,
       gates,
     });
+    this.#resizes = new PodResizes(context, { ...parts, room });
     const lifecycle = new PodLifecycle(context, {
       ...parts,
       machine,
@@ -90,13 +95,17 @@ export class Supervisor {
       ends: this.ends,
       starts,
       removal,
+      resizes: this.#resizes,
     });
-    this.#sources = new SourceChanges(context, { registry, desired, ended, lifecycle });
+    const resizes = this.#resizes;
+    this.#sources = new SourceChanges(context, { registry, desired, ended, lifecycle, resizes });
     this.#wakeUps = new PodWakeUps(context, { registry, pleg, starts, effects, loop });
     this.#starts = starts;
     this.#lifecycle = lifecycle;
     statusManager.news.subscribe(({ uid }) => ended.record(uid, statusManager.get(uid)));
     this.ends.subscribe(({ uid }, end) => {
+      if (end === 'Terminated') resizes.retry('pod_terminated');
+      if (end === 'Forgotten') resizes.forget(uid);
       if (end === 'Forgotten') statusManager.forget(uid);
     });
   }
@@ -164,6 +173,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#workQueue.stop();
     this.#starts.stop();
+    this.#resizes.stop();
     await this.#slots.close();
     this.#parts.loop.actor.stop();
   }

@@ -7,7 +7,12 @@ import { isCriticalPod, isPreemptable, isStaticPod } from '../../agent/policies/
 import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
 import type { Violation } from '../history.ts';
-import { admissionObstacles, takenPorts } from './admission-obstacles.ts';
+import {
+  admissionObstacles,
+  grownResources,
+  insufficientResources,
+  takenPorts,
+} from './admission-obstacles.ts';
 import { EvictionJudge, type EvictionTruth } from './eviction/eviction-judge.ts';
 import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
 import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
@@ -65,7 +70,9 @@ export class AdmissionJudge {
 
   /** A pod's actor shows this snapshot after that event. */
   onSnapshot(actor: object, snapshot: PodSnapshot, event: PodEvent): void {
+    const before = this.#records.get(snapshot.context.uid)?.pod;
     const record = this.#records.update(actor, snapshot);
+    if (event.type === 'SyncPodUpdate' && record.isAdmitted && before) this.#resized(record, before);
     if (event.type === 'ADMITTED') this.#admitted(record);
     if (event.type === 'SyncPodKill' && isOfPlugin(event)) this.#killedForPlugin(record, event);
     else if (event.type === 'SyncPodKill') {
@@ -108,6 +115,14 @@ export class AdmissionJudge {
     return isNeedless ? 'waits for room that it could have' : undefined;
   }
 
+  /** Whether all that the pod, which has its place, requests now would fit beside the others. */
+  hasRoomFor(pod: Pod): boolean {
+    const { uid } = pod.metadata;
+    const others = this.#records.possibleHolders().filter((other) => other.uid !== uid);
+    const { allocatable } = this.#options.nodeFacts();
+    return insufficientResources(pod, podsOf(others), allocatable).length === 0;
+  }
+
   /** The name of a pod for which room is still being made, if there is one. */
   get unfinishedPreemption(): string | undefined {
     return this.#preemptions.unfinished;
@@ -145,6 +160,24 @@ export class AdmissionJudge {
       const taken = owners.length === 0 ? [] : obstaclesBeside([...staying, ...owners]);
       if (taken.length > 0)
         this.#violated('preemption', record, `takes what is promised to another pod: ${taken.join()}`);
+    });
+  }
+
+  /** A pod that has its place is given more only where that fits beside all pods that may still run. */
+  #resized(record: PodRecord, before: Pod): void {
+    const { pod } = record;
+    if (pod === undefined || isEndingOrEnded(record)) return;
+    const grown = grownResources(before, pod);
+    if (grown.length === 0) return;
+    const { allocatable } = this.#options.nodeFacts();
+    const others = this.#records.holders().filter((other) => other !== record);
+    // A pod that gives back, or whose end allows this, shows it a microtask later.
+    queueMicrotask(() => {
+      const present = others.filter(({ state }) => !isTerminated(state));
+      const short = insufficientResources(pod, podsOf(present), allocatable);
+      const missing = grown.filter((resource) => short.includes(resource));
+      if (missing.length > 0)
+        this.#violated('admission', record, `is given more, and the node is short of ${missing.join()}`);
     });
   }
 

@@ -22,6 +22,11 @@ export function insufficientResources(pod: Pod, others: readonly Pod[], allocata
   });
 }
 
+/** The resources of which the pod requests more than before. */
+export function grownResources(before: Pod, after: Pod): string[] {
+  return RESOURCES.filter((resource) => amount(after, resource) > amount(before, resource));
+}
+
 /** The host ports of the pod that another pod has. Simulated pods take their host ports at every address. */
 export function takenPorts(pod: Pod, others: readonly Pod[]): number[] {
   const taken = new Set(others.flatMap(portsOf));

@@ -1,4 +1,5 @@
 /** Checks a node after the last fault: each pod must reach the state that is wanted, and then, with no pod wanted, nothing may be left. */
+import { whyUnresized } from './resize-judge.ts';
 import { stateName } from '../../agent/actors/transitions.ts';
 import { isEnding } from '../../agent/policies/termination/pod-termination.ts';
 import type { Node, Pod } from '../../types/kubernetes.ts';
@@ -122,7 +123,13 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   if (!goesOnForever(pod)) return state.startsWith('Syncing') ? undefined : `in ${state}, and stays there`;
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
   const stopped = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
-  return stopped && `settled, and its container ${stopped.name} does not run`;
+  if (stopped !== undefined) return `settled, and its container ${stopped.name} does not run`;
+  return whyUnresized(
+    pod,
+    run.agent.statusManager.get(uid),
+    (name) => runningContainer(host, uid, name)?.resources,
+    () => run.admission.hasRoomFor(pod),
+  );
 }
 
 /** A static pod that does not fit may wait, and its status says for what. */
@@ -147,10 +154,12 @@ function isStranded({ runtime }: Host, uid: string): boolean {
   return sandboxes.every(({ ready }) => !ready) && sandboxes.some(({ containers }) => containers.length > 0);
 }
 
-function isRunning({ runtime }: Host, uid: string, name: string): boolean {
-  for (const { containers } of runtime.sandboxesOf(uid)) {
-    if (containers.some(({ metadata, state }) => metadata.name === name && state === 'CONTAINER_RUNNING'))
-      return true;
-  }
-  return false;
+function isRunning(host: Host, uid: string, name: string): boolean {
+  return runningContainer(host, uid, name) !== undefined;
+}
+
+function runningContainer({ runtime }: Host, uid: string, name: string) {
+  return [...runtime.sandboxesOf(uid)]
+    .flatMap(({ containers }) => [...containers])
+    .find(({ metadata, state }) => metadata.name === name && state === 'CONTAINER_RUNNING');
 }

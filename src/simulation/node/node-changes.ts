@@ -9,6 +9,7 @@ import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Fault } from '../plan/fault-kinds.ts';
 import type { Change, Kill } from '../plan/plan.ts';
 import type { CreatedPods } from './created-pods.ts';
+import { only } from '../../agent/policies/formats/canonical-json.ts';
 import { folderOf, type SimulatedDisk } from './simulated-disk.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
 
@@ -88,6 +89,9 @@ export class NodeChanges {
         break;
       case 'change image':
         sources.change(name, (pod) => withImage(pod, `registry.example/app:${version}`));
+        break;
+      case 'resize':
+        sources.change(name, (pod) => withResources(pod, change));
         break;
       case 'delete':
         sources.delete(name, change.graceSeconds);
@@ -265,4 +269,16 @@ function withLabel(pod: Pod, version: string): Pod {
 function withImage(pod: Pod, image: string): Pod {
   const containers = pod.spec.containers.map((container) => ({ ...container, image }));
   return { ...pod, spec: { ...pod.spec, containers } };
+}
+
+/** Only amounts that the first container has already change: a pod keeps its QoS class. */
+function withResources(pod: Pod, { cpuMilli, memoryMiB }: ChangeOf<'resize'>): Pod {
+  const amounts = { cpu: `${String(cpuMilli)}m`, memory: `${String(memoryMiB)}Mi` };
+  const listed = (list: Readonly<Record<string, string>> | undefined) =>
+    list && { ...list, ...only(amounts, Object.keys(list) as (keyof typeof amounts)[]) };
+  const [first, ...others] = pod.spec.containers;
+  if (first?.resources === undefined) return pod;
+  const { requests, limits } = first.resources;
+  const resources = { ...first.resources, requests: listed(requests), limits: listed(limits) };
+  return { ...pod, spec: { ...pod.spec, containers: [{ ...first, resources }, ...others] } };
 }

@@ -1,3 +1,4 @@
+import type { PodAllocation } from '../../agent/policies/resize/allocation.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
 
 /** What a simulated node has of its pods on its disk. The next agent on the node finds it. */
@@ -11,6 +12,8 @@ export interface PodFolder {
   readonly instances: Map<string, number>;
   /** By id of the container: what agents have remembered of it. */
   readonly known: Map<string, KnownContainer>;
+  /** What a resize has granted the pod. */
+  allocation?: PodAllocation;
   /** The volumes into which the agent has written files, by name: contents by path. */
   readonly volumes: Map<string, ReadonlyMap<string, string>>;
 }

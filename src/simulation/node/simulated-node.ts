@@ -1,5 +1,7 @@
 import { resolveCommand } from '../../agent/policies/cri/container-env.ts';
 import { containerConfig, withAdditions } from '../../agent/policies/cri/container-config.ts';
+import { podCgroupResources } from '../../agent/policies/cgroups/cgroup-resources.ts';
+import { type ContainerResourceFacts, containerResources } from '../../agent/policies/cri/linux-resources.ts';
 import { podSandboxConfig } from '../../agent/policies/cri/sandbox-config.ts';
 import { StateletError } from '../../types/errors.ts';
 import {
@@ -7,6 +9,7 @@ import {
   type PodDetails,
   type PodNode,
   type PodSubsystem,
+  type Resizer,
 } from '../../agent/runtime/node/pod-node.ts';
 import {
   additionsOf,
@@ -16,6 +19,8 @@ import {
 } from '../../agent/runtime/node/compose-node.ts';
 import { objectSubsystem, readServerFacts } from '../../agent/runtime/pods/object-subsystem.ts';
 import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
+import { PodResizer } from '../../agent/runtime/pods/pod-resizer.ts';
+import type { KnownContainer } from '../../types/runtime-pod.ts';
 import { folderOf } from './simulated-disk.ts';
 import { NodeFaultDraws } from './node-fault-draws.ts';
 import { simulatedVolumes, type SimulatedVolumesOptions, stepOf } from './simulated-volumes.ts';
@@ -62,11 +67,8 @@ function podDetails(
     },
     recallContainers: () => undefined,
     knownContainer: (uid, containerId) => disk.get(uid)?.known.get(containerId) ?? {},
-    rememberContainer: async (uid, containerId, known) => {
-      await stepOf(options);
-      const all = disk.get(uid)?.known;
-      all?.set(containerId, { ...all.get(containerId), ...known });
-    },
+    rememberContainer: (...known) => remember(options, ...known),
+    resizer: resizerOf(options),
     sandbox: (pod, attempt) =>
       Promise.resolve({ config: podSandboxConfig(pod, attempt, { podLogsDir: '/var/log/pods' }) }),
     image: imagePuller(options, faults),
@@ -77,11 +79,60 @@ function podDetails(
       const resolved = resolveCommand(pod, container, { ...facts, ...ofServer });
       const added = await additions.container(request, resolved.envs);
       const config = containerConfig({ pod, container, attempt, resolved, imageRef: image.imageRef });
-      return added.reduce(withAdditions, config);
+      const resources = containerResources(pod, container, RESOURCE_FACTS);
+      return added.reduce(withAdditions, { ...config, linux: { ...config.linux, resources } });
     },
     pastInstances: ({ uid }, containerName) => disk.get(uid)?.instances.get(containerName) ?? 0,
     podIP: ({ spec }, { sandboxes: [sandbox] }) => (spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip),
   };
+}
+
+const CGROUPS = { podPidsLimit: -1, cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000 };
+const RESOURCE_FACTS: ContainerResourceFacts = {
+  ...CGROUPS,
+  cgroupVersion: 2,
+  hugePageSizes: [],
+  swapController: false,
+  memoryCapacityBytes: 2 ** 33,
+  swapCapacityBytes: 0,
+};
+
+/** The agent's own resizer. No container uses so much memory that a limit would be below it. */
+function resizerOf(options: SimulatedNodeOptions): Resizer | undefined {
+  const { runtime, disk } = options;
+  return (
+    runtime.resizing &&
+    new PodResizer({
+      runtime: runtime.resizing,
+      facts: RESOURCE_FACTS,
+      cgroups: {
+        resourcesOf: (pod) => podCgroupResources(pod, CGROUPS),
+        resize: () => stepOf(options),
+        memoryUsage: () => 0,
+      },
+      known: {
+        allocation: (uid) => disk.get(uid)?.allocation,
+        allocate: async (uid, allocation) => {
+          await stepOf(options);
+          const folder = disk.get(uid);
+          if (folder) folder.allocation = allocation;
+        },
+        note: (uid, containerId, known) => remember(options, uid, containerId, known),
+        written: () => stepOf(options),
+      },
+    })
+  );
+}
+
+async function remember(
+  options: SimulatedNodeOptions,
+  uid: string,
+  containerId: string,
+  known: KnownContainer,
+): Promise<void> {
+  await stepOf(options);
+  const all = options.disk.get(uid)?.known;
+  all?.set(containerId, { ...all.get(containerId), ...known });
 }
 
 function imagePuller({ runtime }: SimulatedNodeOptions, faults: NodeFaultDraws): PodDetails['image'] {

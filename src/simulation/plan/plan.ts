@@ -8,6 +8,7 @@ import { type HandDeletion, handDeletions, type LeftRemains, leftRemains } from 
 import { HOUR_MS, type PlannedChange } from './planned-change.ts';
 import { withContents, withoutContents } from './pod-contents.ts';
 import { podSpec } from './pod-specs.ts';
+import { type ResizeChange, resizeChanges } from './resize-changes.ts';
 import { seededRandom, type SeededRandom } from './seeded-random.ts';
 
 export interface PlanOptions {
@@ -25,6 +26,7 @@ export type Change =
   | ContentChange
   | HandDeletion
   | LeftRemains
+  | ResizeChange
   | { readonly kind: 'create'; readonly source: 'file' | 'api' | 'local'; readonly spec: PodSpec }
   /** Creates the last pod of the name again, with its UID. */
   | { readonly kind: 'create again' }
@@ -129,7 +131,16 @@ function slots({ seed, nodes, pods, hours }: PlanOptions): Operations[] {
     localNames(pods).map((name) => operationsOf({ node: index + 1, name }, random, hours, ofLocalPod)),
   );
   const ofRemains = ofNodes((numbers) => leftRemains(numbers, { pods, hours }));
-  return [...ofPods, ...ofClusters, ...ofHands, ...ofContents, ...ofLocalPods.flat(), ...ofRemains];
+  const ofResizes = ofNodes((numbers) => resizeChanges(numbers, { pods, hours }));
+  return [
+    ...ofPods,
+    ...ofClusters,
+    ...ofHands,
+    ...ofContents,
+    ...ofLocalPods.flat(),
+    ...ofRemains,
+    ...ofResizes,
+  ];
 }
 
 /** Takes as many numbers as the operations will. */

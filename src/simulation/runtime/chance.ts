@@ -65,6 +65,8 @@ const CALLS = {
   RemoveContainer: [5, 20],
   ListContainers: [1, 3],
   ContainerStatus: [1, 3],
+  UpdateContainerResources: [5, 20],
+  UpdatePodSandboxResources: [1, 3],
   ReopenContainerLog: [1, 3],
   ExecSync: [10, 40],
   ListContainerStats: [2, 8],

@@ -21,6 +21,7 @@ import type {
 import type {
   CallOptions,
   PullImageOptions,
+  ResizingRuntime,
   RunPodSandboxOptions,
   RuntimeService,
 } from '../../agent/runtime/service/runtime-service.ts';
@@ -197,6 +198,20 @@ export class SimulatedConnection implements RuntimeService {
       const stream = streams.open(this.id, subscriber);
       return () => streams.close(stream);
     });
+  }
+
+  /** The runtime knows UpdatePodSandboxResources, and has nothing against it. */
+  get resizing(): ResizingRuntime {
+    return {
+      updateContainerResources: (containerId, resources, options) => {
+        const work = () => this.#host.world.container(containerId).resize(resources);
+        return this.#call('UpdateContainerResources', this.#of(containerId), options, work);
+      },
+      updatePodSandboxResources: (podSandboxId, _resources, options) => {
+        const work = () => void this.#host.world.sandbox(podSandboxId);
+        return this.#call('UpdatePodSandboxResources', this.#of(podSandboxId), options, work);
+      },
+    };
   }
 
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void> {

@@ -1,6 +1,12 @@
 import { Timer } from '../../system/timer.ts';
 import { type Clock, MAX_TIMER_MS } from '../../types/clock.ts';
-import type { Container, ContainerConfig, ContainerStatus, ContainerStateName } from '../../types/cri.ts';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerStatus,
+  ContainerStateName,
+  LinuxContainerResources,
+} from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Program } from './simulated-program.ts';
 import type { ContainerTruth } from './witness.ts';
@@ -33,6 +39,8 @@ export class SimulatedContainer implements ContainerTruth {
   readonly image: string;
   readonly envs: ContainerConfig['envs'];
   readonly createdAt: number;
+  /** What it was told to have last; at first what it was created with. */
+  resources: LinuxContainerResources | undefined;
   state: ContainerStateName = 'CONTAINER_CREATED';
   startedAt = 0;
   finishedAt = 0;
@@ -65,6 +73,7 @@ export class SimulatedContainer implements ContainerTruth {
     this.createdAt = host.clock.now();
     this.image = config.image.image;
     this.envs = config.envs;
+    this.resources = config.linux?.resources;
     this.#logPath = config.logPath === '' ? '' : `${sandbox.logDirectory}/${config.logPath}`;
     this.#program = program;
     this.#endTimer = new Timer(host.clock);
@@ -89,6 +98,15 @@ export class SimulatedContainer implements ContainerTruth {
     this.#enter('CONTAINER_RUNNING');
     this.#host.started(this, connection);
     if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
+  }
+
+  /** Takes effect at once. */
+  resize(resources: LinuxContainerResources): void {
+    if (!this.isRunning()) {
+      const message = `container ${this.id} cannot be resized: it is ${this.state}`;
+      throw new StateletError('FailedPrecondition', message);
+    }
+    this.resources = resources;
   }
 
   /** SIGTERM. A second one cannot delay the end that the first one has set. */

@@ -1,4 +1,10 @@
-import type { ContainerMetadata, ContainerStateName, KeyValue, PodSandboxMetadata } from '../../types/cri.ts';
+import type {
+  ContainerMetadata,
+  ContainerStateName,
+  KeyValue,
+  LinuxContainerResources,
+  PodSandboxMetadata,
+} from '../../types/cri.ts';
 import type { CallName } from './chance.ts';
 
 /** A call, from its beginning until it can have no more effect. */
@@ -39,6 +45,7 @@ export interface ContainerTruth {
   readonly metadata: ContainerMetadata;
   readonly image: string;
   readonly envs: readonly KeyValue[];
+  readonly resources: LinuxContainerResources | undefined;
   readonly state: ContainerStateName;
   readonly createdAt: number;
   readonly startedAt: number;

@@ -161,6 +161,7 @@ export function container(id: string, more: Partial<ContainerTruth> = {}): Conta
     metadata: { name: 'main', attempt: 0 },
     image: 'app',
     envs: [],
+    resources: undefined,
     state: 'CONTAINER_RUNNING',
     createdAt: 0,
     startedAt: 0,

@@ -40,7 +40,7 @@ test('all operations lie within the hours, nodes and names of the options', () =
 
 test('each name has about twelve operations an hour, and the first within a minute', () => {
   const operations = plan(OPTIONS);
-  const ofNames = operations.filter(({ name }) => name !== '');
+  const ofNames = operations.filter(({ name, change }) => name !== '' && change.kind !== 'resize');
   const names = OPTIONS.pods + localNames(OPTIONS.pods).length;
   const perHour = ofNames.length / (OPTIONS.nodes * names * OPTIONS.hours);
   expect([perHour > 8, perHour < 16]).toEqual([true, true]);
@@ -75,6 +75,7 @@ test('the plan has every kind of change', () => {
     'leave remains',
     'relabel',
     'remove',
+    'resize',
     'restart agent',
     'set condition',
     'set object',

@@ -35,6 +35,6 @@ describe('a simulated sandbox', () => {
   test('has the runtime handler that it was given', () => {
     const options = { id: 'pod.s1', createdAt: 1000, runtimeHandler: 'kata' };
     expect(new SimulatedSandbox(sandboxConfig('pod'), options).listed().runtimeHandler).toBe('kata');
-    expect(sandboxOf('pod.s1').listed()).not.toHaveProperty('runtimeHandler');
+    expect(sandboxOf('pod.s1').listed().runtimeHandler).toBeUndefined();
   });
 });

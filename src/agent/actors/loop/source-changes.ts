@@ -8,12 +8,14 @@ import type { DesiredPods } from '../pods/desired-pods.ts';
 import type { EndedPods } from '../pods/ended-pods.ts';
 import type { PodLifecycle } from '../pods/pod-lifecycle.ts';
 import type { PodRegistry } from '../pods/pod-registry.ts';
+import type { PodResizes } from '../resize/pod-resizes.ts';
 
 export interface SourceChangesParts {
   readonly registry: PodRegistry;
   readonly desired: DesiredPods;
   readonly ended: Pick<EndedPods, 'forget'>;
   readonly lifecycle: PodLifecycle;
+  readonly resizes: PodResizes;
 }
 
 /** What the sources say of their pods (`CONFIG.*`): the desired pods follow it, and the pods' actors are told. */
@@ -30,21 +32,26 @@ export class SourceChanges {
 
   add(pods: readonly Pod[], source: string): void {
     this.#log(pods, `Added by source ${source}`);
-    const { desired, lifecycle } = this.#parts;
+    const { desired, lifecycle, resizes } = this.#parts;
     const byAge = pods.toSorted((a, b) => age(a).localeCompare(age(b)));
     for (const pod of byAge) {
       const { isMirror } = desired.set(pod);
       if (isMirror) this.#updateStaticPodOf(pod);
       else lifecycle.create(pod);
     }
+    resizes.retry('pods_added');
   }
 
   update(pod: Pod): void {
-    const { desired, ended, lifecycle } = this.#parts;
+    const { desired, ended, lifecycle, resizes } = this.#parts;
+    const before = desired.get(pod.metadata.uid);
     const { isMirror } = desired.set(pod);
     if (isMirror) this.#updateStaticPodOf(pod);
     else if (ended.forget(pod.metadata.uid)) lifecycle.create(pod);
-    else lifecycle.update(pod);
+    else {
+      resizes.updated(before, pod);
+      lifecycle.update(pod);
+    }
   }
 
   /** Nothing is ended yet: before all sources have been seen, another one may still want the pod. */
@@ -61,14 +68,15 @@ export class SourceChanges {
       if (isMirrorPod(pod)) this.#updateStaticPodOf(pod);
       else this.#parts.lifecycle.endUnwanted(pod.metadata.uid);
     }
+    this.#parts.resizes.retry('pods_removed');
   }
 
   /** Its status at the API server has changed. As a rule this node has written it, and there is nothing to do. */
   reconcile(pod: Pod): void {
-    const { desired, registry } = this.#parts;
+    const { desired, registry, resizes } = this.#parts;
     desired.set(pod);
     if (!isMirrorPod(pod) && needsReadinessSync(pod))
-      registry.send(pod.metadata.uid, { type: 'SyncPodSync', pod });
+      registry.send(pod.metadata.uid, { type: 'SyncPodSync', pod: resizes.asAllocated(pod) });
   }
 
   #updateStaticPodOf(mirrorPod: Pod): void {

@@ -17,6 +17,7 @@ import { PodRegistry } from '../pods/pod-registry.ts';
 import { StatusManager } from '../pods/status-manager.ts';
 import { ProbeManager } from '../probes/probe-manager.ts';
 import type { ProbeNews } from '../probes/probe-worker.ts';
+import { ResizeStates } from '../resize/resize-states.ts';
 import { Supervisor } from '../supervisor.ts';
 import type { NodeAgentOptions } from './node-agent-options.ts';
 import type { NodeState } from './node-state.ts';
@@ -41,6 +42,7 @@ export class NodePods {
   readonly #desired = new DesiredPods();
   readonly #ended: EndedPods;
   readonly #containerExitLog: ContainerExitLog;
+  readonly #resizeStates: ResizeStates;
   readonly #podRuntime: PodRuntime;
 
   constructor(context: ActorContext, parts: NodePodsParts) {
@@ -56,6 +58,7 @@ export class NodePods {
       synced: () => loop.synced,
       observers: measurements ? [podObserver(measurements)] : [],
     });
+    this.#resizeStates = new ResizeStates(context);
     const ended = new EndedPods(context, { store: agent.endedPods ?? NO_STORE, registry, desired });
     const { pleg } = runtime;
     const probes = new ProbeManager(loop.context, { ...agent.parts, pleg, statusManager });
@@ -77,6 +80,7 @@ export class NodePods {
       onStopped,
       node: agent.parts.node,
       effects: this.#effects(),
+      states: this.#resizeStates,
       nodeFacts: () => node.facts(),
       freshNodeFacts: agent.cluster && (() => node.freshFacts()),
     });
@@ -113,6 +117,7 @@ export class NodePods {
       statusManager: this.statusManager,
       ended: this.#ended,
       podRuntime: this.#podRuntime,
+      resizes: this.#resizeStates,
       containerExitLog: this.#containerExitLog,
       hostIPs: () => node.hostIPs(),
       staticPodSyncs: this.staticPodSyncs,

@@ -20,15 +20,22 @@ import {
   hasProbedContainers,
   recordsHook,
   resultBeforeRestart,
-  withOwedHooks,
+  withRemembered,
 } from '../../policies/status/remembered-containers.ts';
 import { isLocalPod, isManifestPod, isStaticPod } from '../../policies/pod/pod-kinds.ts';
 import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-off.ts';
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
+import { podAsAllocated } from '../../policies/resize/allocation.ts';
+import {
+  actuatedOf,
+  changesRunning,
+  computeResizeActions,
+  isResizeInProgress,
+} from '../../policies/resize/resize-actions.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
-import type { PodRuntime, SyncFailure } from '../../runtime/pods/pod-runtime.ts';
+import { type PodRuntime, RESIZE_ERROR, type SyncFailure } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
@@ -39,6 +46,7 @@ import type { EndedPods } from './ended-pods.ts';
 import type { PodEffects } from './pod-actor.ts';
 import { referenceOf } from './pod-registry.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
+import type { ResizeStates } from '../resize/resize-states.ts';
 import type { StatusManager } from './status-manager.ts';
 
 export interface PodEffectsParts {
@@ -48,6 +56,7 @@ export interface PodEffectsParts {
   readonly probes: ProbeManager;
   readonly containerExitLog: ContainerExitLog;
   readonly statusManager: StatusManager;
+  readonly resizes: ResizeStates;
   readonly ended: Pick<EndedPods, 'kept'>;
   /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
   readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
@@ -81,6 +90,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
+  resizeProgress(deps, pod, before);
   if (report(deps, context, before).ended) return runToItsEnd(deps, context);
 
   const network = pod.spec.hostNetwork ? undefined : runtime.state.networkProblem();
@@ -91,20 +101,27 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
     return { type: 'SYNC_FAILED', reason: { kind: 'networkNotReady' }, again: false };
   }
 
-  const unprepared = await prepare(deps, context, pod, signal);
+  // The cgroup of the pod has what was actuated, until the resize changes it.
+  const unprepared = await prepare(deps, context, asActuated(pod, before), signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
   const actions = decide(deps, pod, before);
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
   const failures = await podRuntime.syncPod(pod, before, actions, signal);
+  const unresized = failures.find(({ reason }) => reason === RESIZE_ERROR);
+  if (unresized) deps.resizes.failed(pod, unresized.message);
   await podRuntime.pruneDeadContainers(before);
 
   // The next decision is made from what the runtime says now, not from what it was asked to do.
   const after = withKnown(deps, pod, await pleg.read(pod.metadata, { signal }));
   if (report(deps, context, after).ended) return runToItsEnd(deps, context);
   const next = decide(deps, pod, after);
-  if (failures.length === 0) return { type: 'SYNC_DONE', terminal: false, again: asksForMore(next, after) };
+  if (failures.length === 0) {
+    // After a resize, what follows from the resources is prepared anew.
+    const again = changesRunning(actions.resize) || asksForMore(next, after);
+    return { type: 'SYNC_DONE', terminal: false, again };
+  }
   const again = asksForMoreThan(namesWithoutBackOff(failures, before, after), pod, next);
   return { type: 'SYNC_FAILED', reason: resyncReason(failures), again };
 }
@@ -145,6 +162,16 @@ async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal):
   // When its end is on the disk, or that has failed: a next agent must not start a pod of a manifest that has ended.
   if (pod && isLocalPod(pod)) await deps.ended.kept();
   return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
+}
+
+function asActuated(pod: Pod, podStatus: RuntimePodStatus): Pod {
+  return podAsAllocated(pod, actuatedOf(pod, podStatus));
+}
+
+function resizeProgress({ node, resizes }: Deps, pod: Pod, podStatus: RuntimePodStatus): void {
+  if (node.resizer === undefined) return;
+  const actuated = actuatedOf(pod, podStatus);
+  resizes.progress(pod, actuated !== undefined && isResizeInProgress(pod, podStatus, actuated));
 }
 
 function runToItsEnd(deps: Deps, context: PodContext): PodEvent {
@@ -224,7 +251,7 @@ function withKnown({ node }: Deps, pod: Pod | undefined, podStatus: RuntimePodSt
   const isProbed = pod !== undefined && isManifestPod(pod) && hasProbedContainers(pod);
   if (containers.some((one) => recordsHook(one) || (isProbed && one.state === 'running')))
     node.recallContainers(uid);
-  return withOwedHooks(podStatus, (id) => node.knownContainer(uid, id));
+  return withRemembered(podStatus, (id) => node.knownContainer(uid, id));
 }
 
 /** Computes and keeps the status of the pod as the runtime shows it. */
@@ -258,6 +285,7 @@ function statusFacts(
     podIsTerminal: false,
     startFailures: deps.podRuntime.startFailures(uid),
     override: statusOverride,
+    resize: deps.resizes.conditionsOf(uid),
     probeResults: (probe, containerId) =>
       results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
     runtimeName: deps.runtime.name,
@@ -278,14 +306,16 @@ function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
   return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
 }
 
-function decide({ statusManager, probes }: Deps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
+function decide({ statusManager, probes, node }: Deps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
   const { uid } = pod.metadata;
+  const actuated = actuatedOf(pod, podStatus);
   const { liveness, startup } = probes.results(uid);
   return computePodActions({
     pod,
     podStatus,
     liveness,
     startup,
+    resize: node.resizer && actuated && computeResizeActions(pod, podStatus, actuated),
     specChanged,
     restartAllContainers: shouldAllContainersRestart(pod, podStatus, statusManager.get(uid)),
   });
@@ -300,6 +330,7 @@ function asksForSomething(actions: PodActions): boolean {
     actions.killPod ||
     actions.createSandbox ||
     actions.containersToKill.length > 0 ||
+    changesRunning(actions.resize) ||
     startsSomething(actions)
   );
 }

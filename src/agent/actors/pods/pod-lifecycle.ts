@@ -19,6 +19,7 @@ import type { Pod, PodStatus } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { ActorContext, Loop } from '../actor-context.ts';
 import type { ProbeManager } from '../probes/probe-manager.ts';
+import type { PodResizes } from '../resize/pod-resizes.ts';
 import type { PodStarts } from '../start/pod-starts.ts';
 import type { DesiredPods } from './desired-pods.ts';
 import type { EffectSlots } from './pod-actor.ts';
@@ -40,6 +41,7 @@ export interface PodLifecycleParts {
   readonly ended: EndedPods;
   readonly ends: PodTerminations;
   readonly starts: PodStarts;
+  readonly resizes: Pick<PodResizes, 'recall' | 'asAllocated' | 'sourcesReady'>;
   readonly removal: PodRemoval;
   readonly node: Pick<PodNode, 'unsupportedFields'>;
   readonly pleg: Pleg;
@@ -90,13 +92,16 @@ export class PodLifecycle {
     registry.spawn({ uid, name, namespace }, pleg.runtimeHolds(uid), machine);
   }
 
-  #deliver(pod: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
-    const { registry, pleg, starts, ended } = this.#parts;
-    const { uid } = pod.metadata;
+  #deliver(desired: Pod, type: 'SyncPodCreate' | 'SyncPodUpdate'): void {
+    const { registry, pleg, starts, ended, resizes } = this.#parts;
+    const { uid } = desired.metadata;
     const isNew = registry.get(uid) === undefined;
+    const holds = pleg.runtimeHolds(uid);
+    if (isNew && holds !== 'nothing') resizes.recall(desired);
+    const pod = resizes.asAllocated(desired);
     if (isNew) {
       this.#spawn(pod.metadata);
-      if (pleg.runtimeHolds(uid) === 'running') starts.adoptRoom(pod);
+      if (holds === 'running') starts.adoptRoom(pod);
     }
     const end = isNew ? ended.of(pod) : undefined;
     if (end === undefined) registry.send(uid, { type, pod });
@@ -226,7 +231,8 @@ export class PodLifecycle {
 
   /** From now on, what no source wants may be removed. */
   sourcesReady(): void {
-    const { removal, loop } = this.#parts;
+    const { removal, loop, resizes } = this.#parts;
+    resizes.sourcesReady();
     removal.beginOrphans();
     loop.send({ type: 'HOUSEKEEPING' });
   }

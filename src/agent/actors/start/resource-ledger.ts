@@ -4,7 +4,7 @@ import { podRequests } from '../../policies/pod/resources.ts';
 import type { PortMapping } from '../../../types/cri.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 
-/** What the pod requested when it was admitted. An update of its spec frees nothing. */
+/** What the pod was granted: when it was admitted, or by a resize since. An update of its spec alone changes nothing. */
 interface Share {
   readonly pod: Pod;
   readonly amounts: readonly (readonly [resource: string, amount: number])[];
@@ -34,7 +34,35 @@ export class ResourceLedger implements UsedResources {
     return this.#shares.has(uid);
   }
 
-  /** In the order of admission, as they were then. */
+  podOf(uid: string): Pod | undefined {
+    return this.#shares.get(uid)?.pod;
+  }
+
+  /** What all other pods hold. */
+  besides(uid: string): UsedResources {
+    const own = this.#shares.get(uid);
+    if (own === undefined) return this;
+    const amounts = new Map(own.amounts);
+    return {
+      pods: this.pods - 1,
+      amount: (resource) => this.amount(resource) - (amounts.get(resource) ?? 0),
+      portsOf: (hostPort) => this.portsOf(hostPort).filter((port) => !own.ports.includes(port)),
+    };
+  }
+
+  /** The pod keeps its place in the order, and holds what it requests now. Throws the errors of `parseQuantity`, and then changes nothing. */
+  replace(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const before = this.#shares.get(uid);
+    const share = shareOf(pod);
+    if (before === undefined) return;
+    for (const [resource, amount] of before.amounts) this.#change(resource, -amount);
+    for (const [resource, amount] of share.amounts) this.#change(resource, amount);
+    // Ports do not change.
+    this.#shares.set(uid, { ...share, ports: before.ports });
+  }
+
+  /** In the order of admission, with what was granted last. */
   holders(): readonly Pod[] {
     return [...this.#shares.values()].map(({ pod }) => pod);
   }
@@ -43,11 +71,9 @@ export class ResourceLedger implements UsedResources {
   add(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.#shares.has(uid)) return;
-    const requests = [...podRequests(pod)];
-    const amounts = requests.map(([name, quantity]) => [name, resourceAmount(name, quantity)] as const);
-    const share = { pod, amounts, ports: hostPorts(pod.spec) };
+    const share = shareOf(pod);
     this.#shares.set(uid, share);
-    for (const [resource, amount] of amounts) this.#change(resource, amount);
+    for (const [resource, amount] of share.amounts) this.#change(resource, amount);
     for (const port of share.ports) this.#ports.set(port.hostPort, [...this.portsOf(port.hostPort), port]);
   }
 
@@ -70,4 +96,10 @@ export class ResourceLedger implements UsedResources {
     if (rest.length > 0) this.#ports.set(port.hostPort, rest);
     else this.#ports.delete(port.hostPort);
   }
+}
+
+function shareOf(pod: Pod): Share {
+  const requests = [...podRequests(pod)];
+  const amounts = requests.map(([name, quantity]) => [name, resourceAmount(name, quantity)] as const);
+  return { pod, amounts, ports: hostPorts(pod.spec) };
 }

@@ -109,6 +109,27 @@ export class RoomArbiter {
     else this.#judge(request, isRunning, rejection);
   }
 
+  /** The pod as it was admitted, or resized since; undefined for a pod that has no place. */
+  allocated(uid: string): Pod | undefined {
+    return this.#ledger.podOf(uid);
+  }
+
+  /** Why the node has no room for what the pod, which has a place, requests now. No other pod is ended for it. */
+  resizeRefusal(pod: Pod): Rejection | undefined {
+    try {
+      const admission = this.#fit(this.#parts.nodeFacts(), pod, this.#ledger.besides(pod.metadata.uid));
+      return admission.kind === 'admitted' ? undefined : rejectionOf(admission);
+    } catch (error) {
+      return unexpectedAdmissionError(errorMessage(error));
+    }
+  }
+
+  /** The pod holds from now on what it requests now. What it gives back is offered to the pods that wait. */
+  resize(pod: Pod): void {
+    this.#ledger.replace(pod);
+    this.offerAll();
+  }
+
   /** Never throws or rejects: a pod for which admission fails must not hold up other pods. */
   #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
     const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
@@ -233,10 +254,12 @@ export class RoomArbiter {
     }
   }
 
-  #fit(node: NodeFacts, pod: Pod): Admission {
-    const others = this.#preemptions.promised().filter((uid) => uid !== pod.metadata.uid);
-    if (others.length === 0) return admitPod(node, pod, this.#ledger);
-    return admitPodBeside(node, pod, this.#ledger.holders(), this.#room());
+  #fit(node: NodeFacts, pod: Pod, held: UsedResources = this.#ledger): Admission {
+    const { uid } = pod.metadata;
+    const others = this.#preemptions.promised().filter((other) => other !== uid);
+    if (others.length === 0) return admitPod(node, pod, held);
+    const holders = this.#ledger.holders().filter(({ metadata }) => metadata.uid !== uid);
+    return admitPodBeside(node, pod, holders, this.#room());
   }
 
   #admit({ pod, answer }: RoomRequest): void {

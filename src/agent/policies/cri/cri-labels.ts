@@ -3,6 +3,8 @@
  * and tools such as crictl find pods by them.
  */
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import type { GivenResources } from '../../../types/runtime-pod.ts';
+import { allocationFromPod } from '../resize/allocation.ts';
 import { containerHash } from '../pod-actions/restart.ts';
 
 type Texts = Record<string, string>;
@@ -18,6 +20,8 @@ export const TERMINATION_MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.te
 const PRE_STOP_HANDLER_ANNOTATION = 'io.kubernetes.container.preStopHandler';
 /** On containers with a postStart hook whose completion the agent remembers. Those of the kubelet do not have it. */
 export const POST_START_ANNOTATION = 'statelet.dev/post-start';
+/** With what the container was created. The runtime keeps it: what has been resized since is the agent's to remember. */
+export const RESOURCES_ANNOTATION = 'statelet.dev/resources';
 const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 const GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
 const DELETION_GRACE_PERIOD_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
@@ -70,6 +74,7 @@ export function containerAnnotations(
     [RESTART_COUNT_ANNOTATION]: String(attempt),
     [TERMINATION_MESSAGE_PATH_ANNOTATION]: container.terminationMessagePath ?? '/dev/termination-log',
     [TERMINATION_MESSAGE_POLICY_ANNOTATION]: container.terminationMessagePolicy ?? 'File',
+    [RESOURCES_ANNOTATION]: givenResources(pod, container),
   };
   const preStop = container.lifecycle?.preStop;
   if (preStop) annotations[PRE_STOP_HANDLER_ANNOTATION] = JSON.stringify(preStop);
@@ -84,6 +89,12 @@ export function containerAnnotations(
     annotations[DELETION_GRACE_PERIOD_ANNOTATION] = String(deletionGracePeriodSeconds);
   }
   return annotations;
+}
+
+function givenResources({ spec }: Pod, { name }: Container | EphemeralContainer): string {
+  const { containers, pod } = allocationFromPod({ spec });
+  const given: GivenResources = { container: containers[name] ?? {}, pod };
+  return JSON.stringify(given);
 }
 
 /** The path of the log of an instance of a container. */

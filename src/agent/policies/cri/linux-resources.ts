@@ -9,15 +9,16 @@ import {
   milliValue,
   parseQuantity,
   type Quantity,
-  quantityOrZero,
   quantityValue,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
-import { isRestartableInitContainer } from '../pod-actions/restart.ts';
+import { restartsFor } from '../resize/resize-actions.ts';
+import { initAndRegular, isRestartableInitContainer } from '../pod-actions/restart.ts';
 import { isCriticalPod, isNodeCriticalPod } from '../pod/pod-kinds.ts';
 import { podQOS } from '../pod/qos.ts';
 import {
   hugePageLimits,
+  limitOr,
   podLimits,
   podRequests,
   type ResourceList,
@@ -131,12 +132,6 @@ function linuxResources(
   };
 }
 
-/** The limit if it is above zero, else the fallback. */
-function limitOr(limit: string | undefined, fallback: string | undefined): Quantity {
-  const own = quantityOrZero(limit);
-  return own.nanos === 0n && fallback !== undefined ? parseQuantity(fallback) : own;
-}
-
 function amount(amounts: ResourceQuantities, name: string): Quantity {
   return amounts.get(name) ?? ZERO_QUANTITY;
 }
@@ -232,4 +227,19 @@ export function swapLimit(
 
 function memoryIn(list: ResourceList | undefined): number {
   return list?.memory === undefined ? 0 : Number(quantityValue(parseQuantity(list.memory)));
+}
+
+/** Whether another memory request would change the swap of a container that goes on: nothing changes that in place. */
+export function changesSwap(desired: Pod, allocated: Pod, facts: SwapFacts): boolean {
+  const before = new Map(initAndRegular(allocated).map((container) => [container.name, container]));
+  return initAndRegular(desired).some((container) => {
+    const own = before.get(container.name);
+    if (own === undefined || restartsFor(own, 'memory')) return false;
+    if (memoryIn(own.resources?.requests) === memoryIn(container.resources?.requests)) return false;
+    return mayUseSwap(desired, container, facts) || mayUseSwap(allocated, own, facts);
+  });
+}
+
+function mayUseSwap(pod: Pod, container: Container, facts: SwapFacts): boolean {
+  return swapLimit(pod, container, facts) > 0;
 }

@@ -1,12 +1,19 @@
 /** What the runtime says of a pod, in the kubelet's terms. */
-import type { ContainerStateName, ContainerStatus, PodSandboxStatus } from '../../../types/cri.ts';
 import type {
+  ContainerStateName,
+  ContainerStatus,
+  LinuxContainerResources,
+  PodSandboxStatus,
+} from '../../../types/cri.ts';
+import type {
+  GivenResources,
   RuntimeContainerState,
   RuntimeContainerStatus,
+  RuntimeLimits,
   RuntimePodStatus,
   RuntimeSandboxStatus,
 } from '../../../types/runtime-pod.ts';
-import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION } from './cri-labels.ts';
+import { CONTAINER_HASH_ANNOTATION, POST_START_ANNOTATION, RESOURCES_ANNOTATION } from './cri-labels.ts';
 
 /** The kubelet's names for the states of CRI. */
 export const RUNTIME_STATES: Readonly<Record<ContainerStateName, RuntimeContainerState>> = {
@@ -95,8 +102,43 @@ function containerView(container: ContainerStatus): RuntimeContainerStatus {
     hash: container.annotations[CONTAINER_HASH_ANNOTATION],
     podSandboxId: container.podSandboxId,
     ...(container.annotations[POST_START_ANNOTATION] !== undefined && { recordsHook: true }),
+    ...givenResources(container),
     ...(container.user && { user: container.user }),
     ...particularMounts(container),
+  };
+}
+
+function givenResources({
+  annotations,
+  resources,
+}: ContainerStatus): Pick<RuntimeContainerStatus, 'given' | 'limits'> {
+  const given = givenIn(annotations[RESOURCES_ANNOTATION]);
+  const linux = resources?.linux;
+  return { ...(given && { given }), ...(linux && { limits: limitsOf(linux) }) };
+}
+
+/** Undefined for an annotation that is not one of this agent's. */
+function givenIn(annotation: string | undefined): GivenResources | undefined {
+  if (annotation === undefined) return undefined;
+  try {
+    const given = JSON.parse(annotation) as Partial<GivenResources> | null;
+    return given?.container === undefined ? undefined : (given as GivenResources);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As in CRI, 0 is no limit. */
+function limitsOf({
+  cpuShares,
+  cpuQuota,
+  cpuPeriod,
+  memoryLimitInBytes,
+}: LinuxContainerResources): RuntimeLimits {
+  return {
+    cpuShares,
+    cpuLimitMilli: cpuQuota > 0 && cpuPeriod > 0 ? Math.round((1000 * cpuQuota) / cpuPeriod) : undefined,
+    memoryLimitBytes: memoryLimitInBytes > 0 ? memoryLimitInBytes : undefined,
   };
 }
 

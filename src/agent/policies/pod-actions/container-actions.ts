@@ -15,6 +15,7 @@ import {
   shouldContainerBeRestarted,
 } from './restart.ts';
 import type { ProbeResult } from '../probes/probe.ts';
+import type { ResizeActions } from '../resize/resize-actions.ts';
 import type { ContainerKillReason } from '../termination/pod-termination.ts';
 
 export interface InitActions {
@@ -87,7 +88,9 @@ function sidecarFault(
   }
   if (facts.specChanged(container, status)) return { reason: '', message: `${subject} definition changed` };
   const unhealthy = container.livenessProbe && facts.liveness.get(status.id) === 'Failure';
-  return unhealthy ? { reason: 'LivenessProbe', message: `${subject} failed liveness probe` } : undefined;
+  return unhealthy
+    ? { reason: 'LivenessProbe', message: `${subject} failed liveness probe` }
+    : resizeFault(facts, status);
 }
 
 function hasStarted(facts: PodFacts, container: Container, status: RuntimeContainerStatus): boolean {
@@ -172,6 +175,8 @@ export interface PodFacts {
   readonly startup: ReadonlyMap<string, ProbeResult>;
   /** All containers start over, because a restart rule asked for it (`shouldAllContainersRestart`). */
   readonly restartAllContainers: boolean;
+  /** What differs from what has been allocated to what runs. Default: nothing, or it cannot be changed on this node. */
+  readonly resize?: ResizeActions;
   /** Whether the container was created from a spec other than the present one. */
   specChanged(container: Container, status: RuntimeContainerStatus): boolean;
 }
@@ -263,6 +268,8 @@ function runningAction(
   status: RuntimeContainerStatus,
 ): ContainerAction {
   const fault = faultOf(facts, container, status);
+  const resize = fault === undefined ? resizeFault(facts, status) : undefined;
+  if (resize) return { keep: false, start: true, kill: toKill(container, status, resize) };
   if (!fault) return status.owesHook ? RESUME_START : KEEP;
   const start = fault.reason === '' || restartsOnFailure(facts.pod, container);
   const message = start ? `${fault.message}, will be restarted` : fault.message;
@@ -280,4 +287,10 @@ function faultOf(facts: PodFacts, container: Container, status: RuntimeContainer
     return { reason: 'StartupProbe', message: `${subject} failed startup probe` };
   }
   return undefined;
+}
+
+/** It has other resources than it is to have, and its resizePolicy asks for a restart then, whatever the restartPolicy. */
+function resizeFault({ resize }: PodFacts, { id, name }: RuntimeContainerStatus): Fault | undefined {
+  const restarts = resize?.restarts.some((restart) => restart.id === id) === true;
+  return restarts ? { reason: '', message: `Container ${name} resize requires restart` } : undefined;
 }

@@ -13,6 +13,7 @@ import {
   statusOf,
 } from './container-actions.ts';
 import { asksToRestartAllContainers } from './restart.ts';
+import { NO_RESIZE, type ResizeActions } from '../resize/resize-actions.ts';
 
 /** An instance of a container that is removed so that the container starts over as if it had never run. */
 export interface ContainerToReset {
@@ -36,6 +37,8 @@ export interface PodActions {
   readonly containersToStart: readonly number[];
   readonly ephemeralContainersToStart: readonly number[];
   readonly containersToKill: readonly ContainerToKill[];
+  /** Changes of what runs on; of a pod that is killed there are none. */
+  readonly resize: ResizeActions;
   /** In the order of removal. Instances that asked for the restart come last, so that the request survives an interruption. */
   readonly containersToReset: readonly ContainerToReset[];
 }
@@ -54,6 +57,7 @@ export function computePodActions(facts: PodFacts): PodActions {
     ephemeralContainersToStart: [],
     containersToKill: [],
     containersToReset: [],
+    resize: NO_RESIZE,
   };
   if (facts.restartAllContainers) return { ...nothing, containersToReset: containersToReset(facts) };
   return { ...nothing, ...(changed ? startAnew(facts, attempt) : carryOn(facts)) };
@@ -65,6 +69,7 @@ function carryOn(facts: PodFacts): Choice {
   const init = initContainerActions(facts);
   if (init.failed) return { ephemeralContainersToStart, killPod: true };
   const choice = {
+    resize: facts.resize ?? NO_RESIZE,
     ephemeralContainersToStart,
     initContainersToStart: init.toStart,
     containersToKill: init.toKill,
@@ -76,7 +81,7 @@ function carryOn(facts: PodFacts): Choice {
 function withRegular(facts: PodFacts, init: { readonly toKill: readonly ContainerToKill[] }): Choice {
   const { finished, toStart, toKill } = regularContainerActions(facts);
   const containersToKill = [...init.toKill, ...toKill];
-  if (finished) return { killPod: true, initContainersToStart: [], containersToKill };
+  if (finished) return { killPod: true, resize: NO_RESIZE, initContainersToStart: [], containersToKill };
   return { containersToStart: toStart, containersToKill };
 }
 

@@ -114,8 +114,8 @@ function lastExitAsks(container: Container, podStatus: RuntimePodStatus): boolea
   return status !== undefined && asksToRestartAllContainers(container, status);
 }
 
-function initAndRegular(pod: Pod): readonly Container[] {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+export function initAndRegular({ spec }: Pick<Pod, 'spec'>): readonly Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
 // A hash of a container's spec, which tells whether a running container was created from an older spec.

@@ -161,6 +161,12 @@ export function amountIn(list: ResourceList | undefined, resourceName: string): 
   return quantityOrZero(text);
 }
 
+/** The limit if it is above zero, else the fallback. */
+export function limitOr(limit: string | undefined, fallback: string | undefined): Quantity {
+  const own = quantityOrZero(limit);
+  return own.nanos === 0n && fallback !== undefined ? parseQuantity(fallback) : own;
+}
+
 export function quantitiesOf(list: ResourceList | undefined): Map<string, Quantity> {
   return new Map(Object.entries(list ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }

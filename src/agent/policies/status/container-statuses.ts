@@ -18,6 +18,7 @@ import {
   isRestartableInitContainer,
   shouldContainerBeRestarted,
 } from '../pod-actions/restart.ts';
+import { actualResources } from '../resize/actual-resources.ts';
 import { containerMountPath } from '../volumes/volume-mounts.ts';
 import {
   type ContainerFacts,
@@ -229,14 +230,14 @@ function each(
   });
 }
 
-/** The resources are those of the spec, because resources of a running container never change here. */
 function ofInstance(
   { resources = {} }: Container | EphemeralContainer,
-  { user }: RuntimeContainerStatus,
+  instance: RuntimeContainerStatus,
 ): Details {
+  const { user } = instance;
   return {
     ...(resources.requests && { allocatedResources: resources.requests }),
-    resources,
+    resources: actualResources(resources, instance),
     ...(user && { user: { linux: user } }),
   };
 }

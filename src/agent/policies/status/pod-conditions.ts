@@ -14,6 +14,8 @@ export interface ConditionFacts {
   /** The statuses of init and regular containers. */
   readonly containerStatuses: readonly ContainerStatus[];
   readonly podRestarting: boolean;
+  /** How far a change of the pod's resources has come. */
+  readonly resize?: readonly PodCondition[];
   /** Conditions that a kill adds: why the pod was disrupted. */
   readonly added?: readonly PodCondition[];
   /** RFC 3339 in whole seconds. */
@@ -33,7 +35,7 @@ export function podConditions(facts: ConditionFacts): PodCondition[] {
     { type: 'PodScheduled', status: 'True' },
     ...allContainersRestartingCondition(facts),
   ];
-  return [...others, ...own.map((condition) => stamped(facts, condition))];
+  return [...others, ...(facts.resize ?? []), ...own.map((condition) => stamped(facts, condition))];
 }
 
 /** True while the pod has a sandbox with a network in which containers can be started. */

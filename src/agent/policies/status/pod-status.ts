@@ -14,6 +14,7 @@ import {
   withDetails,
   withReadiness,
 } from './container-statuses.ts';
+import { listedConditions, type ResizeConditions } from '../resize/resize-conditions.ts';
 import { podPhase } from './phase.ts';
 import { podConditions } from './pod-conditions.ts';
 
@@ -29,6 +30,8 @@ export interface PodStatusFacts {
   /** What the last kill writes into the status (lifecycle 5). */
   readonly override?: PodStatusOverride;
   readonly probeResults?: ProbeResults;
+  /** How far a change of the pod's resources has come. */
+  readonly resize?: ResizeConditions;
   /** The first part of container ids: `<runtimeName>://<id>`. */
   readonly runtimeName: string;
   /** Addresses of the node, the primary one first. */
@@ -102,6 +105,7 @@ function composed(facts: PodStatusFacts, containers: ContainerStatuses, phase: s
     phase,
     containerStatuses: [...initContainerStatuses, ...containerStatuses],
     podRestarting: isPodRestarting(facts),
+    resize: facts.podIsTerminal || isTerminalPhase(phase) ? [] : listedConditions(facts.resize ?? {}),
     added: isInForce(override, phase) ? override?.conditions : [],
     now,
   });
@@ -180,7 +184,7 @@ function oneOfEachFamily(ips: readonly string[], primaryHostIP: string | undefin
   return [first(isPrimaryIPv4), first(!isPrimaryIPv4)].filter((ip) => ip !== undefined);
 }
 
-/** `resources` is there also without requests and limits, as with the kubelet. All are those of the spec: resources of a running pod never change here. */
+/** `resources` is there also without requests and limits, as with the kubelet. */
 function podStatusResources(pod: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   const [requests, limits] = [podRequests(pod), podLimits(pod)].map((amounts) =>
     amounts.size > 0 ? textsOf(amounts) : undefined,

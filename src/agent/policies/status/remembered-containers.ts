@@ -7,20 +7,23 @@ import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '.
 import type { ProbeResult } from '../probes/probe.ts';
 
 /**
- * Marks the containers that run and whose postStart hook has not completed: the agent that had started them died before. Containers
- * whose agent did not remember completed hooks (the kubelet, an earlier version) count as completed.
+ * Adds to containers that run what only their agent knows: that the postStart hook has not completed, since the agent died before, and
+ * what they were told to have since they were created. Containers whose agent did not remember completed hooks (the kubelet, an earlier
+ * version) count as completed.
  */
-export function withOwedHooks(
+export function withRemembered(
   podStatus: RuntimePodStatus,
   known: (containerId: string) => KnownContainer | undefined,
 ): RuntimePodStatus {
-  if (!podStatus.containers.some(recordsHook)) return podStatus;
-  const containers = podStatus.containers.map((container): RuntimeContainerStatus =>
-    recordsHook(container) && known(container.id)?.hooked !== true
-      ? { ...container, owesHook: true }
-      : container,
-  );
-  return { ...podStatus, containers };
+  const containers = podStatus.containers.map((container): RuntimeContainerStatus => {
+    const { given, hooked } = (container.state === 'running' ? known(container.id) : undefined) ?? {};
+    const owesHook = recordsHook(container) && hooked !== true;
+    return owesHook || given
+      ? { ...container, ...(owesHook && { owesHook }), ...(given && { given }) }
+      : container;
+  });
+  const isSame = containers.every((container, index) => container === podStatus.containers[index]);
+  return isSame ? podStatus : { ...podStatus, containers };
 }
 
 /** Whether it runs, and its agent remembers when its hook has completed. */

@@ -83,10 +83,28 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
     const { text, effect } = obstacle;
     return [said(facts, text), `${effect === undefined ? '' : `${effect}; `}${containersText(facts)}`];
   }
+  const resize = resizeText(facts.status);
+  if (resize !== undefined) return [said(facts, resize), containersText(facts)];
   const failed = state === 'Syncing.BackingOff' ? lastFailure(facts) : undefined;
   if (failed !== undefined) return [said(facts, `waits for the next try: ${failed}`), containersText(facts)];
   const isStarting = facts.status === undefined || facts.status.phase === 'Pending';
   return [said(facts, isStarting ? podSentence(state) : 'runs as its spec says'), containersText(facts)];
+}
+
+/** Of a pod whose spec asks for other resources than it has. */
+function resizeText(status: PodStatus | undefined): string | undefined {
+  const conditionOf = (type: string) => status?.conditions?.find((condition) => condition.type === type);
+  const pending = conditionOf('PodResizePending');
+  if (pending !== undefined) {
+    const { reason, message = '' } = pending;
+    return reason === 'Infeasible'
+      ? `runs with its former resources, since this node cannot grant the new ones: ${message}`
+      : `runs with its former resources, and waits for room for the new ones: ${message}`;
+  }
+  const inProgress = conditionOf('PodResizeInProgress');
+  if (inProgress === undefined) return undefined;
+  const { message } = inProgress;
+  return message ? `is being resized, and the last try failed: ${message}` : 'is being resized';
 }
 
 function said({ pod: { metadata } }: PodWhyFacts, text: string): string {

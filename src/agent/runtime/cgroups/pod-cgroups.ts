@@ -9,7 +9,11 @@ import {
   type QOSCgroups,
   scopeName,
 } from '../../policies/cgroups/cgroup-names.ts';
-import { podCgroupResources, type PodCgroupSettings } from '../../policies/cgroups/cgroup-resources.ts';
+import {
+  type CgroupResources,
+  podCgroupResources,
+  type PodCgroupSettings,
+} from '../../policies/cgroups/cgroup-resources.ts';
 import { cgroupValues, type CgroupVersion } from '../../policies/cgroups/cgroup-values.ts';
 import type { ReservedGroup } from '../../policies/node/node-allocatable.ts';
 import type { ResourceList } from '../../policies/pod/resources.ts';
@@ -17,7 +21,7 @@ import { OneAtATime, promiseOf } from '../../../system/promises.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { readSmallFile, valueOf } from '../stats/small-files.ts';
+import { numberIn, readSmallFile, valueOf } from '../stats/small-files.ts';
 import type { CgroupDriver } from './cgroup-driver.ts';
 import { CgroupDrivers, type SystemdPlaces } from './cgroup-drivers.ts';
 import { endProcessesIn, pidsIn } from './cgroup-removal.ts';
@@ -170,6 +174,33 @@ export class PodCgroups {
     end?.();
   }
 
+  /** What the pod's cgroup is to have. Throws what `parseQuantity` throws. */
+  resourcesOf(pod: Pod): CgroupResources {
+    return podCgroupResources(pod, this.#parts);
+  }
+
+  /** Writes these limits of the pod's cgroup, and no others. Where pods have no cgroups of their own there is nothing to write. */
+  async resize(pod: Pod, resources: CgroupResources): Promise<void> {
+    if (!this.#own) return;
+    const { tree, driver, layout } = this.#own;
+    const end = this.#context.measurements?.cgroupOperation('update');
+    await driver.write(podCgroup(layout, pod), cgroupValues(tree.version, resources));
+    end?.();
+  }
+
+  /** How many bytes the pod uses, or one of its containers; undefined where that cannot be read. */
+  memoryUsage(uid: string, containerId?: string): number | undefined {
+    const tree = this.#tree;
+    if (!tree) return undefined;
+    const file = tree.version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
+    const folders = this.#groupsOf(uid)
+      .map(({ group }) => tree.folder('memory', group))
+      .flatMap((folder) => (containerId === undefined ? folder : foldersOfContainer(folder, containerId)));
+    return folders
+      .map((folder) => numberIn(readSmallFile(`${folder}/${file}`)))
+      .find((usage) => usage !== undefined);
+  }
+
   /** Removes the pod's cgroup; kills processes that are left in it. An unknown UID is no error. */
   async removePod(uid: string): Promise<void> {
     this.#written.delete(uid);
@@ -272,6 +303,17 @@ export class PodCgroups {
   }
 }
 
+function foldersOfContainer(podFolder: string, id: string): readonly string[] {
+  return subfolders(podFolder)
+    .filter((name) => isOfContainer(name, id))
+    .map((name) => `${podFolder}/${name}`);
+}
+
+/** Whether a group of that name is the container's, or the sandbox's, of either driver. */
+function isOfContainer(group: string, id: string): boolean {
+  return group === id || group.endsWith(scopeName('-', id));
+}
+
 const DRIVERS: readonly CgroupDriverName[] = ['cgroupfs', 'systemd'];
 
 /** The groups of pods that an agent with the other driver has left. Their pods are started anew, as the kubelet does. */
@@ -293,7 +335,7 @@ class OtherGroups {
   holds(uid: string, sandboxId: string): boolean {
     if (!this.#uids.has(uid)) return false;
     const names = this.#foldersOf(uid).flatMap(({ folders }) => folders.flatMap(subfolders));
-    return names.some((name) => name === sandboxId || name.endsWith(scopeName('-', sandboxId)));
+    return names.some((name) => isOfContainer(name, sandboxId));
   }
 
   /** Removes what is left of the pod there, once nothing runs in it. */

@@ -9,6 +9,7 @@ import { notDone, notForwarded } from './calls/call-corrections.ts';
 import { Channel } from './calls/channel.ts';
 import { containerCalls, runningContainerCalls } from './calls/container-calls.ts';
 import { imageCalls } from './calls/image-calls.ts';
+import { resizingCalls } from './calls/resizing-calls.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
 import type { EventMeasurements } from './events/event-feed.ts';
 import { RuntimeEvents } from './events/runtime-events.ts';
@@ -60,6 +61,7 @@ export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
     ...runningContainerCalls(context, containers.listContainers),
     ...imageCalls(imageChannel, requestTimeoutMs),
     streaming: streamingCalls(context),
+    resizing: resizingCalls(context),
     containerEvents: () => events,
     close: () => {
       closed.abort();

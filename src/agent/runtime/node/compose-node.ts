@@ -48,6 +48,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
     recallContainers: (uid) => details.recallContainers(uid),
     knownContainer: (uid, containerId) => details.knownContainer(uid, containerId),
     rememberContainer: (...known) => details.rememberContainer(...known),
+    resizer: details.resizer,
     sandbox: (...request) => details.sandbox(...request),
     image: (...request) => details.image(...request),
     container: (request) => details.container(request),

@@ -25,7 +25,7 @@ import type { KnownContainer, RuntimePodStatus } from '../../../types/runtime-po
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodLogs } from '../logs/pod-logs.ts';
 import type { NodeAdditions } from './compose-node.ts';
-import type { ContainerRequest, ImageInUse, PodDetails, SandboxRequest } from './pod-node.ts';
+import type { ContainerRequest, ImageInUse, PodDetails, Resizer, SandboxRequest } from './pod-node.ts';
 import { readServerFacts } from '../pods/object-subsystem.ts';
 import type { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { KnownContainers } from '../pods/known-containers.ts';
@@ -44,6 +44,7 @@ export interface CriPodDetailsOptions {
   readonly runtimeClasses: RuntimeClasses;
   readonly startTimes: StartTimes;
   readonly knownContainers: KnownContainers;
+  readonly resizer?: Resizer | undefined;
   readonly volumes: VolumeManager;
   readonly users: UserNamespaces;
   readonly capabilities: RuntimeCapabilities;
@@ -76,6 +77,10 @@ export class CriPodDetails implements PodDetails {
 
   rememberContainer(uid: string, containerId: string, known: KnownContainer): Promise<void> {
     return this.#options.knownContainers.note(uid, containerId, known);
+  }
+
+  get resizer(): Resizer | undefined {
+    return this.#options.resizer;
   }
 
   async sandbox(pod: Pod, attempt: number, isNew: boolean): Promise<SandboxRequest> {

@@ -38,6 +38,7 @@ import { measuredRuntime } from '../service/measured-runtime.ts';
 import { RuntimeCapabilities } from '../service/runtime-capabilities.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 import { KnownContainers } from '../pods/known-containers.ts';
+import { PodResizer } from '../pods/pod-resizer.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
 import { ClaimedVolumes } from '../volumes/claimed-volumes.ts';
@@ -63,6 +64,7 @@ export interface CriNodeSetup {
 }
 
 interface Parts {
+  readonly runtime: RuntimeService;
   readonly cgroups: PodCgroups;
   readonly images: ImageManager;
   readonly logs: ContainerLogManager;
@@ -103,7 +105,14 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
         return status;
       },
     },
-    node: await openPodNode(context, setup, { cgroups, logs: upkeep.logs, logLinks, capabilities, images }),
+    node: await openPodNode(context, setup, {
+      runtime,
+      cgroups,
+      logs: upkeep.logs,
+      logLinks,
+      capabilities,
+      images,
+    }),
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);
@@ -178,7 +187,7 @@ async function openCgroups(
 }
 
 async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
-  const { cgroups } = parts;
+  const { cgroups, runtime } = parts;
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
   const { allocatable, labels, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
@@ -197,6 +206,7 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
     cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
     seccompProfileRoot: join(rootDir, 'seccomp'),
   };
+  const knownContainers = new KnownContainers(context, podsDir);
   return criNode({
     ...parts,
     podLogsDir,
@@ -211,7 +221,10 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
     dns: new PodDNSSource(context, { clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf)),
     startTimes: new StartTimes(context, podsDir),
-    knownContainers: new KnownContainers(context, podsDir),
+    knownContainers,
+    resizer:
+      runtime.resizing &&
+      new PodResizer({ runtime: runtime.resizing, cgroups, facts: containers, known: knownContainers }),
     users: new UserNamespaces(rootDir, ids),
     volumes: new VolumeManager(context, {
       rootDir,

@@ -1,6 +1,8 @@
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
+import type { PodAllocation } from '../../policies/resize/allocation.ts';
+import type { ResizeActions } from '../../policies/resize/resize-actions.ts';
 import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import type { ContainerConfig, KeyValue, PodSandboxConfig } from '../../../types/cri.ts';
 import { type ErrorKind, errorMessage, StateletError } from '../../../types/errors.ts';
@@ -124,6 +126,26 @@ export interface PodSubsystem {
   collectGarbage?(): void;
 }
 
+/** Changes the CPU and memory of pods that run. */
+export interface Resizer {
+  /** What a resize has granted the pod, under this agent or a former one; undefined where there was none. */
+  allocation(uid: string): PodAllocation | undefined;
+  /** Remembers it until the pod is removed. */
+  allocate(uid: string, allocation: PodAllocation): Promise<void>;
+  /** Why the pod can never be resized so on this node, if so. */
+  refusal(desired: Pod, allocated: Pod): string | undefined;
+  /** Resolves to why it ended before all was done, if so. A next call goes on from there. */
+  resize(request: ResizeRequest, signal: AbortSignal): Promise<string | undefined>;
+}
+
+export interface ResizeRequest {
+  /** As allocated. */
+  readonly pod: Pod;
+  readonly podStatus: RuntimePodStatus;
+  readonly sandboxId: string;
+  readonly actions: ResizeActions;
+}
+
 /** What containers are made from, and what is known of them: each question is answered by one part of the node. */
 export interface PodDetails {
   /**
@@ -148,6 +170,8 @@ export interface PodDetails {
   ): Promise<ImageInUse>;
   /** Rejects where the container's spec, or what it refers to, makes no container (CreateContainerConfigError). */
   container(request: ContainerRequest): Promise<ContainerConfig>;
+  /** Without it, pods keep the CPU and memory that they were started with. */
+  readonly resizer?: Resizer | undefined;
   /** How many instances of the container there have been, as far as their logs still show it. */
   pastInstances(pod: PodReference, containerName: string): number;
   /** Where the pod is reached from this node; undefined while it has no network. */

@@ -32,7 +32,7 @@ const REFRESH_MS = 30_000;
 const RETRY_MS = 2_000;
 
 export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' | 'extendedResources'> {
-  readonly runtime: Pick<RuntimeService, 'listImages' | 'version'>;
+  readonly runtime: Pick<RuntimeService, 'listImages' | 'version' | 'resizing'>;
   readonly nodeIPs: readonly string[];
   /** Whether a cloud controller sets the node's addresses. */
   readonly externalCloudProvider: boolean;
@@ -53,6 +53,11 @@ export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' 
  * on them.
  */
 const DECLARED_FEATURES: readonly string[] = ['RestartAllContainersOnContainerExits'];
+/** Of a node that can change the resources of what runs: without them the API server refuses such changes. */
+const RESIZING_FEATURES: readonly string[] = [
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+];
 
 /** How long the first report waits for DNS. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
@@ -137,7 +142,9 @@ export class StatusFacts {
       images: this.#images,
       handlers: byName(status?.handlers ?? []),
       supplementalGroupsPolicy: status?.supplementalGroupsPolicy,
-      declaredFeatures: DECLARED_FEATURES,
+      declaredFeatures: this.#parts.runtime.resizing
+        ? [...RESIZING_FEATURES, ...DECLARED_FEATURES]
+        : DECLARED_FEATURES,
       volumesInUse: undefined,
       pressure: new Set(PRESSURE_CONDITIONS.filter((condition) => conditions.includes(condition))),
       readiness: { problems: readyProblems(current, nowMs), warning: '', needsEphemeralStorage: true },

@@ -1,8 +1,10 @@
 /** What the agent knows of running containers and no runtime does. Kept on disk, so that it outlives the agent. */
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isJsonObject } from '../../policies/formats/canonical-json.ts';
+import type { PodAllocation } from '../../policies/resize/allocation.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
-import type { KnownContainer } from '../../../types/runtime-pod.ts';
+import type { GivenResources, KnownContainer } from '../../../types/runtime-pod.ts';
 import { readPlainFile } from '../../../system/plain-file.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -16,6 +18,8 @@ const INSTANCES_MAX = 500;
 
 interface PodMemory {
   readonly containers: Map<string, KnownContainer>;
+  /** Undefined: what its spec said when it came. */
+  allocation?: PodAllocation | undefined;
   /** The last write, which the next one waits for. */
   written: Promise<void>;
 }
@@ -34,7 +38,7 @@ export class KnownContainers {
 
   /** Reads what an earlier agent has kept, once. What cannot be read counts as not known. */
   recall(uid: string): PodMemory {
-    const recalled = this.#pods.get(uid) ?? { containers: this.#read(uid), written: Promise.resolve() };
+    const recalled = this.#pods.get(uid) ?? { ...this.#read(uid), written: Promise.resolve() };
     this.#pods.set(uid, recalled);
     return recalled;
   }
@@ -51,8 +55,29 @@ export class KnownContainers {
     pod.containers.set(containerId, { ...pod.containers.get(containerId), ...known });
     for (const id of pod.containers.keys())
       if (pod.containers.size > INSTANCES_MAX) pod.containers.delete(id);
+    await this.#writeNext(uid, pod);
+  }
+
+  async #writeNext(uid: string, pod: PodMemory): Promise<void> {
     pod.written = pod.written.then(() => this.#write(uid, pod));
     await pod.written;
+  }
+
+  /** What a resize has granted the pod; undefined where there was none. */
+  allocation(uid: string): PodAllocation | undefined {
+    return this.recall(uid).allocation;
+  }
+
+  /** Is written together with what containers have: no death of the agent comes between the two. */
+  async allocate(uid: string, allocation: PodAllocation): Promise<void> {
+    const pod = this.recall(uid);
+    pod.allocation = allocation;
+    await this.#writeNext(uid, pod);
+  }
+
+  /** Resolves when all is written, or cannot be. */
+  async written(uid: string): Promise<void> {
+    await this.#pods.get(uid)?.written;
   }
 
   async remove(uid: string): Promise<void> {
@@ -62,14 +87,18 @@ export class KnownContainers {
     await rm(this.#file(uid), { force: true });
   }
 
-  #read(uid: string): Map<string, KnownContainer> {
+  #read(uid: string): Pick<PodMemory, 'containers' | 'allocation'> {
     try {
-      const { containers } = JSON.parse(readPlainFile(this.#file(uid), BYTES_MAX)) as {
+      const { containers, allocation } = JSON.parse(readPlainFile(this.#file(uid), BYTES_MAX)) as {
         containers: Record<string, KnownContainer>;
+        allocation?: unknown;
       };
-      return new Map(Object.entries(containers).map(([id, known]) => [id, checked(known)]));
+      return {
+        containers: new Map(Object.entries(containers).map(([id, known]) => [id, checked(known)])),
+        ...(isAllocation(allocation) && { allocation }),
+      };
     } catch {
-      return new Map();
+      return { containers: new Map() };
     }
   }
 
@@ -78,7 +107,8 @@ export class KnownContainers {
     try {
       const file = this.#file(uid);
       await makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
-      const content = JSON.stringify({ containers: Object.fromEntries(pod.containers) });
+      const { containers, allocation } = pod;
+      const content = JSON.stringify({ containers: Object.fromEntries(containers), allocation });
       await replaceFile(file, `${content}\n`, { mode: PRIVATE_FILE_MODE });
       this.#warned = false;
     } catch (error) {
@@ -100,10 +130,21 @@ export class KnownContainers {
 }
 
 function checked(known: unknown): KnownContainer {
-  const { hooked, started, ready } = (known ?? {}) as Partial<Record<keyof KnownContainer, unknown>>;
+  const { hooked, started, ready, given } = (known ?? {}) as Partial<Record<keyof KnownContainer, unknown>>;
   return {
     ...(hooked === true && { hooked }),
     ...(typeof started === 'boolean' && { started }),
     ...(typeof ready === 'boolean' && { ready }),
+    ...(isGiven(given) && { given }),
   };
+}
+
+function isAllocation(value: unknown): value is PodAllocation {
+  const { containers } = (value ?? {}) as { readonly containers?: unknown };
+  return isJsonObject(containers) && Object.values(containers).every(isJsonObject);
+}
+
+function isGiven(given: unknown): given is GivenResources {
+  const { container } = (given ?? {}) as { readonly container?: unknown };
+  return isJsonObject(container);
 }

@@ -1,4 +1,5 @@
 import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
+import { changesRunning } from '../../policies/resize/resize-actions.ts';
 import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -24,6 +25,9 @@ export interface PodRuntimeParts extends ContainerStarterParts {
   /** Called when a new sandbox stands, with its network, before containers are started in it. */
   readonly onSandboxReady?: (pod: Pod) => void;
 }
+
+/** The reason of a failure to give running containers what has been allocated to them. */
+export const RESIZE_ERROR = 'ResizePodInPlaceError';
 
 /** A step of a sync that failed. `retryAt` (Unix ms): when to try again, if that is known. */
 export interface SyncFailure {
@@ -69,10 +73,25 @@ export class PodRuntime {
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
     signal.throwIfAborted();
-    if (!startsSomething(actions)) return [];
+    if (!startsSomething(actions)) return this.#resize(pod, podStatus, actions, signal);
 
     const prepared = await this.#prepare(pod, podStatus, actions, signal);
     return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
+  }
+
+  /** What runs on gets what has been allocated to it by now. */
+  async #resize(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    { resize: actions, sandboxId }: PodActions,
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    const { resizer } = this.#parts.node;
+    if (resizer === undefined || !changesRunning(actions)) return [];
+    const end = this.#context.measurements?.resizes.carriedOut();
+    const message = await resizer.resize({ pod, podStatus, sandboxId, actions }, signal);
+    end?.(message === undefined ? 'success' : 'failure');
+    return message === undefined ? [] : [{ target: pod.metadata.name, reason: RESIZE_ERROR, message }];
   }
 
   /** Ends all containers and sandboxes of the pod. `graceOverrideSeconds` takes precedence over the pod's spec. */
@@ -249,22 +268,41 @@ export class PodRuntime {
     return { sandboxId, sandboxConfig, podStatus: { ...podStatus, sandboxes } };
   }
 
-  /** Ephemeral containers, then init containers, then the regular ones, each list in the order of the spec. */
+  /**
+   * Ephemeral containers, then init containers, then the regular ones, each list in the order of the spec. Before the regular ones, what
+   * runs already is resized: it may have to give back what they get.
+   */
   async #start(
     pod: Pod,
     actions: PodActions,
     sandbox: PreparedSandbox,
     signal: AbortSignal,
   ): Promise<readonly SyncFailure[]> {
+    const { spec } = pod;
+    const start = (container: Container | EphemeralContainer) =>
+      this.#startOne({ pod, container, ...sandbox }, signal);
     const failures: SyncFailure[] = [];
-    for (const { container, mayBlock } of containersToStart(pod, actions)) {
-      signal.throwIfAborted();
-      const failure = await this.#starter.start({ pod, container, ...sandbox }, signal);
-      if (failure === undefined) continue;
-      failures.push({ target: container.name, ...failure });
-      if (mayBlock) break;
+    for (const container of picked(spec.ephemeralContainers, actions.ephemeralContainersToStart))
+      failures.push(...(await start(container)));
+    for (const container of picked(spec.initContainers, actions.initContainersToStart)) {
+      const failed = await start(container);
+      failures.push(...failed);
+      // No later container is started.
+      if (failed.length > 0) return failures;
     }
+    failures.push(...(await this.#resize(pod, sandbox.podStatus, actions, signal)));
+    for (const container of picked(spec.containers, actions.containersToStart))
+      failures.push(...(await start(container)));
     return failures;
+  }
+
+  async #startOne(
+    request: Parameters<ContainerStarter['start']>[0],
+    signal: AbortSignal,
+  ): Promise<readonly SyncFailure[]> {
+    signal.throwIfAborted();
+    const failure = await this.#starter.start(request, signal);
+    return failure === undefined ? [] : [{ target: request.container.name, ...failure }];
   }
 }
 
@@ -285,22 +323,6 @@ function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFai
   return 'reason' in prepared;
 }
 
-/** `mayBlock`: if this container cannot be started, no later one is. */
-function containersToStart(
-  { spec }: Pod,
-  actions: PodActions,
-): { container: Container | EphemeralContainer; mayBlock: boolean }[] {
-  const pick = (list: readonly (Container | EphemeralContainer)[] | undefined, indices: readonly number[]) =>
-    indices.map((index) => list?.[index]).filter((container) => container !== undefined);
-  return [
-    ...pick(spec.ephemeralContainers, actions.ephemeralContainersToStart).map((container) => ({
-      container,
-      mayBlock: false,
-    })),
-    ...pick(spec.initContainers, actions.initContainersToStart).map((container) => ({
-      container,
-      mayBlock: true,
-    })),
-    ...pick(spec.containers, actions.containersToStart).map((container) => ({ container, mayBlock: false })),
-  ];
+function picked<T>(list: readonly T[] | undefined, indices: readonly number[]): readonly T[] {
+  return indices.flatMap((index) => list?.[index] ?? []);
 }

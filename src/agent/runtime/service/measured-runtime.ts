@@ -1,6 +1,6 @@
 import type { RuntimeMeasurements } from '../../../types/measurements.ts';
 import type { ExecSyncResponse } from '../../../types/cri.ts';
-import type { RuntimeService } from './runtime-service.ts';
+import type { ResizingRuntime, RuntimeService } from './runtime-service.ts';
 import type { StreamingRuntime } from './streaming-runtime.ts';
 
 /** A runtime whose calls are measured, by the kubelet's names of them. Without measurements it is the runtime itself. */
@@ -10,7 +10,7 @@ export function measuredRuntime(
 ): RuntimeService {
   if (measurements === undefined) return runtime;
   const timed = timedBy(measurements);
-  const { streaming } = runtime;
+  const { streaming, resizing } = runtime;
   return {
     ...runtime,
     version: (options) => timed('version', runtime.version(options)),
@@ -21,6 +21,7 @@ export function measuredRuntime(
     ...(runtime.checkpointContainer && {
       checkpointContainer: measuredCheckpoint(runtime, timed),
     }),
+    resizing: resizing && measuredResizing(resizing, timed),
     ...(streaming && { streaming: measuredStreaming(streaming, timed) }),
   };
 }
@@ -88,6 +89,15 @@ function measuredImages(runtime: RuntimeService, timed: Timed) {
     removeImage: (image, options) => timed('remove_image', runtime.removeImage(image, options)),
     imageFsInfo: (options) => timed('image_fs_info', runtime.imageFsInfo(options)),
   } satisfies Partial<RuntimeService>;
+}
+
+function measuredResizing(resizing: ResizingRuntime, timed: Timed): ResizingRuntime {
+  return {
+    updateContainerResources: (id, resources, options) =>
+      timed('update_container', resizing.updateContainerResources(id, resources, options)),
+    updatePodSandboxResources: (id, resources, options) =>
+      timed('update_podsandbox_resources', resizing.updatePodSandboxResources(id, resources, options)),
+  };
 }
 
 /** Until the runtime has given the streams, or the URL of its own server. */

@@ -10,6 +10,7 @@ import type {
   ExecSyncResponse,
   FilesystemUsage,
   Image,
+  LinuxContainerResources,
   PodSandbox,
   PodSandboxConfig,
   PodSandboxFilter,
@@ -48,6 +49,21 @@ export interface CheckpointRequest {
 
 export interface StatusOptions extends CallOptions {
   readonly asksCgroupDriver?: boolean;
+}
+
+/** Changes of what runs already. */
+export interface ResizingRuntime {
+  updateContainerResources(
+    containerId: string,
+    resources: LinuxContainerResources,
+    options?: CallOptions,
+  ): Promise<void>;
+  /** Tells the runtime what the agent is about to give the pod's cgroup. A runtime without such a call is not asked. */
+  updatePodSandboxResources(
+    podSandboxId: string,
+    resources: Readonly<Record<'overhead' | 'resources', Partial<LinuxContainerResources>>>,
+    options?: CallOptions,
+  ): Promise<void>;
 }
 
 /**
@@ -116,6 +132,9 @@ export interface RuntimeService {
   imageFsInfo(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
   /** The file systems of containers' writable layers, if the runtime keeps them apart from images. */
   containerFsInfo?(options?: CallOptions): Promise<readonly FilesystemUsage[]>;
+
+  /** Without it, what runs keeps the resources that it was started with. */
+  readonly resizing?: ResizingRuntime;
 
   /** Without it, commands with streams are not supported. */
   readonly streaming?: StreamingRuntime;

@@ -26,6 +26,7 @@ import { EvictionPluginMetrics } from './eviction-plugin-metrics.ts';
 import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
+import { ResizeMetrics } from './resize-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
 const MS_PER_S = 1000;
@@ -38,6 +39,7 @@ const PROBE_RESULTS = { Success: 'successful', Failure: 'failed' } as const;
 export class AgentMetrics implements Measurements {
   readonly #nowMs: () => number;
   readonly turnover = new TurnoverMetrics();
+  readonly resizes: ResizeMetrics;
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
   readonly starts: StartMetrics;
@@ -75,6 +77,7 @@ export class AgentMetrics implements Measurements {
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
     this.#pods = new PodMetrics(nowMs);
+    this.resizes = new ResizeMetrics(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
     this.starts = new StartMetrics(nowMs);
@@ -250,6 +253,7 @@ export class AgentMetrics implements Measurements {
         this.#kept ? [[{}, Number(this.#kept.burstableBytes)]] : [],
       ),
       ...this.turnover.metrics(),
+      ...this.resizes.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
       ...this.starts.metrics(),

@@ -26,7 +26,28 @@ export const OWN_BOUNDS = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600];
 
 type UntypedHead = Omit<MetricHead, 'type'>;
 
+/** Of resizes, in milliseconds. */
+export const RESIZE_BOUNDS = [
+  10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+];
+
 export const COUNTED = {
+  resizesRequested: {
+    name: 'kubelet_container_requested_resizes_total',
+    help: "[ALPHA] Number of requested resizes, counted at the container level. Different resources on the same container are counted separately. The 'requirement' label refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', 'increase' or 'decrease'.",
+  },
+  resizesInfeasible: {
+    name: 'kubelet_pod_infeasible_resizes_total',
+    help: '[ALPHA] Number of infeasible resizes for pods.',
+  },
+  resizesAccepted: {
+    name: 'kubelet_pod_deferred_accepted_resizes_total',
+    help: '[ALPHA] Cumulative number of resizes that were accepted after being deferred.',
+  },
+  resizeDuration: {
+    name: 'kubelet_pod_resize_duration_milliseconds',
+    help: '[ALPHA] Duration in milliseconds to actuate a pod resize',
+  },
   runtimeOperations: {
     name: 'kubelet_runtime_operations_total',
     help: '[ALPHA] Cumulative number of runtime operations by operation type.',

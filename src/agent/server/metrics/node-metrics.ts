@@ -31,6 +31,7 @@ export function nodeMetrics(api: NodeMetricsApi, nowMs: number): readonly Metric
     ...podGauges(pods),
     ...workerMetrics(api),
     volumeGauge(pods, runtimePods),
+    ...resizeGauges(pods),
     ...certificateGauges(api.certificateEnds(), nowMs),
     ...ownGauges(pods, api.agentCounters?.effectsInFlight),
     pluginGauge(api.pluginSockets()),
@@ -72,6 +73,22 @@ function podGauges(pods: readonly ServedPod[]): readonly Metric[] {
       '[ALPHA] The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.',
       byKind(active),
     ),
+  ];
+}
+
+function resizeGauges(pods: readonly ServedPod[]): readonly Metric[] {
+  const conditions = pods.flatMap(({ status }) => status?.conditions ?? []);
+  const of = (wanted: string) => conditions.filter(({ type }) => type === wanted);
+  const reasons = tally(of('PodResizePending').map(({ reason = '' }) => reason.toLowerCase()));
+  return [
+    gauge(
+      'kubelet_pod_pending_resizes',
+      '[ALPHA] Number of pending resizes for pods.',
+      labelled('reason', reasons),
+    ),
+    gauge('kubelet_pod_in_progress_resizes', '[ALPHA] Number of in-progress resizes for pods.', [
+      [{}, of('PodResizeInProgress').length],
+    ]),
   ];
 }
 

@@ -59,6 +59,7 @@ describe('a container', () => {
       'io.kubernetes.container.restartCount': '2',
       'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
       'io.kubernetes.container.terminationMessagePolicy': 'File',
+      'statelet.dev/resources': '{"container":{}}',
       'io.kubernetes.pod.terminationGracePeriod': '7',
       'io.kubernetes.pod.deletionGracePeriod': '3',
     });

@@ -51,6 +51,17 @@ describe('annotations of a container', () => {
       'io.kubernetes.container.restartCount': '3',
       'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
       'io.kubernetes.container.terminationMessagePolicy': 'File',
+      'statelet.dev/resources': '{"container":{}}',
+    });
+  });
+
+  test('tell with which resources it was created, its own and those of the pod', () => {
+    const resources = { requests: { cpu: '100m' }, limits: {} };
+    const app = { name: 'app', resources };
+    const pod = podOf({ containers: [app], resources: { limits: { memory: '1Gi' } } });
+    expect(JSON.parse(containerAnnotations(pod, app, 0)['statelet.dev/resources'] ?? '')).toEqual({
+      container: { requests: { cpu: '100m' } },
+      pod: { limits: { memory: '1Gi' } },
     });
   });
 

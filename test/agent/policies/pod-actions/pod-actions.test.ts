@@ -1,3 +1,4 @@
+import { NO_RESIZE } from '../../../../src/agent/policies/resize/resize-actions.ts';
 import { describe, expect, test } from '@jest/globals';
 import {
   computePodActions,
@@ -50,6 +51,7 @@ const NOTHING: PodActions = {
   ephemeralContainersToStart: [],
   containersToKill: [],
   containersToReset: [],
+  resize: NO_RESIZE,
 };
 
 /** An instance. Its id is its name unless another one is given. */

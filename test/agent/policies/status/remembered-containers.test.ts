@@ -3,7 +3,7 @@ import {
   hasProbedContainers,
   probedContainers,
   resultBeforeRestart,
-  withOwedHooks,
+  withRemembered,
 } from '../../../../src/agent/policies/status/remembered-containers.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../src/types/kubernetes.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';
@@ -29,13 +29,29 @@ test('a container owes its hook while it runs, its agent remembers hooks, and no
     inRuntime('ended', { recordsHook: true, state: 'exited' }),
     inRuntime('of the kubelet'),
   );
-  const { containers } = withOwedHooks(status, (id) => (id === 'done' ? { hooked: true } : {}));
+  const { containers } = withRemembered(status, (id) => (id === 'done' ? { hooked: true } : {}));
   expect(containers.filter(({ owesHook }) => owesHook).map(({ id }) => id)).toEqual(['owes']);
+});
+
+test('a container that was resized has what it was told last, while it runs', () => {
+  const created = { container: { requests: { cpu: '1' } } };
+  const told = { container: { requests: { cpu: '2' } } };
+  const status = podStatus(
+    inRuntime('resized', { given: created }),
+    inRuntime('as created', { given: created }),
+    inRuntime('ended', { given: created, state: 'exited' }),
+  );
+  const known = (id: string) => (id === 'as created' ? {} : { given: told });
+  expect(withRemembered(status, known).containers.map(({ given }) => given)).toEqual([
+    told,
+    created,
+    created,
+  ]);
 });
 
 test('a pod without such a container is passed on as it is', () => {
   const status = podStatus(inRuntime('of the kubelet'));
-  expect(withOwedHooks(status, () => undefined)).toBe(status);
+  expect(withRemembered(status, () => undefined)).toBe(status);
 });
 
 const probe = { exec: { command: ['true'] } };

@@ -35,6 +35,26 @@ test('what is noted of a container is known to the next agent, each field by its
   expect(statSync(file()).mode & 0o777).toBe(0o600);
 });
 
+test('what a resize has granted and given is known to the next agent', async () => {
+  const memory = open();
+  const allocation = { containers: { a: { requests: { cpu: '200m' } } } };
+  const given = { container: { requests: { cpu: '100m' } } };
+  await Promise.all([memory.allocate('uid', allocation), memory.note('uid', 'id-a', { given })]);
+  const next = open();
+  expect(next.allocation('uid')).toEqual(allocation);
+  expect(next.of('uid', 'id-a')).toEqual({ given });
+  expect(next.allocation('other')).toBeUndefined();
+});
+
+test.each([['a text'], [{ containers: ['x'] }], [{ containers: { a: 'x' } }], [{}]])(
+  'an allocation that is %j counts as none',
+  (allocation) => {
+    mkdirSync(join(podsDir, 'uid'));
+    writeFileSync(file(), JSON.stringify({ containers: {}, allocation }));
+    expect(open().allocation('uid')).toBeUndefined();
+  },
+);
+
 test('notes that come at once are all kept, and those of a removed pod are gone', async () => {
   const memory = open();
   await Promise.all(['a', 'b', 'c'].map((id) => memory.note('uid', id, { hooked: true })));

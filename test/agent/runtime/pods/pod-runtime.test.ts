@@ -1,3 +1,4 @@
+import { NO_RESIZE } from '../../../../src/agent/policies/resize/resize-actions.ts';
 import { status } from '@grpc/grpc-js';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -21,6 +22,7 @@ const NOTHING: PodActions = {
   ephemeralContainersToStart: [],
   containersToKill: [],
   containersToReset: [],
+  resize: NO_RESIZE,
 };
 
 let bed: PodBed;

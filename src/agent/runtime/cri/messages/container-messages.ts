@@ -10,6 +10,7 @@ import type {
   Device,
   ExecSyncResponse,
   KeyValue,
+  LinuxContainerResources,
   LinuxContainerSecurityContext,
   LinuxContainerUser,
   Mount,
@@ -141,6 +142,14 @@ export const stopContainerRequest = message<{ containerId: string; timeout: numb
   timeout: field(2, int),
 });
 
+export const updateContainerResourcesRequest = message<{
+  containerId: string;
+  linux: LinuxContainerResources;
+}>({
+  containerId: field(1, string),
+  linux: field(2, linuxContainerResources),
+});
+
 export const listContainersRequest = message<{ filter?: ContainerFilter }>({
   filter: field(
     1,
@@ -200,6 +209,10 @@ export const containerStatusResponse = message<{ status?: WireContainerStatus }>
       mounts: list(14, mount),
       logPath: field(15, string),
       imageId: field(17, string),
+      resources: field(
+        16,
+        message<NonNullable<WireContainerStatus['resources']>>({ linux: field(1, linuxContainerResources) }),
+      ),
       user: field(18, wrapped(linuxContainerUser)),
     }),
   ),

@@ -12,6 +12,7 @@ import {
   containerEventResponse,
   containerStatusResponse,
   stopContainerRequest,
+  updateContainerResourcesRequest,
 } from './container-messages.ts';
 import {
   empty,
@@ -34,6 +35,7 @@ import {
   podSandboxId,
   podSandboxStatusResponse,
   runPodSandboxRequest,
+  updatePodSandboxResourcesRequest,
 } from './sandbox-messages.ts';
 import { attachRequest, execRequest, portForwardRequest, streamingResponse } from './streaming-messages.ts';
 
@@ -66,6 +68,16 @@ export const LIST_CONTAINERS = runtime('ListContainers', listContainersRequest, 
 export const CONTAINER_STATUS = runtime('ContainerStatus', containerId, containerStatusResponse);
 export const REOPEN_CONTAINER_LOG = runtime('ReopenContainerLog', containerId, empty);
 export const CHECKPOINT_CONTAINER = runtime('CheckpointContainer', checkpointContainerRequest, empty);
+export const UPDATE_CONTAINER_RESOURCES = runtime(
+  'UpdateContainerResources',
+  updateContainerResourcesRequest,
+  empty,
+);
+export const UPDATE_POD_SANDBOX_RESOURCES = runtime(
+  'UpdatePodSandboxResources',
+  updatePodSandboxResourcesRequest,
+  empty,
+);
 export const EXEC_SYNC = runtime('ExecSync', execSyncRequest, execSyncResponse);
 export const EXEC = runtime('Exec', execRequest, streamingResponse);
 export const ATTACH = runtime('Attach', attachRequest, streamingResponse);

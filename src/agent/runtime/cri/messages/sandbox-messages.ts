@@ -142,6 +142,16 @@ export const runPodSandboxRequest = message<{ config: PodSandboxConfig; runtimeH
   runtimeHandler: field(2, string),
 });
 
+export const updatePodSandboxResourcesRequest = message<{
+  podSandboxId: string;
+  overhead: Partial<LinuxContainerResources>;
+  resources: Partial<LinuxContainerResources>;
+}>({
+  podSandboxId: field(1, string),
+  overhead: field(2, linuxContainerResources),
+  resources: field(3, linuxContainerResources),
+});
+
 export const listPodSandboxRequest = message<{ filter?: PodSandboxFilter }>({
   filter: field(
     1,

@@ -1,0 +1,87 @@
+/**
+ * What the node has granted a pod of CPU and memory. A change of the spec (desired) takes effect only once it has been granted
+ * (allocated): until then all parts of the agent see the pod as allocated.
+ */
+import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
+import { equalJson } from '../formats/canonical-json.ts';
+import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
+import { initAndRegular } from '../pod-actions/restart.ts';
+import { podRequest, type ResourceList } from '../pod/resources.ts';
+
+export interface PodAllocation {
+  /** By the name of the container: regular ones and init containers. */
+  readonly containers: Readonly<Record<string, ResourceRequirements>>;
+  /** Of the pod itself; undefined for a pod without `spec.resources`. */
+  readonly pod?: ResourceRequirements | undefined;
+}
+
+export function allocationFromPod({ spec }: Pick<Pod, 'spec'>): PodAllocation {
+  const containers = Object.fromEntries(
+    initAndRegular({ spec }).map(({ name, resources }) => [name, withoutEmpty(resources)]),
+  );
+  return { containers, pod: spec.resources && withoutEmpty(spec.resources) };
+}
+
+/** As the API server writes them: in this order, and no empty lists. */
+export function withoutEmpty({ limits, requests, claims }: ResourceRequirements = {}): ResourceRequirements {
+  return {
+    ...(isSet(limits) && { limits }),
+    ...(isSet(requests) && { requests }),
+    ...(claims && claims.length > 0 && { claims }),
+  };
+}
+
+function isSet(list: ResourceList | undefined): list is ResourceList {
+  return list !== undefined && Object.keys(list).length > 0;
+}
+
+/** The pod with the resources that it has been granted. The same pod where those are what its spec says. */
+export function podAsAllocated(pod: Pod, allocation: PodAllocation | undefined): Pod {
+  if (allocation === undefined || isAllocated(pod, allocation)) return pod;
+  const granted = <C extends Container>(container: C): C =>
+    Object.hasOwn(allocation.containers, container.name)
+      ? { ...container, resources: allocation.containers[container.name] }
+      : container;
+  const { spec } = pod;
+  const initContainers = spec.initContainers?.map(granted);
+  const containers = spec.containers.map(granted);
+  return { ...pod, spec: { ...spec, resources: allocation.pod, initContainers, containers } };
+}
+
+/** Whether the spec asks for what has been granted, whatever the quantities look like. */
+export function isAllocated({ spec }: Pick<Pod, 'spec'>, { containers, pod }: PodAllocation): boolean {
+  if ((spec.resources === undefined) !== (pod === undefined)) return false;
+  if (!equalRequirements(spec.resources, pod)) return false;
+  return initAndRegular({ spec }).every(
+    ({ name, resources }) =>
+      !Object.hasOwn(containers, name) || equalRequirements(resources, containers[name]),
+  );
+}
+
+/** Whether the pod as desired requests more CPU or memory than the pod as allocated. */
+export function increasesRequests(desired: Pod, allocated: Pod): boolean {
+  return ['cpu', 'memory'].some(
+    (resource) => compareQuantity(podRequest(desired, resource), podRequest(allocated, resource)) > 0,
+  );
+}
+
+function equalRequirements(one: ResourceRequirements = {}, other: ResourceRequirements = {}): boolean {
+  return (
+    equalQuantities(one.requests, other.requests) &&
+    equalQuantities(one.limits, other.limits) &&
+    equalJson(one.claims ?? [], other.claims ?? [])
+  );
+}
+
+function equalQuantities(one: ResourceList = {}, other: ResourceList = {}): boolean {
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && equalQuantity(one[name], other[name]))
+  );
+}
+
+function equalQuantity(one: string | undefined, other: string | undefined): boolean {
+  if (one === other || one === undefined || other === undefined) return one === other;
+  return compareQuantity(parseQuantity(one), parseQuantity(other)) === 0;
+}

@@ -1,0 +1,206 @@
+/** What is to be done so that the running containers of a pod have what has been allocated to them. */
+import type { Container, Pod, ResourceRequirements } from '../../../types/kubernetes.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import { equalJson, only, without } from '../formats/canonical-json.ts';
+import { milliValue, type Quantity, quantityValue } from '../formats/quantity.ts';
+import { containerStatusByName, isRestartableInitContainer } from '../pod-actions/restart.ts';
+import { amountIn, limitOr, type ResourceList } from '../pod/resources.ts';
+import { allocationFromPod, type PodAllocation, withoutEmpty } from './allocation.ts';
+
+const FIELDS = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit'] as const;
+
+type Amounts<T> = Readonly<Record<(typeof FIELDS)[number], T>>;
+
+/** CPU in thousandths of a core, memory in bytes; 0 for none. */
+export type ResourceAmounts = Amounts<number>;
+
+export interface ContainerUpdate {
+  readonly id: string;
+  readonly container: Container;
+  readonly current: ResourceAmounts;
+  readonly desired: ResourceAmounts;
+}
+
+export interface ContainerRestart {
+  readonly id: string;
+  readonly container: Container;
+  readonly isInit: boolean;
+}
+
+export type ResizedResource = 'memory' | 'cpu';
+
+export interface ResizeActions {
+  /** In the order of the calls: those that give back come before those that take. */
+  readonly updates: Readonly<Record<ResizedResource, readonly ContainerUpdate[]>>;
+  /** Containers whose resizePolicy asks for it. */
+  readonly restarts: readonly ContainerRestart[];
+  /** Whether the resources of the pod itself have changed. */
+  readonly podLevel: boolean;
+}
+
+interface Running {
+  readonly container: Container;
+  readonly status: RuntimeContainerStatus;
+  readonly isInit: boolean;
+}
+
+/**
+ * `actuated`: what the runtime was told last. A container without a record counts as one without any resources. `pod`: as allocated.
+ * Containers that do not run get their size when they start.
+ */
+export function computeResizeActions(
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  actuated: PodAllocation,
+): ResizeActions {
+  const updates: Record<ResizedResource, ContainerUpdate[]> = { memory: [], cpu: [] };
+  const restarts: ContainerRestart[] = [];
+  for (const { container, status, isInit } of runningContainers(pod, podStatus)) {
+    const current = amounts(recordOf(actuated, container.name), actuated.pod);
+    const desired = amounts(container.resources, pod.spec.resources);
+    const change = { id: status.id, container, current, desired };
+    const [memory, cpu] = [
+      changeOf(current.memoryLimit, desired.memoryLimit, current.memoryRequest, desired.memoryRequest),
+      changeOf(current.cpuLimit, desired.cpuLimit, current.cpuRequest, desired.cpuRequest),
+    ];
+    if ((memory !== 0 && restartsFor(container, 'memory')) || (cpu !== 0 && restartsFor(container, 'cpu'))) {
+      restarts.push({ id: status.id, container, isInit });
+      continue;
+    }
+    queue(updates.memory, change, memory);
+    queue(updates.cpu, change, cpu);
+  }
+  return { updates, restarts, podLevel: !equalAmounts(amounts(pod.spec.resources), amounts(actuated.pod)) };
+}
+
+export const NO_RESIZE: ResizeActions = { updates: { memory: [], cpu: [] }, restarts: [], podLevel: false };
+
+/**
+ * What running containers were told to have; undefined where that is what has been allocated. `pod`: as allocated. A container of which
+ * nobody wrote it down counts as one that has everything.
+ */
+export function actuatedOf(pod: Pod, podStatus: RuntimePodStatus): PodAllocation | undefined {
+  const allocation = allocationFromPod(pod);
+  const running = podStatus.containers.filter(({ state, given }) => state === 'running' && given);
+  const isOther = running.some(
+    ({ name, given }) =>
+      !equalJson(given?.container, allocation.containers[name]) || !equalJson(given?.pod, allocation.pod),
+  );
+  if (!isOther) return undefined;
+  const own = running.map(({ name, given }) => [name, given?.container ?? {}] as const);
+  return {
+    containers: { ...allocation.containers, ...Object.fromEntries(own) },
+    pod: running[0]?.given?.pod,
+  };
+}
+
+/** Whether running containers, or the cgroup of the pod, are to be changed. Restarts are among the other actions. */
+export function changesRunning({ updates, restarts, podLevel }: ResizeActions): boolean {
+  return updates.memory.length + updates.cpu.length + restarts.length > 0 || podLevel;
+}
+
+/** Whether running containers, or the pod itself, do not have yet what has been allocated to them. `pod`: as allocated. */
+export function isResizeInProgress(pod: Pod, podStatus: RuntimePodStatus, actuated: PodAllocation): boolean {
+  const { resources } = pod.spec;
+  const isOfContainers = runningContainers(pod, podStatus).some(({ container }) => {
+    const allocated = quantities(container.resources, resources);
+    return !equalQuantities(allocated, quantities(recordOf(actuated, container.name)));
+  });
+  if (isOfContainers) return true;
+  if (resources === undefined || actuated.pod === undefined) return false;
+  return !equalQuantities(quantities(resources), quantities(actuated.pod));
+}
+
+/** Sidecars, in the order of the spec, and then the regular containers. Other init containers are not resized while they run. */
+function runningContainers({ spec }: Pod, podStatus: RuntimePodStatus): readonly Running[] {
+  const sidecars = (spec.initContainers ?? []).filter(isRestartableInitContainer);
+  const running = (container: Container, isInit: boolean): Running[] => {
+    const status = containerStatusByName(podStatus, container.name);
+    return status?.state === 'running' ? [{ container, status, isInit }] : [];
+  };
+  return [
+    ...sidecars.flatMap((container) => running(container, true)),
+    ...spec.containers.flatMap((container) => running(container, false)),
+  ];
+}
+
+function recordOf({ containers }: PodAllocation, name: string): ResourceRequirements | undefined {
+  return Object.hasOwn(containers, name) ? containers[name] : undefined;
+}
+
+/** The pod's own limit stands in for a limit that the container does not have. */
+function quantities(own: ResourceRequirements = {}, pod?: ResourceRequirements): Amounts<Quantity> {
+  return {
+    cpuRequest: amountIn(own.requests, 'cpu'),
+    cpuLimit: limitOr(own.limits?.cpu, pod?.limits?.cpu),
+    memoryRequest: amountIn(own.requests, 'memory'),
+    memoryLimit: limitOr(own.limits?.memory, pod?.limits?.memory),
+  };
+}
+
+function amounts(own: ResourceRequirements | undefined, pod?: ResourceRequirements): ResourceAmounts {
+  const { cpuRequest, cpuLimit, memoryRequest, memoryLimit } = quantities(own, pod);
+  return {
+    cpuRequest: Number(milliValue(cpuRequest)),
+    cpuLimit: Number(milliValue(cpuLimit)),
+    memoryRequest: Number(quantityValue(memoryRequest)),
+    memoryLimit: Number(quantityValue(memoryLimit)),
+  };
+}
+
+function equalQuantities(one: Amounts<Quantity>, other: Amounts<Quantity>): boolean {
+  return FIELDS.every((field) => one[field].nanos === other[field].nanos);
+}
+
+function equalAmounts(one: ResourceAmounts, other: ResourceAmounts): boolean {
+  return FIELDS.every((field) => one[field] === other[field]);
+}
+
+/** Above zero where the container is to get more, below where less. The limit decides, and the request where the limit stays. */
+function changeOf(limit: number, newLimit: number, request: number, newRequest: number): number {
+  return newLimit - limit || newRequest - request;
+}
+
+function queue(updates: ContainerUpdate[], update: ContainerUpdate, change: number): void {
+  if (change < 0) updates.unshift(update);
+  else if (change > 0) updates.push(update);
+}
+
+/** Whether a change of the resource restarts the container. */
+export function restartsFor({ resizePolicy = [] }: Container, resource: ResizedResource): boolean {
+  return (
+    resizePolicy.find(({ resourceName }) => resourceName === resource)?.restartPolicy === 'RestartContainer'
+  );
+}
+
+/** What it has once the new amounts of one resource have been taken over. */
+export function withResource(
+  given: ResourceRequirements | undefined,
+  allocated: ResourceRequirements | undefined,
+  resource: ResizedResource,
+): ResourceRequirements {
+  const list = (field: 'requests' | 'limits') => ({
+    ...without(given?.[field] ?? {}, [resource]),
+    ...only(allocated?.[field] ?? {}, [resource]),
+  });
+  return withoutEmpty({ ...allocated, limits: list('limits'), requests: list('requests') });
+}
+
+/** A container whose resources are these amounts. As when it is created, its CPU limit stands in for a request that it does not have. */
+export function containerOf(container: Container, amounts: ResourceAmounts): Container {
+  const { cpuRequest, cpuLimit, memoryRequest, memoryLimit } = amounts;
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const others = (list: ResourceList) => without(list, ['cpu', 'memory']);
+  const resources = {
+    requests: { ...others(requests), ...listOf(cpuRequest, memoryRequest) },
+    limits: { ...others(limits), ...listOf(cpuLimit, memoryLimit) },
+  };
+  return { ...container, resources };
+}
+
+function listOf(milliCPU: number, memoryBytes: number): ResourceList {
+  return {
+    ...(milliCPU > 0 && { cpu: `${milliCPU}m` }),
+    ...(memoryBytes > 0 && { memory: `${memoryBytes}` }),
+  };
+}

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import {
+  allocationFromPod,
+  isAllocated,
+  podAsAllocated,
+} from '../../../../src/agent/policies/resize/allocation.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { testVectors } from '../../../support/test-vectors.ts';
+
+testVectors('podResize');
+
+const podOf = (cpu: string): Pod => ({
+  metadata: { name: 'pod', namespace: 'default', uid: 'uid' },
+  spec: {
+    containers: [
+      { name: 'constructor', resources: { requests: { cpu } } },
+      { name: 'other', resources: { requests: { cpu: '1' } } },
+    ],
+  },
+});
+
+test('a pod is seen with what it was granted, and nothing else of it changes', () => {
+  const granted = allocationFromPod(podOf('100m'));
+  const desired = podOf('2');
+  expect(podAsAllocated(desired, granted)).toEqual(podOf('100m'));
+  expect(podAsAllocated(desired, granted).spec.containers[1]).toEqual(desired.spec.containers[1]);
+});
+
+test('the same amount in another spelling is what was granted, and the pod stays the same object', () => {
+  const desired = podOf('0.1');
+  expect(isAllocated(desired, allocationFromPod(podOf('100m')))).toBe(true);
+  expect(podAsAllocated(desired, allocationFromPod(podOf('100m')))).toBe(desired);
+});
+
+test('a container that was not there when the pod was granted its resources keeps its own', () => {
+  const { spec, ...pod } = podOf('1');
+  const more = { ...pod, spec: { ...spec, containers: [...spec.containers, { name: 'new' }] } };
+  expect(isAllocated(more, allocationFromPod(podOf('1')))).toBe(true);
+});

@@ -1,0 +1,199 @@
+import { expect, test } from '@jest/globals';
+import {
+  type CgroupResources,
+  podCgroupResources,
+} from '../../../../src/agent/policies/cgroups/cgroup-resources.ts';
+import { podAsAllocated, allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
+import { actuatedOf, computeResizeActions } from '../../../../src/agent/policies/resize/resize-actions.ts';
+import { PodResizer } from '../../../../src/agent/runtime/pods/pod-resizer.ts';
+import type { Pod, ResourceRequirements } from '../../../../src/types/kubernetes.ts';
+import type { KnownContainer, RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';
+
+const MIB = 1024 ** 2;
+const SETTINGS = { podPidsLimit: -1, cpuCFSQuota: true, cpuCFSQuotaPeriodUs: 100_000 };
+const FACTS = {
+  ...SETTINGS,
+  cgroupVersion: 1,
+  hugePageSizes: [],
+  swapController: false,
+  memoryCapacityBytes: 1024 * MIB,
+  swapCapacityBytes: 0,
+} as const;
+
+type Resources = Readonly<Record<string, ResourceRequirements>>;
+
+const of = (cpu: string, memory: string): ResourceRequirements => ({
+  requests: { cpu, memory },
+  limits: { cpu, memory },
+});
+
+function podOf(containers: Resources, pod?: ResourceRequirements): Pod {
+  return {
+    metadata: { name: 'pod', namespace: 'default', uid: 'uid' },
+    spec: {
+      resources: pod,
+      containers: Object.entries(containers).map(([name, resources]) => ({ name, resources })),
+    },
+  };
+}
+
+/** A pod that runs with one set of resources and is to have another. The calls are written down in their order. */
+function bed(before: Pod, after: Pod, { used = 0, fails }: { used?: number; fails?: string } = {}) {
+  const calls: string[] = [];
+  const noted: [string, KnownContainer][] = [];
+  const given = allocationFromPod(before);
+  const podStatus = {
+    uid: 'uid',
+    containers: after.spec.containers.map(({ name }) => ({
+      id: `id-${name}`,
+      name,
+      state: 'running',
+      given: { container: given.containers[name], pod: given.pod },
+    })),
+  } as unknown as RuntimePodStatus;
+  const call = (text: string) => {
+    calls.push(text);
+    return fails !== undefined && text.startsWith(fails)
+      ? Promise.reject(new Error('no'))
+      : Promise.resolve();
+  };
+  const resizer = new PodResizer({
+    facts: FACTS,
+    known: {
+      allocation: () => undefined,
+      allocate: () => Promise.resolve(),
+      written: () => Promise.resolve(),
+      note: (_uid, id, known) => {
+        noted.push([id, known]);
+        return Promise.resolve();
+      },
+    },
+    runtime: {
+      updateContainerResources: (id, { cpuShares, cpuQuota, memoryLimitInBytes }) =>
+        call(`${id} ${cpuShares} ${cpuQuota} ${memoryLimitInBytes / MIB}Mi`),
+      updatePodSandboxResources: (id, { resources }) =>
+        call(`told ${id} ${resources.cpuQuota} ${(resources.memoryLimitInBytes ?? 0) / MIB}Mi`),
+    },
+    cgroups: {
+      resourcesOf: (pod) => podCgroupResources(pod, SETTINGS),
+      resize: (_pod, { memoryLimitBytes, cpuShares, cpuQuotaUs }: CgroupResources) =>
+        call(
+          `pod ${[memoryLimitBytes && `${Number(memoryLimitBytes) / MIB}Mi`, cpuShares && `shares ${cpuShares}`, cpuQuotaUs && `quota ${cpuQuotaUs}`].filter(Boolean).join(' ')}`,
+        ),
+      memoryUsage: () => used,
+    },
+  });
+  const resize = (signal = new AbortController().signal) => {
+    const actuated = actuatedOf(after, podStatus) ?? allocationFromPod(after);
+    const actions = computeResizeActions(after, podStatus, actuated);
+    return resizer.resize(
+      { pod: podAsAllocated(after, undefined), podStatus, sandboxId: 'box', actions },
+      signal,
+    );
+  };
+  return { resize, calls, noted };
+}
+
+const writes = (calls: readonly string[]) => calls.filter((text) => !text.startsWith('told'));
+
+test('the pod gets more before its containers do, memory before CPU', async () => {
+  const { resize, calls } = bed(podOf({ a: of('100m', '32Mi') }), podOf({ a: of('200m', '64Mi') }));
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual([
+    'pod 64Mi',
+    'id-a 102 10000 64Mi',
+    'pod quota 20000',
+    'pod shares 204',
+    'id-a 204 20000 64Mi',
+  ]);
+  // The runtime is told before each write of the pod's cgroup.
+  expect(calls[0]).toBe('told box 10000 64Mi');
+});
+
+test('the pod gets less after its containers', async () => {
+  const { resize, calls } = bed(podOf({ a: of('200m', '64Mi') }), podOf({ a: of('100m', '32Mi') }));
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual([
+    'id-a 204 20000 32Mi',
+    'pod 32Mi',
+    'id-a 102 10000 32Mi',
+    'pod shares 102',
+    'pod quota 10000',
+  ]);
+});
+
+test('a container gives back before another one gets it', async () => {
+  const before = podOf({ a: of('100m', '32Mi'), b: of('200m', '64Mi') });
+  const after = podOf({ a: of('200m', '64Mi'), b: of('100m', '32Mi') });
+  const { resize, calls } = bed(before, after);
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls).map((text) => text.split(' ')[0])).toEqual(['id-b', 'id-a', 'id-b', 'id-a']);
+});
+
+test('what each call has changed is remembered, also when a later one fails', async () => {
+  const before = podOf({ a: of('100m', '32Mi') });
+  const after = podOf({ a: of('200m', '64Mi') });
+  const { resize, noted } = bed(before, after, { fails: 'id-a 204' });
+  expect(await resize()).toBe('no');
+  expect(noted).toEqual([
+    [
+      'id-a',
+      {
+        given: {
+          container: { limits: { cpu: '100m', memory: '64Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+        },
+      },
+    ],
+  ]);
+});
+
+test('a runtime that refuses ends the resize before the cgroup is written', async () => {
+  const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('1', '64Mi') }), {
+    fails: 'told',
+  });
+  expect(await resize()).toBe(
+    'failed to notify runtime for UpdatePodSandboxResources (resource=memory); resize rejected: no',
+  );
+  expect(writes(calls)).toEqual([]);
+});
+
+test('if the cgroup cannot be written, the runtime is told of the former values', async () => {
+  const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('1', '64Mi') }), {
+    fails: 'pod',
+  });
+  expect(await resize()).toBe('no');
+  expect(calls).toEqual(['told box 100000 64Mi', 'pod 64Mi', 'told box 100000 32Mi']);
+});
+
+test('a memory limit that is not above what is used is refused with the figures, and nothing is changed', async () => {
+  const before = podOf({ a: of('1', '64Mi') });
+  const { resize, calls } = bed(before, podOf({ a: of('1', '32Mi') }), { used: 32 * MIB });
+  const below = (what: string) =>
+    `attempting to set ${what} memory limit (33554432) below current usage (33554432)`;
+  expect(await resize()).toBe(`cannot decrease memory limits: [${below('pod')}, ${below('container "a"')}]`);
+  expect(calls).toEqual([]);
+});
+
+test('a resize that is given up ends between two calls', async () => {
+  const given = new AbortController();
+  const { resize, calls } = bed(podOf({ a: of('1', '32Mi') }), podOf({ a: of('2', '32Mi') }));
+  given.abort(new Error('the pod ends'));
+  await expect(resize(given.signal)).rejects.toThrow('the pod ends');
+  expect(calls.filter((text) => text.startsWith('id-'))).toEqual([]);
+});
+
+test('limits of the pod alone change for its containers, and are remembered with each', async () => {
+  const pod = (cpu: string) => podOf({ a: {}, b: {} }, { limits: { cpu }, requests: { cpu } });
+  const { resize, calls, noted } = bed(pod('1'), pod('2'));
+  expect(await resize()).toBeUndefined();
+  expect(writes(calls)).toEqual([
+    'pod quota 200000',
+    'pod shares 2048',
+    'id-a 2048 200000 0Mi',
+    'id-b 2048 200000 0Mi',
+  ]);
+  expect(noted.at(-1)).toEqual([
+    'id-b',
+    { given: { container: {}, pod: { limits: { cpu: '2' }, requests: { cpu: '2' } } } },
+  ]);
+});
