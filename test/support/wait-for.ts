@@ -14,7 +14,7 @@ export interface WaitOptions {
 
 /** A pause is this part of what has been waited, up to a limit: what comes soon is seen at once, and what takes long is asked for rarely. */
 const PAUSE_SHARE = 0.1;
-const PAUSE_MAX_MS = 200;
+const PAUSE_MAX_MS = 100;
 
 /**
  * Polls until the answer is neither `undefined` nor `false`, and returns it. Only for things without an event to await: a file
