@@ -24,7 +24,7 @@ const RETRY_MS = 180_000;
 
 /** What makes the node look again at resizes that wait. */
 export type ResizeTrigger =
-  'pod_resized' | 'pod_updated' | 'pods_added' | 'pods_removed' | 'pod_terminated' | 'periodic_retry';
+  'pod_updated' | 'pods_added' | 'pods_removed' | 'pod_terminated' | 'periodic_retry';
 
 export interface PodResizesParts {
   readonly states: ResizeStates;
@@ -81,7 +81,7 @@ export class PodResizes {
     const allocation = this.#allocationOf(uid);
     if (allocation === undefined) return;
     if (isAllocated(pod, allocation)) {
-      this.#pending = this.#pending.filter((other) => other !== uid);
+      this.#drop(uid);
       this.#parts.states.withdrawn(pod);
       return;
     }
@@ -96,16 +96,16 @@ export class PodResizes {
 
   /** `except`: a pod that is told what has become of it anyway. */
   retry(trigger: ResizeTrigger, except?: string): void {
-    if (this.#pending.length === 0) return;
-    if (!this.#isOpen) return;
-    this.#pending = this.#pending.filter((uid) => this.#try(uid, trigger, uid === except));
+    if (!this.#isOpen || this.#pending.length === 0) return;
+    // What is granted may make other pods end or start, and more resizes come meanwhile.
+    for (const uid of this.#pending) if (!this.#try(uid, trigger, uid === except)) this.#drop(uid);
     this.#arm();
   }
 
   forget(uid: string): void {
     this.#recalled.delete(uid);
     this.#parts.states.forget(uid);
-    this.#pending = this.#pending.filter((other) => other !== uid);
+    this.#drop(uid);
   }
 
   stop(): void {
@@ -116,6 +116,10 @@ export class PodResizes {
   #allocationOf(uid: string): PodAllocation | undefined {
     const admitted = this.#parts.room.allocated(uid);
     return admitted === undefined ? this.#recalled.get(uid) : allocationFromPod(admitted);
+  }
+
+  #drop(uid: string): void {
+    this.#pending = this.#pending.filter((other) => other !== uid);
   }
 
   #push(uid: string): void {

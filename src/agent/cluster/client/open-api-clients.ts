@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 70_000;
 
 export interface ApiClientsOptions {
-  /** `statelet/0.1.0 (linux/amd64)`. */
+  /** `statelet/0.2.0 (linux/amd64)`. */
   readonly userAgent: string;
   /** Undefined, or 0 a second: no limit. */
   readonly mainLimit?: RateLimit;
