@@ -166,6 +166,17 @@ const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
     elsewhere('pods', '--root-dir', HOSTILE),
     elsewhere('pods', '--server', HOSTILE),
   ],
+  get: [
+    plainly('get', 'pods'),
+    plainly('get', 'pods', '-o', 'wide'),
+    shows('get', 'pods', '-o', 'json'),
+    shows('get', 'pods', '-o', 'yaml'),
+    shows('get', 'pods', HOSTILE),
+    shows('get', HOSTILE),
+  ],
+  describe: [shows('describe', 'pods'), shows('describe', 'pod', HOSTILE), shows('describe', HOSTILE)],
+  apply: [shows('apply', '-f', HOSTILE), shows('apply', `--${HOSTILE}`)],
+  demo: [elsewhere('demo', `--${HOSTILE}`)],
   why: [
     shows('why', 'goes'),
     shows('why', 'goes', '-o', 'json'),

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import { equalJson } from '../../../src/agent/policies/formats/canonical-json.ts';
 import type { Container, Pod, PodCondition, ResourceRequirements } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { containerStatus } from '../../support/daemon.ts';
@@ -34,7 +35,7 @@ describeOnCluster('a resize', { config: { syncFrequency: '1h' } }, (cluster) => 
   const hasResources = (name: string, resources: ResourceRequirements) =>
     cluster.podIs(`resized to ${JSON.stringify(resources)}`, name, (pod) => {
       const shown = containerStatus(pod)?.resources;
-      return JSON.stringify(shown) === JSON.stringify(resources) && conditionsOf(pod).length === 0;
+      return equalJson(shown, resources) && conditionsOf(pod).length === 0;
     });
 
   const pending = (name: string, reason: string) =>

@@ -29,7 +29,7 @@ describe('monitor server', () => {
     hello: 'statelet-monitor',
     protocol: 1,
     pid: process.pid,
-    features: ['privileges', 'streams', 'findings'],
+    features: ['privileges', 'streams', 'findings', 'mounts'],
   };
   const EVENT = { containerId: 'a', containerEventType: 'CONTAINER_STARTED_EVENT' } as ContainerEvent;
 

@@ -103,7 +103,7 @@ export class PodLifecycle {
       this.#spawn(pod.metadata);
       if (holds === 'running') starts.adoptRoom(pod);
     }
-    const end = isNew ? ended.of(pod) : undefined;
+    const end = isNew ? ended.of(desired) : undefined;
     if (end === undefined) registry.send(uid, { type, pod });
     else if (end.status === undefined)
       registry.send(uid, { type: 'SyncPodKill', pod, options: deletionKill(end) });

@@ -66,6 +66,7 @@ describeOnDaemon('the identity of a pod in the runtime', ({ bed, daemon }) => {
       'io.kubernetes.container.hash': expect.stringMatching(/^[0-9a-f]{1,8}$/),
       'io.kubernetes.container.restartCount': '0',
       'io.kubernetes.container.terminationMessagePath': '/tmp/last-words',
+      'statelet.dev/resources': '{"container":{}}',
       'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError',
       'io.kubernetes.container.preStopHandler': JSON.stringify(preStop),
       'io.kubernetes.pod.terminationGracePeriod': '7',
