@@ -173,14 +173,6 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     replace: `      return admission.kind === 'rejected' && admission.reason === '' ? rejectionOf(admission) : undefined;`,
   },
   {
-    name: 'resize-not-offered',
-    breaks: 'What a resize gives back is not offered to the pods that wait (I7)',
-    file: ADMISSION,
-    find: `    this.#ledger.replace(pod);
-    this.offerAll();`,
-    replace: `    this.#ledger.replace(pod);`,
-  },
-  {
     name: 'resize-never-retried',
     breaks: 'A resize that waits is not tried again (I7)',
     file: 'src/agent/actors/resize/pod-resizes.ts',

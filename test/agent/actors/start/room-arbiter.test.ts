@@ -44,6 +44,24 @@ async function startAdmitting(admit: PodNode['admit']): Promise<void> {
   agent.ready();
 }
 
+/** On a node that grants resizes, and whose runtime does not carry them out. */
+async function startResizing(allocatable: Readonly<Record<string, string>>): Promise<void> {
+  const resizer = {
+    allocation: () => undefined,
+    allocate: () => Promise.resolve(),
+    refusal: () => undefined,
+    resize: () => Promise.resolve('the runtime does not answer'),
+  };
+  agent = await startAgent({
+    nodeFacts: nodeOf(allocatable),
+    openNode: (...given) => {
+      const parts = openProcessNode(...given);
+      return Promise.resolve({ ...parts, node: { ...parts.node, resizer } });
+    },
+  });
+  agent.ready();
+}
+
 const runs = (name: string) => agent.until(uidOf(name), 'Syncing.Settled');
 const isFinished = (name: string) => agent.until(uidOf(name), 'Terminated.Finished');
 const waits = (name: string) => agent.until(uidOf(name), 'Syncing.Starting.AwaitingRoom');
@@ -288,4 +306,29 @@ test('a pod that never started holds no resources', async () => {
   agent.supervisor.send({ type: 'RUNTIME_READY' });
   await add(ordinary('web', '1'));
   await waitFor(async () => (await agent.runtime.listContainers()).length === 1, { what: 'web to be alone' });
+});
+
+test('what a resize gives back is offered to the pods that wait for room', async () => {
+  await startResizing({ pods: '10', cpu: '2' });
+  await add(fromFile('large', '2'));
+  agent.add(fromFile('waiting', '1'));
+  await waits('waiting');
+  agent.update(fromFile('large', '500m'));
+  await runs('waiting');
+  expect(statusOf('large')?.conditions).toContainEqual(
+    expect.objectContaining({ type: 'PodResizeInProgress', status: 'True' }),
+  );
+});
+
+test('a resize for which there is no room is deferred, and granted once another pod has ended', async () => {
+  await startResizing({ pods: '10', cpu: '2' });
+  await add(ordinary('small', '500m'), ordinary('other', '1'));
+  agent.update(ordinary('small', '1500m'));
+  const hasCondition = (type: string) =>
+    statusOf('small')?.conditions?.some((condition) => condition.type === type) === true;
+  await waitFor(() => hasCondition('PodResizePending'), { what: 'the resize to be deferred' });
+  expect(hasCondition('PodResizeInProgress')).toBe(false);
+  agent.remove(ordinary('other', '1'));
+  await waitFor(() => hasCondition('PodResizeInProgress'), { what: 'the resize to be granted' });
+  expect(hasCondition('PodResizePending')).toBe(false);
 });
