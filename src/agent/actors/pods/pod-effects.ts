@@ -27,7 +27,7 @@ import { notMounted, type ResyncReason } from '../../policies/pod-actions/back-o
 import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
-import { podAsAllocated } from '../../policies/resize/allocation.ts';
+import { type PodAllocation, podAsAllocated } from '../../policies/resize/allocation.ts';
 import {
   actuatedOf,
   changesRunning,
@@ -90,7 +90,8 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   // The status is reported as early as possible: only what it needs is awaited before.
   if (!knowsStart(deps, pod)) await recallStart(deps, pod);
   const before = withKnown(deps, pod, await pleg.current(pod.metadata, { signal }));
-  resizeProgress(deps, pod, before);
+  const actuated = actuatedOf(pod, before);
+  resizeProgress(deps, pod, before, actuated);
   if (report(deps, context, before).ended) return runToItsEnd(deps, context);
 
   const network = pod.spec.hostNetwork ? undefined : runtime.state.networkProblem();
@@ -102,10 +103,10 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   }
 
   // The cgroup of the pod has what was actuated, until the resize changes it.
-  const unprepared = await prepare(deps, context, asActuated(pod, before), signal);
+  const unprepared = await prepare(deps, context, podAsAllocated(pod, actuated), signal);
   if (unprepared !== undefined) return unprepared;
   if (deps.probes.addPod(pod)) report(deps, context, before);
-  const actions = decide(deps, pod, before);
+  const actions = decide(deps, pod, before, actuated);
   if (!asksForSomething(actions)) return { type: 'SYNC_DONE', terminal: false, again: false };
   signal.throwIfAborted();
   const failures = await podRuntime.syncPod(pod, before, actions, signal);
@@ -116,7 +117,7 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
   // The next decision is made from what the runtime says now, not from what it was asked to do.
   const after = withKnown(deps, pod, await pleg.read(pod.metadata, { signal }));
   if (report(deps, context, after).ended) return runToItsEnd(deps, context);
-  const next = decide(deps, pod, after);
+  const next = decide(deps, pod, after, actuatedOf(pod, after));
   if (failures.length === 0) {
     // After a resize, what follows from the resources is prepared anew.
     const again = changesRunning(actions.resize) || asksForMore(next, after);
@@ -164,13 +165,14 @@ async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal):
   return { type: 'CLEANUP_DONE', ...(pod && endOf(deps, context)) };
 }
 
-function asActuated(pod: Pod, podStatus: RuntimePodStatus): Pod {
-  return podAsAllocated(pod, actuatedOf(pod, podStatus));
-}
-
-function resizeProgress({ node, resizes }: Deps, pod: Pod, podStatus: RuntimePodStatus): void {
+/** `actuated`: undefined where the pod has all that has been allocated to it. */
+function resizeProgress(
+  { node, resizes }: Deps,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  actuated: PodAllocation | undefined,
+): void {
   if (node.resizer === undefined) return;
-  const actuated = actuatedOf(pod, podStatus);
   resizes.progress(pod, actuated !== undefined && isResizeInProgress(pod, podStatus, actuated));
 }
 
@@ -306,9 +308,13 @@ function hasHadItsTime(facts: PodStatusFacts, nowMs: number): boolean {
   return hasExceededDeadline(pod, generateAPIPodStatus(facts), podStatus);
 }
 
-function decide({ statusManager, probes, node }: Deps, pod: Pod, podStatus: RuntimePodStatus): PodActions {
+function decide(
+  { statusManager, probes, node }: Deps,
+  pod: Pod,
+  podStatus: RuntimePodStatus,
+  actuated: PodAllocation | undefined,
+): PodActions {
   const { uid } = pod.metadata;
-  const actuated = actuatedOf(pod, podStatus);
   const { liveness, startup } = probes.results(uid);
   return computePodActions({
     pod,
