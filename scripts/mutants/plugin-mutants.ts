@@ -115,8 +115,30 @@ export const PLUGIN_MUTANTS: readonly Mutant[] = [
     name: 'many-for-one',
     breaks: 'For one threshold all pods are ended that the plugin names, not one (plugins)',
     file: CHECKS,
-    find: `targetPods.slice(0, topN);`,
-    replace: `targetPods.slice(0, topN + targetPods.length);`,
+    find: `topN > 0 ? targetPods.slice(0, topN) : targetPods;`,
+    replace: `targetPods;`,
+  },
+  {
+    name: 'soft-threshold-unasked',
+    breaks: 'A plugin with a soft threshold is asked for one pod, as for a hard one (plugins)',
+    file: QUESTIONS,
+    find: `isHard(threshold) ? TOP_N_HARD : TOP_N_SOFT;`,
+    replace: `TOP_N_SOFT < TOP_N_HARD ? TOP_N_HARD : TOP_N_SOFT;`,
+  },
+  {
+    name: 'soft-threshold-as-hard',
+    breaks: 'All pods go in any case that a plugin names for a soft threshold (plugins)',
+    file: OBSERVED,
+    find: `    if (isHard(threshold)) collected.topPods(`,
+    replace: `    if (isHard(threshold) || topPods.targetPods.length > 0) collected.topPods(`,
+  },
+  {
+    name: 'soft-on-trial-acted-on',
+    breaks: 'A pod is ended for the soft threshold of a plugin on trial (plugins)',
+    file: COLLECTED,
+    find: `    if (this.isDryRun(plugin)) return;
+    for (const pod of targetPods) {`,
+    replace: `    for (const pod of targetPods) {`,
   },
   {
     name: 'plugin-kill-not-told',

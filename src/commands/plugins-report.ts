@@ -102,7 +102,11 @@ function answersOf({ name, evictPods, threshold, topPods, refused }: ExplainedPl
   return [
     ...(evictPods ? [`${name}: to go: ${podsText(evictPods)}`] : []),
     ...(shown ? [`${name}: ${thresholdText(shown, ago)}`] : []),
-    ...(topPods ? [`${name}: to go for its threshold: ${podsText(topPods)}`] : []),
+    ...(topPods
+      ? [
+          `${name}: ${threshold?.metType === 'SOFT_MET' ? 'candidates' : 'to go'} for its threshold: ${podsText(topPods)}`,
+        ]
+      : []),
     ...refused.map((sentence) => `${name}: refused: ${sentence}`),
   ];
 }

@@ -59,7 +59,7 @@ export interface PluginQuestion {
 }
 
 export interface TopEvictionPodsQuestion extends PluginQuestion {
-  /** How many pods are wanted at most. */
+  /** How many pods are wanted at most: 1 for a hard threshold. 0 for a soft one: all that would be candidates. */
   readonly topN: number;
   /** The scope of the threshold that has been met. */
   readonly scope: string;
@@ -92,7 +92,7 @@ export interface EvictPodsAnswer {
 }
 
 export interface ThresholdMetAnswer {
-  /** `HARD_MET`: pods are chosen once it has been met for the grace period. `SOFT_MET`: it is only told. */
+  /** `HARD_MET`: pods are chosen once it has been met for the grace period. `SOFT_MET`: then candidates are, of which at most one goes. */
   readonly metType: 'NOT_MET' | 'SOFT_MET' | 'HARD_MET';
   /** What the threshold is about, such as `memory`. Needed where it is met. */
   readonly scope?: string;
@@ -125,7 +125,10 @@ export interface EvictionPluginDefinition {
   evictPods?(question: PluginQuestion): Answer<EvictPodsAnswer>;
   /** Asked in each pass: whether something is short. */
   thresholdMet?(question: PluginQuestion): Answer<ThresholdMetAnswer>;
-  /** Asked when the threshold has been `HARD_MET` for its grace period: which pods should go for it, the first one first. */
+  /**
+   * Asked when the threshold has been met for its grace period: which pod should go for it, or, where `topN` is 0, which pods are candidates
+   * beside those of other plugins.
+   */
   topEvictionPods?(question: TopEvictionPodsQuestion): Answer<TopEvictionPodsAnswer>;
 }
 

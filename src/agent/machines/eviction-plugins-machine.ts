@@ -11,7 +11,7 @@
  */
 import { assign, setup } from 'xstate';
 import {
-  hardThresholds,
+  confirmedThresholds,
   NOTHING_OBSERVED,
   observePlugins,
   type PassSettings,
@@ -74,6 +74,11 @@ function initialContext({ input }: { input: EvictionPluginsInput }): EvictionPlu
   };
 }
 
+/** The plugins whose threshold has been met for its grace period. */
+function confirmedPlugins({ observations, nowMs }: EvictionPluginsContext): readonly string[] {
+  return [...confirmedThresholds(observations.thresholds, nowMs).keys()];
+}
+
 function answering(event: EvictionPluginsEvent): string | undefined {
   if (event.type === 'PLUGIN_ANSWERED') return event.answers.plugin;
   return event.type === 'TOP_PODS_ANSWERED' ? event.plugin : undefined;
@@ -94,7 +99,7 @@ export const evictionPluginsMachine = setup({
   guards: {
     asksNone: ({ event }) => event.type === 'PASS_DUE' && event.plugins.length === 0,
     isLastAwaited: ({ context, event }) => context.awaited.every((plugin) => plugin === answering(event)),
-    hasHardThreshold: ({ context }) => hardThresholds(context.observations, context.nowMs).size > 0,
+    hasConfirmedThreshold: ({ context }) => confirmedPlugins(context).length > 0,
     hasPodsToEnd: ({ event }) =>
       event.type === 'CHOSEN' && event.choice.ending.length + event.choice.underWay.length > 0,
   },
@@ -115,9 +120,7 @@ export const evictionPluginsMachine = setup({
       observations: ({ context: { answers, observations, settings, nowMs } }) =>
         observePlugins(answers, observations, settings, nowMs),
     }),
-    awaitTopPods: assign({
-      awaited: ({ context }) => [...hardThresholds(context.observations, context.nowMs).keys()],
-    }),
+    awaitTopPods: assign({ awaited: ({ context }) => confirmedPlugins(context) }),
     recordTopPods: assign(({ context, event }) => {
       if (event.type !== 'TOP_PODS_ANSWERED') return {};
       const { plugin, topPods, refused } = event;
@@ -183,7 +186,7 @@ export const evictionPluginsMachine = setup({
         'Thresholds count from their first observation; those are confirmed whose grace period is over. Conditions count for the transition period after their last observation',
       entry: ['recordObservations', 'reportObservations'],
       always: [
-        { guard: 'hasHardThreshold', actions: ['awaitTopPods'], target: 'Choosing' },
+        { guard: 'hasConfirmedThreshold', actions: ['awaitTopPods'], target: 'Choosing' },
         { target: 'Choosing.ByRules' },
       ],
     },
@@ -191,7 +194,8 @@ export const evictionPluginsMachine = setup({
       initial: 'ForThresholds',
       states: {
         ForThresholds: {
-          description: 'For each confirmed hard threshold, its plugin is asked for one pod',
+          description:
+            'For each confirmed threshold, its plugin is asked for pods: for one if it is hard, for candidates if it is soft',
           entry: ['askForTopPods'],
           on: {
             TOP_PODS_ANSWERED: [

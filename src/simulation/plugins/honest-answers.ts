@@ -20,6 +20,8 @@ export interface Occasion {
   /** Counts the questions of its kind. */
   readonly ordinal: number;
   readonly pods: readonly Pod[];
+  /** How many pods are asked for; 0 for candidates. */
+  readonly topN?: number;
   readonly nodeName: string;
   readonly random: KeyedRandom;
 }
@@ -82,14 +84,15 @@ export function honestThreshold(occasion: Occasion): ThresholdMetAnswer<NamedPod
   };
 }
 
-/** The pod that comes first by chance. */
+/** The pod that comes first by chance; where candidates are asked for, half of them. */
 export function honestTopPods(occasion: Occasion): TopEvictionPodsAnswer<NamedPod> {
-  const { pods, random } = occasion;
+  const { pods, random, topN } = occasion;
   const rank = (pod: Pod) => random(`${phaseOf(occasion)}/top/${uidOf(pod)}`);
-  const [top] = [...pods].sort((a, b) => rank(a) - rank(b));
+  const inOrder = [...pods].sort((a, b) => rank(a) - rank(b));
+  const top = topN === 0 ? inOrder.filter((pod) => rank(pod) < 0.5) : inOrder.slice(0, 1);
   const gracePeriodSeconds = pick(GRACES, random(`${phaseOf(occasion)}/top`));
   return {
-    targetPods: top === undefined ? [] : [named(top, occasion)],
+    targetPods: top.map((pod) => named(pod, occasion)),
     gracePeriodSeconds,
   };
 }

@@ -128,11 +128,21 @@ export class SimulatedPlugin implements EvictionPlugin {
     return false_({ ...occasion, all: world.pods(), formerPods });
   }
 
-  #occasion({ activePods: { pods } }: PluginQuestion, ordinal: number): Occasion {
+  #occasion(question: PluginQuestion & Partial<TopEvictionPodsQuestion>, ordinal: number): Occasion {
+    const { topN, activePods } = question;
+    const { pods } = activePods;
     const { world, clock } = this.#options;
     for (const pod of pods) this.#shown.set(pod.metadata.uid, pod);
     const { random, nodeName } = world;
-    return { plugin: this.name, now: clock.now(), ordinal, pods, nodeName, random };
+    return {
+      plugin: this.name,
+      now: clock.now(),
+      ordinal,
+      pods,
+      nodeName,
+      random,
+      ...(topN !== undefined && { topN }),
+    };
   }
 
   #behaviour(call: AskedCall, ordinal: number): Behaviour {

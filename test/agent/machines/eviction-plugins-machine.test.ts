@@ -76,11 +76,11 @@ describe('Collecting', () => {
 });
 
 describe('Confirming', () => {
-  test('a hard threshold whose grace period is over is asked for a pod, that of another plugin is not', () => {
+  test('the plugin of a threshold whose grace period is over is asked for pods, be it hard or soft', () => {
     const it = collecting().send(answered('p', { threshold: met() }));
     it.send(answered('q', { threshold: met({ metType: 'SOFT_MET' }) }));
     expect([it.state, it.asked]).toEqual(['Choosing.ForThresholds', ['reportObservations', 'askForTopPods']]);
-    expect(it.context.awaited).toEqual(['p']);
+    expect(it.context.awaited).toEqual(['p', 'q']);
   });
 
   test('a threshold counts from its first observation without a break', () => {
@@ -105,7 +105,7 @@ describe('Confirming', () => {
       it.send(due('p'), answered('p', more, START + atMs), chosen());
       return [...it.context.observations.conditions.keys()];
     };
-    expect(pass(0, { threshold: met({ metType: 'SOFT_MET', condition: condition('Hot') }) })).toEqual([
+    expect(pass(0, { threshold: met({ gracePeriodSeconds: 3600, condition: condition('Hot') }) })).toEqual([
       'Hot',
     ]);
     expect(pass(9_999, {})).toEqual(['Hot']);

@@ -62,10 +62,13 @@ const TOP_WAYS = ['Top', 'TopFails', 'TopHangs'] as const;
 
 type Way = (typeof WAYS)[number] | (typeof TOP_WAYS)[number];
 
+/** The threshold of q is a soft one. */
+const metBy = (plugin: string) => met({ metType: plugin === 'q' ? 'SOFT_MET' : 'HARD_MET' });
+
 const answersIn = (plugin: PluginName, way: Way): PluginAnswers => {
   if (way === 'Fails' || way === 'Hangs') return { plugin, refused: [] };
   const evictPods = { evictPods: way === 'Names' ? [wanted<Pod>(PODS[plugin])] : [] };
-  return { plugin, evictPods, threshold: way === 'Meets' ? met() : NOT_MET, refused: [] };
+  return { plugin, evictPods, threshold: way === 'Meets' ? metBy(plugin) : NOT_MET, refused: [] };
 };
 
 const answered = (plugin: PluginName, way: Way): EvictionPluginsEvent => ({
@@ -223,7 +226,7 @@ class AskedPlugin {
       for (const question of ['evicts', 'threshold'] as const) this.#open.get(question)?.reject(failure);
     if (way !== 'Quiet' && way !== 'Names' && way !== 'Meets') return;
     this.#open.get('evicts')?.resolve({ evictPods: way === 'Names' ? [wanted(pod)] : [] });
-    this.#open.get('threshold')?.resolve(way === 'Meets' ? met() : NOT_MET);
+    this.#open.get('threshold')?.resolve(way === 'Meets' ? metBy(this.#plugin.name) : NOT_MET);
   }
 }
 

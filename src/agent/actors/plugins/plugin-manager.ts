@@ -7,7 +7,7 @@ import {
 } from '../../machines/eviction-plugins-machine.ts';
 import type { KnownPod } from '../../policies/eviction-plugins/answer-checks.ts';
 import { explainPlugins } from '../../policies/eviction-plugins/explain-plugins.ts';
-import { conditionsOf, hardThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { conditionsOf, confirmedThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins-explanation.ts';
 import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
 import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
@@ -179,7 +179,7 @@ export class PluginManager implements NodePlugins {
   }
 
   #askForTopPods({ awaited, observations, nowMs }: EvictionPluginsContext): void {
-    const thresholds = hardThresholds(observations, nowMs);
+    const thresholds = confirmedThresholds(observations.thresholds, nowMs);
     for (const hosted of this.#hosted(awaited)) {
       const plugin = hosted.plugin.name;
       const threshold = thresholds.get(plugin);

@@ -3,7 +3,7 @@ import type { DecidedPass, EvictionPluginsContext } from '../../machines/evictio
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import {
   conditionsOf,
-  hardThresholds,
+  confirmedThresholds,
   NOTHING_OBSERVED,
   type PluginAnswers,
   type PluginObservations,
@@ -35,7 +35,7 @@ export class PluginNews {
     const { logger } = this.#context;
     const news = conditionNews(conditionsOf(this.#observations), conditionsOf(observations));
     for (const line of news) logger.info({}, `Eviction plugins: ${line}`);
-    const confirmed = hardThresholds(observations, nowMs);
+    const confirmed = confirmedThresholds(observations.thresholds, nowMs);
     for (const [plugin, threshold] of confirmed)
       if (!this.#confirmed.has(plugin))
         logger.warn({ plugin }, `Eviction plugins: ${thresholdText(plugin, threshold)}`);

@@ -7,7 +7,7 @@ import {
   checkedTopPods,
   type NodePods,
 } from '../../policies/eviction-plugins/answer-checks.ts';
-import type { PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
+import { isHard, type PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type {
   ActivePods,
@@ -18,8 +18,9 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import type { PluginCall } from '../../../types/measurements.ts';
 import type { HostedPlugin } from './plugin-parts.ts';
 
-/** For each threshold, one pod at a time. */
-const TOP_N = 1;
+/** For a hard threshold one pod at a time. 0 asks for the candidates of a soft one, however many they are. */
+const TOP_N_HARD = 1;
+const TOP_N_SOFT = 0;
 /** So many plugins are asked at once, on connections that are open. */
 const AT_ONCE = 32;
 
@@ -70,19 +71,21 @@ export class PluginQuestions {
   async askForTopPods(
     hosted: HostedPlugin,
     activePods: ActivePods,
-    { scope, candidatePods }: ThresholdMetAnswer,
+    threshold: ThresholdMetAnswer,
   ): Promise<Checked<TopEvictionPodsAnswer>> {
     const { plugin } = hosted;
+    const { scope, candidatePods } = threshold;
+    const topN = isHard(threshold) ? TOP_N_HARD : TOP_N_SOFT;
     const shown = new Set(candidatePods.map(({ metadata }) => metadata.uid));
     const pods = activePods.pods.filter(({ metadata }) => shown.has(metadata.uid));
     const question = {
       activePods: pods.length > 0 ? { pods } : activePods,
-      topN: TOP_N,
+      topN,
       evictionScope: scope,
     };
     const outcome = await this.#within((signal) =>
       this.#outcome(hosted, 'GetTopEvictionPods', signal, async () =>
-        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), TOP_N, this.#node),
+        checkedTopPods(await plugin.getTopEvictionPods({ ...question, signal }), topN, this.#node),
       ),
     );
     this.#tell(hosted, [outcome]);

@@ -81,6 +81,7 @@ export function checkedThreshold(
   });
 }
 
+/** `topN`: how many pods are asked for; 0 for all that the plugin would have among the candidates. */
 export function checkedTopPods(
   { targetPods, gracePeriodSeconds }: TopEvictionPodsAnswer<NamedPod>,
   topN: number,
@@ -91,9 +92,9 @@ export function checkedTopPods(
     refusals.add(`its pods for the threshold: ${graceProblem(gracePeriodSeconds)}`);
     return refusals.nothing();
   }
-  if (targetPods.length > topN)
+  if (topN > 0 && targetPods.length > topN)
     refusals.add(`it names ${targetPods.length} pods where ${topN} is asked for: only the first counts`);
-  const first = targetPods.slice(0, topN);
+  const first = topN > 0 ? targetPods.slice(0, topN) : targetPods;
   const accepted = first.flatMap((named) => refusals.found(named, endable(named, node)) ?? []);
   return refusals.checked({
     targetPods: accepted,

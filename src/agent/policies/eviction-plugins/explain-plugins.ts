@@ -4,6 +4,7 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import { isNamedIn, type RuledPod } from './collected-answers.ts';
 import {
   confirmedThresholds,
+  isHard,
   type ObservedCondition,
   type PassSettings,
   type PluginAnswers,
@@ -63,16 +64,16 @@ function explainedPlugin(plugin: PluginFacts, facts: PluginsFacts): ExplainedPlu
   const { settings, decided } = facts;
   const answers = decided?.answers.find((one) => one.plugin === plugin.name);
   const { evictPods, topPods } = answers ?? {};
-  const top = topPods?.targetPods.map((pod) => {
-    const { gracePeriodSeconds } = topPods;
-    const reason = `for scope ${answers?.threshold?.scope ?? ''}`;
-    return wanted({
+  const forceEvict = answers?.threshold !== undefined && isHard(answers.threshold);
+  const top = topPods?.targetPods.map((pod) =>
+    wanted({
       pod,
-      reason,
-      forceEvict: true,
-      gracePeriodSeconds,
-    });
-  });
+      reason: `for scope ${answers?.threshold?.scope ?? ''}`,
+      forceEvict,
+      // A candidate has its own, whatever the answer says.
+      gracePeriodSeconds: forceEvict ? topPods.gracePeriodSeconds : undefined,
+    }),
+  );
   return {
     ...plugin,
     isDryRun: isNamedIn(settings.dryRun, plugin.name),

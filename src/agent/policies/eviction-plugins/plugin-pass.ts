@@ -55,15 +55,6 @@ export function conditionsOf({ conditions }: PluginObservations): readonly Plugi
   return names.flatMap((name) => conditions.get(name)?.condition ?? []);
 }
 
-/** The thresholds for which pods are to end, by plugin: hard ones whose grace period is over. */
-export function hardThresholds(
-  { thresholds }: PluginObservations,
-  nowMs: number,
-): ReadonlyMap<string, ThresholdMetAnswer> {
-  const confirmed = confirmedThresholds(thresholds, nowMs);
-  return new Map([...confirmed].filter(([, { metType }]) => metType === 'HARD_MET'));
-}
-
 /** All answers together, in the order of the plugins' names: which plugin was quicker does not count. */
 export function collect(answers: readonly PluginAnswers[], dryRun: readonly string[]): CollectedAnswers {
   const collected = new CollectedAnswers(dryRun);
@@ -72,9 +63,17 @@ export function collect(answers: readonly PluginAnswers[], dryRun: readonly stri
     if (evictPods) collected.evictPods(plugin, evictPods);
     if (threshold) collected.thresholdMet(plugin, threshold);
   }
-  for (const { plugin, threshold, topPods } of inOrder)
-    if (threshold && topPods) collected.topPods(plugin, threshold, topPods);
+  for (const { plugin, threshold, topPods } of inOrder) {
+    if (threshold === undefined || topPods === undefined) continue;
+    if (isHard(threshold)) collected.topPods(plugin, threshold, topPods);
+    else collected.topSoftPods(plugin, threshold, topPods);
+  }
   return collected;
+}
+
+/** For a hard threshold one pod goes in any case; what is named for a soft one are candidates. */
+export function isHard({ metType }: Pick<ThresholdMetAnswer, 'metType'>): boolean {
+  return metType === 'HARD_MET';
 }
 
 /** A threshold that a plugin reports as met now. */

@@ -53,7 +53,7 @@ export interface ExplainedPluginThreshold {
   readonly gracePeriodSeconds: number;
   /** Since when it has been met without a break; undefined where it is not met. */
   readonly firstObservedMs: number | undefined;
-  /** Its grace period is over: a hard one has pods ended. */
+  /** Its grace period is over: a hard one has a pod ended, a soft one names candidates. */
   readonly isConfirmed: boolean;
 }
 

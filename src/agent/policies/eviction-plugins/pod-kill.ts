@@ -99,10 +99,11 @@ export function noticeMessage({ plugin, reason }: Pick<RuledPod, 'plugin' | 'rea
 
 export function thresholdText(
   plugin: string,
-  { scope, thresholdValue, observedValue, gracePeriodSeconds }: ThresholdMetAnswer,
+  { metType, scope, thresholdValue, observedValue, gracePeriodSeconds }: ThresholdMetAnswer,
 ): string {
+  const kind = metType === 'SOFT_MET' ? 'soft threshold' : 'threshold';
   const values = `target ${goFloat(thresholdValue)}, observed ${goFloat(observedValue)}`;
-  return `the threshold of ${plugin} in scope ${scope} has been met for its grace period of ${gracePeriodSeconds} s: ${values}`;
+  return `the ${kind} of ${plugin} in scope ${scope} has been met for its grace period of ${gracePeriodSeconds} s: ${values}`;
 }
 
 /** What has come and gone, as sentences. */

@@ -16,6 +16,7 @@ import { isEndingOrEnded, type PodRecord, type PodRecords } from '../pod-records
 import { type KillEvent, PluginKillsJudge } from './plugin-kills-judge.ts';
 import {
   type AskedQuestion,
+  type ConfirmedThreshold,
   isEndable,
   isLessImportant,
   isShown,
@@ -89,7 +90,8 @@ export class PluginJudge implements PluginWitness {
   asked(plugin: string, call: AskedCall, question: PluginQuestion): (answer: unknown) => void {
     const { now, tenants, truth } = this.#options;
     const pass = this.#pass;
-    const asked: AskedQuestion = { plugin, call, atMs: now(), reply: undefined };
+    const { topN } = question as Partial<TopEvictionPodsQuestion>;
+    const asked: AskedQuestion = { plugin, call, atMs: now(), topN, reply: undefined };
     if (pass === undefined || pass.isOver) this.#violated(NODE, `${plugin} is asked outside of a pass`);
     else {
       if (pass.questions.some((other) => other.plugin === plugin && other.call === call))
@@ -180,11 +182,7 @@ export class PluginJudge implements PluginWitness {
     const uids = question.activePods.pods.map(({ metadata }) => metadata.uid);
     const [extra] = uids.filter((uid) => !shown.has(uid));
     if (extra !== undefined) this.#violated({ uid: extra }, `is shown to ${plugin}, and must not be`);
-    if (call === 'GetTopEvictionPods') {
-      const { topN } = question as TopEvictionPodsQuestion;
-      if (topN !== 1) this.#violated(NODE, `${plugin} is asked for ${topN} pods at a time`);
-      return;
-    }
+    if (call === 'GetTopEvictionPods') return;
     if (atMs !== beganAt) this.#violated(NODE, `${plugin} is asked later than others: ${call}`);
     const [missing] = [...shown].filter((uid) => !uids.includes(uid));
     if (missing !== undefined) this.#violated({ uid: missing }, `is not shown to ${plugin}`);
@@ -213,24 +211,28 @@ export class PluginJudge implements PluginWitness {
     }
   }
 
-  /** The plugins whose hard thresholds have been met for long enough; they, and no others, were asked for a pod. */
-  #confirmed(pass: Pass): ReadonlySet<string> {
+  /** The plugins whose thresholds have been met for long enough; they, and no others, were asked for pods. */
+  #confirmed(pass: Pass): ReadonlyMap<string, ConfirmedThreshold> {
     const { timeoutMs } = this.#options.truth.plan.settings;
     const since = new Map<string, number>();
-    const confirmed = new Set<string>();
+    const confirmed = new Map<string, ConfirmedThreshold>();
     for (const question of pass.questions) {
       const threshold = metThreshold(question, timeoutMs);
       if (threshold === undefined) continue;
       const first = this.#metSince.get(question.plugin) ?? pass.answeredAt;
       since.set(question.plugin, first);
       const isOver = pass.answeredAt - first >= threshold.gracePeriodSeconds * 1000;
-      if (threshold.metType === 'HARD_MET' && isOver) confirmed.add(question.plugin);
+      const { metType, scope } = threshold;
+      if (isOver) confirmed.set(question.plugin, { topN: metType === 'HARD_MET' ? 1 : 0, scope });
     }
     this.#metSince = since;
     const asked = pass.questions.filter(({ call }) => call === 'GetTopEvictionPods');
-    for (const { plugin } of asked)
-      if (!confirmed.has(plugin)) this.#violated(NODE, `${plugin} is asked for a pod before its time`);
-    for (const plugin of confirmed)
+    for (const { plugin, topN = 0 } of asked) {
+      const wanted = confirmed.get(plugin)?.topN;
+      if (wanted === undefined) this.#violated(NODE, `${plugin} is asked for a pod before its time`);
+      else if (topN !== wanted) this.#violated(NODE, `${plugin} is asked for ${topN} pods, not ${wanted}`);
+    }
+    for (const plugin of confirmed.keys())
       if (!asked.some((question) => question.plugin === plugin))
         this.#violated(NODE, `${plugin} is not asked for a pod, though its threshold is met`);
     return confirmed;
@@ -246,7 +248,10 @@ export class PluginJudge implements PluginWitness {
   }
 
   /** What plugins want that are not on trial. */
-  #wishes({ questions }: Pass, confirmed: ReadonlySet<string>): ReadonlyMap<string, Wish> {
+  #wishes(
+    { questions }: Pass,
+    confirmed: ReadonlyMap<string, ConfirmedThreshold>,
+  ): ReadonlyMap<string, Wish> {
     const { tenants, truth } = this.#options;
     const counted = questions.filter(({ plugin }) => !truth.plan.onTrial.has(plugin));
     return wishesOf(counted, {
@@ -282,7 +287,7 @@ export class PluginJudge implements PluginWitness {
     if (second !== undefined) this.#violated(second.record, 'is ended as a second candidate');
     if (first === undefined) return;
     if (wantsNotice(first.pod)) this.#violated(first.record, 'is ended, and wanted to be told instead');
-    const other = candidates.find(({ pod, isCertain }) => isCertain && isLessImportant(pod, first.pod));
+    const other = candidates.find((wish) => wish.isCertain && isLessImportant(wish, first));
     if (other !== undefined)
       this.#violated(first.record, `is ended, though ${other.pod.metadata.name} is less important`);
   }

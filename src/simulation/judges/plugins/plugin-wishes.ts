@@ -17,6 +17,8 @@ export interface AskedQuestion {
   readonly plugin: string;
   readonly call: AskedCall;
   readonly atMs: number;
+  /** How many pods it is asked for; undefined for other calls. */
+  readonly topN: number | undefined;
   /** Undefined until it has answered. */
   reply: PluginReply | undefined;
 }
@@ -35,6 +37,8 @@ export interface Wish {
   readonly pod: Pod;
   /** Names of the plugins that named it. */
   readonly plugins: Set<string>;
+  /** What it was named for: a threshold's scope, or `soft`. Of several, the agent keeps one. */
+  readonly scopes: Set<string>;
   /** One of them wants it gone in any case. */
   isForced: boolean;
   /** It could be ended when it was named, too. */
@@ -46,7 +50,13 @@ export interface WishFacts {
   readonly timeoutMs: number;
   readonly get: (uid: string) => PodRecord | undefined;
   /** The plugins whose thresholds are confirmed. */
-  readonly confirmed: ReadonlySet<string>;
+  readonly confirmed: ReadonlyMap<string, ConfirmedThreshold>;
+}
+
+export interface ConfirmedThreshold {
+  /** How many pods the plugin is asked for: 1 for a hard threshold, 0 for the candidates of a soft one. */
+  readonly topN: number;
+  readonly scope: string;
 }
 
 const QOS_LEVEL = 'katalyst.kubewharf.io/qos_level';
@@ -55,12 +65,13 @@ const SOFT_EVICT_NOTIFY = 'katalyst.kubewharf.io/pod_soft_evict_notify';
 /** By UID: what these plugins want, as far as it counts. */
 export function wishesOf(asked: readonly AskedQuestion[], facts: WishFacts): ReadonlyMap<string, Wish> {
   const wishes = new Map<string, Wish>();
-  const add = (question: AskedQuestion, { pod, gracePeriodSeconds, forceEvict }: Named) => {
+  const add = (question: AskedQuestion, { pod, gracePeriodSeconds, forceEvict, scope }: Named) => {
     const record = facts.get(pod.uid);
     if (record?.pod === undefined || !isEndable(record) || !isGrace(gracePeriodSeconds)) return;
     if (!isNamedRightly(pod, record.pod, facts.nodeName)) return;
     const wish = wishes.get(pod.uid) ?? newWish(record, record.pod);
     wish.plugins.add(question.plugin);
+    if (!forceEvict) wish.scopes.add(scope);
     wish.isForced ||= forceEvict;
     wish.isCertain ||= question.reply?.endable.has(pod.uid) === true;
     wishes.set(pod.uid, wish);
@@ -69,22 +80,23 @@ export function wishesOf(asked: readonly AskedQuestion[], facts: WishFacts): Rea
   return wishes;
 }
 
-type Named = Pick<EvictPod<NamedPod>, 'pod' | 'gracePeriodSeconds' | 'forceEvict'>;
+type Named = Pick<EvictPod<NamedPod>, 'pod' | 'gracePeriodSeconds' | 'forceEvict'> & {
+  readonly scope: string;
+};
 
 function namedIn(question: AskedQuestion, facts: WishFacts): readonly Named[] {
   const { plugin, call } = question;
   const answer = answerInTime(question, facts.timeoutMs);
   if (answer === undefined) return [];
-  if (call === 'GetEvictPods') return (answer as GetEvictPodsAnswer<NamedPod>).evictPods;
-  if (call !== 'GetTopEvictionPods' || !facts.confirmed.has(plugin)) return [];
-  // One pod is asked for: no other counts.
+  if (call === 'GetEvictPods')
+    return (answer as GetEvictPodsAnswer<NamedPod>).evictPods.map((one) => ({ ...one, scope: 'soft' }));
+  const threshold = facts.confirmed.get(plugin);
+  if (call !== 'GetTopEvictionPods' || threshold === undefined) return [];
   const { targetPods, gracePeriodSeconds } = answer as TopEvictionPodsAnswer<NamedPod>;
-  const first = targetPods.slice(0, 1);
-  return first.map((pod) => ({
-    pod,
-    forceEvict: true,
-    gracePeriodSeconds,
-  }));
+  // For a hard threshold one pod is asked for: no other counts.
+  const { topN, scope } = threshold;
+  const counted = topN > 0 ? targetPods.slice(0, topN) : targetPods;
+  return counted.map((pod) => ({ pod, forceEvict: topN > 0, gracePeriodSeconds, scope }));
 }
 
 export function answerInTime({ atMs, reply }: AskedQuestion, timeoutMs: number): unknown {
@@ -113,15 +125,21 @@ export function metCondition(question: AskedQuestion, timeoutMs: number): Plugin
   return isKnown && /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(name) ? answer.condition : undefined;
 }
 
-/** Of two candidates, the first is to go before the second. */
-export function isLessImportant(one: Pod, other: Pod): boolean {
+/** Of two candidates, the first is to go before the second, for whatever each was named. */
+export function isLessImportant({ pod: one, scopes }: Wish, { pod: other, scopes: others }: Wish): boolean {
   const ranks = (pod: Pod) => [level(pod) === 'reclaimed_cores' ? 0 : 1, pod.spec.priority ?? -Infinity];
   const [mine, theirs] = [ranks(one), ranks(other)];
   for (const [index, rank] of mine.entries()) {
     const against = theirs[index] ?? 0;
     if (rank !== against) return rank < against;
   }
-  return one.metadata.name < other.metadata.name;
+  const [lowest, highest] = [Math.min(...scopeRanks(scopes)), Math.max(...scopeRanks(others))];
+  return lowest === highest ? one.metadata.name < other.metadata.name : lowest > highest;
+}
+
+/** The higher, the less important. */
+function scopeRanks(scopes: ReadonlySet<string>): readonly number[] {
+  return [...scopes].map((scope) => ({ force: 0, memory: 1, cpu: 2 })[scope] ?? 3);
 }
 
 export function wantsNotice({ metadata: { annotations } }: Pod): boolean {
@@ -173,5 +191,5 @@ function isGrace(seconds: number | undefined): boolean {
 }
 
 function newWish(record: PodRecord, pod: Pod): Wish {
-  return { record, pod, plugins: new Set(), isForced: false, isCertain: false };
+  return { record, pod, plugins: new Set(), scopes: new Set(), isForced: false, isCertain: false };
 }

@@ -115,6 +115,48 @@ test('the threshold of a plugin is confirmed after its grace period, and has one
   expect(bed.lines.filter((line) => line.startsWith('the threshold'))).toHaveLength(1);
 });
 
+test('a soft threshold is asked for candidates, of which the least important one goes after its own grace period', async () => {
+  const p = bed.plugin('p');
+  p.threshold = () => met({ metType: 'SOFT_MET', gracePeriodSeconds: 5 });
+  p.top = () => ({ targetPods: [named(B), named(A), named(C), named(SHY)], gracePeriodSeconds: 1 });
+  await bed.start();
+  await bed.run(A, B, C, SHY);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([]);
+  await bed.pass();
+  expect(p.questions.filter((question) => question.startsWith('GetTop'))).toEqual([
+    'GetTopEvictionPods 0 memory',
+  ]);
+  expect(bed.kills.calls).toEqual([['a']]);
+  expect(explained('p')?.topPods?.map(({ pod }) => pod)).toEqual(
+    ['b', 'a', 'c', 'shy'].map((name) => `default/${name}`),
+  );
+  const { candidates: all } = bed.manager.view();
+  expect(all.map(({ pod, verdict }) => `${pod} ${verdict}`)).toEqual([
+    'default/shy Notified',
+    'default/c Stays',
+    'default/b Stays',
+    'default/a Goes',
+  ]);
+  expect(all.at(-1)).toMatchObject({ forceEvict: false, scope: 'memory', gracePeriodSeconds: undefined });
+  expect(bed.lines[0]).toContain('the soft threshold of p in scope memory has been met');
+  expect(bed.events.filter((event) => event.includes('EvictionNotified'))).toHaveLength(1);
+});
+
+test('candidates for the soft threshold of a plugin on trial are only counted', async () => {
+  const p = bed.plugin('p');
+  p.threshold = () => met({ metType: 'SOFT_MET' });
+  p.top = () => ({ targetPods: [named(A)] });
+  await bed.start({ dryRun: ['p'] });
+  await bed.run(A);
+  await bed.pass();
+  expect(bed.kills.calls).toEqual([]);
+  expect(bed.measurements.told.filter((line) => line.startsWith('p ') && line.includes('trial'))).toEqual([]);
+  expect(bed.lines).toContain(
+    'dry run: p would have a ended: plugin p met threshold in scope memory, target 10, observed 20',
+  );
+});
+
 test('a plugin with candidates for its threshold is asked to choose among these', async () => {
   const p = bed.plugin('p');
   p.threshold = () => met({ candidatePods: [named(C), named(B)] });

@@ -1,5 +1,6 @@
 /** Each wrong choice for plugins is reported, and a right one is not. */
 import { describe, expect, test } from '@jest/globals';
+import type { AskedCall } from '../../../../src/simulation/plugins/simulated-plugin.ts';
 import type { PluginJudge } from '../../../../src/simulation/judges/plugins/plugin-judge.ts';
 import { SKIPPED_ANNOTATION } from '../../../../src/simulation/plugins/plugins-plan.ts';
 import { evictionKill } from '../../../../src/agent/policies/eviction/eviction-message.ts';
@@ -55,9 +56,15 @@ class PluginCourt {
     this.judge.hears({ type: 'PASS_DUE', plugins: [], nowMs: this.bed.nowMs });
   }
 
-  asks(plugin: string, call: 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods', answer: unknown): void {
-    const question = { activePods: { pods: this.pods }, signal: new AbortController().signal, topN: 1 };
+  asks(plugin: string, call: AskedCall, answer: unknown, topN = 1): void {
+    const question = { activePods: { pods: this.pods }, signal: new AbortController().signal, topN };
     this.judge.asked(plugin, call, question)(answer);
+  }
+
+  /** The soft threshold of the plugin is met, and it is asked for candidates, or for so many pods. */
+  namesSoftly(plugin: string, scope: string, pods: readonly Pod[], topN = 0): void {
+    this.asks(plugin, 'ThresholdMet', met<NamedPod>({ metType: 'SOFT_MET', scope }));
+    this.asks(plugin, 'GetTopEvictionPods', { targetPods: pods.map((one) => named(one)) }, topN);
   }
 
   names(plugin: string, ...evictPods: EvictPod<NamedPod>[]): void {
@@ -238,6 +245,37 @@ test('a pass must not begin beside another one, nor too early', async () => {
   ]);
 });
 
+describe('of the candidates for soft thresholds', () => {
+  const [a, b] = [pod('a'), pod('b')];
+  const choosing = async (chosen: Pod, ask: (court: PluginCourt) => void) => {
+    const court = new PluginCourt();
+    for (const one of [a, b]) court.running(one);
+    court.begins();
+    ask(court);
+    court.chooses([chosen, 'p']);
+    return court.bed.reported();
+  };
+
+  test('one goes, whatever its place in the answer', async () => {
+    const asked = (court: PluginCourt) => court.namesSoftly('p', 'memory', [b, a]);
+    expect(await choosing(a, asked)).toEqual([]);
+    expect(await choosing(b, asked)).toEqual(['plugins b: is ended, though a is less important']);
+  });
+
+  test('what it was named for counts before its name', async () => {
+    const asked = (court: PluginCourt) => {
+      court.namesSoftly('p', 'numa', [b]);
+      court.namesSoftly('q', 'memory', [a]);
+    };
+    expect(await choosing(b, asked)).toEqual([]);
+  });
+
+  test('a plugin that is asked as for a hard one is reported', async () => {
+    const asked = (court: PluginCourt) => court.namesSoftly('p', 'memory', [a], 1);
+    expect(await choosing(a, asked)).toEqual(['plugins : p is asked for 1 pods, not 0']);
+  });
+});
+
 test('a condition counts for the transition period, also when it is not reported any more', async () => {
   const court = new PluginCourt();
   const reports = (one?: PluginCondition) => {
@@ -246,7 +284,7 @@ test('a condition counts for the transition period, also when it is not reported
     court.asks(
       'p',
       'ThresholdMet',
-      one === undefined ? answer : met<NamedPod>({ condition: one, metType: 'SOFT_MET' }),
+      one === undefined ? answer : met<NamedPod>({ condition: one, gracePeriodSeconds: 3600 }),
     );
     court.chooses();
   };
