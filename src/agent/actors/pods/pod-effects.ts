@@ -10,6 +10,13 @@ import {
   isTerminalPhase,
 } from '../../policies/termination/pod-termination.ts';
 import { containerHash, shouldAllContainersRestart } from '../../policies/pod-actions/restart.ts';
+import {
+  asksForMore,
+  asksForMoreThan,
+  asksForSomething,
+  namesWithoutBackOff,
+  resyncReason,
+} from '../../policies/pod-actions/after-sync.ts';
 import { computePodActions, type PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import {
   generateAPIPodStatus,
@@ -35,7 +42,7 @@ import {
   isResizeInProgress,
 } from '../../policies/resize/resize-actions.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
-import { type PodRuntime, RESIZE_ERROR, type SyncFailure } from '../../runtime/pods/pod-runtime.ts';
+import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorKind, type ErrorKind, StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
@@ -329,59 +336,6 @@ function decide(
 
 function specChanged(container: Container, { hash }: RuntimeContainerStatus): boolean {
   return hash !== undefined && hash !== containerHash(container);
-}
-
-function asksForSomething(actions: PodActions): boolean {
-  return (
-    actions.killPod ||
-    actions.createSandbox ||
-    actions.containersToKill.length > 0 ||
-    changesRunning(actions.resize) ||
-    startsSomething(actions)
-  );
-}
-
-/** A pod that is to be killed asks for nothing more once nothing of it runs. */
-function asksForMore(actions: PodActions, after: RuntimePodStatus): boolean {
-  return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
-}
-
-function startsSomething(actions: PodActions): boolean {
-  return (
-    actions.initContainersToStart.length > 0 ||
-    actions.containersToStart.length > 0 ||
-    actions.ephemeralContainersToStart.length > 0 ||
-    actions.containersToReset.length > 0
-  );
-}
-
-/** The names of what failed, without containers that were created and have ended: those restart after their back-off. */
-function namesWithoutBackOff(
-  failures: readonly SyncFailure[],
-  before: RuntimePodStatus,
-  after: RuntimePodStatus,
-): ReadonlySet<string> {
-  const known = new Set(before.containers.map(({ id }) => id));
-  const ended = after.containers.filter(({ id, state }) => state === 'exited' && !known.has(id));
-  const names = new Set(ended.map(({ name }) => name));
-  return new Set(failures.map(({ target }) => target).filter((target) => !names.has(target)));
-}
-
-/** Whether a container is to be started that has not just failed: it must not wait for the back-off of those that failed. */
-function asksForMoreThan(failed: ReadonlySet<string>, { spec }: Pod, actions: PodActions): boolean {
-  if (actions.killPod || actions.createSandbox) return false;
-  // Containers after an init container that fails are not started.
-  const [init] = actions.initContainersToStart;
-  if (init !== undefined) return !failed.has(spec.initContainers?.[init]?.name ?? '');
-  return actions.containersToStart.some((index) => !failed.has(spec.containers[index]?.name ?? ''));
-}
-
-/** Where every failure waits for a back-off, the next sync is due when the first back-off is over. */
-function resyncReason(failures: readonly SyncFailure[]): ResyncReason {
-  const times = failures.map(({ retryAt }) => retryAt).filter((time) => time !== undefined);
-  return times.length === failures.length
-    ? { kind: 'backOff', retryAt: Math.min(...times) }
-    : { kind: 'failed' };
 }
 
 function podOf({ pod, fullName }: PodContext): Pod {
