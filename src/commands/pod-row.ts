@@ -3,6 +3,7 @@ import { humanDuration } from '../agent/policies/formats/duration.ts';
 import { CONFIG_SEEN_ANNOTATION } from '../agent/policies/pod/pod-kinds.ts';
 import { podSummaryIn } from '../agent/policies/status/pod-table.ts';
 import type { Pod } from '../types/kubernetes.ts';
+import { compareTexts } from '../agent/policies/formats/text-order.ts';
 
 export const POD_COLUMNS = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'STATE'] as const;
 
@@ -39,8 +40,7 @@ export function wideCells({ spec, status }: Pod): readonly string[] {
 
 /** The order of rows: by namespace and name. */
 export function byName(a: readonly string[], b: readonly string[]): number {
-  const [left, right] = [a.slice(0, 2).join('\0'), b.slice(0, 2).join('\0')];
-  return left < right ? -1 : Number(left > right);
+  return compareTexts(a.slice(0, 2).join('\0'), b.slice(0, 2).join('\0'));
 }
 
 /** Static pods have no creation time. One that has not started yet counts from when its source first had it. */

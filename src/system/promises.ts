@@ -1,5 +1,8 @@
 import { errorMessage, StateletError } from '../types/errors.ts';
 
+/** For work that nobody calls off. */
+export const NEVER_ABORTED = new AbortController().signal;
+
 /**
  * Runs the work for each item, for at most `limit` of them at a time. After a failure no other begins. Settles when no work is under
  * way any more; rejects with the first failure.

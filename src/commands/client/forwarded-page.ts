@@ -6,6 +6,7 @@ import type { Endpoint } from '../../agent/config/config.ts';
 import { RequestError, type Route } from '../../agent/server/routes/route.ts';
 import { PAGE_ROUTES, startPageServer } from '../../page/server/page-server.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { NEVER_ABORTED } from '../../system/promises.ts';
 
 export interface PageFlags extends FolderFlags {
   readonly address?: Endpoint;
@@ -22,7 +23,7 @@ const ANY_PORT: Endpoint = { host: '127.0.0.1', port: 0 };
 export async function servePage(
   flags: PageFlags,
   tell: PageTeller,
-  signal: AbortSignal = new AbortController().signal,
+  signal: AbortSignal = NEVER_ABORTED,
 ): Promise<void> {
   await withDaemon(flags, async (daemon) => {
     const server = await startPageServer({

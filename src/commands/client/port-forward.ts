@@ -9,6 +9,7 @@ import { chosenPod, type NamespaceFlags } from './chosen-pod.ts';
 import { type FolderFlags, withDaemon } from './daemon-connection.ts';
 import { ForwardedPod } from './forwarded-pod.ts';
 import { pathOf } from './spdy-request.ts';
+import { NEVER_ABORTED } from '../../system/promises.ts';
 
 export interface PortForwardFlags extends FolderFlags, NamespaceFlags {
   readonly address?: string;
@@ -34,7 +35,7 @@ export async function portForward(
   ports: readonly string[],
   flags: PortForwardFlags,
   tell: ForwardingTeller,
-  signal: AbortSignal = new AbortController().signal,
+  signal: AbortSignal = NEVER_ABORTED,
 ): Promise<void> {
   const addresses = addressesOf(flags.address ?? 'localhost');
   await withDaemon(flags, async (daemon) => {

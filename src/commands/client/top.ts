@@ -7,6 +7,7 @@ import type { CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats
 import { formatTable } from '../table.ts';
 import { type NamespaceFlags, parsePodName } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { compareTexts } from '../../agent/policies/formats/text-order.ts';
 
 export interface TopFlags extends FolderFlags, NamespaceFlags {
   readonly containers?: boolean;
@@ -40,7 +41,7 @@ export function topPods(name: string | undefined, flags: TopFlags): Promise<stri
     );
     const wanted = pods.filter(isWanted);
     if (wanted.length === 0 && name !== undefined) throw noFigures(name);
-    const shown = wanted.toSorted((a, b) => compare(nameOf(a), nameOf(b)));
+    const shown = wanted.toSorted((a, b) => compareTexts(nameOf(a), nameOf(b)));
     const rows = shown.flatMap((pod) =>
       flags.containers === true ? ofContainers(pod, flags) : ofPod(pod, flags),
     );
@@ -177,8 +178,4 @@ function memoryText(bytes: number | undefined): string {
 
 function shareOf(used: number | undefined, whole: number): string {
   return used === undefined || whole === 0 ? UNKNOWN : `${String(Math.floor((100 * used) / whole))}%`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

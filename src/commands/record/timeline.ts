@@ -11,6 +11,7 @@ import type { Transition } from '../../types/transition.ts';
 import type { NamespaceFlags } from '../client/chosen-pod.ts';
 import type { FolderFlags } from '../client/daemon-connection.ts';
 import { type ChosenActors, chosenActors, nothingRecorded, recordedEntries } from './recorded-entries.ts';
+import { NEVER_ABORTED } from '../../system/promises.ts';
 
 export interface TimelineFlags extends FolderFlags, NamespaceFlags {
   /** Milliseconds. */
@@ -36,7 +37,7 @@ const ALL: ChosenActors = { what: 'any actor', wants: () => true };
 export async function timeline(
   pod: string | undefined,
   flags: TimelineFlags,
-  { write, now = Date.now, signal = new AbortController().signal }: TimelineOptions,
+  { write, now = Date.now, signal = NEVER_ABORTED }: TimelineOptions,
 ): Promise<void> {
   const path = resolve(flags.file ?? recordFolder(rootFolder(flags.rootDir).path));
   const { what, wants } =

@@ -10,6 +10,7 @@ import type { Finding } from './findings.ts';
 import type { Feature, MethodName, Params, Result } from './protocol.ts';
 import { connectSocket } from './monitor-socket.ts';
 import { makeRuntimeDir, spawnMonitor } from './spawn-monitor.ts';
+import { NEVER_ABORTED } from '../../system/promises.ts';
 
 const ATTEMPTS = 5;
 const MAX_RECONNECT_DELAY_MS = 5000;
@@ -81,7 +82,7 @@ export class MonitorClient {
     { signal, timeoutMs = this.#options.requestTimeoutMs }: MonitorCallOptions = {},
   ): Promise<Result<M>> {
     if (signal?.aborted) throw canceled(method);
-    const given = signal ?? new AbortController().signal;
+    const given = signal ?? NEVER_ABORTED;
     return withDeadline(systemClock, timeoutMs, given, async (limited) => {
       try {
         return await this.#callAgain(method, params, limited);

@@ -1,26 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, closeSync, constants, renameSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { makeFolderSync } from '../../system/make-folder.ts';
 import { openPlainFile, readPlainFile } from '../../system/plain-file.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import { DEFAULT_PATH } from '../containers/launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
+import { PROGRAM_FLAGS, programFile } from '../../system/program-file.ts';
 
 /** The descriptor on which the monitor says that it is ready: the first after the standard ones. */
 const READY_FD = 3;
 const START_TIMEOUT_MS = 15_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 
-/** That of this file: TypeScript in a checkout, JavaScript in the package. */
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const ENTRY = fileURLToPath(new URL(`./monitor.${EXTENSION}`, import.meta.url));
+const ENTRY = programFile('monitor', import.meta.url);
 const FLAGS = [
   // Little memory and few threads, because it stays for long.
   '--optimize-for-size',
   '--v8-pool-size=1',
-  ...(EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : []),
+  ...PROGRAM_FLAGS,
 ];
 
 /** Makes the folder of the monitor, readable for its owner alone. */

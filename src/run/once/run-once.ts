@@ -30,6 +30,7 @@ import type { Logger } from '../../types/logger.ts';
 import { admitInTurn } from './admit-in-turn.ts';
 import { awaitRuntime, followPod } from './follow-pod.ts';
 import type { PodOutcome, PodResult } from './pod-verdict.ts';
+import { NEVER_ABORTED } from '../../system/promises.ts';
 
 /** How long a server may take to answer. */
 const SERVER_MS = 1_000;
@@ -157,7 +158,7 @@ class Run {
     );
     const { admitted, rejected } = await admitInTurn(wanted, {
       facts: this.#agent.nodeFacts(),
-      admit: (pod) => parts.node.admit(pod, new AbortController().signal),
+      admit: (pod) => parts.node.admit(pod, NEVER_ABORTED),
       runs: ({ metadata }) => pleg.runtimeHolds(metadata.uid) === 'running',
     });
     for (const { pod, rejection } of rejected) {

@@ -19,6 +19,7 @@ import type { ActorContext } from '../actor-context.ts';
 import { PluginLog } from './plugin-log.ts';
 import type { HostedPlugin, PluginDirectory, PluginSocketView } from './plugin-parts.ts';
 import { PluginWorker, type PluginWorkerParts, providePluginMachine } from './plugin-worker.ts';
+import { compareTexts } from '../../policies/formats/text-order.ts';
 
 /** How long, and how many of them, plugins that are gone are still shown. */
 const GONE_KEPT_MS = 10 * 60_000;
@@ -181,10 +182,5 @@ function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsParts)
 
 /** Built-in ones first. */
 function byOriginAndName(a: PluginWorker, b: PluginWorker): number {
-  return Number(b.isBuiltIn) - Number(a.isBuiltIn) || compare(a.plugin.name, b.plugin.name);
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return Number(b.isBuiltIn) - Number(a.isBuiltIn) || compareTexts(a.plugin.name, b.plugin.name);
 }

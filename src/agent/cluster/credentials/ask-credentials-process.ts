@@ -1,14 +1,11 @@
 /** Does one task in a process of its own, which ends afterwards and so frees its memory. */
 import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { CertificateTemplate } from '../../policies/cluster/certificates.ts';
 import { type ErrorKind, StateletError } from '../../../types/errors.ts';
+import { PROGRAM_FLAGS, programFile } from '../../../system/program-file.ts';
 
 const TIMEOUT_MS = 30_000;
-/** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const ENTRY = fileURLToPath(new URL(`./credentials-process.${EXTENSION}`, import.meta.url));
-const FLAGS = EXTENSION === 'ts' ? ['--disable-warning=ExperimentalWarning'] : [];
+const ENTRY = programFile('credentials-process', import.meta.url);
 
 /** See `signingRequest`. */
 export function signingRequestApart(request: SigningRequestInput): Promise<string> {
@@ -30,7 +27,11 @@ async function inOwnProcess<T>(task: CredentialsTask): Promise<T> {
 
 function answerTo(task: CredentialsTask): Promise<CredentialsAnswer> {
   const limit = { signal: AbortSignal.timeout(TIMEOUT_MS), killSignal: 'SIGKILL' } as const;
-  const child = fork(ENTRY, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], ...limit });
+  const child = fork(ENTRY, {
+    execArgv: [...PROGRAM_FLAGS],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    ...limit,
+  });
   return new Promise((resolve, reject) => {
     const fail = (problem: string) =>
       reject(new StateletError('Unavailable', `the process that makes certificates ${problem}`));

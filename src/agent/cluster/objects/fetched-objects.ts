@@ -5,6 +5,7 @@ import { hasReason } from '../service/api-error.ts';
 import { apiPath, type ObjectReference } from '../service/api-resources.ts';
 import type { ApiObject, ApiServer } from '../service/api-server.ts';
 import type { ConfigObject, ConfigObjectReference, ObjectSource } from './object-references.ts';
+import { NEVER_ABORTED } from '../../../system/promises.ts';
 
 /** The strategy `Get`: each read asks the server, and nothing is kept. */
 export class FetchedObjects implements ObjectSource {
@@ -33,8 +34,6 @@ export class FetchedObjects implements ObjectSource {
 
 /** The pauses after a request that was forbidden: the authorizer learns a moment later than the node that a pod was bound to it. */
 const FORBIDDEN_PAUSES_MS = [100, 300, 600] as const;
-
-const NEVER_ABORTED = new AbortController().signal;
 
 /** Repeats the request for about a second while the server answers that it is forbidden. */
 export async function retryWhileForbidden<T>(

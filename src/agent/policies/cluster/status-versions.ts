@@ -8,6 +8,7 @@ import { DISRUPTION_TARGET } from '../status/pod-conditions.ts';
 import { withShortMessages } from '../status/pod-status.ts';
 import { observedBy, withTransitionTimes } from '../status/status-changes.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../pod-actions/restart.ts';
+import { compareTexts } from '../formats/text-order.ts';
 
 export interface VersionedStatus {
   /** With the name and namespace under which the API server knows it. */
@@ -141,8 +142,7 @@ export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
 }
 
 function byName(a: ContainerStatus, b: ContainerStatus): number {
-  if (a.name === b.name) return 0;
-  return a.name < b.name ? -1 : 1;
+  return compareTexts(a.name, b.name);
 }
 
 /** As the kubelet does it: each container of the spec changes places with what stands where it belongs. */

@@ -8,6 +8,7 @@ import type {
 import type { Pod } from '../../../types/kubernetes.ts';
 import { goFloat } from '../formats/go-text.ts';
 import { isEvictable, knownQosLevel, wantsNotice } from './qos-level.ts';
+import { compareTexts } from '../formats/text-order.ts';
 
 /** A pod that a plugin wants ended (`forceEvict`) or offers as one of several candidates, and why. */
 export interface RuledPod extends Candidate {
@@ -187,9 +188,8 @@ function scopeRank({ scope }: Candidate): number {
   return rank < 0 ? SCOPES.length : rank;
 }
 
-function compareNames({ metadata: { name: a } }: Pod, { metadata: { name: b } }: Pod): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+function compareNames(a: Pod, b: Pod): number {
+  return compareTexts(a.metadata.name, b.metadata.name);
 }
 
 /**

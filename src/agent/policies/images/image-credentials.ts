@@ -5,6 +5,7 @@ import { isJsonObject } from '../formats/canonical-json.ts';
 import { goJSON } from '../formats/go-text.ts';
 import { globFits, type ImageReference } from './image-reference.ts';
 import type { CredentialSource } from './pulled-record.ts';
+import { compareTexts } from '../formats/text-order.ts';
 
 /** Credentials for a pull, and whose they are. Without a source, every pod of the node may use them. */
 export interface PullCredentials {
@@ -128,12 +129,6 @@ export function placeOf(place: string): Omit<RegistryCredentials, 'auth'> {
 
 function placeText({ hostPattern, port, pathPrefix }: RegistryCredentials): string {
   return `${hostPattern}${port === '' ? '' : `:${port}`}${pathPrefix}`;
-}
-
-/** As Go compares texts; `localeCompare` would sort by language. */
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 function hostAndPort(domain: string): { host: string; port: string } {

@@ -28,6 +28,7 @@ import {
   forgottenContainerStatus,
   inferredCompletion,
 } from './container-state.ts';
+import { compareTexts } from '../formats/text-order.ts';
 
 export type ContainerStatuses = Required<
   Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'>
@@ -56,7 +57,7 @@ export function apiContainerStatuses(
 }
 
 function byName(a: ContainerStatus, b: ContainerStatus): number {
-  return a.name < b.name ? -1 : 1;
+  return compareTexts(a.name, b.name);
 }
 
 function statusesOf(

@@ -9,6 +9,7 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import type { Container, PodSandbox } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import { type RuntimeService, unlessNotFound } from '../service/runtime-service.ts';
+import { NEVER_ABORTED } from '../../../system/promises.ts';
 
 export interface ContainerGCParts {
   readonly runtime: RuntimeService;
@@ -41,7 +42,7 @@ export class ContainerGC {
   }
 
   /** Removes one after another, until `signal` aborts. Rejects when the runtime does not answer. */
-  async collect(signal: AbortSignal = NEVER): Promise<void> {
+  async collect(signal: AbortSignal = NEVER_ABORTED): Promise<void> {
     const { runtime, policy, isPodRemovable, removeOrphanedLogs } = this.#parts;
     const containers = await runtime.listContainers(undefined, { signal });
     const garbage = containerGarbage({ containers, now: this.#context.clock.now(), isPodRemovable }, policy);
@@ -123,8 +124,6 @@ export class ContainerGC {
     return id;
   }
 }
-
-const NEVER = new AbortController().signal;
 const NO_ANSWER: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded']);
 
 async function named(what: string, work: () => Promise<void>): Promise<void> {

@@ -9,7 +9,7 @@ import {
 } from '../../policies/garbage/unused-images.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
-import { OneAtATime } from '../../../system/promises.ts';
+import { OneAtATime, NEVER_ABORTED } from '../../../system/promises.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
 export interface ImageGCParts extends ImageGCPolicy {
@@ -44,17 +44,17 @@ export class ImageGC {
   }
 
   /** Records which images there are and which are in use. */
-  detect(signal: AbortSignal = NEVER): Promise<void> {
+  detect(signal: AbortSignal = NEVER_ABORTED): Promise<void> {
     return this.#turns.run(() => this.#detect(signal));
   }
 
   /** Rejects when too few images may be removed, or one cannot be removed. */
-  collect(signal: AbortSignal = NEVER): Promise<void> {
+  collect(signal: AbortSignal = NEVER_ABORTED): Promise<void> {
     return this.#turns.run(() => this.#telling(() => this.#collect(signal)));
   }
 
   /** Removes all unused images, however full the disk is. Returns the bytes that were freed. */
-  deleteUnusedImages(signal: AbortSignal = NEVER): Promise<number> {
+  deleteUnusedImages(signal: AbortSignal = NEVER_ABORTED): Promise<number> {
     return this.#turns.run(() =>
       this.#telling(async () => {
         await this.#detect(signal);
@@ -176,5 +176,3 @@ export class ImageGC {
     return new StateletError('Internal', message);
   }
 }
-
-const NEVER = new AbortController().signal;

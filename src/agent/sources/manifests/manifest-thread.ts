@@ -1,7 +1,6 @@
 /** Reads one manifest in a worker thread. The thread ends afterwards, which frees its memory. */
 import { on } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
@@ -10,13 +9,12 @@ import type { ManifestObject } from '../objects/manifest-object.ts';
 import { frozen } from '../../../system/frozen.ts';
 import type { ManifestPods } from '../pod-of-manifest.ts';
 import type { ManifestOrigin } from '../source.ts';
+import { PROGRAM_FLAGS, programFile } from '../../../system/program-file.ts';
 
 /** The largest manifest that keeps all limits takes a tenth of this. */
 const TIMEOUT_MS = 60_000;
 const MEMORY_MIB_MAX = 512;
-/** The same as this file's: TypeScript in a checkout, JavaScript in the package. */
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const ENTRY = fileURLToPath(new URL(`./manifest-worker.${EXTENSION}`, import.meta.url));
+const ENTRY = programFile('manifest-worker', import.meta.url);
 
 /** Rejects only when `signal` aborts, which ends the thread. */
 export async function readInThread(
@@ -28,7 +26,7 @@ export async function readInThread(
   const worker = new Worker(ENTRY, {
     workerData: { content, origin } satisfies ManifestTask,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB_MAX },
-    ...(EXTENSION === 'ts' && { execArgv: ['--disable-warning=ExperimentalWarning'] }),
+    execArgv: [...PROGRAM_FLAGS],
   });
   try {
     return await receive(worker, signal ? AbortSignal.any([signal, timeout]) : timeout);
