@@ -5,6 +5,7 @@ const CHART = 'src/agent/machines/preemption-machine.ts';
 const PREEMPTIONS = 'src/agent/actors/start/preemptions.ts';
 const END_LIMITS = 'src/agent/actors/start/kill-timeouts.ts';
 const ADMISSION = 'src/agent/actors/start/room-arbiter.ts';
+const RESIZES = 'src/agent/actors/resize/pod-resizes.ts';
 const LEDGER = 'src/agent/actors/start/resource-ledger.ts';
 const DELIVERY = 'src/agent/actors/pods/pod-lifecycle.ts';
 const PLAN = 'src/agent/policies/preemption/victim-plan.ts';
@@ -168,14 +169,29 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
   {
     name: 'resize-granted-without-room',
     breaks: 'A resize is granted although the node has no room for it (admission)',
+    file: RESIZES,
+    find: `      return admission.kind === 'admitted' ? undefined : admission;`,
+    replace: `      return admission.kind === 'rejected' && admission.reason === '' ? admission : undefined;`,
+  },
+  {
+    name: 'resize-gives-nothing-back',
+    breaks: 'What a resize gives back is not offered to the pods that wait for room (settling)',
     file: ADMISSION,
-    find: `      return admission.kind === 'admitted' ? undefined : rejectionOf(admission);`,
-    replace: `      return admission.kind === 'rejected' && admission.reason === '' ? rejectionOf(admission) : undefined;`,
+    find: `    this.#ledger.replace(pod);
+    this.offerAll();`,
+    replace: `    this.#ledger.replace(pod);`,
+  },
+  {
+    name: 'resize-preempts-alone',
+    breaks: 'Room that is made for a resize is not promised to it (preemption)',
+    file: ADMISSION,
+    find: `    const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#requesting(uid) ?? []);`,
+    replace: `    const promisedTo = this.#preemptions.promised().flatMap((uid) => podOf(registry, uid) ?? []);`,
   },
   {
     name: 'resize-never-retried',
     breaks: 'A resize that waits is not tried again (I7)',
-    file: 'src/agent/actors/resize/pod-resizes.ts',
+    file: RESIZES,
     find: `    return !isInfeasible(conditions);`,
     replace: `    return isInfeasible(conditions);`,
   },

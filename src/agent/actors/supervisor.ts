@@ -78,7 +78,11 @@ export class Supervisor {
     this.actor = actor;
     this.#workQueue = new WorkQueue(context.clock, (uids) => this.send({ type: 'SYNC', uids }));
     const removal = new PodRemoval(context, { pleg, podRuntime, node });
-    const room = new RoomArbiter(context, { ...parts, admit: (pod, signal) => node.admit(pod, signal) });
+    const room = new RoomArbiter(context, {
+      ...parts,
+      admit: (pod, signal) => node.admit(pod, signal),
+      onPromiseOver: (uid) => this.#resizes.promiseOver(uid),
+    });
     const starts = new PodStarts({ removal, room, loop });
     const gates = parts.wrapGates?.(starts) ?? starts;
     const machine = providePodMachine(context, {

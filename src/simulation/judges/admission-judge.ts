@@ -25,6 +25,8 @@ export interface AdmissionJudgeOptions {
   readonly now: () => number;
   readonly nodeFacts: () => NodeFacts;
   readonly isRunning: (uid: string) => boolean;
+  /** The pod as its source wants it. */
+  readonly desired: (uid: string) => Pod | undefined;
   /** UIDs of the pods that ran when the agent started. */
   readonly found: Iterable<string>;
   /** Undefined for a node that does not evict. */
@@ -52,7 +54,7 @@ export class AdmissionJudge {
 
   constructor(options: AdmissionJudgeOptions) {
     this.#options = options;
-    const { now, nodeFacts, isRunning, found, eviction, plugins } = options;
+    const { now, nodeFacts, isRunning, desired, found, eviction, plugins } = options;
     const violated = (invariant: string, subject: Subject, what: string) =>
       this.#violated(invariant, subject, what);
     this.#found = new Set(found);
@@ -61,6 +63,7 @@ export class AdmissionJudge {
       now,
       nodeFacts,
       records: this.#records,
+      desired,
       violated,
     });
     const tenants = this.#records;
@@ -143,7 +146,7 @@ export class AdmissionJudge {
     if (record.pod !== undefined && this.evictions?.turnsAway(record.pod) === true)
       this.#violated('admission', record, 'is admitted, though the node is short of something');
     const others = this.#records.holders().filter((other) => other !== record);
-    const promised = this.#preemptions.promised().filter((other) => other !== record);
+    const promised = this.#preemptions.promisedBeside(record);
     const staying = others.filter((other) => !isEndingOrEnded(other));
     const { allocatable } = this.#options.nodeFacts();
     const obstaclesBeside = (all: readonly PodRecord[]) => {
@@ -157,7 +160,8 @@ export class AdmissionJudge {
         this.#violated('admission', record, `is admitted, and short of ${obstacles.join()}`);
       // A promise does not bind a pod that may preempt the pod to which the room is promised.
       const owners = promised.filter((other) => !mayPreempt(record, other));
-      const taken = owners.length === 0 ? [] : obstaclesBeside([...staying, ...owners]);
+      const rest = staying.filter(({ uid }) => owners.every((owner) => owner.uid !== uid));
+      const taken = owners.length === 0 ? [] : obstaclesBeside([...rest, ...owners]);
       if (taken.length > 0)
         this.#violated('preemption', record, `takes what is promised to another pod: ${taken.join()}`);
     });
@@ -197,7 +201,7 @@ export class AdmissionJudge {
       return;
     }
     const others = this.#records.possibleHolders().filter((other) => other !== record);
-    const promised = this.#preemptions.promised().filter((other) => other !== record);
+    const promised = this.#preemptions.promisedBeside(record);
     const what = this.#whyFalse(reason, pod, podsOf(others), podsOf(promised));
     if (what !== undefined) this.#violated('admission', record, `is rejected with ${reason}, ${what}`);
   }

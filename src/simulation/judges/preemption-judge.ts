@@ -4,8 +4,9 @@ import type { PreemptionEvent } from '../../agent/machines/preemption-machine.ts
 import { isCriticalPod, isPreemptable } from '../../agent/policies/pod/pod-kinds.ts';
 import { PREEMPTING, PREEMPTING_MESSAGE } from '../../agent/policies/preemption/preemption-message.ts';
 import { podQOS } from '../../agent/policies/pod/qos.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
-import { insufficientResources, takenPorts } from './admission-obstacles.ts';
+import { grownResources, insufficientResources, takenPorts } from './admission-obstacles.ts';
 import { isEndingOrEnded, patienceMs, podsOf, type PodRecord, type PodRecords } from './pod-records.ts';
 import { isBeforeStart, isTerminated } from './pod-states.ts';
 
@@ -13,6 +14,8 @@ export interface PreemptionJudgeOptions {
   readonly now: () => number;
   readonly nodeFacts: () => NodeFacts;
   readonly records: PodRecords;
+  /** The pod as its source wants it: one that runs may ask for more than it has. */
+  readonly desired: (uid: string) => Pod | undefined;
   readonly violated: (invariant: string, record: PodRecord, what: string) => void;
 }
 
@@ -57,12 +60,16 @@ export class PreemptionJudge {
     return uid === undefined ? undefined : (this.#options.records.get(uid)?.pod?.metadata.name ?? uid);
   }
 
-  /** The pods that room is promised to. */
-  promised(): readonly PodRecord[] {
+  /** The pods other than this one that room is promised to, with what they ask for. */
+  promisedBeside({ uid: own }: PodRecord): readonly PodRecord[] {
     return [...this.#preemptions].flatMap(([uid, { isPromised }]) => {
       const record = this.#options.records.get(uid);
-      return isPromised && record?.isGone === false ? [record] : [];
+      return isPromised && record?.isGone === false && uid !== own ? [this.#asking(record)] : [];
     });
+  }
+
+  #asking(record: PodRecord): PodRecord {
+    return { ...record, pod: this.#options.desired(record.uid) ?? record.pod };
   }
 
   /** I9: a preempted pod was chosen as a victim before it is killed. */
@@ -146,7 +153,9 @@ export class PreemptionJudge {
     const choice = this.#choice(preemptor, victims);
     const { state, isAdmitted } = preemptor;
     const early = [
-      isAdmitted || !isBeforeStart(state) ? `has room made for it in ${state}` : undefined,
+      (isAdmitted ? !this.#isToBeResized(preemptor) : !isBeforeStart(state))
+        ? `has room made for it in ${state}`
+        : undefined,
       ...victims.map(cannotBeVictim),
     ];
     // The actor of a new pod shows its pod a microtask later.
@@ -163,16 +172,25 @@ export class PreemptionJudge {
     this.#expectKills(victims);
   }
 
+  #isToBeResized(record: PodRecord): boolean {
+    const [before, after] = [record.pod, this.#asking(record).pod];
+    if (before === undefined || after === undefined || isEndingOrEnded(record)) return false;
+    return grownResources(before, after).length + grownResources(after, before).length > 0;
+  }
+
   #choice(preemptor: PodRecord, victims: readonly PodRecord[]): Choice {
     const { records } = this.#options;
+    const promised = this.promisedBeside(preemptor);
+    const others = (holders: readonly PodRecord[]) =>
+      holders.filter(({ uid }) => uid !== preemptor.uid && promised.every((other) => other.uid !== uid));
     return {
-      preemptor,
+      preemptor: this.#asking(preemptor),
       victims,
-      certain: records.holders().filter((other) => !isEndingOrEnded(other)),
-      possible: records
-        .possibleHolders()
-        .filter((other) => !isEndingOrEnded(other) || records.isOverdue(other)),
-      promised: this.promised().filter((other) => other !== preemptor),
+      certain: others(records.holders()).filter((other) => !isEndingOrEnded(other)),
+      possible: others(records.possibleHolders()).filter(
+        (other) => !isEndingOrEnded(other) || records.isOverdue(other),
+      ),
+      promised,
     };
   }
 

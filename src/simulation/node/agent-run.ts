@@ -140,6 +140,7 @@ export class AgentRun {
       nodeFacts: () => this.agent.nodeFacts(),
       now: () => clock.now(),
       isRunning: (uid) => runtime.isRunning(uid),
+      desired: (uid) => this.agent.supervisor.desired.get(uid),
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
       eviction: this.#evictionTruth(),
       plugins: this.#pluginTruth(),

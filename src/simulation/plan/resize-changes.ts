@@ -1,5 +1,5 @@
 /** Changes of the resources that pods ask for, while they run. */
-import { drawnPodName, type PlannedChange, type PlannedFor, timesAtRate } from './planned-change.ts';
+import { drawnPodName, HOUR_MS, type PlannedChange, type PlannedFor, timesAtRate } from './planned-change.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 export interface ResizeChange {
@@ -11,6 +11,8 @@ export interface ResizeChange {
 
 /** The average for each node. */
 const VOLLEYS_PER_HOUR = 12;
+/** The least that simulated pods request. */
+const LEAST = { kind: 'resize', cpuMilli: 250, memoryMiB: 128 } as const;
 /** Several come close together: the next one often meets one that is under way. */
 const GAPS_MS = [50, 200, 3_000];
 
@@ -28,6 +30,8 @@ export function* resizeChanges(
       atMs += random.pick(GAPS_MS);
     }
   }
+  // After it, nothing else makes pods ask again that wait for room.
+  yield { atMs: Math.max(lastMs, hours * HOUR_MS - 1), name: drawnPodName(random, pods), change: LEAST };
 }
 
 /** As large as what pods request at first, so that some do not fit. */

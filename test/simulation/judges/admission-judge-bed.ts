@@ -35,6 +35,8 @@ export class AdmissionJudgeBed {
   nowMs = 0;
   readonly #violations: Violation[] = [];
   readonly running = new Set<string>();
+  /** What the sources ask for, where it is not what the pods have. */
+  readonly desired = new Map<string, Pod>();
   readonly judge: AdmissionJudge;
 
   /** `found`: UIDs of the pods that run when the agent starts. `eviction`: of a node that evicts; `plugins`: of one with plugins. */
@@ -46,6 +48,7 @@ export class AdmissionJudgeBed {
       now: () => this.nowMs,
       nodeFacts: () => this.nodeFacts,
       isRunning: (uid) => this.running.has(uid),
+      desired: (uid) => this.desired.get(uid),
       eviction,
       plugins,
       onViolation: (violation) => this.#violations.push(violation),

@@ -1,3 +1,4 @@
+import { isCriticalPod } from '../../policies/pod/pod-kinds.ts';
 import {
   allocationFromPod,
   isAllocated,
@@ -96,9 +97,19 @@ export class PodResizes {
 
   /** `except`: a pod that is told what has become of it anyway. */
   retry(trigger: ResizeTrigger, except?: string): void {
-    if (!this.#isOpen || this.#pending.length === 0) return;
+    this.#retry(this.#pending, trigger, except);
+  }
+
+  /** Room that was being made for this pod is not reserved for it any more. */
+  promiseOver(uid: string): void {
+    const others = this.#pending.filter((other) => other !== uid);
+    this.#retry(others, 'pod_terminated');
+  }
+
+  #retry(uids: readonly string[], trigger: ResizeTrigger, except?: string): void {
+    if (!this.#isOpen || uids.length === 0) return;
     // What is granted may make other pods end or start, and more resizes come meanwhile.
-    for (const uid of this.#pending) if (!this.#try(uid, trigger, uid === except)) this.#drop(uid);
+    for (const uid of uids) if (!this.#try(uid, trigger, uid === except)) this.#drop(uid);
     this.#arm();
   }
 
@@ -119,6 +130,7 @@ export class PodResizes {
   }
 
   #drop(uid: string): void {
+    this.#parts.room.stopGrowing(uid);
     this.#pending = this.#pending.filter((other) => other !== uid);
   }
 
@@ -150,7 +162,15 @@ export class PodResizes {
       return false;
     }
     if (!isTold && conditions !== before) registry.send(uid, { type: 'SyncPodSync' });
+    if (isDeferred(conditions) && isCriticalPod(pod)) this.#makeRoom(pod);
     return !isInfeasible(conditions);
+  }
+
+  /** Other pods are ended for a critical one that lacks nothing but room. */
+  #makeRoom(pod: Pod): void {
+    const { room } = this.#parts;
+    if (room.allocated(pod.metadata.uid) === undefined || room.resizeAdmission(pod).kind !== 'short') return;
+    room.makeRoomToGrow(pod, () => this.retry('pod_terminated'));
   }
 
   #refusal(pod: Pod): ResizeRefusal | undefined {
@@ -160,7 +180,10 @@ export class PodResizes {
       resizer === undefined
         ? 'The containers of this node are plain processes: their resources cannot be changed in place.'
         : resizer.refusal(pod, this.asAllocated(pod));
-    if (infeasible === undefined) return room.resizeRefusal(pod);
+    if (infeasible === undefined) {
+      const admission = room.resizeAdmission(pod);
+      return admission.kind === 'admitted' ? undefined : admission;
+    }
     const reason = resizer === undefined ? 'runtime_limitation' : 'swap_limitation';
     this.#context.measurements?.resizes.infeasible(reason);
     return { reason: 'Infeasible', message: infeasible };

@@ -118,10 +118,15 @@ export class Preemptions {
     if (context !== undefined) this.#tell(uid, context.decision, context.awaited);
   }
 
+  /** The pod needs no room any more. */
+  withdraw(uid: string): void {
+    this.#preemptions.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
+  }
+
   /** The pod holds nothing any more: it may be a victim or a preemptor. */
   ended(uid: string): void {
     this.#loggedDecisions.delete(uid);
-    this.#preemptions.get(uid)?.actor.send({ type: 'PREEMPTOR_GONE' });
+    this.withdraw(uid);
     for (const { actor, limits } of [...this.#preemptions.values()]) {
       if (limits.lift(uid)) actor.send({ type: 'VICTIM_ENDED', uid });
     }

@@ -40,6 +40,16 @@ export interface RoomArbiterParts {
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
   /** Of victims that are otherwise equal, lower priority goes first. The kubelet does not look at it. */
   readonly preemptionLowerPriorityFirst: boolean;
+  /** Room that was being made for this pod is not reserved for it any more. */
+  readonly onPromiseOver?: (uid: string) => void;
+}
+
+/** A pod that has its place is to have more. */
+interface Growth {
+  /** With what it requests now. */
+  readonly pod: Pod;
+  /** Told when there is room: asks for the resize again. */
+  readonly offer: () => void;
 }
 
 export class RoomArbiter {
@@ -51,6 +61,8 @@ export class RoomArbiter {
   readonly #requests = new Map<string, RoomRequest>();
   /** What a pod lacks for which other pods may be ended, by UID. */
   readonly #shortages = new Map<string, Rejection>();
+  /** By UID: the pods that have a place, and for whose resize other pods end. */
+  readonly #growing = new Map<string, Growth>();
   readonly #preemptions: Preemptions;
 
   /** The actors of preemptions are children of the context's parent. */
@@ -58,8 +70,8 @@ export class RoomArbiter {
     this.#parts = parts;
     const { registry } = parts;
     this.#preemptions = new Preemptions(context, {
-      podOf: (uid) => podOf(registry, uid),
-      facts: () => this.#planFacts(),
+      podOf: (uid) => this.#requesting(uid),
+      facts: ({ metadata }) => this.#planFacts(metadata.uid),
       holds: (uid) => this.#ledger.has(uid),
       kill: (uid, kill) => registry.kill(uid, kill),
       gracePeriodSeconds: (uid) => gracePeriodSeconds(registry, uid),
@@ -67,7 +79,10 @@ export class RoomArbiter {
       admit: (uid) => this.#admitPreemptor(uid),
       reject: (uid, rejection) => this.#rejectPreemptor(uid, rejection),
       // Reserved room is free: ask the waiting pods again.
-      onPromiseOver: (uid) => this.offer(this.#waiting().filter((other) => other !== uid)),
+      onPromiseOver: (uid) => {
+        this.offer(this.#waiting().filter((other) => other !== uid));
+        parts.onPromiseOver?.(uid);
+      },
     });
   }
 
@@ -114,14 +129,21 @@ export class RoomArbiter {
     return this.#ledger.podOf(uid);
   }
 
-  /** Why the node has no room for what the pod, which has a place, requests now. No other pod is ended for it. */
-  resizeRefusal(pod: Pod): Rejection | undefined {
-    try {
-      const admission = this.#fit(this.#parts.nodeFacts(), pod, this.#ledger.besides(pod.metadata.uid));
-      return admission.kind === 'admitted' ? undefined : rejectionOf(admission);
-    } catch (error) {
-      return unexpectedAdmissionError(errorMessage(error));
-    }
+  /** Whether the node has room for what the pod, which has a place, requests now. */
+  resizeAdmission(pod: Pod): Admission {
+    return this.#decide(pod, false, this.#parts.nodeFacts);
+  }
+
+  /** Other pods are ended so that this one, which has a place, may have what it requests now. `offer` is called when there is room. */
+  makeRoomToGrow(pod: Pod, offer: () => void): void {
+    const { uid } = pod.metadata;
+    this.#growing.set(uid, { pod, offer });
+    if (!this.#preemptions.has(uid)) this.#preemptions.begin(pod.metadata);
+  }
+
+  /** The pod has a place, and has what it requests or does not request it any more. */
+  stopGrowing(uid: string): void {
+    if (this.#growing.delete(uid)) this.#preemptions.withdraw(uid);
   }
 
   /** The pod holds from now on what it requests now. What it gives back is offered to the pods that wait. */
@@ -202,6 +224,7 @@ export class RoomArbiter {
     this.#requests.get(uid)?.asked.abort();
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
+    this.#growing.delete(uid);
     const hasFreed = this.#ledger.remove(uid);
     // Listed first: a pod that begins to wait below has seen already what is free.
     const waiting = hasFreed ? this.#waiting() : [];
@@ -254,12 +277,11 @@ export class RoomArbiter {
     }
   }
 
-  #fit(node: NodeFacts, pod: Pod, held: UsedResources = this.#ledger): Admission {
+  #fit(node: NodeFacts, pod: Pod): Admission {
     const { uid } = pod.metadata;
     const others = this.#preemptions.promised().filter((other) => other !== uid);
-    if (others.length === 0) return admitPod(node, pod, held);
-    const holders = this.#ledger.holders().filter(({ metadata }) => metadata.uid !== uid);
-    return admitPodBeside(node, pod, holders, this.#room());
+    if (others.length === 0) return admitPod(node, pod, this.#ledger.besides(uid));
+    return admitPodBeside(node, pod, this.#holdersBeside(uid), this.#room());
   }
 
   #admit({ pod, answer }: RoomRequest): void {
@@ -285,6 +307,8 @@ export class RoomArbiter {
   }
 
   #admitPreemptor(uid: string): Admission {
+    const growth = this.#growing.get(uid);
+    if (growth !== undefined) return this.#admitGrowth(growth);
     const request = this.#wanted(uid);
     if (request === undefined) return { kind: 'rejected', ...unexpectedAdmissionError('the pod is gone') };
     const admission = this.#decide(request.pod, false, this.#parts.nodeFacts);
@@ -292,7 +316,18 @@ export class RoomArbiter {
     return admission;
   }
 
+  #admitGrowth({ pod, offer }: Growth): Admission {
+    const admission = this.resizeAdmission(pod);
+    if (admission.kind !== 'admitted') return admission;
+    // First: what takes the room up must not withdraw the preemption, which hears of it by this answer.
+    this.#growing.delete(pod.metadata.uid);
+    offer();
+    return admission;
+  }
+
+  /** A pod that cannot grow has been told already what it lacks, and goes on. */
   #rejectPreemptor(uid: string, rejection: Rejection): void {
+    this.#growing.delete(uid);
     const request = this.#wanted(uid);
     if (request !== undefined) this.#reject(request, rejection);
   }
@@ -306,9 +341,18 @@ export class RoomArbiter {
     return { ...request, pod };
   }
 
-  #planFacts() {
+  /** The pod with what it asks for. */
+  #requesting(uid: string): Pod | undefined {
+    return this.#growing.get(uid)?.pod ?? podOf(this.#parts.registry, uid);
+  }
+
+  #holdersBeside(uid: string): readonly Pod[] {
+    return this.#ledger.holders().filter(({ metadata }) => metadata.uid !== uid);
+  }
+
+  #planFacts(uid: string) {
     const { nodeFacts, preemptionLowerPriorityFirst: lowerPriorityFirst } = this.#parts;
-    return { node: nodeFacts(), holders: this.#ledger.holders(), room: this.#room(), lowerPriorityFirst };
+    return { node: nodeFacts(), holders: this.#holdersBeside(uid), room: this.#room(), lowerPriorityFirst };
   }
 
   #room(): FreedRoom {
@@ -316,7 +360,7 @@ export class RoomArbiter {
     const unendable = this.#preemptions.unendable();
     const holders = this.#ledger.holders().map(({ metadata }) => metadata.uid);
     const ending = holders.filter((uid) => registry.isPodTerminationRequested(uid) && !unendable.has(uid));
-    const promisedTo = this.#preemptions.promised().flatMap((uid) => podOf(registry, uid) ?? []);
+    const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#requesting(uid) ?? []);
     return { ending: new Set(ending), promisedTo };
   }
 }

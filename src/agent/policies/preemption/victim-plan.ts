@@ -78,10 +78,14 @@ export interface FreedRoom {
   readonly promisedTo: readonly Pod[];
 }
 
-/** The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. */
+/**
+ * The pods apart from `pod` that will hold resources once the ending pods have ended and the waiting pods have started. A waiting pod
+ * that runs is to have more.
+ */
 export function holdersOnceFreed(pod: Pod, holders: readonly Pod[], room: FreedRoom): readonly Pod[] {
   const waiting = room.promisedTo.filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
-  return [...holders.filter(({ metadata }) => !room.ending.has(metadata.uid)), ...waiting];
+  const changed = new Set([...room.ending, ...waiting.map(({ metadata }) => metadata.uid)]);
+  return [...holders.filter(({ metadata }) => !changed.has(metadata.uid)), ...waiting];
 }
 
 /** The same, but without the waiting pods that `pod` could preempt if they ran: it may take the room that is promised to them. */
