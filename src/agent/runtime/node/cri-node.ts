@@ -32,6 +32,8 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
   readonly appArmor: boolean;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
+  /** Only of a node that gives devices, CPUs or memory to containers. */
+  readonly topology?: PodSubsystem | undefined;
 }
 
 export function criNode(options: CriNodeOptions): PodNode {
@@ -43,13 +45,14 @@ export function criNode(options: CriNodeOptions): PodNode {
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
  * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
  * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone.
+ * when all else is gone. Devices and CPUs are given to a pod that nothing else has rejected, and are free when its containers have ended.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
-  const { allowedUnsafeSysctls, appArmor, images } = options;
+  const { allowedUnsafeSysctls, appArmor, images, topology } = options;
   return [
     { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
     { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
+    ...(topology ? [topology] : []),
     {
       name: 'images',
       forgetImage: (image) => images.forget(image),

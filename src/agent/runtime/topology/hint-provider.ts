@@ -1,0 +1,36 @@
+import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+
+/** What gives a container something that is on certain NUMA nodes: devices, CPUs, memory. The topology manager asks it. */
+export interface HintProvider {
+  readonly name: string;
+  /** Of what the container has already, the nodes on which that is. */
+  hints(pod: Pod, container: Container): TopologyHints;
+  podHints(pod: Pod): TopologyHints;
+  /**
+   * Sets aside what the container needs, where the hint says; does nothing where the container has it already. It does not wait: between
+   * hints and this no other pod may take what the hints have offered. `hint` is undefined where none were asked for. Throws an
+   * AdmissionRefusal; another error is an UnexpectedAdmissionError of the pod.
+   */
+  allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void;
+  /**
+   * All containers of the pod have what they need set aside: does what takes its time, such as a call of a plugin or a file. The pod
+   * is admitted when it resolves. Rejects as `allocate` throws.
+   */
+  complete?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Whether anything is set aside for the pod, by this agent or a former one. */
+  holds(uid: string): boolean;
+  /** Takes back all that the pod has. Resolves when a next agent knows that, too. */
+  release(uid: string): void | Promise<void>;
+}
+
+/** Why a pod cannot have what it needs of a provider. */
+export class AdmissionRefusal extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.name = 'AdmissionRefusal';
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,74 @@
+/** Asks all parts of a node that give containers devices, CPUs or memory, so that a container has them near each other. */
+import { mergeHints, type MergeSettings, type TopologyPolicy } from '../../policies/topology/merge-hints.ts';
+import type { TopologyHint } from '../../policies/topology/topology-hint.ts';
+import { UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodRejection, PodSubsystem } from '../node/pod-node.ts';
+import { AdmissionRefusal, type HintProvider } from './hint-provider.ts';
+
+export interface TopologyManagerOptions extends Omit<MergeSettings, 'policy'> {
+  readonly policy: TopologyPolicy;
+  readonly scope: 'container' | 'pod';
+  /** In the order in which they are asked: devices, CPUs, memory. */
+  readonly providers: readonly HintProvider[];
+}
+
+/**
+ * Of each container, init containers first: ask for hints, merge them, set aside where the best one says. All this is one step of the event
+ * loop, so that pods do not take from each other what has been offered to them. A plugin that takes its time is called afterwards, and holds up its
+ * own pod alone.
+ */
+export class TopologyManager implements PodSubsystem {
+  readonly name = 'topology manager';
+  readonly #options: TopologyManagerOptions;
+
+  constructor(options: TopologyManagerOptions) {
+    this.#options = options;
+  }
+
+  async admit(pod: Pod, signal: AbortSignal): Promise<PodRejection | undefined> {
+    const { providers } = this.#options;
+    const { uid } = pod.metadata;
+    const hadSome = providers.some((provider) => provider.holds(uid));
+    try {
+      this.#allocate(pod);
+      for (const provider of providers) await provider.complete?.(pod, signal);
+      return undefined;
+    } catch (error) {
+      // What runs already keeps what it has until it has ended.
+      if (!hadSome) await this.release(uid);
+      return rejectionOf(error);
+    }
+  }
+
+  async release(uid: string): Promise<void> {
+    for (const provider of this.#options.providers.toReversed()) await provider.release(uid);
+  }
+
+  #allocate(pod: Pod): void {
+    const { providers, scope } = this.#options;
+    const ofPod = scope === 'pod' ? this.#hint((provider) => provider.podHints(pod)) : undefined;
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container));
+      for (const provider of providers) provider.allocate(pod, container, hint);
+    }
+  }
+
+  #hint(hintsOf: (provider: HintProvider) => ReturnType<HintProvider['hints']>): TopologyHint | undefined {
+    const { policy, providers } = this.#options;
+    if (policy === 'none') return undefined;
+    const { hint, isAdmitted } = mergeHints({ ...this.#options, policy }, providers.map(hintsOf));
+    if (isAdmitted) return hint;
+    throw new AdmissionRefusal(
+      'TopologyAffinityError',
+      'Resources cannot be allocated with Topology locality',
+    );
+  }
+}
+
+function rejectionOf(error: unknown): PodRejection {
+  if (error instanceof AdmissionRefusal) return { reason: error.reason, message: error.message };
+  const message = `Allocate failed due to ${errorMessage(error)}, which is unexpected`;
+  return { reason: UNEXPECTED_ADMISSION_ERROR, message };
+}
