@@ -18,7 +18,8 @@ export interface ComponentOptions {
   readonly args: readonly string[];
   /** The log and the process id are kept here. */
   readonly dir: string;
-  readonly isReady: () => boolean | Promise<boolean>;
+  /** Rejects where it could not be asked. */
+  readonly isReady: () => Promise<boolean>;
   /** Between two questions whether it is ready. Default 100. */
   readonly pauseMs?: number;
 }
@@ -27,6 +28,8 @@ export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
   #child: ChildProcess | undefined;
+  /** Why it could not be asked whether it is ready. */
+  #unasked: unknown;
 
   constructor(options: ComponentOptions) {
     this.#options = options;
@@ -50,7 +53,7 @@ export class Component {
   /** Resolves when the program is ready. */
   async start(): Promise<void> {
     if (this.pid !== undefined) return;
-    const { command, args, dir, isReady, pauseMs = 100 } = this.#options;
+    const { command, args, dir, pauseMs = 100 } = this.#options;
     const log = openSync(this.#logFile, 'a');
     // Without the variables of a proxy: all connections are on loopback.
     const env = { PATH: process.env.PATH, HOME: dir };
@@ -64,7 +67,11 @@ export class Component {
     });
     ended.catch(() => undefined);
     if (child.pid !== undefined) writeFileSync(join(dir, `${this.name}.pid`), String(child.pid));
-    const ready = waitFor(isReady, { what: `${this.name} to be ready`, timeoutMs: START_MS, pauseMs });
+    const ready = waitFor(() => this.#isReady(), {
+      what: `${this.name} to be ready`,
+      timeoutMs: START_MS,
+      pauseMs,
+    });
     await Promise.race([ready.catch((error: unknown) => this.#failed(error)), ended]);
   }
 
@@ -91,10 +98,19 @@ export class Component {
     return join(this.#options.dir, `${this.name}.log`);
   }
 
+  async #isReady(): Promise<boolean> {
+    try {
+      return await this.#options.isReady();
+    } catch (error) {
+      this.#unasked = error;
+      return false;
+    }
+  }
+
   /** Adds what the program did meanwhile: the states of its threads, and its log. */
   #failed(error: unknown): never {
     const states = this.pid === undefined ? '' : threadStates(this.pid).join('');
-    const what = `${error instanceof Error ? error.message : String(error)}; its threads: ${states}; its log:`;
+    const what = `${error instanceof Error ? error.message : String(error)}; asked last: ${String(this.#unasked)}; its threads: ${states}; its log:`;
     throw new Error(`${what}\n${this.#logEnd()}`, { cause: error });
   }
 

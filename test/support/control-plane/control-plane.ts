@@ -131,7 +131,7 @@ export class ControlPlane {
     };
     writeFileSync(config, JSON.stringify(options));
     const args = [bundled(DOUBLE), config];
-    const isReady = () => this.isReady();
+    const isReady = () => isOk(`${this.server}/readyz`);
     const command = process.execPath;
     const apiServer = new Component({ name: 'api-server-double', command, args, dir, isReady, pauseMs: 20 });
     return { etcd: undefined, apiServer, others: [] };
@@ -156,7 +156,7 @@ export class ControlPlane {
 
   /** Whether its API server answers. */
   isReady(): Promise<boolean> {
-    return isOk(`${this.server}/readyz`);
+    return isOk(`${this.server}/readyz`).catch(() => false);
   }
 
   async start(): Promise<void> {
@@ -399,11 +399,7 @@ export async function createPlaces(): Promise<Places> {
 }
 
 async function isListening(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/health`)).ok;
-  } catch {
-    return false;
-  }
+  return (await fetch(`http://127.0.0.1:${port}/health`)).ok;
 }
 
 interface Answer {
@@ -411,10 +407,11 @@ interface Answer {
   readonly body: string;
 }
 
-/** Whether the server answers 200. */
-async function isOk(url: string): Promise<boolean> {
-  const answer = await answerOf(url).catch(() => undefined);
-  return answer?.statusCode === 200;
+/** Resolves where the server answers 200, and rejects with what it does instead. */
+async function isOk(url: string): Promise<true> {
+  const { statusCode, body } = await answerOf(url);
+  if (statusCode !== 200) throw new Error(`${url}: ${statusCode} ${body}`);
+  return true;
 }
 
 /** The certificate of the server is not verified. */
