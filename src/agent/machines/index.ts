@@ -10,6 +10,7 @@ import { podKillMachine } from './pod-kill-machine.ts';
 import { podMachine } from './pod-machine.ts';
 import { preemptionMachine } from './preemption-machine.ts';
 import { probeMachine } from './probe-machine.ts';
+import { resizeMachine } from './resize-machine.ts';
 import { shutdownMachine } from './shutdown-machine.ts';
 import { statusWriterMachine } from './status-writer-machine.ts';
 import { supervisorMachine } from './supervisor-machine.ts';
@@ -28,6 +29,7 @@ export const machines: Readonly<Record<string, AnyStateMachine>> = {
   podKill: podKillMachine,
   preemption: preemptionMachine,
   probe: probeMachine,
+  resize: resizeMachine,
   shutdown: shutdownMachine,
   statusWriter: statusWriterMachine,
   supervisor: supervisorMachine,

@@ -50,6 +50,7 @@ export function podLanes({ last: pod, transitions, runs, health }: LaneFacts): r
   const ordered = transitions.toReversed();
   return [
     ...stateLanes(ordered, pod),
+    resizeLane(ordered, pod),
     ...containerLanes(pod, runs, health),
     ...probeLanes(ordered, pod, runs),
     ...(pod === undefined ? [] : [eventLane(pod.events)]),
@@ -123,6 +124,27 @@ function stateLanes(ordered: readonly Transition[], pod: PodView | undefined): r
     pod?.row,
   );
 }
+
+/** A resize, as long as it waits, is carried out or fails. */
+function resizeLane(ordered: readonly Transition[], pod: PodView | undefined): Lane {
+  const own = ordered.filter(
+    ({ chart, actor, from, to }) =>
+      chart === 'resize' && from !== to && (pod === undefined || actor.includes(pod.row.uid)),
+  );
+  const spans = own.flatMap(({ atMs, to }, index) => {
+    const open = to.split(',').filter((part) => !RESIZED.includes(part));
+    if (open.length === 0) return [];
+    const kind: Span['kind'] = open.some((part) => /Infeasible|Failing/u.test(part))
+      ? 'attention'
+      : open.includes('Actuation.InProgress')
+        ? 'starting'
+        : 'wait';
+    return [{ fromMs: atMs, toMs: own[index + 1]?.atMs, kind, text: open.join(', ') }];
+  });
+  return { name: 'resize', spans, marks: [] };
+}
+
+const RESIZED: readonly string[] = ['Request.Granted', 'Actuation.Actuated'];
 
 function stateSpan(state: string, fromMs: number, toMs: number | undefined): Span {
   return { fromMs, toMs, kind: stateKind(state), text: state };

@@ -49,15 +49,28 @@ export function podPage(input: PodPageInput): TemplateResult {
   `;
 }
 
-function facts({ row }: PodView, health: PodHealth, nowMs: number): TemplateResult {
+function facts(pod: PodView, health: PodHealth, nowMs: number): TemplateResult {
+  const { row } = pod;
   const { state, nextTryMs, ready, containers, restarts } = row;
   const { kind, because, sinceMs } = health;
   const wait = nextTryMs !== undefined && nextTryMs > nowMs;
   const since = (ms: number | undefined) => (ms === undefined ? '' : ` for ${duration(nowMs - ms)}`);
   const why = because === undefined ? '' : `, as it ${because}`;
   return html`<b>${HEALTH[kind].words}</b>${since(sinceMs)}${why} · ${ready}/${containers} ready · restarted
-    ${restarts} times · chart in <code id="state">${state}</code>${since(row.sinceMs)}
+    ${restarts} times · chart in <code id="state">${state}</code>${since(row.sinceMs)} ${resize(pod)}
     ${wait ? html`· next ${state === 'Syncing.Settled' ? 'sync' : 'try'} in <b>${duration(nextTryMs - nowMs)}</b>, at ${clockTime(nextTryMs)}` : nothing}`;
+}
+
+/** A resize has a chart of its own, as long as it lasts. */
+function resize({ row, status }: PodView): TemplateResult | typeof nothing {
+  const { namespace, name, uid } = row;
+  const stages = (status?.conditions ?? []).flatMap(({ type, reason }) => {
+    if (type === 'PodResizePending') return [reason ?? 'pending'];
+    return type === 'PodResizeInProgress' ? [reason ? `in progress: ${reason}` : 'in progress'] : [];
+  });
+  if (stages.length === 0) return nothing;
+  const actor = encodeURIComponent(`resize ${name}_${namespace} ${uid}`);
+  return html`· <a href="#/chart/resize?actor=${actor}">resize</a> ${stages.join(', ')}`;
 }
 
 /** The chart, with what happened beside it. The last state of a pod that has gone stays lit. */

@@ -49,7 +49,7 @@ export interface ActorOfPod {
 }
 
 const OF_POD =
-  /^(?:(?<prefix>preemption|pod-kill) )?(?<name>[^ _]+)_(?<namespace>[^ _]+) (?:(?<part>.+) )?(?<uid>[^ ]+)$/u;
+  /^(?:(?<prefix>preemption|pod-kill|resize) )?(?<name>[^ _]+)_(?<namespace>[^ _]+) (?:(?<part>.+) )?(?<uid>[^ ]+)$/u;
 
 /** Whether it belongs to a pod of that name. A static pod is also found without the name of its node. */
 export function servesPodOf(
@@ -92,11 +92,12 @@ export function namesPod(said: unknown, pod: NamedPod): boolean {
 
 /**
  * Transitions that repeat all the time without any news, and would push others out of the record: runs of probes whose result is as before,
- * looks at the node's taints that find nothing to write, and the supervisor's housekeeping.
+ * looks at the node's taints that find nothing to write, resizes that are refused as before, and the supervisor's housekeeping.
  */
 export function isRoutine({ chart, event, from, to, guard }: TransitionKind): boolean {
   if (chart === 'probe')
     return (event === 'DUE' && guard === 'isDue') || (event === 'PROBED' && guard === undefined);
+  if (chart === 'resize') return from === to && (event === 'UNDER_WAY' || guard === 'isAsBefore');
   if (chart === 'taints') return event === 'xstate.after.look.taints.Settled' || guard === 'isSame';
   return chart === 'supervisor' && event === 'HOUSEKEEPING' && from === to;
 }

@@ -187,6 +187,27 @@ test('the regions of a parallel state have a lane each, and a transition names t
   expect(lanes[2]?.marks[1]?.text).toBe('E: Pressure.Memory.Absent → Pressure.Memory.Present');
 });
 
+test('a resize is drawn as long as it waits, is carried out or fails', () => {
+  const states = [
+    'Request.Judging,Actuation.Actuated',
+    'Request.Deferred,Actuation.Actuated',
+    'Request.Granted,Actuation.InProgress',
+    'Request.Granted,Actuation.Failing',
+    'Request.Granted,Actuation.Actuated',
+  ];
+  const transitions = states.map((to, index) =>
+    step(index, { chart: 'resize', actor: 'resize web_default uid-web', from: states[index - 1] ?? '', to }),
+  );
+  const lanes = shown({ last: view([]), transitions: transitions.toReversed(), runs: [] });
+  expect(lanes.find(([name]) => name === 'resize')).toEqual([
+    'resize',
+    '0-1 wait: Request.Judging',
+    '1-2 wait: Request.Deferred',
+    '2-3 starting: Actuation.InProgress',
+    '3-4 attention: Actuation.Failing',
+  ]);
+});
+
 describe('a probe that has never succeeded', () => {
   const runs = (more: object, status: object, events: readonly object[] = []) => {
     const container = { name: 'main', image: 'x', ...more };

@@ -155,6 +155,7 @@ function withoutTime(text: string): string {
 describe('what is recorded', () => {
   const probe = { chart: 'probe', from: 'Waiting', to: 'Probing', actions: [] };
   const taints = { ...probe, chart: 'taints' };
+  const resize = { ...probe, chart: 'resize', from: 'Request.Deferred', to: 'Request.Deferred' };
   test.each<[string, TransitionKind, boolean]>([
     ['a probe that runs because it is due', { ...probe, event: 'DUE', guard: 'isDue' }, true],
     ['a probe whose result is as before', { ...probe, event: 'PROBED' }, true],
@@ -164,6 +165,9 @@ describe('what is recorded', () => {
     ['a look at the taints', { ...taints, event: 'xstate.after.look.taints.Settled' }, true],
     ['taints that are as they should be', { ...taints, event: 'xstate.done.actor', guard: 'isSame' }, true],
     ['taints that are written', { ...taints, event: 'xstate.done.actor' }, false],
+    ['a resize that is refused as before', { ...resize, event: 'REFUSED', guard: 'isAsBefore' }, true],
+    ['a resize that goes on', { ...resize, event: 'UNDER_WAY' }, true],
+    ['a resize that is refused for another reason', { ...resize, event: 'REFUSED' }, false],
     ['a pod that starts', START, false],
   ])('%s is routine: %#', (_, kind, expected) => {
     expect(isRoutine(kind)).toBe(expected);
@@ -177,6 +181,7 @@ describe('what is recorded', () => {
     ],
     ['preemption web_default u', { name: 'web', namespace: 'default', uid: 'u', part: 'preemption' }],
     ['pod-kill web_default u', { name: 'web', namespace: 'default', uid: 'u', part: 'pod-kill' }],
+    ['resize web_default u', { name: 'web', namespace: 'default', uid: 'u', part: 'resize' }],
     ['eviction', undefined],
     ['client certificate', undefined],
     ['plugin my_own plugin', undefined],

@@ -58,7 +58,7 @@ export class NodePods {
       synced: () => loop.synced,
       observers: measurements ? [podObserver(measurements)] : [],
     });
-    this.#resizeStates = new ResizeStates(context);
+    this.#resizeStates = new ResizeStates(loop.context);
     const ended = new EndedPods(context, { store: agent.endedPods ?? NO_STORE, registry, desired });
     const { pleg } = runtime;
     const probes = new ProbeManager(loop.context, { ...agent.parts, pleg, statusManager });

@@ -86,6 +86,7 @@ export class PodResizes {
       this.#parts.states.withdrawn(pod);
       return;
     }
+    this.#parts.states.asked(pod);
     this.#push(uid);
     this.retry('pod_updated', uid);
   }

@@ -1,3 +1,5 @@
+import type { ActorRefFrom } from 'xstate';
+import { type ResizeMachineEvent, resizeMachine } from '../../machines/resize-machine.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
 import {
   type ResizeConditions,
@@ -13,41 +15,56 @@ import {
   type ResizeEvent,
   type ResizeRefusal,
 } from '../../policies/resize/resize-decision.ts';
-import type { AgentContext } from '../../../types/agent-context.ts';
+import { fullName } from '../../policies/pod/pod-kinds.ts';
+import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor } from '../agent-actor.ts';
 
-/** How far changes of the resources of pods have come, by UID: the conditions of their statuses, and the events. */
+type ResizeActor = ActorRefFrom<typeof resizeMachine>;
+
+/** How far changes of the resources of pods have come: an actor for each, as long as it lasts. */
 export class ResizeStates {
-  readonly #context: AgentContext;
-  readonly #conditions = new Map<string, ResizeConditions>();
+  readonly #context: ActorContext;
+  readonly #actors = new Map<string, ResizeActor>();
   /** What was granted last, while it is in progress: a sync of an earlier version of the pod says nothing of it. */
   readonly #granted = new Map<string, PodAllocation>();
 
-  constructor(context: AgentContext) {
+  constructor(context: ActorContext) {
     this.#context = context;
   }
 
   conditionsOf(uid: string): ResizeConditions {
-    return this.#conditions.get(uid) ?? {};
+    return this.#actors.get(uid)?.getSnapshot().context.conditions ?? {};
+  }
+
+  /** The spec asks for other resources than the pod has been granted. */
+  asked({ metadata }: Pod): void {
+    this.#send(metadata, 'ASKED', this.conditionsOf(metadata.uid));
   }
 
   /** A former agent has written how far it had come. */
-  recall({ metadata: { uid }, status }: Pod): void {
-    this.#keep(uid, withWritten(this.conditionsOf(uid), status?.conditions, this.#now()));
+  recall({ metadata, status }: Pod): void {
+    const conditions = withWritten(this.conditionsOf(metadata.uid), status?.conditions, this.#now());
+    this.#send(metadata, 'RECALLED', conditions);
   }
 
   /** `refuse`: why the node does not grant what the pod asks for, if so. */
   decide(desired: Pod, allocation: PodAllocation, refuse: () => ResizeRefusal | undefined): ResizeDecision {
-    const conditions = this.conditionsOf(desired.metadata.uid);
-    const decision = decideResize(desired, { allocation, conditions }, refuse, this.#now());
-    this.#take(desired, decision);
-    if (decision.resized) this.#granted.set(desired.metadata.uid, decision.allocation);
+    const { metadata } = desired;
+    const before = this.conditionsOf(metadata.uid);
+    const decision = decideResize(desired, { allocation, conditions: before }, refuse, this.#now());
+    const { resized, conditions } = decision;
+    if (resized) this.#granted.set(metadata.uid, decision.allocation);
+    const told = conditions.pending === undefined ? 'WITHDRAWN' : 'REFUSED';
+    if (resized || conditions !== before) this.#take(metadata, resized ? 'GRANTED' : told, decision);
     return decision;
   }
 
   /** The spec asks for what the pod has been granted. */
-  withdrawn({ metadata: { uid } }: Pod): void {
-    this.#keep(uid, withoutPending(this.conditionsOf(uid)));
+  withdrawn({ metadata }: Pod): void {
+    if (this.#actors.has(metadata.uid))
+      this.#send(metadata, 'WITHDRAWN', withoutPending(this.conditionsOf(metadata.uid)));
   }
 
   /** `isInProgress`: something that runs does not have yet what the pod, as allocated, has been granted. */
@@ -57,31 +74,51 @@ export class ResizeStates {
     const granted = this.#granted.get(uid);
     if (!isInProgress && before.inProgress === undefined) return;
     if (granted !== undefined && !isAllocated(pod, granted)) return;
-    this.#take(pod, progressOfResize(pod, before, isInProgress, this.#now()));
     if (!isInProgress) this.#granted.delete(uid);
+    const news = progressOfResize(pod, before, isInProgress, this.#now());
+    this.#take(pod.metadata, isInProgress ? 'UNDER_WAY' : 'ACTUATED', news);
   }
 
   failed(pod: Pod, message: string): void {
-    this.#take(pod, failedResize(pod, this.conditionsOf(pod.metadata.uid), message, this.#now()));
+    const { metadata } = pod;
+    this.#take(metadata, 'FAILED', failedResize(pod, this.conditionsOf(metadata.uid), message, this.#now()));
   }
 
   forget(uid: string): void {
-    this.#conditions.delete(uid);
     this.#granted.delete(uid);
+    const actor = this.#actors.get(uid);
+    if (actor === undefined) return;
+    this.#actors.delete(uid);
+    this.#context.parent?.send({ type: 'ACTOR_FORGOTTEN', actor });
   }
 
   #take(
-    { metadata }: Pod,
-    news: { readonly conditions: ResizeConditions; readonly events: readonly ResizeEvent[] },
+    pod: PodReference,
+    type: ResizeMachineEvent['type'],
+    {
+      conditions,
+      events,
+    }: { readonly conditions: ResizeConditions; readonly events: readonly ResizeEvent[] },
   ): void {
-    this.#keep(metadata.uid, news.conditions);
-    for (const { type, reason, message } of news.events)
-      this.#context.recorder.event(metadata, type, reason, message);
+    this.#send(pod, type, conditions);
+    for (const { type, reason, message } of events) this.#context.recorder.event(pod, type, reason, message);
   }
 
-  #keep(uid: string, conditions: ResizeConditions): void {
-    if (conditions.pending ?? conditions.inProgress) this.#conditions.set(uid, conditions);
-    else this.#conditions.delete(uid);
+  /** The actor ends with the change. */
+  #send(pod: PodReference, type: ResizeMachineEvent['type'], conditions: ResizeConditions): void {
+    const actor = this.#actors.get(pod.uid) ?? this.#begin(pod);
+    actor.send({ type, conditions });
+    const isOver = actor.getSnapshot().matches({ Request: 'Granted', Actuation: 'Actuated' });
+    if (isOver) this.forget(pod.uid);
+  }
+
+  #begin(pod: PodReference): ResizeActor {
+    const name = fullName(pod);
+    const title = `the resize of ${name}`;
+    const actor = agentActor(this.#context, resizeMachine, { id: `resize ${name} ${pod.uid}`, title });
+    this.#actors.set(pod.uid, actor);
+    actor.start();
+    return actor;
   }
 
   #now(): string {

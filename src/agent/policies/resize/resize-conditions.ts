@@ -18,6 +18,8 @@ const PENDING = 'PodResizePending';
 const IN_PROGRESS = 'PodResizeInProgress';
 const INFEASIBLE = 'Infeasible';
 const DEFERRED = 'Deferred';
+/** The reason of a change whose last try failed. */
+export const RESIZE_FAILED = 'Error';
 
 /** Pending first. */
 export function listedConditions({ pending, inProgress }: ResizeConditions): readonly PodCondition[] {
@@ -30,6 +32,23 @@ export function isInfeasible({ pending }: ResizeConditions): boolean {
 
 export function isDeferred({ pending }: ResizeConditions): boolean {
   return pending?.reason === DEFERRED;
+}
+
+export function hasFailed({ inProgress }: ResizeConditions): boolean {
+  return inProgress?.reason === RESIZE_FAILED;
+}
+
+/** They differ at most in when they were looked at. */
+export function isAsBefore(before: ResizeConditions, after: ResizeConditions): boolean {
+  return isSame(before.pending, after.pending) && isSame(before.inProgress, after.inProgress);
+}
+
+function isSame(one: PodCondition | undefined, other: PodCondition | undefined): boolean {
+  return (
+    one?.reason === other?.reason &&
+    one?.message === other?.message &&
+    one?.observedGeneration === other?.observedGeneration
+  );
 }
 
 /** An agent takes over what an earlier one wrote into the status of the pod, as if it had happened now. Of two of a type the last one counts. */

@@ -2,6 +2,7 @@
 import type { Pod } from '../../../types/kubernetes.ts';
 import { allocationFromPod, isAllocated, type PodAllocation, withoutEmpty } from './allocation.ts';
 import {
+  RESIZE_FAILED,
   type ResizeConditions,
   withInProgress,
   withoutInProgress,
@@ -89,7 +90,7 @@ export function failedResize(
   now: string,
 ): { readonly conditions: ResizeConditions; readonly events: readonly ResizeEvent[] } {
   const { generation = 0 } = pod.metadata;
-  const news = { reason: 'Error', message, observedGeneration: generation };
+  const news = { reason: RESIZE_FAILED, message, observedGeneration: generation };
   const { conditions: failed, changed } = withInProgress(conditions, news, now);
   const about = failed.inProgress?.observedGeneration ?? generation;
   const event = resizeEvent('Warning', 'ResizeError', 'error', pod, about, message);

@@ -135,6 +135,16 @@ const SHUTDOWN: Sentences = {
   'ShuttingDown.Stopped': 'the machine shuts down, and the agent stops',
 };
 
+const RESIZE: Sentences = {
+  'Request.Granted': 'the node has granted what the spec asks for',
+  'Request.Judging': 'it is not decided yet whether the node grants what the spec asks for',
+  'Request.Deferred': 'what the spec asks for waits for room',
+  'Request.Infeasible': 'this node can never grant what the spec asks for',
+  'Actuation.Actuated': 'the pod has what was granted',
+  'Actuation.InProgress': 'what was granted is being carried out',
+  'Actuation.Failing': 'what was granted could not be carried out; that is tried again',
+};
+
 const STATUS_WRITER: Sentences = {
   Idle: 'the API server has every status',
   Writing: 'statuses are being written to the API server',
@@ -192,6 +202,7 @@ const CHARTS: Readonly<Record<string, Sentences>> = {
   podKill: POD_KILL,
   preemption: PREEMPTION,
   probe: PROBE,
+  resize: RESIZE,
   shutdown: SHUTDOWN,
   statusWriter: STATUS_WRITER,
   supervisor: SUPERVISOR,
