@@ -132,12 +132,23 @@ export interface EvictionPluginDefinition {
   topEvictionPods?(question: TopEvictionPodsQuestion): Answer<TopEvictionPodsAnswer>;
 }
 
+/** One of those that the agent knows. */
+export interface PluginUser {
+  readonly name: string;
+  readonly password: string;
+}
+
 export interface EvictionPluginOptions {
   /**
    * The folder in which the agent looks for sockets of plugins. Default: `plugins_registry` in `$STATELET_ROOT_DIR`, which is the root folder of
    * the agent (`--root-dir`).
    */
   readonly registryDir?: string;
+  /**
+   * Whose plugin it is, for agents that want to know (`strictAuthentication`). Read each time when an agent asks, such as from a file with
+   * the password.
+   */
+  readonly user?: () => PluginUser | Promise<PluginUser>;
   /** Takes what happens, a line each time. Default: standard error. */
   readonly log?: (line: string) => void;
   /** Whether SIGTERM, SIGINT and SIGHUP stop the plugin and end the process with exit code 0. Default: `true`. */

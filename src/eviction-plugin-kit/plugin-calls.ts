@@ -8,7 +8,7 @@ import {
   REGISTRATION_SERVICE,
 } from '../agent/plugins/protocol/service-methods.ts';
 import { sentEvictPods, sentThresholdMet, sentTopPods } from './kit-answers.ts';
-import type { EvictionPluginDefinition, Registration } from './plugin-api.ts';
+import type { EvictionPluginDefinition, EvictionPluginOptions, Registration } from './plugin-api.ts';
 import type { SocketServer } from './plugin-socket.ts';
 
 /** Enough for some ten thousand pods. */
@@ -41,6 +41,7 @@ export class PluginCalls implements SocketServer {
   endpoint = '';
   #registration: Registration = 'Waiting';
   readonly #definition: EvictionPluginDefinition;
+  readonly #user: EvictionPluginOptions['user'];
   readonly #log: (line: string) => void;
   readonly #server = new grpc.Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
@@ -51,8 +52,13 @@ export class PluginCalls implements SocketServer {
   readonly #waiting = new Set<Waiting>();
   readonly #unsettled = new Map<Question, number>();
 
-  constructor(definition: EvictionPluginDefinition, log: (line: string) => void) {
+  constructor(
+    definition: EvictionPluginDefinition,
+    log: (line: string) => void,
+    user: EvictionPluginOptions['user'],
+  ) {
     this.#definition = definition;
+    this.#user = user;
     this.#log = log;
     this.#addRegistration();
     this.#addQuestions();
@@ -116,7 +122,7 @@ export class PluginCalls implements SocketServer {
 
   #addQuestions(): void {
     const { getToken, getEvictPods, thresholdMet, getTopEvictionPods } = EVICTION_PLUGIN_SERVICE;
-    this.#add(getToken, () => ({ token: '' }));
+    this.#add(getToken, async () => ({ token: await this.#token() }));
     this.#add(getEvictPods, async ({ activePods }, signal) => {
       const answer = await this.#ask('evictPods', (plugin) => plugin.evictPods?.({ activePods, signal }));
       return sentEvictPods(answer, activePods);
@@ -132,6 +138,12 @@ export class PluginCalls implements SocketServer {
       const answer = await this.#ask('topEvictionPods', (plugin) => plugin.topEvictionPods?.(question));
       return sentTopPods(answer, activePods);
     });
+  }
+
+  async #token(): Promise<string> {
+    if (this.#user === undefined) return '';
+    const { name, password } = await this.#user();
+    return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
   }
 
   async #ask<T>(question: Question, ask: (plugin: EvictionPluginDefinition) => T): Promise<Awaited<T>> {

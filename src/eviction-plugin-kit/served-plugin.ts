@@ -13,12 +13,12 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export async function serveDefinition(
   definition: EvictionPluginDefinition,
-  { registryDir, log = toStandardError, handleSignals = true }: EvictionPluginOptions,
+  { registryDir, user, log = toStandardError, handleSignals = true }: EvictionPluginOptions,
 ): Promise<RunningEvictionPlugin> {
   check(definition);
   const { name } = definition;
   const tell = (line: string) => told(log, `${new Date().toISOString()} ${name}: ${line}`);
-  const calls = new PluginCalls(definition, tell);
+  const calls = new PluginCalls(definition, tell, user);
   const socket = new PluginSocket({ folder: registryOf(registryDir), name, server: calls, log: tell });
   calls.endpoint = socket.path;
   let stopped: Promise<void> | undefined;

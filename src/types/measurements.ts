@@ -115,7 +115,18 @@ export interface PluginVictim {
 
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 
+/** Labels of Katalyst's metric: whether a plugin has proved who it is. */
+export interface PluginValidation {
+  readonly name: string;
+  readonly strict: string;
+  readonly valid: string;
+  readonly reason: string;
+  readonly user: string;
+}
+
 export interface PluginMeasurements {
+  /** A plugin that wants to register was asked for its token. */
+  pluginValidated(labels: PluginValidation): void;
   /** `refused`: an answer came, and not all of it was accepted. */
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void;
   /** A pod is ended because this plugin named it; in a dry run it is not. */

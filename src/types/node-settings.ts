@@ -260,4 +260,8 @@ export interface EvictionPluginSettings {
    * node itself, which works where that admission plugin is off.
    */
   readonly taintsKubeconfig: string;
+  /** A plugin that has not proved who it is by its token is not registered. */
+  readonly strictAuthentication: boolean;
+  /** The file with the users that may register plugins. Empty: no plugin is asked for a token. */
+  readonly usersFile: string;
 }

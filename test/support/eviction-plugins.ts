@@ -27,6 +27,8 @@ export const PLUGIN_SETTINGS: EvictionPluginSettings = {
   killers: {},
   registryDir: '',
   taintsKubeconfig: '',
+  strictAuthentication: false,
+  usersFile: '',
 };
 
 /** A pod as a plugin names it. */

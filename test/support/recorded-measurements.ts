@@ -4,6 +4,7 @@ import type {
   Measurements,
   NodeLifeMeasurements,
   PlegMeasurements,
+  PluginValidation,
   PluginVictim,
   RequestMeasurements,
   ResizeMeasurements,
@@ -173,6 +174,10 @@ export class RecordedMeasurements implements Measurements {
 
   pluginAnswered(plugin: string, call: string, result: string): void {
     this.told.push(`${plugin} ${call}: ${result}`);
+  }
+
+  pluginValidated({ name, valid, reason, user }: PluginValidation): void {
+    this.told.push(`${name} of ${user}: valid ${valid} ${reason}`.trim());
   }
 
   pluginVictim(plugin: string, isDryRun: boolean): void {

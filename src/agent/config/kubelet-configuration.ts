@@ -166,6 +166,8 @@ const evictionPlugins = object({
   killers: textMap,
   registryDir: text,
   taintsKubeconfig: text,
+  strictAuthentication: bool,
+  usersFile: text,
 });
 
 /** In the order of the type's definition. */

@@ -195,6 +195,7 @@ const PATHS = [
   'authentication.x509.clientCAFile',
   'evictionPlugins.registryDir',
   'evictionPlugins.taintsKubeconfig',
+  'evictionPlugins.usersFile',
 ];
 
 function resolvePaths(file: string, configuration: object): object {

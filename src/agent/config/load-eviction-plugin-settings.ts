@@ -4,6 +4,7 @@ import { QOS_LEVELS } from '../policies/eviction-plugins/qos-level.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../../types/node-settings.ts';
 import {
+  absolute,
   duration,
   fieldsOf,
   flagOrNot,
@@ -121,6 +122,21 @@ const EVICTION_PLUGIN_SETTINGS: {
     description:
       'kubeconfig of the user that writes taints for conditions of plugins; the node itself unless given',
   },
+  strictAuthentication: {
+    flag: '--eviction-plugins-strict-authentication [BOOL]',
+    field: 'evictionPlugins.strictAuthentication',
+    default: false,
+    kind: flagOrNot,
+    description: 'whether a plugin is refused whose token is none of a user in the users file',
+  },
+  usersFile: {
+    flag: '--eviction-plugins-users-file <FILE>',
+    field: 'evictionPlugins.usersFile',
+    default: '',
+    kind: text,
+    description:
+      'users that may register plugins, with their passwords; nobody is asked for a token unless given',
+  },
 };
 
 /** All rows of the table. */
@@ -145,11 +161,14 @@ export function resolveEvictionPluginSettings(
 ): EvictionPluginSettings {
   const settings = resolveSettings<EvictionPluginSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
   if (!hasCluster) requireNoCluster(settings, fileName);
-  const { registryDir, taintsKubeconfig } = settings;
+  if (settings.strictAuthentication && settings.usersFile === '')
+    throw invalid('strictAuthentication', fileName, 'no users are known: name evictionPlugins.usersFile too');
+  const { registryDir, taintsKubeconfig, usersFile } = settings;
   return {
     ...settings,
     registryDir: registryDir === '' ? resolve(rootDir, 'plugins_registry') : resolve(registryDir),
-    taintsKubeconfig: taintsKubeconfig === '' ? '' : resolve(taintsKubeconfig),
+    taintsKubeconfig: absolute(taintsKubeconfig),
+    usersFile: absolute(usersFile),
   };
 }
 
@@ -159,13 +178,13 @@ function requireNoCluster({ killers, taintsKubeconfig }: EvictionPluginSettings,
     ...(ofServer ? [['killers', `${ofServer[0]}=${ofServer[1]} asks the API server`] as const] : []),
     ...(taintsKubeconfig === '' ? [] : [['taintsKubeconfig', 'taints are kept by the API server'] as const]),
   ];
-  for (const [name, why] of wrong) {
-    const { flag = '', field = '' } = EVICTION_PLUGIN_SETTINGS[name];
-    throw new StateletError(
-      'InvalidArgument',
-      `${flag.split(' ')[0] ?? ''}, or ${field} in ${fileName}: ${why}, and no kubeconfig was given`,
-    );
-  }
+  for (const [name, why] of wrong) throw invalid(name, fileName, `${why}, and no kubeconfig was given`);
+}
+
+function invalid(name: keyof EvictionPluginSettings, fileName: string, why: string): StateletError {
+  const { flag = '', field = '' } = EVICTION_PLUGIN_SETTINGS[name];
+  const where = `${flag.split(' ')[0] ?? ''}, or ${field} in ${fileName}`;
+  return new StateletError('InvalidArgument', `${where}: ${why}`);
 }
 
 function killersProblem(value: Killers): string | undefined {

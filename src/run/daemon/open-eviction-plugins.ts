@@ -49,9 +49,25 @@ function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPlug
       stats,
       allocatable: () => nodeFacts().allocatable,
     }),
+    authentication: settings.usersFile === '' ? undefined : authenticationOf(core, settings),
+    isGuarded: settings.strictAuthentication,
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
   });
+}
+
+/** Its reader of YAML is loaded only where tokens are asked for. */
+function authenticationOf(
+  { measurements }: AgentCore,
+  { usersFile, strictAuthentication: isStrict }: EvictionPluginSettings,
+) {
+  const opened = import('../../agent/plugins/registration/plugin-authentication.ts').then(
+    ({ PluginAuthentication }) => new PluginAuthentication({ usersFile, isStrict, measurements }),
+  );
+  return {
+    problemOf: async (plugin: string, askToken: () => Promise<string>) =>
+      (await opened).problemOf(plugin, askToken),
+  };
 }
 
 function killsOf(

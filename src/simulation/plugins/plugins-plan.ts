@@ -58,6 +58,8 @@ export function drawnPlugins(random: KeyedRandom): PluginsPlan | undefined {
       killers: drawnKillers(random),
       registryDir: '',
       taintsKubeconfig: '',
+      strictAuthentication: false,
+      usersFile: '',
     },
     onTrial: trial.names,
     builtIn,

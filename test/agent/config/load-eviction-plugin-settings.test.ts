@@ -31,8 +31,20 @@ test('without flags and file no plugin is asked', () => {
     killers: {},
     registryDir: '/root-dir/plugins_registry',
     taintsKubeconfig: '',
+    strictAuthentication: false,
+    usersFile: '',
   });
   expect(resolveEvictionPluginSettings({}, {}, '', { rootDir: '/', hasCluster: false }).enabled).toBe(false);
+});
+
+test('to demand tokens without users is refused', () => {
+  expect(() => resolve({}, { strictAuthentication: true })).toThrow(
+    '--eviction-plugins-strict-authentication, or evictionPlugins.strictAuthentication in kubelet.yaml: no users are known: name evictionPlugins.usersFile too',
+  );
+  expect(resolve({ evictionPluginsUsersFile: '/u' }, { strictAuthentication: true })).toMatchObject({
+    strictAuthentication: true,
+    usersFile: '/u',
+  });
 });
 
 test('every field of the object evictionPlugins has a row, and no other', () => {

@@ -1,7 +1,8 @@
 /**
  * All plugins of this node: eviction plugins that are built in, and plugins of all types whose sockets appear in a folder. Each is an actor.
  */
-import { StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
+import type { PluginAuthentication } from '../../plugins/registration/plugin-authentication.ts';
+import { askForToken, StaggeredQueue } from '../../plugins/registration/registration-calls.ts';
 import type { AnyActorRef } from 'xstate';
 import {
   EVICTION_PLUGIN_TYPE,
@@ -29,7 +30,11 @@ const GONE_MAX = 20;
 const REGISTRATIONS_AT_ONCE = 8;
 
 /** An eviction plugin in another process. */
-export type ConnectedPlugin = EvictionPlugin & { close(): void };
+export type ConnectedPlugin = EvictionPlugin & {
+  close(): void;
+  /** Rejects where it has none. */
+  getToken?(signal: AbortSignal): Promise<string>;
+};
 
 /** Where sockets come from. */
 export interface SocketSource {
@@ -46,6 +51,10 @@ export interface PluginsParts {
   readonly reservedNames?: readonly string[];
   /** Connects to an eviction plugin. */
   readonly connect: (plugin: RegisteredPlugin) => ConnectedPlugin;
+  /** Without it, whoever can make a socket in the folder is a plugin. */
+  readonly authentication?: Pick<PluginAuthentication, 'problemOf'> | undefined;
+  /** Plugins that have not proved who they are are refused: it does not matter who can make sockets. */
+  readonly isGuarded?: boolean;
   /** Of plugins of other types. */
   readonly handlers?: PluginHandlers;
   readonly openRegistration: (socketPath: string) => RegistrationClient;
@@ -78,7 +87,7 @@ export class Plugins implements PluginDirectory {
     const { clock } = context;
     this.#workerParts = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
-      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(parts)]]),
+      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(context, parts)]]),
       openRegistration,
       log: (this.#log = new PluginLog(context)),
       queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
@@ -90,7 +99,9 @@ export class Plugins implements PluginDirectory {
       onFound: (path) => this.#found(path),
       onGone: (path) => this.#socketGone(path),
     };
-    this.#sockets = watchSockets?.(listener) ?? new PluginSockets(context, registryDir, listener);
+    this.#sockets =
+      watchSockets?.(listener) ??
+      new PluginSockets(context, registryDir, listener, { isGuarded: parts.isGuarded === true });
   }
 
   plugins(): readonly HostedPlugin[] {
@@ -169,13 +180,20 @@ export class Plugins implements PluginDirectory {
   }
 }
 
-function evictionHandler({ builtIn, reservedNames = [], connect }: PluginsParts): PluginHandler {
+function evictionHandler(
+  { clock }: ActorContext,
+  { builtIn, reservedNames = [], connect, authentication }: PluginsParts,
+): PluginHandler {
   const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
   return {
     problemOf: (offer) => evictionOfferProblem(offer, builtInNames),
     register: (plugin) => {
       const eviction = connect(plugin);
-      return { eviction, close: () => eviction.close() };
+      const verify = (signal: AbortSignal) =>
+        authentication?.problemOf(plugin.name, () =>
+          askForToken((limit) => eviction.getToken?.(limit) ?? Promise.resolve(''), { clock, signal }),
+        ) ?? Promise.resolve(undefined);
+      return { eviction, verify, close: () => eviction.close() };
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   EVICTION_PLUGIN_TYPE,
   judgeOffer,
   type OfferVerdict,
+  validationFailure,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
@@ -237,7 +238,7 @@ export class PluginWorker implements HostedPlugin {
         return askForInfo(this.#client, { clock, signal });
       }, signal);
       if (signal.aborted) return;
-      event = this.#taken(info.type, judgeOffer(info, this.origin, handlers));
+      event = await this.#verified(this.#taken(info.type, judgeOffer(info, this.origin, handlers)), signal);
     } catch (error) {
       event = { type: 'NOT_ANSWERED', problem: errorMessage(error) };
     }
@@ -258,6 +259,16 @@ export class PluginWorker implements HostedPlugin {
         problem: `plugin registration failed with err: ${errorMessage(error)}`,
       };
     }
+  }
+
+  /** Closes what has not proved who it is. */
+  async #verified(event: PluginEvent, signal: AbortSignal): Promise<PluginEvent> {
+    if (event.type !== 'ACCEPTED') return event;
+    const problem = await this.#served?.verify?.(signal);
+    if (problem === undefined) return event;
+    this.#served?.close();
+    this.#served = undefined;
+    return { type: 'REFUSED', name: event.name, problem: validationFailure(problem) };
   }
 
   async #notify(refusal: string | undefined): Promise<void> {

@@ -9,6 +9,8 @@ export interface RegisteredPlugin {
 
 /** A plugin that its handler serves, until it is closed. */
 export interface ServedPlugin {
+  /** Asked before it is told that it is registered: why it is not taken after all, since it has not proved who it is. */
+  verify?(signal: AbortSignal): Promise<string | undefined>;
   /** The socket is gone, or another plugin has its name. */
   close(): void;
   /** Where the plugin is asked which pods to evict. */

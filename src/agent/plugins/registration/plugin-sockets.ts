@@ -29,6 +29,7 @@ const CHECK_UNWATCHED_MS = 1_000;
 const NEWS_A_TURN = 25;
 
 /** Keys of problems that are not of one path. */
+const OPEN = 'open';
 const MAKING = 'making';
 const WATCHING = 'watching';
 
@@ -36,6 +37,8 @@ export class PluginSockets {
   readonly #context: AgentContext;
   readonly #listener: SocketListener;
   readonly #folder: string;
+  /** Plugins prove who they are: who can make sockets does not matter. */
+  readonly #isGuarded: boolean;
   readonly #timer: Timer;
   readonly #newsTimer: Timer;
   /** What is still to be told, in this order. */
@@ -50,9 +53,15 @@ export class PluginSockets {
   #readAt = -Infinity;
 
   /** `folder` is made if it is missing. */
-  constructor(context: AgentContext, folder: string, listener: SocketListener) {
+  constructor(
+    context: AgentContext,
+    folder: string,
+    listener: SocketListener,
+    { isGuarded = false }: { readonly isGuarded?: boolean } = {},
+  ) {
     this.#context = context;
     this.#listener = listener;
+    this.#isGuarded = isGuarded;
     this.#folder = resolve(folder);
     this.#timer = new Timer(context.clock);
     this.#newsTimer = new Timer(context.clock);
@@ -165,7 +174,7 @@ export class PluginSockets {
 
   /** Each problem is a line once, and again after it was over. */
   #tellProblems(
-    { problems }: FoundSockets,
+    { problems, open }: FoundSockets,
     watches: readonly KernelWatch[],
     makeProblem: string | undefined,
   ): void {
@@ -174,6 +183,7 @@ export class PluginSockets {
     if (unwatched !== undefined)
       now.set(WATCHING, `cannot be watched, and is read every second: ${unwatched}`);
     if (makeProblem !== undefined) now.set(MAKING, makeProblem);
+    if (open !== undefined && !this.#isGuarded) now.set(OPEN, openProblem(open, this.#folder));
     for (const [path, problem] of now) {
       if (this.#problems.get(path) === problem) continue;
       const what = path.startsWith('/') ? `${path} cannot be read: ${problem}` : `${this.#folder} ${problem}`;
@@ -189,6 +199,27 @@ interface FoundSockets {
   readonly sockets: ReadonlyMap<string, string>;
   /** Paths that could not be read, with the reason. What was in them before counts as still there. */
   readonly problems: ReadonlyMap<string, string>;
+  /** A folder in which others can make sockets; undefined where there is none. */
+  readonly open: OpenFolder | undefined;
+}
+
+interface OpenFolder {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+}
+
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** Whether others than root and this user can write there. */
+function isOpen({ mode, uid }: Pick<OpenFolder, 'mode' | 'uid'>): boolean {
+  return (mode & WRITABLE_BY_OTHERS) !== 0 || (uid !== 0 && uid !== process.getuid?.());
+}
+
+function openProblem({ path, mode, uid }: OpenFolder, folder: string): string {
+  const where = path === folder ? '' : `: its folder ${path}`;
+  const rights = `mode 0${(mode & 0o7777).toString(8)}, owner ${uid}`;
+  return `can be written by others${where} (${rights}): their plugins may have pods ended; chmod 750, or set evictionPlugins.strictAuthentication`;
 }
 
 /**
@@ -203,6 +234,7 @@ export async function readSockets(
 ): Promise<FoundSockets> {
   const sockets = new Map<string, string>();
   const problems = new Map<string, string>();
+  let open: OpenFolder | undefined;
   const attempt = async (path: string, work: () => Promise<void>) => {
     try {
       await work();
@@ -219,7 +251,8 @@ export async function readSockets(
   };
   const readFolder = async (path: string): Promise<void> => {
     // Of a folder that does not answer, the watch would not return either.
-    await calls.call(path, () => lstat(path));
+    const { mode, uid } = await calls.call(path, () => lstat(path));
+    if (isOpen({ mode, uid })) open ??= { path, mode, uid };
     onFolder(path);
     const all = await calls.call(path, () => readdir(path, { withFileTypes: true }));
     const entries = all.filter(({ name }) => !name.startsWith('.'));
@@ -232,7 +265,7 @@ export async function readSockets(
     );
   };
   await attempt(folder, () => readFolder(folder));
-  return { sockets, problems };
+  return { sockets, problems, open };
 }
 
 function mayBeSocket(entry: Dirent): boolean {

@@ -2,6 +2,7 @@
 import {
   GET_INFO_LIMIT_MS,
   NOTIFY_LIMIT_MS,
+  TOKEN_LIMIT_MS,
   refusalText,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
@@ -35,6 +36,14 @@ export function tellStatus(
   return limited('NotifyRegistrationStatus', NOTIFY_LIMIT_MS, options, (signal) =>
     client.notifyRegistrationStatus(status, signal),
   );
+}
+
+/** Rejects where the plugin has no token, or does not answer in time. */
+export function askForToken(
+  ask: (signal: AbortSignal) => Promise<string>,
+  options: CallOptions,
+): Promise<string> {
+  return limited('GetToken', TOKEN_LIMIT_MS, options, ask);
 }
 
 async function limited<T>(

@@ -7,6 +7,7 @@ export const EVICTION_PLUGIN_VERSIONS: readonly string[] = ['v1alpha1'];
 /** The kubelet gives a plugin 10 s to accept the connection, and 1 s to answer. Here it is one call. */
 export const GET_INFO_LIMIT_MS = 10_000;
 export const NOTIFY_LIMIT_MS = 5_000;
+export const TOKEN_LIMIT_MS = 5_000;
 
 const BACK_OFF_FIRST_MS = 500;
 const BACK_OFF_MOST_MS = 122_000;
@@ -73,7 +74,7 @@ function versionProblem(offered: readonly string[]): string | undefined {
   return `supported here: ${EVICTION_PLUGIN_VERSIONS.join(', ')}; supported by the plugin: ${shownVersions.join(', ') || 'none'}${more}`;
 }
 
-function validationFailure(problem: string): string {
+export function validationFailure(problem: string): string {
   return `plugin validation failed with err: ${problem}`;
 }
 

@@ -2,6 +2,7 @@
 import type {
   Measurements,
   PluginCall,
+  PluginValidation,
   PluginVictim,
   PodEffect,
   ProbedContainer,
@@ -63,6 +64,7 @@ export class AgentMetrics implements Measurements {
   /** Undefined where the feature MemoryQoS is off. */
   #kept: KeptMemory | undefined;
   readonly #pluginAnswers = new Counter(COUNTED.pluginAnswers);
+  readonly #pluginValidations = new Counter(COUNTED.pluginValidations);
   readonly #pluginVictims = new Counter(COUNTED.pluginVictims);
   readonly #pluginDryRunVictims = new Counter(COUNTED.pluginDryRunVictims);
   readonly #renewalErrors = {
@@ -181,6 +183,12 @@ export class AgentMetrics implements Measurements {
     this.#pluginAnswers.add({ plugin, call, result });
   }
 
+  /** Whoever is refused can come again under any name: such names are not kept. */
+  pluginValidated(labels: PluginValidation): void {
+    const isTaken = labels.valid === 'true' || labels.strict === 'false';
+    this.#pluginValidations.add({ ...labels, ...(!isTaken && { name: '' }) });
+  }
+
   pluginVictim(plugin: string, isDryRun: boolean): void {
     (isDryRun ? this.#pluginDryRunVictims : this.#pluginVictims).add({ plugin });
   }
@@ -236,6 +244,7 @@ export class AgentMetrics implements Measurements {
       this.#sandboxDuration,
       this.#sandboxErrors,
       this.#pluginAnswers,
+      this.#pluginValidations,
       this.#pluginVictims,
       this.#pluginDryRunVictims,
       client,

@@ -220,6 +220,10 @@ export const COUNTED = {
     name: 'statelet_eviction_plugin_answers_total',
     help: 'Questions to eviction plugins by what came of them: success, refused, failure.',
   },
+  pluginValidations: {
+    name: 'eviction_plugin_validate',
+    help: 'Eviction plugins that wanted to register, and whether they have proved who they are (Katalyst).',
+  },
   pluginVictims: {
     name: 'statelet_eviction_plugin_victims_total',
     help: 'Pods that are ended because an eviction plugin named them.',
