@@ -24,12 +24,13 @@ import {
   RESOURCE_CLAIMS,
 } from '../agent/runtime/node/compose-node.ts';
 import type { NodeParts, PodDetails, PodNode, PodSubsystem } from '../agent/runtime/node/pod-node.ts';
+import { cgroupSubsystem, processSubsystem } from '../agent/runtime/node/cgroup-subsystems.ts';
 import { measuredRuntime } from '../agent/runtime/service/measured-runtime.ts';
-import { promiseOf } from '../system/promises.ts';
 import { ifThere } from '../system/system-errors.ts';
 import { KnownContainers } from '../agent/runtime/pods/known-containers.ts';
 import { StartTimes } from '../agent/runtime/pods/start-times.ts';
 import { podPaths } from '../agent/runtime/volumes/pod-paths.ts';
+import type { ProcessCgroups } from './process-cgroups.ts';
 import type { ProcessVolumes } from './mounts/process-volumes.ts';
 import { noCommand } from './containers/container-spec.ts';
 import type { Finding } from './monitor/findings.ts';
@@ -62,6 +63,8 @@ export interface ProcessNodeSetup {
   readonly settings?: UpkeepSettings;
   /** `ignore`: pods run as if they had no volumes. Default: `mount`. */
   readonly embeddedVolumes?: EmbeddedVolumes;
+  /** Without them pods have no limits. */
+  readonly cgroups?: ProcessCgroups | undefined;
 }
 
 /** The embedded runtime. */
@@ -86,9 +89,11 @@ export function openProcessNode(context: AgentContext, setup: ProcessNodeSetup):
     node: processNode({ ...setup, ...parts, logs: upkeep?.logs }),
     start: (view) => upkeep?.start(view),
     reclaimer: upkeep?.reclaimer,
+    cgroupRoot: setup.cgroups?.root,
     stop: async () => {
       await upkeep?.stop();
       await runtime.close();
+      setup.cgroups?.close();
     },
   };
 }
@@ -130,11 +135,12 @@ export interface ProcessPodNodeOptions {
   readonly objects?: ApiObjects | undefined;
   /** Opens what serves volumes; without it, they have no effect. */
   readonly volumes?: (() => Promise<ProcessVolumes>) | undefined;
+  readonly cgroups?: Pick<ProcessCgroups, 'cgroups' | 'facts'> | undefined;
   /** Without it, the logs of an instance stay until its pod is removed. */
   readonly logs?: Pick<ContainerLogManager, 'clean'>;
 }
 
-/** Plain processes have no images and no cgroups: the node fills in what they are to run, and has their volumes mounted. */
+/** Plain processes have no images: the node fills in what they are to run, and has their volumes mounted. */
 export function processNode(options: ProcessPodNodeOptions): PodNode {
   const podLogs = new PodLogs(options.podLogsDir);
   const subsystems = processSubsystems(options, podLogs);
@@ -142,14 +148,29 @@ export function processNode(options: ProcessPodNodeOptions): PodNode {
 }
 
 function processSubsystems(
-  { podLogsDir, podsDir, startTimes, knownContainers, objects, logs, volumes }: ProcessPodNodeOptions,
+  {
+    podLogsDir,
+    podsDir,
+    startTimes,
+    knownContainers,
+    objects,
+    logs,
+    volumes,
+    cgroups,
+  }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
-  const limits = embeddedLimits({ isRoot: process.getuid?.() === 0, hasVolumes: volumes !== undefined });
+  const isRoot = process.getuid?.() === 0;
+  const limits = embeddedLimits({
+    isRoot,
+    hasVolumes: volumes !== undefined,
+    hasCgroups: cgroups !== undefined,
+  });
   return [
     RESOURCE_CLAIMS,
     ...(podsDir === undefined ? [] : [foreignFolders(podsDir)]),
     { name: 'fields', unsupportedFields: (pod) => unsupportedFields(pod, limits) },
+    ...(cgroups ? [cgroupSubsystem(cgroups.cgroups)] : []),
     objectSubsystem(objects),
     ...(volumes && podsDir !== undefined ? [volumesSubsystem(podsDir, volumes)] : []),
     {
@@ -166,6 +187,7 @@ function processSubsystems(
       podsOnDisk: async ({ isThorough, isKnown }, recorded) =>
         isThorough ? podLogs.pods(isKnown, recorded) : [],
     },
+    ...(cgroups ? [processSubsystem(cgroups.cgroups)] : []),
   ];
 }
 
@@ -233,6 +255,7 @@ function processPodDetails(
     knownContainers,
     allocatable = {},
     objects,
+    cgroups,
   }: ProcessPodNodeOptions,
   podLogs: PodLogs,
   additions: NodeAdditions,
@@ -243,15 +266,30 @@ function processPodDetails(
     knownContainer: (uid, containerId) => knownContainers?.of(uid, containerId),
     rememberContainer: async (...known) => knownContainers?.note(...known),
     startTime: (uid, now) => startTimes?.of(uid, now) ?? Promise.resolve(now),
-    sandbox: (pod, attempt) =>
-      promiseOf(() => ({ config: podSandboxConfig(pod, attempt, { podLogsDir, clusterDomain }) })),
+    sandbox: async (pod, attempt) => {
+      const { cgroupParent } = await additions.sandbox(pod);
+      return {
+        config: podSandboxConfig(pod, attempt, {
+          podLogsDir,
+          clusterDomain,
+          ...(cgroupParent !== undefined && { cgroupParent }),
+        }),
+      };
+    },
     // There is no image to name a user: a container that names none runs as the agent's.
     image: (_pod, { image = '' }) => Promise.resolve({ imageRef: image, uid: process.getuid?.() ?? 0 }),
     container: async (request) => {
       const { pod, container, attempt, podStatus, image } = request;
       const resolved = await resolveCommand(pod, container, podStatus);
       const added = await additions.container(request, resolved.envs);
-      const config = containerConfig({ pod, container, attempt, resolved, imageUser: image });
+      const config = containerConfig({
+        pod,
+        container,
+        attempt,
+        resolved,
+        imageUser: image,
+        resources: cgroups?.facts,
+      });
       const problem = noCommand(config);
       if (problem !== undefined) throw await withRuntimesFound(problem);
       return added.reduce(withAdditions, config);

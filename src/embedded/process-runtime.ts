@@ -15,6 +15,11 @@ const tooOld = ({ metadata: { name } }: ContainerConfig, what: string): Statelet
       'of statelet started it. It is followed by one of this version once all pods have been removed',
   );
 
+function hasLimits({ linux }: ContainerConfig): boolean {
+  const { cpuQuota = 0, memoryLimitInBytes = 0 } = linux?.resources ?? {};
+  return cpuQuota > 0 || memoryLimitInBytes > 0;
+}
+
 export interface ProcessRuntimeOptions {
   /** The agent's root directory; the runtime uses `runtime` and `scratch` in it. */
   readonly rootDir: string;
@@ -76,6 +81,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): RuntimeSer
       if (asksForPrivileges(config) && !(await client.has('privileges')))
         throw tooOld(config, 'a securityContext');
       if (config.mounts?.length && !(await client.has('mounts'))) throw tooOld(config, 'volumes');
+      if (hasLimits(config) && !(await client.has('cgroups'))) throw tooOld(config, 'limits');
       return client.call('createContainer', [podSandboxId, config], options);
     },
     startContainer: (id, options) => client.call('startContainer', [id], options),

@@ -75,6 +75,8 @@ async function openParts(
   const hostIPs = nodeAddresses(node.nodeIP);
   if (endpoint === EMBEDDED) {
     const { openProcessNode } = await import('../embedded/process-node.ts');
+    const { openProcessCgroups } = await import('../embedded/process-cgroups.ts');
+    const ofCgroups = { facts, reservations: config, settings: node, rootDir };
     return openProcessNode(context, {
       rootDir,
       podLogsDir,
@@ -83,6 +85,7 @@ async function openParts(
       clusterDomain: node.clusterDomain,
       objects,
       embeddedVolumes: config.embeddedVolumes,
+      cgroups: await openProcessCgroups(context, ofCgroups),
       settings: node,
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });

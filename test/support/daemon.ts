@@ -1,7 +1,7 @@
 /** Runs the real command line in child processes, with their own root folder and folder of manifests. */
 import { execFile, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import {
   processTable,
   type ProcessIdentity,
 } from '../../src/embedded/containers/proc.ts';
+import { processGroup } from '../../src/embedded/process-cgroups.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN_ARGS } from './built.ts';
 import { type Launcher, THIS_MACHINE } from './launcher.ts';
@@ -349,7 +350,7 @@ export class DaemonBed {
       readdirSync(join(this.rootDir, 'runtime', kind)),
     );
     const folders = ['pods', 'scratch'].flatMap((name) => readdirSync(join(this.rootDir, name)));
-    return Promise.resolve([...records, ...folders]);
+    return Promise.resolve([...records, ...folders, ...cgroupsOf(this.rootDir)]);
   }
 
   /** The monitor ends by itself when it has no pods; the test does not wait for that. */
@@ -359,6 +360,17 @@ export class DaemonBed {
     sendSignal(monitor.pid, 'SIGTERM');
     await waitFor(() => !isRunning(monitor), { what: 'the monitor to end' });
   }
+}
+
+/** The cgroups of pods of an embedded runtime, in each hierarchy. */
+export function cgroupsOf(rootDir: string): readonly string[] {
+  const name = processGroup(rootDir);
+  const top = '/sys/fs/cgroup';
+  const folders = [
+    top,
+    ...(existsSync(top) ? readdirSync(top).map((hierarchy) => join(top, hierarchy)) : []),
+  ];
+  return folders.map((folder) => join(folder, name)).filter((folder) => existsSync(folder));
 }
 
 export function stateOf({ metadata }: Pod): string | undefined {

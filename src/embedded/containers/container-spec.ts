@@ -49,7 +49,7 @@ export function processSpec(
   { config: sandbox }: SandboxRecord,
   record: ContainerRecord,
   command: readonly string[],
-  namespace?: ProcessSpec['namespace'],
+  { namespace, cgroup }: { readonly [place in 'namespace' | 'cgroup']?: ProcessSpec[place] | undefined } = {},
 ): ProcessSpec {
   const { config, id, podSandboxId } = record;
   const home = layout.workDir(podSandboxId);
@@ -66,7 +66,8 @@ export function processSpec(
   const privileges = privilegesOf(config, user);
   const cwd = orElse(config.workingDir, home);
   // `setpriv` changes the user itself: as another user it could not drop privileges any more.
-  return { command, env, cwd, ...(namespace && { namespace }), ...(privileges ? { privileges } : { user }) };
+  const places = { ...(namespace && { namespace }), ...(cgroup && { cgroup }) };
+  return { command, env, cwd, ...places, ...(privileges ? { privileges } : { user }) };
 }
 
 /** In CRI a field that is not set is empty. */

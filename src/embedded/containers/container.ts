@@ -5,6 +5,7 @@ import { terminationMessage } from '../../agent/runtime/pods/termination-message
 import { nowNs } from '../../agent/runtime/logs/start-clock.ts';
 import { ContainerInput } from '../streams/container-input.ts';
 import type { StreamedCommand } from '../streams/streamed-command.ts';
+import type { ContainerCgroup, ContainerCgroups } from './container-cgroup.ts';
 import { ContainerLog, type Copies } from './container-log.ts';
 import { containerStreams, messageFile, processSpec, stopSignal } from './container-spec.ts';
 import { execCommand, type ExecLimits } from './exec.ts';
@@ -28,6 +29,7 @@ const UNKNOWN_EXIT = {
     'the exit code is not known: the monitor that had started this container died before the container ended',
 };
 const SIGKILL_EXIT_CODE = 137;
+const OOM_KILLED = 'OOMKilled';
 
 /** What the containers of a monitor share. */
 export interface ContainerHost {
@@ -35,6 +37,7 @@ export interface ContainerHost {
   readonly store: RecordStore;
   readonly sweeper: Sweeper;
   readonly oomKills: OomKills;
+  readonly cgroups: ContainerCgroups;
   readonly log: (message: string) => void;
   readonly emit: (type: ContainerEventType, record: ContainerRecord) => void;
 }
@@ -51,6 +54,7 @@ export class Container {
   #finished: Promise<void> | undefined;
   /** Of a container with mounts, from its start to its end. */
   #namespace: MountNamespace | undefined;
+  readonly #cgroup: ContainerCgroup | undefined;
   readonly #killTimer = new Timer(systemClock);
   #killAtMs = Infinity;
   #killed = false;
@@ -59,6 +63,7 @@ export class Container {
     this.#host = host;
     this.#sandbox = sandbox;
     this.record = record;
+    this.#cgroup = host.cgroups.of(sandbox, record);
     this.#input = new ContainerInput(host.layout.pipe(record.id, 'stdin'), record.config);
   }
 
@@ -176,6 +181,7 @@ export class Container {
     try {
       if (this.#hasMounts)
         this.#namespace = await MountNamespace.make(config.mounts ?? [], layout.mountDir(id));
+      this.#cgroup?.make();
       const spec = this.#spec([...config.command, ...config.args]);
       this.#log = this.#openLog();
       // Taken before the launch: the container may have written its termination message, and ended, when `launch` resolves.
@@ -195,7 +201,8 @@ export class Container {
       const message = `the volumes of container ${this.record.id} are out of reach: the next instance has them`;
       throw new StateletError('FailedPrecondition', message);
     }
-    return processSpec(this.#host.layout, this.#sandbox, this.record, command, this.#namespace);
+    const places = { namespace: this.#namespace, cgroup: this.#cgroup };
+    return processSpec(this.#host.layout, this.#sandbox, this.record, command, places);
   }
 
   get #hasMounts(): boolean {
@@ -234,6 +241,7 @@ export class Container {
   async #startFailed({ exitCode, message }: StartError): Promise<void> {
     const finishedAt = Number(nowNs());
     this.record.exit = { exitCode, reason: 'StartError', message, finishedAt };
+    await this.#removeCgroup();
     await this.#log?.finish();
     this.#settle('');
   }
@@ -246,6 +254,8 @@ export class Container {
     this.#save();
     const { id, process: main } = this.record;
     const remains = { sessionId, containerId: id, sinceTicks: main?.startTicks ?? 0 };
+    await this.#removeCgroup();
+    // Also what has left the group.
     await this.#host.sweeper.clear(remains);
     await this.#log?.finish();
     this.#settle(this.#message(this.record.exit.exitCode));
@@ -253,12 +263,25 @@ export class Container {
 
   #exitAfter(ending: Ending): Exit {
     const finishedAt = Number(nowNs());
-    if (!ending) return { ...UNKNOWN_EXIT, finishedAt };
+    if (!ending) {
+      return this.#cgroup?.hadOOMKill()
+        ? { exitCode: SIGKILL_EXIT_CODE, reason: OOM_KILLED, message: '', finishedAt }
+        : { ...UNKNOWN_EXIT, finishedAt };
+    }
     const exitCode = exitCodeOf(ending.code, ending.signal);
     // Also a shell whose child was killed ends with this code.
     const killedByOther = exitCode === SIGKILL_EXIT_CODE && !this.#killed;
-    const failure = killedByOther && this.#host.oomKills.grew() ? 'OOMKilled' : 'Error';
+    const failure = killedByOther && this.#lacksMemory() ? OOM_KILLED : 'Error';
     return { exitCode, reason: exitCode === 0 ? 'Completed' : failure, message: '', finishedAt };
+  }
+
+  #lacksMemory(): boolean {
+    return this.#cgroup ? this.#cgroup.hadOOMKill() : this.#host.oomKills.grew();
+  }
+
+  async #removeCgroup(): Promise<void> {
+    const problem = await this.#cgroup?.remove();
+    if (problem !== undefined) this.#host.log(`the cgroup of container ${this.record.id}: ${problem}`);
   }
 
   #message(exitCode: number): string {

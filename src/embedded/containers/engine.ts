@@ -12,6 +12,7 @@ import type {
 } from '../../types/cri.ts';
 import { nowNs } from '../../agent/runtime/logs/start-clock.ts';
 import { Container, type ContainerHost } from './container.ts';
+import { ContainerCgroups } from './container-cgroup.ts';
 import { containerStreams, validateContainer } from './container-spec.ts';
 import { makePipes, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
@@ -56,6 +57,7 @@ export class Engine {
       store: this.#store,
       sweeper: new Sweeper(log),
       oomKills: new OomKills(),
+      cgroups: new ContainerCgroups(log),
       log,
       emit: (type, record) => this.#emit(onEvent, type, record),
     };

@@ -2,11 +2,14 @@ import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { closeSync, constants, existsSync, lchownSync, openSync, statSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { runCommand } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
+import type { ContainerCgroup } from './container-cgroup.ts';
+import { heldScript, HOLD_FD, letGo } from './held-start.ts';
 import type { MountNamespace } from '../mounts/mount-namespace.ts';
 import { findProgram, isExecutable, type User } from './privileges.ts';
 
@@ -22,6 +25,8 @@ export interface ProcessSpec {
   readonly privileges?: readonly string[];
   /** Where the container has its mounts. */
   readonly namespace?: Pick<MountNamespace, 'entering' | 'seen'>;
+  /** In which it begins. */
+  readonly cgroup?: Pick<ContainerCgroup, 'join'>;
 }
 
 /** A process could not be started. The exit code is the one that shells give for the cause. */
@@ -40,30 +45,52 @@ export class StartError extends StateletError {
  */
 export async function launch(spec: ProcessSpec, stdio: StdioOptions): Promise<ChildProcess> {
   const [command = '', ...args] = spec.command;
-  const { namespace, privileges = [], cwd, user } = spec;
+  const { namespace, cgroup, privileges = [], cwd, user } = spec;
   const seen = namespace?.seen(cwd) ?? cwd;
   // The system has the same error for a missing folder and a missing program.
   if (!isDirectory(seen)) throw new StartError(128, `working directory ${cwd} does not exist`);
   const before = [...(namespace?.entering(cwd, user) ?? []), ...privileges];
-  if (before.length > 0) checkProgram(command, spec);
-  const [file = command, ...words] = [...before, command, ...args];
-  const child = start(file, words, namespace ? { env: spec.env, cwd: '/' } : spec, stdio);
+  if (before.length > 0 || cgroup) checkProgram(command, spec);
+  const words = [...before, command, ...args];
+  const place = namespace ? { env: spec.env, cwd: '/' } : spec;
+  const child = cgroup ? startHeld(words, place, stdio, cgroup) : start(words, place, stdio);
   if (child.pid !== undefined) return child;
   const error = await new Promise<Error>((resolve) => child.once('error', resolve));
   throw startError(command, error);
 }
 
-function start(
-  command: string,
-  args: string[],
-  { cwd, env, user }: Pick<ProcessSpec, 'cwd' | 'env' | 'user'>,
-  stdio: StdioOptions,
-): ChildProcess {
+type Place = Pick<ProcessSpec, 'cwd' | 'env' | 'user'>;
+
+function start(words: readonly string[], { cwd, env, user }: Place, stdio: StdioOptions): ChildProcess {
+  const [command = '', ...args] = words;
   try {
     return spawn(command, args, { cwd, env, ...user, stdio, detached: true });
   } catch (error) {
     throw startError(command, error);
   }
+}
+
+/** In the cgroup before its first instruction. */
+function startHeld(
+  command: readonly string[],
+  place: Place,
+  stdio: StdioOptions,
+  cgroup: Pick<ContainerCgroup, 'join'>,
+): ChildProcess {
+  const { script, env } = heldScript({ command, env: place.env, byArguments: true });
+  const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+  const child = start(['/bin/sh', '-c', script, 'sh', ...command], { ...place, env }, [...streams, 'pipe']);
+  const hold = child.stdio[HOLD_FD] as Duplex | undefined;
+  hold?.on('error', () => undefined);
+  if (child.pid === undefined || !hold) return child;
+  try {
+    cgroup.join(child.pid);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw new StartError(128, errorMessage(error), error);
+  }
+  letGo(hold);
+  return child;
 }
 
 /**

@@ -80,7 +80,7 @@ export interface OpenedStreams {
 }
 
 /** What an older monitor would accept without doing it, or does not know. */
-export const FEATURES = ['privileges', 'streams', 'findings', 'mounts'] as const;
+export const FEATURES = ['privileges', 'streams', 'findings', 'mounts', 'cgroups'] as const;
 export type Feature = (typeof FEATURES)[number];
 
 export interface Hello {

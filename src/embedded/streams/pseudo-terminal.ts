@@ -7,17 +7,12 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { BoundedOutput, runCommand } from '../../system/run-command.ts';
-import { StateletError } from '../../types/errors.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { TerminalSize } from '../../agent/runtime/service/streaming-runtime.ts';
+import { heldScript, HOLD_FD, letGo } from '../containers/held-start.ts';
 import { checkProgram, launch, type ProcessSpec, StartError } from '../containers/launch.ts';
 import { findProgram } from '../containers/privileges.ts';
 import { CONTAINER_ID_VARIABLE, type ProcessIdentity, readStat } from '../containers/proc.ts';
-
-/** The variables that shells change, or that `script` reads: the process gets them in another way. */
-const SHELL_VARIABLES = ['IFS', 'LINENO', 'OLDPWD', 'OPTIND', 'PPID', 'PWD', 'SHELL', 'SHLVL', '_'];
-const SHELL_NAME = /^[A-Za-z_]\w*$/;
-/** The descriptor over which the shell tells its pid and waits until it may go on. */
-const HANDSHAKE_FD = 3;
 
 export interface TerminalProcess {
   /** `script`: it ends after the process, with the exit code of the process. */
@@ -28,7 +23,7 @@ export interface TerminalProcess {
 
 /** Throws a StateletError if no terminal can be made on this machine. `who`: who needs one. */
 export function requireTerminals(who: string): void {
-  program('script', who);
+  scriptProgram(who);
 }
 
 export interface TerminalEnds {
@@ -46,21 +41,27 @@ export async function launchInTerminal(
 ): Promise<TerminalProcess> {
   const [command = ''] = spec.command;
   checkProgram(command, spec);
-  if (command.includes('=')) {
-    // `env` would take it for a variable.
-    throw new StartError(
-      128,
-      `command "${command}" cannot run in a terminal: it has an equals sign in its name`,
-    );
-  }
-  const { script, env } = startScript(spec);
+  const { script, env } = heldScript({
+    command: spec.command,
+    env: { TERM: 'xterm', ...spec.env },
+    // `script` is no process of the container, and outlives it to copy the last output.
+    notForShell: CONTAINER_ID_VARIABLE,
+    tellsPid: true,
+  });
+  const { cgroup, ...ofHolder } = spec;
   const holderSpec = {
-    ...spec,
-    env,
-    command: [program('script'), '-q', '-e', '-f', '-c', script, '/dev/null'],
+    ...ofHolder,
+    env: { ...env, SHELL: '/bin/sh' },
+    command: [scriptProgram(), '-q', '-e', '-f', '-c', script, '/dev/null'],
   };
   const holder = await launch(holderSpec, [stdin, stdout, 'pipe', 'pipe']);
   const { identity, start } = await awaitShell(holder, command);
+  try {
+    cgroup?.join(identity.pid);
+  } catch (error) {
+    holder.kill('SIGKILL');
+    throw new StartError(128, errorMessage(error), error);
+  }
   // Another size may come while one is being set.
   let applied: TerminalSize | undefined;
   for (let wanted = size?.(); wanted !== undefined && wanted !== applied; wanted = size?.()) {
@@ -87,48 +88,14 @@ function terminalOf(pid: number): string | undefined {
   return major === PTS_MAJOR ? `/dev/pts/${minor}` : undefined;
 }
 
-const PACKAGES = { script: 'util-linux (Debian: bsdutils)', env: 'coreutils' } as const;
-
-function program(name: keyof typeof PACKAGES, who = 'the command'): string {
-  const found = findProgram(name, process.env.PATH ?? '', '/');
+function scriptProgram(who = 'the command'): string {
+  const found = findProgram('script', process.env.PATH ?? '', '/');
   if (found !== undefined) return found;
   const message =
-    `${who} needs a terminal, and the embedded runtime makes terminals with the program ${name}, which is not in its PATH: ` +
-    `install ${PACKAGES[name]}, or do without a terminal (tty)`;
+    `${who} needs a terminal, and the embedded runtime makes terminals with the program script, which is not in its PATH: ` +
+    'install util-linux (Debian: bsdutils), or do without a terminal (tty)';
   throw new StateletError('FailedPrecondition', message);
 }
-
-/**
- * What the shell of `script` runs, and its environment. The command line can be read by every user of the machine: values of
- * variables are not in it. A variable that a shell would lose or change is carried under another name, and `env` renames it.
- */
-function startScript({ command, env }: ProcessSpec): { script: string; env: Record<string, string> } {
-  const carried: string[] = [];
-  const shellEnv: Record<string, string> = { SHELL: '/bin/sh' };
-  const removed = new Set(SHELL_VARIABLES);
-  for (const [name, value] of Object.entries({ TERM: 'xterm', ...env })) {
-    if (name === CONTAINER_ID_VARIABLE) {
-      // Not in the environment of `script`: it is no process of the container, and outlives it to copy the last output.
-      carried.push(quote(`${name}=${value}`));
-    } else if (SHELL_NAME.test(name) && !SHELL_VARIABLES.includes(name)) shellEnv[name] = value;
-    else {
-      const alias = `STATELET_CARRIED_${removed.size}`;
-      shellEnv[alias] = value;
-      removed.add(alias);
-      carried.push(`${quote(`${name}=`)}"$${alias}"`);
-    }
-  }
-  const words = [
-    quote(program('env')),
-    ...[...removed].map((name) => `-u ${name}`),
-    ...carried,
-    ...command.map(quote),
-  ];
-  const handshake = `echo $$ >&${HANDSHAKE_FD}; read -r go <&${HANDSHAKE_FD} || exit 1; exec ${HANDSHAKE_FD}>&-`;
-  return { script: `${handshake}; exec ${words.join(' ')}`, env: shellEnv };
-}
-
-const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** The shell in a new terminal. */
 interface Shell {
@@ -141,7 +108,7 @@ interface Shell {
 async function awaitShell(holder: ChildProcess, command: string): Promise<Shell> {
   const complaints = new BoundedOutput();
   holder.stderr?.on('error', () => undefined).on('data', (chunk: Buffer) => complaints.add(chunk));
-  const handshake = holder.stdio[HANDSHAKE_FD] as Duplex;
+  const handshake = holder.stdio[HOLD_FD] as Duplex;
   handshake.on('error', () => undefined);
   const ended = once(holder, 'close').then(() => []);
   const [line] = (await Promise.race([once(handshake, 'data'), ended])) as [Buffer?];
@@ -152,6 +119,5 @@ async function awaitShell(holder: ChildProcess, command: string): Promise<Shell>
     const why = complaints.toString().trim() || 'script has ended';
     throw new StartError(128, `command "${command}" could not get a terminal: ${why}`);
   }
-  const start = (): void => void handshake.end('go\n', () => handshake.destroy());
-  return { identity: { pid, startTicks: stat.startTicks }, start };
+  return { identity: { pid, startTicks: stat.startTicks }, start: () => letGo(handshake) };
 }

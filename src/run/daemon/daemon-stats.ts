@@ -7,7 +7,7 @@ import type { AgentContext } from '../../types/agent-context.ts';
 
 export interface DaemonStatsParts {
   readonly config: StateletConfig;
-  readonly parts: Pick<NodeParts, 'runtime' | 'cgroupDriver'>;
+  readonly parts: Pick<NodeParts, 'runtime' | 'cgroupDriver' | 'cgroupRoot'>;
   readonly agent: () => NodeAgent;
 }
 
@@ -37,7 +37,7 @@ export class DaemonStats {
     const { pleg, supervisor } = agent();
     const { podScratch } = runtimeLayout(rootDir);
     const isEmbedded = containerRuntimeEndpoint === EMBEDDED;
-    const cgroupRoot = isEmbedded || !node.cgroupsPerQOS ? undefined : node.cgroupRoot;
+    const cgroupRoot = isEmbedded ? parts.cgroupRoot : node.cgroupsPerQOS ? node.cgroupRoot : undefined;
     const { openStatsProvider } = await import('../../agent/runtime/stats/kernel-stats.ts');
     return openStatsProvider(this.#context, {
       rootDir,
@@ -45,6 +45,7 @@ export class DaemonStats {
       nodeName,
       cgroupRoot,
       cgroupDriver,
+      sharesNetwork: isEmbedded,
       systemGroups: { runtime: node.runtimeCgroups, misc: node.systemCgroups },
       runtime,
       pods: () => pleg.pods(),

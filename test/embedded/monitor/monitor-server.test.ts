@@ -29,7 +29,7 @@ describe('monitor server', () => {
     hello: 'statelet-monitor',
     protocol: 1,
     pid: process.pid,
-    features: ['privileges', 'streams', 'findings', 'mounts'],
+    features: ['privileges', 'streams', 'findings', 'mounts', 'cgroups'],
   };
   const EVENT = { containerId: 'a', containerEventType: 'CONTAINER_STARTED_EVENT' } as ContainerEvent;
 

@@ -39,6 +39,8 @@ export interface ContainerConfigFacts {
   readonly imageUser?: ImageUser;
   /** Without it the container is a plain process: the configuration has only what applies to processes. */
   readonly node?: ContainerFacts;
+  /** Of a plain process that has a cgroup. */
+  readonly resources?: ContainerResourceFacts | undefined;
   /** The id of the container whose processes an ephemeral container sees. */
   readonly targetId?: string;
 }
@@ -92,10 +94,12 @@ export function withAdditions(config: ContainerConfig, added: ContainerAdditions
 }
 
 function containerLinux(facts: ContainerConfigFacts): ContainerConfig['linux'] {
-  const { pod, container, imageUser, targetId, node } = facts;
-  if (!node) return { securityContext: processSecurityContext(pod, container, imageUser) };
+  const { pod, container, imageUser, targetId, node, resources: ofProcess } = facts;
+  const limited = node ?? ofProcess;
+  const resources = limited && { resources: containerResources(pod, container, limited) };
+  if (!node) return { ...resources, securityContext: processSecurityContext(pod, container, imageUser) };
   return {
-    resources: containerResources(pod, container, node),
+    ...resources,
     securityContext: containerSecurityContext(pod, container, { imageUser, targetId }, node),
   };
 }

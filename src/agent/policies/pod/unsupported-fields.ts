@@ -1,4 +1,5 @@
 import type { Container, Pod, PodSpec } from '../../../types/kubernetes.ts';
+import type { ResourceList } from './resources.ts';
 
 /** A field by its path, and whether the pod asks by it for something that this node does not provide. */
 type Rule<T> = readonly [path: string, isAsked: (of: T) => boolean];
@@ -19,7 +20,6 @@ const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
   ['dnsPolicy', ({ dnsPolicy }) => dnsPolicy === 'None'],
   ['dnsConfig', ({ dnsConfig }) => isGiven(dnsConfig)],
   ['imagePullSecrets', ({ imagePullSecrets }) => isGiven(imagePullSecrets)],
-  ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
   ['securityContext.sysctls', ({ securityContext }) => isGiven(securityContext?.sysctls)],
   [
     'securityContext.supplementalGroupsPolicy',
@@ -36,7 +36,6 @@ const OF_EMBEDDED_POD: readonly Rule<PodSpec>[] = [
 
 const OF_EMBEDDED_CONTAINER: readonly Rule<Container>[] = [
   ['volumeDevices', ({ volumeDevices }) => isGiven(volumeDevices)],
-  ['resources.limits', ({ resources }) => isGiven(resources?.limits)],
   ['ports.hostPort', ({ ports }) => (ports ?? []).some(isMapped)],
   ['ports.hostIP', ({ ports }) => (ports ?? []).some(({ hostIP }) => isGiven(hostIP))],
   [
@@ -66,19 +65,34 @@ const VOLUMES_OF_CONTAINER: readonly Rule<Container>[] = [
   ['volumeMounts', ({ volumeMounts }) => isGiven(volumeMounts)],
 ];
 
+const LIMITS_OF_POD: readonly Rule<PodSpec>[] = [
+  ['resources.limits', ({ resources }) => needsCgroup(resources?.limits)],
+];
+const LIMITS_OF_CONTAINER: readonly Rule<Container>[] = [
+  ['resources.limits', ({ resources }) => needsCgroup(resources?.limits)],
+];
+
 export interface EmbeddedFacts {
   /** The agent runs as root. */
   readonly isRoot: boolean;
   /** Volumes are mounted. */
   readonly hasVolumes: boolean;
+  /** Pods have cgroups. */
+  readonly hasCgroups: boolean;
 }
 
 /** The limits of a node that runs containers as plain processes. */
-export function embeddedLimits({ isRoot, hasVolumes }: EmbeddedFacts): NodeLimits {
+export function embeddedLimits({ isRoot, hasVolumes, hasCgroups }: EmbeddedFacts): NodeLimits {
   return {
-    ofPod: [...(hasVolumes ? [] : VOLUMES_OF_POD), ...OF_EMBEDDED_POD, ...(isRoot ? [] : ROOT_ONLY_OF_POD)],
+    ofPod: [
+      ...(hasVolumes ? [] : VOLUMES_OF_POD),
+      ...(hasCgroups ? [] : LIMITS_OF_POD),
+      ...OF_EMBEDDED_POD,
+      ...(isRoot ? [] : ROOT_ONLY_OF_POD),
+    ],
     ofContainers: [
       ...(hasVolumes ? [] : VOLUMES_OF_CONTAINER),
+      ...(hasCgroups ? [] : LIMITS_OF_CONTAINER),
       ...OF_EMBEDDED_CONTAINER,
       ...(isRoot ? [] : ROOT_ONLY_OF_CONTAINER),
     ],
@@ -105,6 +119,11 @@ function asked<T>(of: T, rules: readonly Rule<T>[], prefix: string): string[] {
 
 function isGiven(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value != null && value !== '';
+}
+
+/** Local storage is limited by eviction. */
+function needsCgroup(limits: ResourceList = {}): boolean {
+  return Object.keys(limits).some((name) => name !== 'ephemeral-storage');
 }
 
 /** Processes use the machine's own network, which maps no ports: the host port has to be the container's port. */

@@ -40,6 +40,17 @@ export async function endProcessesIn(folders: readonly string[], patienceMs = PA
   }
 }
 
+/** Removes these cgroups with all below, as far as no process is in them. Never throws. */
+export function removeEmptyCgroups(folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      removed(folder);
+    } catch {
+      // It stays, as one with processes does.
+    }
+  }
+}
+
 /** Whether the folder is gone. */
 function removed(folder: string): boolean {
   return tryRemove(folder) || (subfoldersOf(folder).every(removed) && tryRemove(folder));

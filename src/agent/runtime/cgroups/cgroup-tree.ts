@@ -16,12 +16,12 @@ import { errnoCode } from '../../../system/system-errors.ts';
 export class CgroupTree {
   readonly version: CgroupVersion;
   readonly hierarchies: readonly CgroupHierarchy[];
-  readonly #logger: Logger;
+  readonly #logger: Pick<Logger, 'warn'>;
   /** What a warning has told already. */
   readonly #warned = new Set<string>();
 
   /** Throws FailedPrecondition where no cgroups are mounted, or a controller of `needed` is missing. */
-  constructor(mountinfoFile: string, needed: readonly string[], logger: Logger) {
+  constructor(mountinfoFile: string, needed: readonly string[], logger: Pick<Logger, 'warn'>) {
     const { version, hierarchies } = findCgroupMounts(readFileSync(mountinfoFile, 'utf8'));
     if (version === undefined) throw noCgroups(mountinfoFile);
     this.version = version;

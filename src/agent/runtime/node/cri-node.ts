@@ -7,6 +7,7 @@ import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { cgroupSubsystem, processSubsystem } from './cgroup-subsystems.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import type { LogLinks } from '../logs/log-links.ts';
@@ -18,7 +19,7 @@ import {
   imageVolumesProblem,
 } from './cri-pod-details.ts';
 import { objectSubsystem } from '../pods/object-subsystem.ts';
-import { orPrepareError, type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
+import { type PodNode, PrepareError, type PodSubsystem } from './pod-node.ts';
 
 export interface CriNodeOptions extends CriPodDetailsOptions {
   /** The node's name: the host name of pods on the node's network. */
@@ -63,14 +64,14 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },
-    cgroups(options),
+    cgroupSubsystem(options.cgroups),
     objectSubsystem(options.objects),
     volumes(options),
     hostsFile(options),
     dns(options),
     logLinks(options),
     logs(options),
-    processes(options),
+    processSubsystem(options.cgroups),
   ];
 }
 
@@ -84,21 +85,6 @@ function podFolders({ volumes }: CriNodeOptions): PodSubsystem {
       return names.filter((name) => podOfLogsFolder(name) === undefined).map(podOfUID);
     },
   };
-}
-
-function cgroups({ cgroups }: CriNodeOptions): PodSubsystem {
-  return {
-    name: 'cgroups',
-    prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
-    sandbox: (pod) => ({ cgroupParent: cgroups.parentOf(pod) }),
-    release: (uid) => cgroups.release(uid),
-    podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),
-  };
-}
-
-/** Of a pod that the runtime does not have. They end before its volumes are unmounted, which they may be using. */
-function processes({ cgroups }: CriNodeOptions): PodSubsystem {
-  return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
 }
 
 function volumes({ volumes, capabilities, runtimeClasses }: CriNodeOptions): PodSubsystem {

@@ -1,22 +1,16 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/cri/sandbox-config.ts';
-import { memoryFacts, memoryQoSOf, memorySettingsWithoutEffect } from '../../policies/cri/memory-facts.ts';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
-import {
-  enforcedAllocatable,
-  type Reservations,
-  reservedGroups,
-  reservesPIDs,
-} from '../../policies/node/node-allocatable.ts';
+import type { Reservations } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
-import { type ErrorKind, StateletError } from '../../../types/errors.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
-import { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { openPodCgroups, resourceFacts } from '../cgroups/open-pod-cgroups.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
@@ -28,7 +22,7 @@ import { type Images, openImages } from '../images/open-images.ts';
 import type { ContainerLogManager } from '../logs/container-log-manager.ts';
 import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
-import { readMachineFacts, readMaxPIDs } from './machine-facts.ts';
+import { readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
 import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
 import { withCgroupDriver } from './runtime-cgroup-driver.ts';
@@ -78,7 +72,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
   const bare = bareRuntime(context, setup);
-  const opened = openCgroups(context, setup, await cgroupDriver(bare, settings));
+  const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings));
   // A process that cannot be such a node ends at once.
   opened.catch(() => bare.close());
   const cgroups = await opened;
@@ -131,8 +125,6 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
 
 /** At the start, for a runtime that does not answer. */
 const PATIENCE_MS = 2_000;
-/** systemd does not answer now. */
-const SYSTEMD_WAITS: readonly ErrorKind[] = ['Unavailable', 'DeadlineExceeded'];
 
 /** As the runtime tells. A runtime that is down, or does not tell it: as configured, until it tells. */
 async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Promise<CgroupDriverName> {
@@ -156,54 +148,18 @@ function bareRuntime(
   });
 }
 
-async function openCgroups(
-  context: AgentContext,
-  { facts, reservations, settings }: CriNodeSetup,
-  driver: CgroupDriverName,
-): Promise<PodCgroups> {
-  const { logger } = context;
-  const cgroups = await PodCgroups.open(context, {
-    ...settings,
-    driver,
-    cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
-    memoryQoS: memoryQoSOf(settings),
-    reservesPIDs: reservesPIDs(reservations),
-    reserved: reservedGroups(settings, reservations),
-  });
-  const capacity = { ...facts.capacity, pid: String(await readMaxPIDs()) };
-  try {
-    const limitsPods = settings.enforceNodeAllocatable.includes('pods');
-    await cgroups.setUp(limitsPods ? enforcedAllocatable(capacity, reservations) : capacity);
-  } catch (error) {
-    // It is tried again for each pod.
-    if (!(error instanceof StateletError && SYSTEMD_WAITS.includes(error.kind))) {
-      cgroups.close();
-      throw error;
-    }
-    logger.warn({}, `Pods wait for their cgroups: ${error.message}`);
-  }
-  for (const message of memorySettingsWithoutEffect(settings, cgroups.version ?? 1)) logger.warn({}, message);
-  return cgroups;
-}
-
 async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
   const { cgroups, runtime } = parts;
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
   const { allocatable, labels, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
-  const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls, cpuCFSQuota } = settings;
+  const { clusterDNS, clusterDomain, seccompDefault, allowedUnsafeSysctls } = settings;
   const cgroupVersion = cgroups.version ?? 1;
   const machine = await readMachineFacts(cgroupVersion);
-  const ofPods = enforcedAllocatable(capacity, setup.reservations);
-  const { pageSizeBytes } = machine;
   const podsDir = join(rootDir, 'pods');
   const containers = {
-    ...machine,
-    ...memoryFacts(settings, { cgroupVersion, pageSizeBytes, allocatable: ofPods }),
-    cgroupVersion,
+    ...resourceFacts(setup, cgroupVersion, machine),
     seccompDefault,
-    cpuCFSQuota,
-    cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
     seccompProfileRoot: join(rootDir, 'seccomp'),
   };
   const knownContainers = new KnownContainers(context, podsDir);

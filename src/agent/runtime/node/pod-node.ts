@@ -207,6 +207,8 @@ export interface NodeParts {
   readonly node: PodNode;
   /** With which driver the cgroups of pods are made now; undefined where pods have none. */
   readonly cgroupDriver?: () => CgroupDriverName;
+  /** The group that has `kubepods` below it, where it is not the configured one. */
+  readonly cgroupRoot?: string | undefined;
   /** Begins the background work: rotation of logs, garbage collection. */
   start(view: NodeView): void;
   /** Only of a node that keeps dead containers or images; to be used after `start`. */

@@ -80,7 +80,7 @@ class KernelStats implements StatsProvider {
     this.#tree = tree;
     this.#podGroups = podGroups;
     this.#ioRates = tree && new IORates(context, tree, root);
-    this.#networks = podGroups && new PodNetworks(tree, podGroups, root);
+    this.#networks = parts.sharesNetwork ? undefined : podGroups && new PodNetworks(tree, podGroups, root);
     this.#groups = tree && new CgroupStats(tree);
     this.nodeMemory = new NodeMemoryReader({ tree, podGroups, root });
     const kubepods = () => podGroups?.qos.kubepods;

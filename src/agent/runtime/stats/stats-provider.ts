@@ -77,6 +77,8 @@ export interface StatsProviderParts {
   readonly podLogsDir: string;
   /** The group that contains `kubepods`; undefined if pods have no groups. */
   readonly cgroupRoot: string | undefined;
+  /** Whether all pods are on the node's network. */
+  readonly sharesNetwork?: boolean;
   /** The driver of the groups of pods. Default: `cgroupfs`. */
   readonly cgroupDriver?: () => CgroupDriverName;
   /** Default: there are no such groups. */

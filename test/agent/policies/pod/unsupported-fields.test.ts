@@ -3,8 +3,8 @@ import { embeddedLimits, unsupportedFields } from '../../../../src/agent/policie
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
 
-const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false });
-const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false });
+const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false, hasCgroups: false });
+const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false, hasCgroups: false });
 
 const withSpec = (spec: Partial<Pod['spec']>): Pod => {
   const pod = testPod();
@@ -32,10 +32,21 @@ const ASKING = withSpec({
 test("plain processes have neither volumes nor limits: each field is listed by its path, with the container's name", () => {
   expect(unsupportedFields(ASKING, EMBEDDED_LIMITS)).toEqual([
     'spec.volumes',
-    'spec.containers[web].volumeDevices',
     'spec.containers[web].resources.limits',
+    'spec.containers[web].volumeDevices',
     'spec.initContainers[init].volumeMounts',
   ]);
+});
+
+test('local storage of plain processes is limited by eviction', () => {
+  const containers = [{ name: 'a', resources: { limits: { 'ephemeral-storage': '1Gi' } } }];
+  expect(unsupportedFields(withSpec({ containers }), EMBEDDED_LIMITS)).toEqual([]);
+});
+
+test('plain processes with cgroups have limits', () => {
+  const limits = embeddedLimits({ isRoot: true, hasVolumes: true, hasCgroups: true });
+  expect(unsupportedFields(ASKING, limits)).toEqual(['spec.containers[web].volumeDevices']);
+  expect(unsupportedFields(withSpec({ resources: { limits: { memory: '1Gi' } } }), limits)).toEqual([]);
 });
 
 describe('of plain processes', () => {
@@ -71,13 +82,13 @@ describe('of plain processes', () => {
     ],
   });
   const POD = [
+    'resources.limits',
     'runtimeClassName',
     'hostUsers',
     'hostAliases',
     'dnsPolicy',
     'dnsConfig',
     'imagePullSecrets',
-    'resources.limits',
     'securityContext.sysctls',
     'securityContext.supplementalGroupsPolicy',
     'securityContext.fsGroupChangePolicy',

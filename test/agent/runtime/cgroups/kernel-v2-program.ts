@@ -12,6 +12,8 @@ import { PodCgroups } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts
 import { OomKills } from '../../../../src/embedded/containers/oom-kills.ts';
 import { CgroupStats } from '../../../../src/agent/runtime/stats/cgroup-stats.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { engineBed } from '../../../support/process-engine.ts';
+import { podConfig, shell } from '../../../support/runtime-configs.ts';
 import { report } from '../../../support/kernel-report.ts';
 import { warnings } from '../../../support/warnings.ts';
 import { testContext, recorderOf } from '../../../support/test-context.ts';
@@ -243,6 +245,37 @@ async function removal(cgroups: PodCgroups) {
   };
 }
 
+const OWN_FILES = ['memory.max', 'memory.oom.group', 'cpu.max', 'cpu.weight'];
+
+/** Containers of the embedded runtime in the group of a pod. */
+async function embedded(cgroups: PodCgroups) {
+  const bed = engineBed();
+  const [pod] = PODS;
+  const sandbox = podConfig(join(bed.layout.rootDir, 'pods'));
+  const cgroupParent = cgroups.parentOf(pod!);
+  const sandboxId = bed.engine.runPodSandbox({ ...sandbox, linux: { cgroupParent } });
+  const resources = containerResources(pod!, pod!.spec.containers[0]!, { ...FACTS, memoryQoS: undefined });
+  const run = async (name: string, script: string) => {
+    const config = shell(script, {
+      metadata: { name, attempt: 0 },
+      logPath: `${name}.log`,
+      linux: { resources },
+    });
+    const id = await bed.engine.createContainer(sandboxId, config);
+    await bed.engine.startContainer(id);
+    return bed.engine.container(id);
+  };
+  const sleeper = await run('sleeper', 'setsid env -i sleep 1000 & exec sleep 1000');
+  const group = join(cgroupParent, sleeper.record.id);
+  const files = Object.fromEntries(OWN_FILES.map((file) => [file, read(group, file)]));
+  const isIn = read(group, 'cgroup.procs').split('\n').includes(String(sleeper.record.process?.pid));
+  await sleeper.stop(0);
+  const eater = await run('eater', 'sleep 1000 & exec tail /dev/zero');
+  await eater.ended;
+  await bed.cleanup();
+  return { files, isIn, isLeft: existsSync(join(TOP, group)), exit: eater.record.exit?.reason };
+}
+
 const told: string[] = [];
 const { logger, messages } = warnings();
 const context = testContext({
@@ -266,6 +299,7 @@ report({
   ownGroup: await countOfOwnGroup(),
   refused: await refusedGroups(tree),
   figures: await figures(tree, cgroups),
+  embedded: await embedded(cgroups),
   removal: await removal(cgroups),
   messages,
 });

@@ -23,6 +23,7 @@ interface Found {
     readonly threaded: string;
   };
   readonly figures: { readonly told: object; readonly counted: object; readonly isTopThere: boolean };
+  readonly embedded: object;
   readonly lowerLimit: object;
   readonly removal: object;
   readonly messages: readonly string[];
@@ -143,5 +144,19 @@ userModeLinuxSuite('on a kernel that has cgroup v2 alone', () => {
 
   test('groups of pods are found, and removed with the processes that are left in them', () => {
     expect(found.removal).toEqual({ found: ['g', 'b', 'e'], signal: 'SIGKILL', isLeft: false });
+  });
+
+  test('a plain process begins in a group of its own with its limits, is OOMKilled there, and leaves nothing', () => {
+    expect(found.embedded).toEqual({
+      files: {
+        'memory.max': String(16 * 2 ** 20),
+        'memory.oom.group': '1',
+        'cpu.max': '100000 100000',
+        'cpu.weight': '39',
+      },
+      isIn: true,
+      isLeft: false,
+      exit: 'OOMKilled',
+    });
   });
 });

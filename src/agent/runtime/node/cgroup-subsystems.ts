@@ -1,0 +1,19 @@
+/** What the cgroups of pods are for a node. */
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { podOfUID } from './compose-node.ts';
+import { orPrepareError, type PodSubsystem } from './pod-node.ts';
+
+export function cgroupSubsystem(cgroups: PodCgroups): PodSubsystem {
+  return {
+    name: 'cgroups',
+    prepare: (pod) => orPrepareError('FailedCreatePodContainer', () => cgroups.prepare(pod)),
+    sandbox: (pod) => ({ cgroupParent: cgroups.parentOf(pod) }),
+    release: (uid) => cgroups.release(uid),
+    podsOnDisk: async ({ isThorough }) => (await cgroups.podsOnDisk(isThorough)).map(podOfUID),
+  };
+}
+
+/** Of a pod that the runtime does not have. They end before its volumes are unmounted, which they may be using. */
+export function processSubsystem(cgroups: PodCgroups): PodSubsystem {
+  return { name: 'processes', remove: ({ uid }) => cgroups.endProcesses(uid) };
+}
