@@ -14,6 +14,7 @@ import {
   killGraceSeconds,
   killMessage,
   killRetryMs,
+  shownReason,
 } from '../../policies/eviction-plugins/pod-kill.ts';
 import { fullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
@@ -216,7 +217,10 @@ export class PluginPodKills implements PodKills {
     const { recorder, logger } = this.#context;
     this.#parts.onKilled?.(plugin, killer);
     recorder.event(pod, 'Warning', EVICTED, killMessage(plugin, reason));
-    logger.info({ ...podFields(pod), plugin, killer }, `The pod is ended for a plugin: ${reason}`);
+    logger.info(
+      { ...podFields(pod), plugin, killer },
+      `The pod is ended for a plugin: ${shownReason(reason)}`,
+    );
   }
 
   /** Each new problem is a line, not each try. The context is that before the refusal. */

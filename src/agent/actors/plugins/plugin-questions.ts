@@ -7,6 +7,7 @@ import {
   checkedTopPods,
   type NodePods,
 } from '../../policies/eviction-plugins/answer-checks.ts';
+import { shownProblem } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { isHard, type PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type {
@@ -143,7 +144,7 @@ export class PluginQuestions {
       return checked;
     } catch (error) {
       // A plugin that ends with its signal may be the first to say so.
-      const problem = errorMessage(signal.aborted ? signal.reason : error);
+      const problem = shownProblem(errorMessage(signal.aborted ? signal.reason : error));
       measurements?.pluginAnswered(plugin.name, call, 'failure');
       return { answer: undefined, refused: [], problem: `${call}: ${problem}` };
     }

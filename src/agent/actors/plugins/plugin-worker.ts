@@ -6,6 +6,7 @@ import {
   EVICTION_PLUGIN_TYPE,
   judgeOffer,
   type OfferVerdict,
+  shownProblem,
   validationFailure,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
@@ -240,7 +241,7 @@ export class PluginWorker implements HostedPlugin {
       if (signal.aborted) return;
       event = await this.#verified(this.#taken(info.type, judgeOffer(info, this.origin, handlers)), signal);
     } catch (error) {
-      event = { type: 'NOT_ANSWERED', problem: errorMessage(error) };
+      event = { type: 'NOT_ANSWERED', problem: shownProblem(errorMessage(error)) };
     }
     if (!signal.aborted) this.#send(event);
   }
@@ -268,7 +269,7 @@ export class PluginWorker implements HostedPlugin {
     if (problem === undefined) return event;
     this.#served?.close();
     this.#served = undefined;
-    return { type: 'REFUSED', name: event.name, problem: validationFailure(problem) };
+    return { type: 'REFUSED', name: event.name, problem: validationFailure(shownProblem(problem)) };
   }
 
   async #notify(refusal: string | undefined): Promise<void> {
@@ -279,7 +280,7 @@ export class PluginWorker implements HostedPlugin {
     try {
       await tellStatus(client, refusal, { clock, signal });
     } catch (error) {
-      problem = errorMessage(error);
+      problem = shownProblem(errorMessage(error));
     }
     if (signal.aborted) return;
     const now = clock.now();

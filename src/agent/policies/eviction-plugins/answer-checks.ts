@@ -9,6 +9,7 @@ import type {
 } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
+import { shortLine } from '../formats/terminal-text.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { CONDITION_EFFECTS, conditionTaintKey } from './taints-of-conditions.ts';
 
@@ -35,6 +36,9 @@ export interface Checked<Answer> {
 
 /** A plugin can name as many pods as fit into a message. More refusals than this are only counted. */
 const REFUSALS_MAX = 10;
+/** Of what a plugin says, in characters: it stands in statuses, events, logs and on terminals. */
+const REASON_MAX = 800;
+const NAME_MAX = 253;
 
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,
@@ -49,7 +53,7 @@ export function checkedEvictPods(
       refusals.add(`pod ${text(wanted.pod)}: ${graceProblem(gracePeriodSeconds)}`);
       return [];
     }
-    return [{ pod, reason, forceEvict, gracePeriodSeconds }];
+    return [{ pod, reason: shortLine(reason, REASON_MAX), forceEvict, gracePeriodSeconds }];
   });
   const known = refusals.accepted(condition);
   return refusals.checked({ evictPods: accepted, condition: known });
@@ -125,8 +129,8 @@ class Refusals {
   accepted(condition: PluginCondition | undefined): PluginCondition | undefined {
     if (condition?.met !== true) return undefined;
     const problem = conditionProblem(condition);
-    if (problem === undefined) return condition;
-    this.add(`condition ${JSON.stringify(condition.name)}: ${problem}`);
+    if (problem === undefined) return { ...condition, effects: [...new Set(condition.effects)] };
+    this.add(`condition ${quoted(condition.name)}: ${problem}`);
     return undefined;
   }
 
@@ -147,7 +151,7 @@ class Refusals {
 }
 
 function known(named: NamedPod, { nodeName, find }: NodePods): Found {
-  if (named.nodeName !== '' && named.nodeName !== nodeName) return `is one of node ${named.nodeName}`;
+  if (named.nodeName !== '' && named.nodeName !== nodeName) return `is one of node ${shown(named.nodeName)}`;
   const found = find(named.uid);
   if (found === undefined) return 'is not on this node';
   const { name, namespace } = found.pod.metadata;
@@ -166,7 +170,15 @@ function endable(named: NamedPod, node: NodePods): Found {
 }
 
 function text({ namespace, name, uid }: NamedPod): string {
-  return `${namespace}/${name} (UID ${uid || 'missing'})`;
+  return `${shown(namespace)}/${shown(name)} (UID ${shown(uid) || 'missing'})`;
+}
+
+function shown(name: string): string {
+  return shortLine(name, NAME_MAX);
+}
+
+function quoted(name: string): string {
+  return `"${shown(name)}"`;
 }
 
 function isGracePeriod(seconds: number | undefined): boolean {
@@ -185,6 +197,8 @@ function graceProblem(seconds: number | undefined): string {
 function thresholdProblem(answer: ThresholdMetAnswer<NamedPod>): string | undefined {
   const { scope, thresholdValue, observedValue, gracePeriodSeconds } = answer;
   if (typeof scope !== 'string' || scope === '') return 'it names no scope';
+  // It is sent back to the plugin as it is.
+  if (shown(scope) !== scope) return `its scope cannot be shown, or has more than ${NAME_MAX} characters`;
   if (!isNumber(thresholdValue) || !isNumber(observedValue)) return 'a value is not a number';
   return isGracePeriod(gracePeriodSeconds) ? undefined : graceProblem(gracePeriodSeconds);
 }
@@ -193,7 +207,5 @@ function conditionProblem({ name, effects }: PluginCondition): string | undefine
   if (name.includes('/') || qualifiedNameProblems(conditionTaintKey(name)).length > 0)
     return 'it cannot be the name of a taint';
   const unknown = effects.find((effect) => !CONDITION_EFFECTS.includes(effect));
-  return unknown === undefined
-    ? undefined
-    : `${JSON.stringify(unknown)} is none of ${CONDITION_EFFECTS.join(', ')}`;
+  return unknown === undefined ? undefined : `${quoted(unknown)} is none of ${CONDITION_EFFECTS.join(', ')}`;
 }

@@ -1,5 +1,7 @@
 /** Which plugins are registered, which message the others get, and when they are asked again. Limits and back-off are the kubelet's. */
 
+import { shortLine } from '../formats/terminal-text.ts';
+
 /** The type of eviction plugins, as they name it. */
 export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
 export const EVICTION_PLUGIN_VERSIONS: readonly string[] = ['v1alpha1'];
@@ -78,10 +80,16 @@ export function validationFailure(problem: string): string {
   return `plugin validation failed with err: ${problem}`;
 }
 
-/** Without control characters, and cut: plugins can answer anything. */
+/** Plugins can answer anything. */
 function shown(text: string): string {
-  const printable = text.replace(/\p{Cc}/gu, '?');
-  return printable.length > SHOWN_MAX_LENGTH ? `${printable.slice(0, SHOWN_MAX_LENGTH)}…` : printable;
+  return shortLine(text, SHOWN_MAX_LENGTH);
+}
+
+const PROBLEM_MAX_LENGTH = 1000;
+
+/** Why a question to a plugin failed: the plugin may say so itself, in words of its own. */
+export function shownProblem(problem: string): string {
+  return shortLine(problem, PROBLEM_MAX_LENGTH);
 }
 
 /** The message to a plugin that is refused. */

@@ -3,6 +3,7 @@ import type { EvictionPluginSettings, PodKillerName } from '../../../types/node-
 import type { PluginCondition, ThresholdMetAnswer } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import { goFloat } from '../formats/go-text.ts';
+import { shortLine } from '../formats/terminal-text.ts';
 import { isManifestPod } from '../pod/pod-kinds.ts';
 import { effectiveGracePeriodSeconds } from '../termination/pod-termination.ts';
 import type { RuledPod } from './collected-answers.ts';
@@ -34,7 +35,7 @@ export function killGraceSeconds(pod: Pod, ruledSeconds: number | undefined): nu
   return effectiveGracePeriodSeconds(undefined, pod, ruledSeconds);
 }
 
-/** Of a reason, in status and event: a plugin may send a text of any length. */
+/** Of a reason, in status, event and log: several plugins may have given theirs. */
 const REASON_MAX_LENGTH = 800;
 
 /** In the status of the pod and in its event. */
@@ -43,7 +44,7 @@ export function killMessage(plugin: string, reason: string): string {
 }
 
 export function shownReason(reason: string): string {
-  return reason.length > REASON_MAX_LENGTH ? `${reason.slice(0, REASON_MAX_LENGTH)}…` : reason;
+  return shortLine(reason, REASON_MAX_LENGTH);
 }
 
 /**

@@ -47,6 +47,12 @@ export function oneLine(text: string): string {
   return printable(text).replace(/[\n\t]+/gu, ' ');
 }
 
+/** What others say, in one line of at most about so many characters: no more of a long text is looked at. */
+export function shortLine(text: string, lengthMax: number): string {
+  const line = oneLine(text.slice(0, lengthMax + 1));
+  return line.length > lengthMax ? `${line.slice(0, lengthMax)}${ELLIPSIS}` : line;
+}
+
 export function isPrintable(text: string): boolean {
   return text.search(UNSEEN) < 0;
 }

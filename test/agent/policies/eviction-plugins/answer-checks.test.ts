@@ -5,7 +5,7 @@ import {
   checkedTopPods,
   type KnownPod,
 } from '../../../../src/agent/policies/eviction-plugins/answer-checks.ts';
-import type { NamedPod, ThresholdMetAnswer } from '../../../../src/types/eviction-plugin.ts';
+import type { NamedPod, PluginCondition, ThresholdMetAnswer } from '../../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../../support/admission.ts';
 import { condition, met, named, NOT_MET, wanted } from '../../../support/eviction-plugins.ts';
@@ -141,7 +141,51 @@ describe('a threshold', () => {
   });
 });
 
+describe('the words of a plugin', () => {
+  const LONG = 'x'.repeat(1_000_000);
+
+  test('that are a reason stand in one line, without what acts on a terminal, and are cut', () => {
+    const reasons = ['two\nlines\u001b[2J', LONG].map((reason) => wanted(named(A), { reason }));
+    const { answer } = checkedEvictPods({ evictPods: reasons }, NODE);
+    const [first, second] = answer?.evictPods.map(({ reason }) => reason) ?? [];
+    expect(first).toBe('two lines\\u001b[2J');
+    expect(second).toBe(`${'x'.repeat(800)}…`);
+  });
+
+  test('that name a pod of nobody are shown so, too', () => {
+    const odd = { namespace: 'a\nb', name: '\u202ename', uid: LONG, nodeName: '' };
+    const { refused } = checkedEvictPods({ evictPods: [wanted(odd)] }, NODE);
+    expect(refused).toEqual([`pod a b/\\u202ename (UID ${'x'.repeat(253)}…) is not on this node`]);
+    const elsewhere = { ...named(A), nodeName: `node\u0007${LONG}` };
+    expect(checkedEvictPods({ evictPods: [wanted(elsewhere)] }, NODE).refused[0]).toContain(
+      'is one of node node\\u0007xxx',
+    );
+  });
+
+  test.each(['a\u001bb', 'a\nb', LONG])(
+    'that are a scope come back to it, and must be fit to be shown',
+    (scope) => {
+      expect(checkedThreshold(met({ scope }), NODE).refused).toEqual([
+        'its threshold: its scope cannot be shown, or has more than 253 characters',
+      ]);
+    },
+  );
+
+  test('that are a condition are refused where they are long, and an effect counts once', () => {
+    const all = (condition: PluginCondition) => checkedEvictPods({ evictPods: [], condition }, NODE);
+    const [refusal = ''] = all(condition(LONG)).refused;
+    expect(refusal.length).toBeLessThan(400);
+    const { answer } = all(condition('Hot', { effects: ['NoSchedule', 'NoSchedule'] }));
+    expect(answer?.condition?.effects).toEqual(['NoSchedule']);
+  });
+});
+
 describe('the pods for a threshold', () => {
+  test('are as many as the plugin likes where candidates are asked for', () => {
+    const { answer, refused } = checkedTopPods({ targetPods: [named(A), named(LOCAL)] }, 0, NODE);
+    expect([answer?.targetPods, refused]).toEqual([[A, LOCAL], []]);
+  });
+
   test('are no more than were asked for', () => {
     const { answer, refused } = checkedTopPods({ targetPods: [named(A), named(LOCAL)] }, 1, NODE);
     expect(answer?.targetPods).toEqual([A]);
