@@ -264,4 +264,6 @@ export interface EvictionPluginSettings {
   readonly strictAuthentication: boolean;
   /** The file with the users that may register plugins. Empty: no plugin is asked for a token. */
   readonly usersFile: string;
+  /** Where pods that want to be told of evictions have a folder each. Empty: they get an event alone. */
+  readonly noticesDir: string;
 }

@@ -29,6 +29,7 @@ export const PLUGIN_SETTINGS: EvictionPluginSettings = {
   taintsKubeconfig: '',
   strictAuthentication: false,
   usersFile: '',
+  noticesDir: '',
 };
 
 /** A pod as a plugin names it. */

@@ -168,6 +168,7 @@ const evictionPlugins = object({
   taintsKubeconfig: text,
   strictAuthentication: bool,
   usersFile: text,
+  noticesDir: text,
 });
 
 /** In the order of the type's definition. */

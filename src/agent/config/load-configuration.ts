@@ -196,6 +196,7 @@ const PATHS = [
   'evictionPlugins.registryDir',
   'evictionPlugins.taintsKubeconfig',
   'evictionPlugins.usersFile',
+  'evictionPlugins.noticesDir',
 ];
 
 function resolvePaths(file: string, configuration: object): object {

@@ -137,6 +137,14 @@ const EVICTION_PLUGIN_SETTINGS: {
     description:
       'users that may register plugins, with their passwords; nobody is asked for a token unless given',
   },
+  noticesDir: {
+    flag: '--eviction-plugins-notices-dir <DIR>',
+    field: 'evictionPlugins.noticesDir',
+    default: '',
+    kind: text,
+    description:
+      'where pods that want to be told of evictions have a folder each; they get an event alone unless given',
+  },
 };
 
 /** All rows of the table. */
@@ -163,12 +171,13 @@ export function resolveEvictionPluginSettings(
   if (!hasCluster) requireNoCluster(settings, fileName);
   if (settings.strictAuthentication && settings.usersFile === '')
     throw invalid('strictAuthentication', fileName, 'no users are known: name evictionPlugins.usersFile too');
-  const { registryDir, taintsKubeconfig, usersFile } = settings;
+  const { registryDir, taintsKubeconfig, usersFile, noticesDir } = settings;
   return {
     ...settings,
     registryDir: registryDir === '' ? resolve(rootDir, 'plugins_registry') : resolve(registryDir),
     taintsKubeconfig: absolute(taintsKubeconfig),
     usersFile: absolute(usersFile),
+    noticesDir: absolute(noticesDir),
   };
 }
 

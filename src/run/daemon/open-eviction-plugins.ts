@@ -1,6 +1,7 @@
 /** Puts together what a node needs of eviction plugins. Loaded only where they are enabled. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
+import { HostPathNotices } from '../../agent/actors/plugins/host-path-notices.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
 import type { NodePlugins, StandingConditions } from '../../agent/actors/plugins/plugin-parts.ts';
@@ -25,6 +26,7 @@ export interface EvictionPluginsDeps {
 export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps): NodePlugins {
   const { evictionPlugins: settings, nodeName } = deps.config;
   const { registry, desired, statusManager } = core;
+  const { noticesDir } = settings;
   const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
   return new PluginManager(core, {
     directory: directoryOf(core, deps),
@@ -34,6 +36,7 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
     statusOf: (uid) => statusManager.get(uid),
     ownUIDOf: (uid) => desired.ownUIDOf(uid),
     nodeName,
+    notices: noticesDir === '' ? undefined : new HostPathNotices(core, noticesDir),
     taintsOf: server && ((conditions) => taintsOf(core, deps.config, server, conditions)),
     onStopped: () => server?.close(),
   });

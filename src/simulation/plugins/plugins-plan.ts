@@ -60,6 +60,7 @@ export function drawnPlugins(random: KeyedRandom): PluginsPlan | undefined {
       taintsKubeconfig: '',
       strictAuthentication: false,
       usersFile: '',
+      noticesDir: '',
     },
     onTrial: trial.names,
     builtIn,

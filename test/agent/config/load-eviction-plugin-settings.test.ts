@@ -33,6 +33,7 @@ test('without flags and file no plugin is asked', () => {
     taintsKubeconfig: '',
     strictAuthentication: false,
     usersFile: '',
+    noticesDir: '',
   });
   expect(resolveEvictionPluginSettings({}, {}, '', { rootDir: '/', hasCluster: false }).enabled).toBe(false);
 });

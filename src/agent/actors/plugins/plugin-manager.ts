@@ -27,6 +27,7 @@ import type {
   PluginDirectory,
   PluginSocketView,
   PodKills,
+  PodNotices,
   StandingConditions,
 } from './plugin-parts.ts';
 import { PluginQuestions } from './plugin-questions.ts';
@@ -43,6 +44,8 @@ export interface PluginManagerParts {
   readonly nodeName: string;
   /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
   readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  /** Tells pods by more than an event. */
+  readonly notices?: PodNotices | undefined;
   readonly onStopped?: () => void;
 }
 
@@ -97,7 +100,7 @@ export class PluginManager implements NodePlugins {
     this.#period.disarm();
     this.#questions.stop();
     this.#parts.kills.stop();
-    await this.#parts.directory.stop();
+    await Promise.all([this.#parts.directory.stop(), this.#parts.notices?.stop()]);
     this.#parts.onStopped?.();
   }
 
@@ -146,7 +149,10 @@ export class PluginManager implements NodePlugins {
         reportObservations: ({ context }) => this.#observed(context),
         askForTopPods: ({ context }) => this.#askForTopPods(context),
         choosePods: ({ context, self }) => self.send({ type: 'CHOSEN', choice: this.#choice(context) }),
-        reportChoice: ({ context }) => this.#news.decided(context.decided),
+        reportChoice: ({ context: { decided } }) => {
+          this.#news.decided(decided);
+          this.#parts.notices?.tell(this.#activePods.pods, decided?.choice.notified ?? []);
+        },
         endPods: ({ context, self }) => {
           this.#endPods(context);
           self.send({ type: 'HANDED_OVER' });

@@ -47,8 +47,7 @@ export class PluginNews {
     if (pass === undefined) return;
     const { answers, choice } = pass;
     this.#tellRefused(answers);
-    const notified = choice.candidates.filter(({ verdict }) => verdict === 'Notified');
-    for (const { ruled } of this.#notices.new(notified, ({ ruled }) => ruled.pod.metadata.uid))
+    for (const ruled of this.#notices.new(choice.notified, ({ pod }) => pod.metadata.uid))
       this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
     const named = ({ plugin, pod }: RuledPod) => `${plugin} ${pod.metadata.uid}`;
     for (const ruled of this.#trials.new(choice.dryRun, named)) this.#tellTrial(ruled);

@@ -1,6 +1,7 @@
 /** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import type { PluginsExplanation, PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
 import type { EvictionPlugin, PluginCondition } from '../../../types/eviction-plugin.ts';
 
 export type { PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
@@ -49,6 +50,13 @@ export interface PodKills {
   /** A pod has ended on this node. */
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void;
   stop(): void;
+}
+
+/** Tells pods that want it that a plugin would have them evicted, before each pass ends. */
+export interface PodNotices {
+  /** `known`: the pods of this node that go on. `told`: those that are told now. */
+  tell(known: readonly Pod[], told: readonly RuledPod[]): void;
+  stop(): Promise<void>;
 }
 
 /** The conditions of plugins that count now, in the order of their names. */

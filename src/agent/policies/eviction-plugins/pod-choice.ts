@@ -28,6 +28,8 @@ export interface PluginChoice {
   readonly queued: readonly RuledPod[];
   /** Pods that are being ended for plugins already. A shorter grace period counts for them. */
   readonly underWay: readonly RuledPod[];
+  /** Candidates that want to be told instead of being chosen, whatever else becomes of them. */
+  readonly notified: readonly RuledPod[];
   /** What plugins on trial have named. Nothing is done to these pods for their sake. */
   readonly dryRun: readonly RuledPod[];
 }
@@ -59,6 +61,7 @@ export function choosePods({ answers, settings, isUnderWay, isEnding }: ChoiceFa
     ending,
     queued,
     underWay,
+    notified: [...soft.all.values()].filter(({ pod }) => wantsNotice(pod) && !isEnding(pod.metadata.uid)),
     dryRun: ofDryRun(answers, settings.dryRun),
   };
 }

@@ -95,7 +95,7 @@ export function killRemedy(pod: Pod, killer: PodKillerName): string {
 export const EVICTION_NOTIFIED = 'EvictionNotified';
 
 export function noticeMessage({ plugin, reason }: Pick<RuledPod, 'plugin' | 'reason'>): string {
-  return `Plugin ${plugin} would have this pod evicted: ${shownReason(reason)}. It is told instead, by its annotation ${SOFT_EVICT_NOTIFY_ANNOTATION}`;
+  return `Plugin ${plugin} would have this pod evicted: ${shownReason(reason)}. It is told, as its annotation ${SOFT_EVICT_NOTIFY_ANNOTATION} asks`;
 }
 
 export function thresholdText(

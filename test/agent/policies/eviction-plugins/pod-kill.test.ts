@@ -103,7 +103,7 @@ test('what would be right is told with the right, the namespace and the setting'
 
 test('a notice says which plugin would have the pod evicted, and why; a book is cut', () => {
   expect(noticeMessage({ plugin: 'p', reason: 'it is old' })).toBe(
-    'Plugin p would have this pod evicted: it is old. It is told instead, by its annotation katalyst.kubewharf.io/pod_soft_evict_notify',
+    'Plugin p would have this pod evicted: it is old. It is told, as its annotation katalyst.kubewharf.io/pod_soft_evict_notify asks',
   );
   expect(noticeMessage({ plugin: 'p', reason: 'x'.repeat(10_000) }).length).toBeLessThan(1_024);
 });

@@ -75,7 +75,7 @@ class PluginCourt {
     const ending = chosen.map(([one, plugin]) => ruled(one, { plugin }));
     const event = {
       type: 'CHOSEN',
-      choice: { candidates: [], ending, queued: [], underWay: [], dryRun: [] },
+      choice: { candidates: [], ending, queued: [], underWay: [], notified: [], dryRun: [] },
     } as const;
     this.judge.hears(event);
     this.judge.shows(event);

@@ -1,0 +1,143 @@
+/**
+ * Tells pods that a plugin would have them evicted, by a file each: Katalyst's host path notifier. A pod mounts its folder, and may put
+ * there what it likes: nothing in it is followed.
+ */
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inFolder, placeIn } from '../../../system/files/open-place.ts';
+import { patientCalls } from '../../../system/files/patient-calls.ts';
+import { removeIn } from '../../../system/files/remove-tree.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
+import { errnoCode } from '../../../system/system-errors.ts';
+import { replaceFile } from '../../../system/replace-file.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
+import { podFields } from '../../../types/logger.ts';
+import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import { wantsNotice } from '../../policies/eviction-plugins/qos-level.ts';
+import type { PodNotices } from './plugin-parts.ts';
+
+/** Katalyst's names. */
+const FILE = 'soft_eviction_notify';
+const SEPARATOR = '@@__@@';
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
+
+export class HostPathNotices implements PodNotices {
+  readonly #context: AgentContext;
+  readonly #root: string;
+  /** Names of the folders that are there; undefined until the root folder has been read. */
+  #folders: Set<string> | undefined;
+  /** By pod: why its folder could not be made, or written, as it was logged last. */
+  readonly #problems = new Map<string, string>();
+  #underWay: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(context: AgentContext, root: string) {
+    this.#context = context;
+    this.#root = root;
+  }
+
+  /** What is still under way from the pass before is not done twice. */
+  tell(known: readonly Pod[], told: readonly RuledPod[]): void {
+    if (this.#isStopped || this.#underWay !== undefined) return;
+    this.#underWay = this.#work(known, told).finally(() => (this.#underWay = undefined));
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#underWay;
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.settled();
+  }
+
+  /** Never rejects. */
+  async #work(known: readonly Pod[], told: readonly RuledPod[]): Promise<void> {
+    const wanted = new Map(known.filter(wantsNotice).map((pod) => [folderOf(pod), pod]));
+    await this.#attempt('', 'The folders of pods that want to be told of evictions could not be kept', () =>
+      this.#keep(wanted),
+    );
+    for (const { pod } of told) {
+      const name = folderOf(pod);
+      await this.#attempt(
+        name,
+        `Pod ${pod.metadata.name} could not be told of its eviction`,
+        () => this.#write(name),
+        pod,
+      );
+    }
+  }
+
+  async #keep(wanted: ReadonlyMap<string, Pod>): Promise<void> {
+    const folders = (this.#folders ??= await this.#read(wanted.size > 0));
+    for (const name of wanted.keys()) {
+      if (folders.has(name)) continue;
+      await this.#call(() => makeFolder(join(this.#root, name), FOLDER_MODE));
+      folders.add(name);
+    }
+    for (const name of folders) {
+      if (wanted.has(name)) continue;
+      await this.#call(() => inFolder(this.#root, (root) => removeIn(root, name)));
+      folders.delete(name);
+      this.#problems.delete(name);
+    }
+  }
+
+  /** The folders that are there, also those of an agent before this one. */
+  async #read(makes: boolean): Promise<Set<string>> {
+    if (makes) await this.#call(() => makeFolder(this.#root, FOLDER_MODE));
+    try {
+      const entries = await this.#call(() => readdir(this.#root, { withFileTypes: true }));
+      const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+      return new Set(names.filter((name) => name.includes(SEPARATOR)));
+    } catch (error) {
+      if (!makes && errnoCode(error) === 'ENOENT') return new Set();
+      throw error;
+    }
+  }
+
+  /** The file is replaced as a whole: a link in its place is not followed. */
+  async #write(name: string): Promise<void> {
+    const text = new Date(this.#context.clock.now()).toISOString();
+    await this.#call(() =>
+      inFolder(join(this.#root, name), (folder) => {
+        const [path, draft] = [FILE, `.${FILE}.${randomUUID()}`].map((one) =>
+          placeIn(folder, one).toString(),
+        );
+        return replaceFile(path ?? '', text, { mode: FILE_MODE, flag: 'wx', ...(draft && { draft }) });
+      }),
+    );
+  }
+
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    return patientCalls.call(this.#root, work);
+  }
+
+  /** Each problem is a line once, and again after it was over. */
+  async #attempt(key: string, what: string, work: () => Promise<void>, pod?: Pod): Promise<void> {
+    try {
+      await work();
+      this.#problems.delete(key);
+    } catch (error) {
+      // Somebody may have removed it: then it is made again.
+      this.#folders?.delete(key);
+      // The message of the system names a draft, which is another one each time.
+      const problem = `${join(this.#root, key)}: ${errnoCode(error) ?? errorMessage(error)}`;
+      if (this.#problems.get(key) === problem) return;
+      this.#problems.set(key, problem);
+      this.#context.logger.warn(pod ? podFields(pod.metadata) : {}, `Eviction plugins: ${what}: ${problem}`);
+      if (pod)
+        this.#context.recorder.event(pod.metadata, 'Warning', 'NotifyFailed', `notify failed: ${problem}`);
+    }
+  }
+}
+
+/** Names of pods and namespaces have no characters that mean something in a path. */
+function folderOf({ metadata: { name, namespace } }: Pod): string {
+  return `${name}${SEPARATOR}${namespace}`;
+}
