@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { runtimeLayout } from './layout.ts';
 import { Connection } from './monitor/connection.ts';
 import { connectSocket } from './monitor/monitor-socket.ts';
+import { ifThere } from '../system/system-errors.ts';
 import { StateletError } from '../types/errors.ts';
 
 /**
@@ -14,6 +18,34 @@ export async function refuseRunningProcesses(rootDir: string, endpoint: string):
     'FailedPrecondition',
     `--container-runtime-endpoint is ${endpoint}, and pods of the root folder ${rootDir} run as plain processes (${names.join(', ')}): ` +
       'end them (statelet run --container-runtime-endpoint=embedded with their manifests and --exit-with-pods, then Ctrl-C), or give another --root-dir',
+  );
+}
+
+/** Only an agent with a CRI runtime makes it in the folder of a pod. */
+const FOLDER_OF_CONTAINERS = 'containers';
+
+/**
+ * The same the other way round, before pods of the root folder run as plain processes: rejects while containers of a CRI runtime use files
+ * of their folders. Their pods would run twice, and nobody would end them.
+ */
+export async function refuseRunningContainers(rootDir: string): Promise<void> {
+  const podsDir = join(rootDir, 'pods');
+  const names = (await ifThere(readdir(podsDir))) ?? [];
+  const isOfContainers = (name: string) => existsSync(join(podsDir, name, FOLDER_OF_CONTAINERS));
+  const uids = names.filter(isOfContainers);
+  if (uids.length === 0) return;
+  const [{ userOfFolders }, { findRuntimes }, { choiceText }] = await Promise.all([
+    import('../agent/runtime/volumes/remove-pod-folder.ts'),
+    import('../agent/runtime/cri/find-runtimes.ts'),
+    import('../agent/policies/cri/found-runtimes.ts'),
+  ]);
+  const user = await userOfFolders(uids);
+  if (user === undefined) return;
+  const choice = choiceText(await findRuntimes()) ?? '--container-runtime-endpoint=unix:///PATH';
+  throw new StateletError(
+    'FailedPrecondition',
+    `--container-runtime-endpoint is embedded, and containers of pods of the root folder ${rootDir} run in a container runtime ` +
+      `(process ${user.pid} has files of pod ${user.uid}): go on with that runtime (${choice}), end them there, or give another --root-dir`,
   );
 }
 

@@ -73,7 +73,10 @@ async function openParts(
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
+  const { refuseRunningContainers, refuseRunningProcesses } =
+    await import('../embedded/running-processes.ts');
   if (endpoint === EMBEDDED) {
+    await refuseRunningContainers(rootDir);
     const { openProcessNode } = await import('../embedded/process-node.ts');
     const { openProcessCgroups } = await import('../embedded/process-cgroups.ts');
     const ofCgroups = { facts, reservations: config, settings: node, rootDir };
@@ -90,7 +93,6 @@ async function openParts(
       requestTimeoutMs: node.runtimeRequestTimeoutMs,
     });
   }
-  const { refuseRunningProcesses } = await import('../embedded/running-processes.ts');
   await refuseRunningProcesses(rootDir, endpoint);
   const { openCriNode } = await import('../agent/runtime/node/open-cri-node.ts');
   return openCriNode(context, {

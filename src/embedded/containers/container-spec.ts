@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { constants as osConstants } from 'node:os';
-import { dirname, isAbsolute } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../agent/policies/cri/cri-labels.ts';
+import { isWithin } from '../../agent/policies/formats/mountinfo.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { RuntimeLayout, StreamName } from '../layout.ts';
@@ -39,8 +40,8 @@ export function containerStreams({ stdin, tty }: ContainerConfig): readonly Stre
   return stdin ? ['stdin', 'stdout', 'stderr'] : ['stdout', 'stderr'];
 }
 
-export function messageFile(layout: RuntimeLayout, record: ContainerRecord): string {
-  return terminationPath(record.config, layout.terminationFile(record.podSandboxId, record.id));
+export function messageFile(layout: RuntimeLayout, record: ContainerRecord): MessageFile {
+  return terminationFile(record.config, layout.terminationFile(record.podSandboxId, record.id));
 }
 
 /** How to start a process of this container. Its environment has nothing of the monitor's. */
@@ -59,7 +60,7 @@ export function processSpec(
     HOSTNAME: orElse(sandbox.hostname, sandbox.metadata.name),
     HOME: home,
     ...Object.fromEntries(config.envs.map(({ key, value }) => [key, value])),
-    STATELET_TERMINATION_LOG: messageFile(layout, record),
+    STATELET_TERMINATION_LOG: messageFile(layout, record).seen,
     [CONTAINER_ID_VARIABLE]: id,
   };
   const user = userOf(config);
@@ -77,19 +78,33 @@ function orElse(text: string | undefined, fallback: string): string {
 
 const DEFAULT_MESSAGE_PATH = '/dev/termination-log';
 
+export interface MessageFile {
+  /** By what name the container knows it. */
+  readonly seen: string;
+  /** Where it is on this machine. */
+  readonly place: string;
+}
+
 /**
- * The file in which a container leaves its termination message. Without a mount namespace, containers cannot have a
- * /dev/termination-log of their own: in place of this default they get a private file. Any other path is used as it
- * is if its folder is writable.
+ * The file in which a container leaves its termination message. Containers cannot have a /dev/termination-log of their own: in place of
+ * this default they get a private file. Any other path is used as it is if it can be written, in a volume as well.
  */
-export function terminationPath(config: ContainerConfig, privateFile: string): string {
+export function terminationFile(config: ContainerConfig, privateFile: string): MessageFile {
   const path = config.annotations[TERMINATION_MESSAGE_PATH_ANNOTATION] ?? '';
-  if (path === DEFAULT_MESSAGE_PATH || !isAbsolute(path)) return privateFile;
+  const ownFile = { seen: privateFile, place: privateFile };
+  if (path === DEFAULT_MESSAGE_PATH || !isAbsolute(path)) return ownFile;
+  const seen = normalize(path);
+  const mount = (config.mounts ?? [])
+    .filter(({ containerPath }) => isWithin(containerPath, seen))
+    .toSorted((a, b) => b.containerPath.length - a.containerPath.length)[0];
+  if (mount?.readonly) return ownFile;
+  const place = mount ? join(mount.hostPath, relative(mount.containerPath, seen)) : path;
   try {
-    accessSync(dirname(path), constants.W_OK);
-    return path;
+    // A volume may be of this one file.
+    accessSync(mount?.containerPath === seen ? place : dirname(place), constants.W_OK);
+    return { seen: path, place };
   } catch {
-    return privateFile;
+    return ownFile;
   }
 }
 

@@ -285,7 +285,7 @@ export class Container {
   }
 
   #message(exitCode: number): string {
-    const message = messageFile(this.#host.layout, this.record);
+    const message = messageFile(this.#host.layout, this.record).place;
     const log = logFilePath(this.record, this.#sandbox);
     const { annotations, linux } = this.record.config;
     const user = userOf(this.record.config);

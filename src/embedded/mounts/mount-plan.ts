@@ -21,7 +21,10 @@ export type MountStep =
   /** Begins a folder in memory. */
   | readonly ['begin', options: string]
   | readonly ['link', name: string, target: string]
-  | readonly ['keep', entry: string, name: string]
+  /** `line`: the mount, as a table of file systems has it. */
+  | readonly ['keep', entry: string, name: string, line: string]
+  /** Mounts what is kept, all of it by one program: one for each entry would take seconds. */
+  | readonly ['binds']
   | readonly ['folder' | 'file', path: string]
   /** Puts the folder in memory in the place of the root, or of a folder. */
   | readonly ['root']
@@ -30,7 +33,7 @@ export type MountStep =
   /** Mounts in a volume that is mounted already. */
   | readonly ['inside', Propagation, Access, Kind, source: string, volume: string, path: string];
 
-/** A folder with more is not replaced: each entry is a mount, and a container would wait for them. */
+/** A folder with more is not replaced: each entry is a mount, of which the kernel has 100,000 for each namespace. */
 const ENTRIES_MAX = 1_000;
 const STAND_IN_BYTES = 64 * 1024 * 1024;
 const MODE_BITS = 0o7777;
@@ -147,6 +150,7 @@ function standIn(folder: string, missing: ReadonlyMap<string, Kind>): readonly M
   return [
     ['begin', tmpfsOptions(folder)],
     ...entriesOf(folder),
+    ['binds'],
     ...additions,
     folder === '/' ? ['root'] : ['end', folder],
   ];
@@ -169,13 +173,26 @@ function entriesOf(folder: string): readonly MountStep[] {
       // A name that is no UTF-8 cannot be passed to a program.
       if (name.includes('\uFFFD')) continue;
       const path = join(folder, name);
-      if (!entry.isSymbolicLink()) steps.push(['keep', path, name]);
+      if (!entry.isSymbolicLink()) steps.push(['keep', path, name, bindLine(path, name)]);
       else steps.push(['link', name, readlinkSync(path)]);
     }
   } finally {
     opened.closeSync();
   }
   return steps;
+}
+
+/** For the folder in memory as the working directory. */
+function bindLine(path: string, name: string): string {
+  return `${tableWord(path)} ./${tableWord(name)} none rbind 0 0`;
+}
+
+/** A table has blanks between its words, and octal numbers for those within. */
+function tableWord(text: string): string {
+  return text.replaceAll(
+    /[ \t\n\\#]/g,
+    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  );
 }
 
 /** The part of the path that exists on the machine, without links, and the names that are missing. */

@@ -10,6 +10,8 @@ export const MOUNT_SCRIPT = `
 set -efu
 umask 022
 staging=$1
+newline='
+'
 shift
 mnt() { mount --no-canonicalize --no-mtab "$@"; }
 fail() { echo "$1" >&2; exit 1; }
@@ -32,12 +34,21 @@ inside() {
 }
 while [ $# -gt 0 ]; do
   case $1 in
-    begin) mnt -t tmpfs -o "$2" statelet "$staging"; mnt --make-unbindable "$staging"; shift 2 ;;
+    begin) binds=; mnt -t tmpfs -o "$2" statelet "$staging"; mnt --make-unbindable "$staging"; shift 2 ;;
     link) ln -s -- "$3" "$staging/$2"; shift 3 ;;
     keep)
-      if [ -d "$2" ]; then mkdir -- "$staging/$3"; mnt --rbind "$2" "$staging/$3"
-      elif [ -e "$2" ]; then : >"$staging/$3"; mnt --rbind "$2" "$staging/$3"; fi
-      shift 3 ;;
+      if [ -d "$2" ]; then mkdir -- "$staging/$3"; binds=$binds$4$newline
+      elif [ -e "$2" ]; then : >"$staging/$3"; binds=$binds$4$newline; fi
+      shift 4 ;;
+    binds)
+      if [ -n "$binds" ]; then
+        cd "$staging"
+        printf %s "$binds" >.statelet-binds
+        mnt -a -T .statelet-binds
+        rm .statelet-binds
+        cd /
+      fi
+      shift ;;
     folder) mkdir -p -- "$staging/$2"; shift 2 ;;
     file) : >"$staging/$2"; shift 2 ;;
     root)

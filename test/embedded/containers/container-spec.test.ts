@@ -7,11 +7,11 @@ import {
   messageFile,
   processSpec,
   stopSignal,
-  terminationPath,
+  terminationFile,
   validateContainer,
 } from '../../../src/embedded/containers/container-spec.ts';
 import { runtimeLayout } from '../../../src/embedded/layout.ts';
-import type { ContainerConfig } from '../../../src/types/cri.ts';
+import type { ContainerConfig, Mount } from '../../../src/types/cri.ts';
 import { outputAsNobody } from '../../support/as-nobody.ts';
 import { testAsRoot } from '../../support/as-root.ts';
 import { containerRecord, sandboxRecord } from '../../support/process-records.ts';
@@ -121,8 +121,11 @@ describe('a process of a container', () => {
 
 test('the termination message is in the private file of the container, or at the path of its spec', () => {
   const annotations = { 'io.kubernetes.container.terminationMessagePath': '/tmp/message' };
-  expect(messageFile(layout, recordOf())).toBe(layout.terminationFile(sandbox.id, recordOf().id));
-  expect(messageFile(layout, recordOf({ annotations }))).toBe('/tmp/message');
+  expect(messageFile(layout, recordOf()).place).toBe(layout.terminationFile(sandbox.id, recordOf().id));
+  expect(messageFile(layout, recordOf({ annotations }))).toEqual({
+    seen: '/tmp/message',
+    place: '/tmp/message',
+  });
 });
 
 const MODULE = new URL('../../../src/embedded/containers/container-spec.ts', import.meta.url).href;
@@ -141,7 +144,23 @@ describe('the file of a termination message', () => {
   afterAll(() => rmSync(dir, { recursive: true }));
 
   test('is the path of the spec if its folder can be written to', () => {
-    expect(terminationPath(configOf(join(dir, 'message')), PRIVATE)).toBe(join(dir, 'message'));
+    expect(terminationFile(configOf(join(dir, 'message')), PRIVATE).place).toBe(join(dir, 'message'));
+  });
+
+  test('is in the volume that is mounted there, the innermost one', () => {
+    const mount = (containerPath: string, hostPath: string, readonly = false) => ({
+      ...{ containerPath, hostPath, readonly, propagation: 'PROPAGATION_PRIVATE' as const },
+    });
+    const seen = '/no/such/folder/message';
+    const inVolumes = (...mounts: readonly Mount[]) =>
+      terminationFile({ ...configOf(seen), mounts }, PRIVATE);
+    expect(inVolumes(mount('/no', '/nowhere'), mount('/no/such/folder', dir))).toEqual({
+      seen,
+      place: join(dir, 'message'),
+    });
+    expect(inVolumes(mount(seen, dir))).toEqual({ seen, place: dir });
+    expect(inVolumes(mount('/no/such/folder', dir, true)).place).toBe(PRIVATE);
+    expect(inVolumes(mount('/no/such/folder', join(dir, 'gone'))).place).toBe(PRIVATE);
   });
 
   test.each([
@@ -150,17 +169,17 @@ describe('the file of a termination message', () => {
     ['for an empty path', ''],
     ['for a path whose folder does not exist', '/no/such/folder/message'],
   ])('is a private file %s', (_, path) => {
-    expect(terminationPath(configOf(path), PRIVATE)).toBe(PRIVATE);
+    expect(terminationFile(configOf(path), PRIVATE).place).toBe(PRIVATE);
   });
 
   test('is a private file for a container without the annotation', () => {
-    expect(terminationPath(containerConfig(['true']), PRIVATE)).toBe(PRIVATE);
+    expect(terminationFile(containerConfig(['true']), PRIVATE).place).toBe(PRIVATE);
   });
 
   testAsRoot('is a private file for a path whose folder the user may not write to', () => {
     const script = `
       const annotations = { ${JSON.stringify(PATH)}: ${JSON.stringify(join(dir, 'message'))} };
-      console.log(own.terminationPath({ annotations }, ${JSON.stringify(PRIVATE)}));
+      console.log(own.terminationFile({ annotations }, ${JSON.stringify(PRIVATE)}).place);
     `;
     chmodSync(dir, 0o755);
     expect(outputAsNobody(MODULE, script)).toBe(`${PRIVATE}\n`);

@@ -46,12 +46,13 @@ describe('the steps of a mount', () => {
     const steps = stepsOf(mount(target));
     expect(steps).toEqual([
       begin,
-      ...['keep', 'link'].map((): unknown => expect.anything()),
+      ...['keep', 'link', 'binds'].map((): unknown => expect.anything()),
       ['folder', 'new/deep'],
       ['end', parent],
       ['bind', 'rprivate', 'rw', volume, target],
     ]);
-    expect(steps).toContainEqual(['keep', join(parent, 'old'), 'old']);
+    const line = `${join(parent, 'old')} ./old none rbind 0 0`;
+    expect(steps).toContainEqual(['keep', join(parent, 'old'), 'old', line]);
     expect(steps).toContainEqual(['link', 'link', 'old']);
   });
 
@@ -61,6 +62,7 @@ describe('the steps of a mount', () => {
     const file = mount(join(parent, 'b/file'), { hostPath: join(volume, 'text') });
     expect(stepsOf(mount(join(parent, 'a')), file)).toEqual([
       begin,
+      ['binds'],
       ['folder', 'a'],
       ['folder', 'b'],
       ['file', 'b/file'],
@@ -72,7 +74,7 @@ describe('the steps of a mount', () => {
 
   test('at the top of the machine replace its root', () => {
     const steps = stepsOf(mount('/statelet-no-such-folder'));
-    expect(steps).toContainEqual(['keep', '/proc', 'proc']);
+    expect(steps).toContainEqual(['keep', '/proc', 'proc', '/proc ./proc none rbind 0 0']);
     expect(steps).toContainEqual(['folder', 'statelet-no-such-folder']);
     expect(steps.slice(-2)).toEqual([
       ['root'],

@@ -166,6 +166,20 @@ describe('a plain process with a mount', () => {
     }
   });
 
+  test('finds them under all their names, in a folder of a thousand entries', async () => {
+    const parent = join(bed.rootDir, 'large');
+    mkdirSync(parent);
+    const names = ['a b', 't\tab', 'back\\slash', '#hash', 'new\nline', `"quoted'`, 'comma,=', 'UUID=1', 'ü'];
+    for (const name of names) writeFileSync(join(parent, name), `of ${name}`);
+    for (let index = names.length; index < 1000; index++) writeFileSync(join(parent, `f${index}`), '');
+    const { id } = await forever([mount(join(parent, 'missing'))], { workingDir: parent });
+    const script = 'ls | wc -l; touch missing/seen; cat "$@"';
+    const { stdout } = await runtime.execSync(id, ['sh', '-c', script, 'sh', ...names], 0);
+    expect(stdout.toString()).toBe(`1002\n${names.map((name) => `of ${name}`).join('')}`);
+    expect(existsSync(join(volume, 'seen'))).toBe(true);
+    rmSync(parent, { recursive: true });
+  });
+
   test('has a mount in a volume, whose mount point is made there', async () => {
     const inner = mkdtempSync(join(tmpdir(), 'statelet-inner-'));
     try {
@@ -183,6 +197,20 @@ describe('a plain process with a mount', () => {
     } finally {
       rmSync(inner, { recursive: true });
     }
+  });
+
+  test('leaves its termination message in the volume', async () => {
+    const annotations = { 'io.kubernetes.container.terminationMessagePath': `${MISSING}/sub/message` };
+    const { id } = await start(
+      shell(
+        `echo from the volume > ${MISSING}/sub/message; test "$STATELET_TERMINATION_LOG" = ${MISSING}/sub/message`,
+        {
+          annotations,
+          mounts: [mount(MISSING)],
+        },
+      ),
+    );
+    expect(await whenExited(runtime, id)).toMatchObject({ exitCode: 0, message: 'from the volume\n' });
   });
 
   test('is not started where a link of the volume would have a mount point made outside', async () => {

@@ -50,14 +50,18 @@ export async function refuseUsedFolder(
   { podDir }: Pick<PodPaths, 'podDir'>,
   proc = '/proc',
 ): Promise<void> {
-  const pid = await processWithMounts(`/pods/${uid}/`, proc);
-  if (pid === undefined) return;
-  const message = `process ${pid}, of a container that another runtime has started, uses files of ${podDir}`;
+  const user = await userOfFolders([uid], proc);
+  if (user === undefined) return;
+  const message = `process ${user.pid}, of a container that another runtime has started, uses files of ${podDir}`;
   throw new StateletError('FailedPrecondition', message);
 }
 
-/** A process that has a path of that kind mounted in a mount namespace of its own. */
-async function processWithMounts(path: string, proc: string): Promise<string | undefined> {
+/** A process that has files of the folder of one of these pods mounted in a mount namespace of its own. */
+export async function userOfFolders(
+  uids: readonly string[],
+  proc = '/proc',
+): Promise<{ readonly pid: string; readonly uid: string } | undefined> {
+  const folders = uids.map((uid) => ({ uid, path: `/pods/${uid}/` }));
   const seen = new Set([await readlink(`${proc}/self/ns/mnt`).catch(() => '')]);
   for (const pid of (await readdir(proc)).filter((name) => /^\d+$/.test(name))) {
     // Processes come and go, and those of other users are theirs to know.
@@ -65,7 +69,9 @@ async function processWithMounts(path: string, proc: string): Promise<string | u
     if (namespace === undefined || seen.has(namespace)) continue;
     seen.add(namespace);
     const table = await readFile(`${proc}/${pid}/mountinfo`, 'utf8').catch(() => '');
-    if (table.split('\n').some((line) => line.split(' ')[ROOT]?.includes(path) === true)) return pid;
+    const mounted = table.split('\n').map((line) => line.split(' ')[ROOT] ?? '');
+    const used = folders.find(({ path }) => mounted.some((root) => root.includes(path)));
+    if (used) return { pid, uid: used.uid };
   }
   return undefined;
 }
