@@ -63,6 +63,20 @@ export interface TopEvictionPodsQuestion extends PluginQuestion {
   readonly topN: number;
   /** The scope of the threshold that has been met. */
   readonly scope: string;
+  /** Of the `candidatePods` that the plugin has named, as far as the agent knows something of them. */
+  readonly records: readonly EvictionRecord[];
+}
+
+/** The disruption budget of a pod, and what was evicted of its owner on this node within the last hour. */
+export interface EvictionRecord {
+  readonly uid: string;
+  readonly hasPdb: boolean;
+  readonly disruptionsAllowed: number;
+  readonly currentHealthy: number;
+  readonly desiredHealthy: number;
+  readonly expectedPods: number;
+  /** So many evictions in so many seconds from that time on, in Unix seconds. */
+  readonly buckets: readonly { readonly time: number; readonly duration: number; readonly count: number }[];
 }
 
 /** Something that is said of the node. It becomes a taint. */

@@ -133,8 +133,13 @@ export class PluginCalls implements SocketServer {
       );
       return sentThresholdMet(answer, activePods);
     });
-    this.#add(getTopEvictionPods, async ({ activePods, topN, evictionScope: scope }, signal) => {
-      const question = { activePods, topN, scope, signal };
+    this.#add(getTopEvictionPods, async (request, signal) => {
+      const { activePods, topN, evictionScope: scope } = request;
+      const records = request.candidateEvictionRecords.map(({ buckets, ...record }) => ({
+        ...record,
+        buckets: buckets?.list ?? [],
+      }));
+      const question = { activePods, topN, scope, records, signal };
       const answer = await this.#ask('topEvictionPods', (plugin) => plugin.topEvictionPods?.(question));
       return sentTopPods(answer, activePods);
     });

@@ -70,6 +70,26 @@ export interface PluginQuestion {
 export interface TopEvictionPodsQuestion extends PluginQuestion {
   readonly topN: number;
   readonly evictionScope: string;
+  /** Of candidates that the plugin has named, as far as something is known of them. */
+  readonly candidateEvictionRecords?: readonly EvictionRecord[];
+}
+
+/** The disruption budget of a pod, and what was evicted of its owner on this node. */
+export interface EvictionRecord {
+  readonly uid: string;
+  readonly hasPdb: boolean;
+  readonly buckets: readonly EvictionBucket[];
+  readonly disruptionsAllowed: number;
+  readonly currentHealthy: number;
+  readonly desiredHealthy: number;
+  readonly expectedPods: number;
+}
+
+/** So many evictions in so many seconds from that time on, which is in Unix seconds. */
+export interface EvictionBucket {
+  readonly time: number;
+  readonly duration: number;
+  readonly count: number;
 }
 
 /** A plugin that is asked, in this process or in another one. A promise rejects where the plugin fails, answers nothing, or answers nonsense. */

@@ -23,6 +23,16 @@ const pods = [
 ];
 const question = { activePods: pods };
 
+const RECORD = {
+  uid: 'u1',
+  hasPdb: true,
+  buckets: [{ time: 1_893_456_000, duration: 600, count: 2 }],
+  disruptionsAllowed: 1,
+  currentHealthy: 4,
+  desiredHealthy: 3,
+  expectedPods: 5,
+};
+
 let bed: KitBed;
 beforeEach(() => {
   bed = new KitBed();
@@ -118,8 +128,14 @@ describe('questions', () => {
         return { targetPods: one.activePods.slice(-one.topN), gracePeriodSeconds: 0 };
       },
     });
-    const answer = await client.ask(getTopEvictionPods, { ...question, topN: 1, evictionScope: 'memory' });
-    expect(given).toMatchObject([{ topN: 1, scope: 'memory' }]);
+    const { buckets, ...record } = RECORD;
+    const answer = await client.ask(getTopEvictionPods, {
+      ...question,
+      topN: 1,
+      evictionScope: 'memory',
+      candidateEvictionRecords: [{ ...record, buckets: { list: buckets } }],
+    });
+    expect(given).toMatchObject([{ topN: 1, scope: 'memory', records: [RECORD] }]);
     expect(answer).toMatchObject({ targetPods: [pods[1]], deletionOptions: { gracePeriodSeconds: 0 } });
   });
 
@@ -127,7 +143,7 @@ describe('questions', () => {
     const client = await asked();
     expect(await client.ask(getEvictPods, question)).toMatchObject({ evictPods: [] });
     expect(await client.ask(thresholdMet, question)).toMatchObject({ metType: 'NOT_MET' });
-    const top = { ...question, topN: 1, evictionScope: '' };
+    const top = { ...question, topN: 1, evictionScope: '', candidateEvictionRecords: [] };
     expect(await client.ask(getTopEvictionPods, top)).toMatchObject({ targetPods: [] });
   });
 

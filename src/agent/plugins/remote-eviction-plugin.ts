@@ -52,8 +52,16 @@ export class RemoteEvictionPlugin implements EvictionPlugin {
   }
 
   async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
-    const { topN, evictionScope } = question;
-    const rest = getTopEvictionPodsRequest.encode({ activePods: [], topN, evictionScope });
+    const { topN, evictionScope, candidateEvictionRecords: records = [] } = question;
+    const rest = getTopEvictionPodsRequest.encode({
+      activePods: [],
+      topN,
+      evictionScope,
+      candidateEvictionRecords: records.map(({ buckets, ...record }) => ({
+        ...record,
+        buckets: { list: buckets },
+      })),
+    });
     return topEvictionPodsAnswer(await this.#ask(GET_TOP_EVICTION_PODS, question, rest));
   }
 

@@ -1,6 +1,7 @@
 /** Puts together what a node needs of eviction plugins. Loaded only where they are enabled. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
+import { EvictionHistory } from '../../agent/actors/plugins/eviction-history.ts';
 import { HostPathNotices } from '../../agent/actors/plugins/host-path-notices.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
@@ -13,7 +14,11 @@ import { RemoteEvictionPlugin } from '../../agent/plugins/remote-eviction-plugin
 import { registrationClient } from '../../agent/plugins/protocol/registration-client.ts';
 import type { StatsProvider } from '../../agent/runtime/stats/stats-provider.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
-import type { EvictionPluginSettings } from '../../types/node-settings.ts';
+import type { DisruptionBudget } from '../../agent/policies/eviction-plugins/eviction-records.ts';
+import type { Pod } from '../../types/kubernetes.ts';
+import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
+
+const BUDGETS_TIMEOUT_MS = 10_000;
 
 export interface EvictionPluginsDeps {
   readonly config: Pick<StateletConfig, 'nodeName' | 'evictionPlugins'>;
@@ -28,9 +33,11 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   const { registry, desired, statusManager } = core;
   const { noticesDir } = settings;
   const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
+  const history = new EvictionHistory(core, server && ((namespace) => budgetsOf(server, namespace)));
   return new PluginManager(core, {
     directory: directoryOf(core, deps),
-    kills: killsOf(core, settings, server),
+    kills: killsOf(core, settings, server, history),
+    recordsOf: (pods) => history.of(pods),
     settings,
     registry,
     statusOf: (uid) => statusManager.get(uid),
@@ -77,9 +84,20 @@ function killsOf(
   core: AgentCore,
   { killers }: EvictionPluginSettings,
   server: PluginCluster | undefined,
+  history: EvictionHistory,
 ): PluginPodKills {
-  const onKilled = (plugin: string) => core.measurements?.pluginVictim(plugin, false);
+  const onKilled = (plugin: string, _killer: PodKillerName, pod: Pod) => {
+    history.evicted(pod);
+    core.measurements?.pluginVictim(plugin, false);
+  };
   return new PluginPodKills(core, { registry: core.registry, api: server?.pods, killers, onKilled });
+}
+
+/** Nodes may not read them: the user that writes taints may be given the right. */
+async function budgetsOf({ taints }: PluginCluster, namespace: string): Promise<readonly DisruptionBudget[]> {
+  const budgets = { resource: 'poddisruptionbudgets', namespace } as const;
+  const request = { resourceVersion: '0', timeoutMs: BUDGETS_TIMEOUT_MS, isOnlyForNow: true };
+  return (await taints.list<DisruptionBudget>(budgets, request)).items;
 }
 
 function taintsOf(

@@ -13,7 +13,7 @@ import { choosePods } from '../../policies/eviction-plugins/pod-choice.ts';
 import { isSkipped, shownToPlugins } from '../../policies/eviction-plugins/qos-level.ts';
 import { Timer } from '../../../system/timer.ts';
 import { errorMessage } from '../../../types/errors.ts';
-import type { ActivePods, PluginCondition } from '../../../types/eviction-plugin.ts';
+import type { ActivePods, EvictionRecord, PluginCondition } from '../../../types/eviction-plugin.ts';
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import type { Pod, PodStatus } from '../../../types/kubernetes.ts';
 import type { ActorContext } from '../actor-context.ts';
@@ -44,6 +44,8 @@ export interface PluginManagerParts {
   readonly nodeName: string;
   /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
   readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  /** What plugins are told of candidates for their thresholds. */
+  readonly recordsOf?: (pods: readonly Pod[]) => readonly EvictionRecord[];
   /** Tells pods by more than an event. */
   readonly notices?: PodNotices | undefined;
   readonly onStopped?: () => void;
@@ -74,7 +76,8 @@ export class PluginManager implements NodePlugins {
     this.#period = new Timer(clock);
     this.#news = new PluginNews(context);
     const node = { nodeName, find: (uid: string) => this.#find(uid) };
-    this.#questions = new PluginQuestions(context, node, settings.timeoutMs);
+    const recordsOf = (pods: readonly Pod[]) => parts.recordsOf?.(pods) ?? [];
+    this.#questions = new PluginQuestions(context, node, settings.timeoutMs, recordsOf);
     this.#taints = taintsOf?.(this);
     this.#actor = createActor(this.#machine(), {
       id: 'evictionPlugins',

@@ -38,7 +38,7 @@ export interface PluginPodKillsParts {
   readonly api?: KillApi;
   readonly killers: EvictionPluginSettings['killers'];
   /** A pod has been told to end for that plugin, once for each kill. */
-  readonly onKilled?: (plugin: string, killer: PodKillerName) => void;
+  readonly onKilled?: (plugin: string, killer: PodKillerName, pod: Pod) => void;
 }
 
 /** Its actors are children of the supervisor. */
@@ -215,7 +215,8 @@ export class PluginPodKills implements PodKills {
 
   #reportTaken({ pod, plugin, reason, killer }: PodKillContext): void {
     const { recorder, logger } = this.#context;
-    this.#parts.onKilled?.(plugin, killer);
+    const known = this.#kills.get(pod.uid)?.pod;
+    if (known !== undefined) this.#parts.onKilled?.(plugin, killer, known);
     recorder.event(pod, 'Warning', EVICTED, killMessage(plugin, reason));
     logger.info(
       { ...podFields(pod), plugin, killer },

@@ -10,8 +10,10 @@ import {
 import { shownProblem } from '../../policies/eviction-plugins/plugin-registration.ts';
 import { isHard, type PluginAnswers } from '../../policies/eviction-plugins/plugin-pass.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Pod } from '../../../types/kubernetes.ts';
 import type {
   ActivePods,
+  EvictionRecord,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
 } from '../../../types/eviction-plugin.ts';
@@ -30,15 +32,20 @@ interface Outcome<Answer> extends Checked<Answer> {
   readonly problem?: string;
 }
 
+/** What is known of these candidates for a threshold. */
+type RecordsOf = (pods: readonly Pod[]) => readonly EvictionRecord[];
+
 export class PluginQuestions {
   readonly #context: AgentContext;
   readonly #node: NodePods;
+  readonly #recordsOf: RecordsOf;
   readonly #timeoutMs: number;
   /** Of the questions under way. */
   readonly #limits = new Set<AbortController>();
   readonly #queue: StaggeredQueue;
 
-  constructor(context: AgentContext, node: NodePods, timeoutMs: number) {
+  constructor(context: AgentContext, node: NodePods, timeoutMs: number, recordsOf: RecordsOf = () => []) {
+    this.#recordsOf = recordsOf;
     this.#context = context;
     this.#node = node;
     this.#timeoutMs = timeoutMs;
@@ -80,6 +87,7 @@ export class PluginQuestions {
     const shown = new Set(candidatePods.map(({ metadata }) => metadata.uid));
     const pods = activePods.pods.filter(({ metadata }) => shown.has(metadata.uid));
     const question = {
+      candidateEvictionRecords: this.#recordsOf(pods),
       activePods: pods.length > 0 ? { pods } : activePods,
       topN,
       evictionScope: scope,

@@ -20,6 +20,7 @@ const RESOURCES = {
   services: { group: '', version: 'v1', kind: 'Service', namespaced: true },
   serviceaccounts: { group: '', version: 'v1', kind: 'ServiceAccount', namespaced: true },
   events: { group: '', version: 'v1', kind: 'Event', namespaced: true },
+  poddisruptionbudgets: { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', namespaced: true },
   leases: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', namespaced: true },
   runtimeclasses: { group: 'node.k8s.io', version: 'v1', kind: 'RuntimeClass', namespaced: false },
   certificatesigningrequests: {

@@ -4,6 +4,8 @@
  */
 import type {
   ConditionType,
+  EvictionBucket,
+  EvictionRecord,
   NamedPod,
   ThresholdMetType,
   ThresholdOperator,
@@ -35,7 +37,13 @@ export interface ActivePodsRequest {
 export interface GetTopEvictionPodsRequest extends ActivePodsRequest {
   readonly topN: number;
   readonly evictionScope: string;
+  readonly candidateEvictionRecords: readonly EvictionRecordMessage[];
 }
+
+/** With the buckets in a message of their own. */
+export type EvictionRecordMessage = Omit<EvictionRecord, 'buckets'> & {
+  readonly buckets?: { readonly list: readonly EvictionBucket[] } | undefined;
+};
 
 export interface Condition {
   readonly conditionType: ConditionType;
@@ -96,10 +104,28 @@ export const getTokenResponse = message<GetTokenResponse>({ token: field(1, stri
 
 export const activePodsRequest = message<ActivePodsRequest>({ activePods: list(1, podMessage) });
 
+const buckets = message<{ readonly list: readonly EvictionBucket[] }>({
+  list: list(
+    1,
+    message<EvictionBucket>({ time: field(1, int), duration: field(2, int), count: field(3, int) }),
+  ),
+});
+
+const evictionRecord = message<EvictionRecordMessage>({
+  uid: field(1, string),
+  hasPdb: field(2, bool),
+  buckets: field(3, buckets),
+  disruptionsAllowed: field(4, int),
+  currentHealthy: field(5, int),
+  desiredHealthy: field(6, int),
+  expectedPods: field(7, int),
+});
+
 export const getTopEvictionPodsRequest = message<GetTopEvictionPodsRequest>({
   activePods: list(1, podMessage),
   topN: field(2, int),
   evictionScope: field(3, string),
+  candidateEvictionRecords: list(4, evictionRecord),
 });
 
 /** What names a pod: the rest of it is not read. */

@@ -159,7 +159,7 @@ type Labels = Readonly<Record<string, string>>;
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
 
 /** An empty selector selects everything, no selector nothing. A requirement of an unknown operator selects nothing. */
-function matchesSelector(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
+export function matchesSelector(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
   if (selector === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return (

@@ -10,6 +10,7 @@ import type {
 } from '../../../../src/agent/actors/plugins/plugin-parts.ts';
 import { stateName } from '../../../../src/agent/actors/transitions.ts';
 import { evictionKill } from '../../../../src/agent/policies/eviction/eviction-message.ts';
+import { evictionRecord } from '../../../../src/agent/policies/eviction-plugins/eviction-records.ts';
 import type { RuledPod } from '../../../../src/agent/policies/eviction-plugins/collected-answers.ts';
 import type { Logger } from '../../../../src/types/logger.ts';
 import type { EvictionPluginSettings } from '../../../../src/types/node-settings.ts';
@@ -178,6 +179,7 @@ export class PluginBed {
       statusOf: (uid) => statusManager.get(uid),
       ownUIDOf: (uid) => desired.ownUIDOf(uid),
       nodeName: 'node1',
+      recordsOf: (pods) => pods.map((pod) => evictionRecord(pod, [], [])),
       taintsOf: () => ({ start: () => (this.firstPasses += 1), stop: () => undefined }),
     });
   }

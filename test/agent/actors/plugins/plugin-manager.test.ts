@@ -161,8 +161,9 @@ test('a plugin with candidates for its threshold is asked to choose among these'
   const p = bed.plugin('p');
   p.threshold = () => met({ candidatePods: [named(C), named(B)] });
   let shown: readonly string[] = [];
-  p.top = ({ activePods }) => {
+  p.top = ({ activePods, candidateEvictionRecords = [] }) => {
     shown = activePods.pods.map(({ metadata }) => metadata.name);
+    expect(candidateEvictionRecords.map(({ uid }) => uid)).toEqual(['b', 'c']);
     return { targetPods: [] };
   };
   await bed.start();

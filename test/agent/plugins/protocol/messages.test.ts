@@ -45,7 +45,19 @@ const { root } = protobuf.parse(
     repeated Pod active_pods = 1;
     uint64 topN = 2;
     string eviction_scope = 3;
+    repeated EvictionRecord candidate_eviction_records = 4;
   }
+  message EvictionRecord {
+    string uid = 1;
+    bool has_pdb = 2;
+    Buckets buckets = 3;
+    int32 disruptions_allowed = 4;
+    int32 current_healthy = 5;
+    int32 desired_healthy = 6;
+    int32 expected_pods = 7;
+  }
+  message Buckets { repeated Bucket list = 1; }
+  message Bucket { int64 time = 1; int64 duration = 2; int64 count = 3; }
   message DeletionOptions { int64 grace_period_seconds = 1; }
   message GetTopEvictionPodsResponse { repeated Pod target_pods = 1; DeletionOptions deletion_options = 2; }
   message EvictPod {
@@ -117,6 +129,15 @@ const same = <T extends object>(type: string, ours: MessageType<T>, value: T): C
   value,
   theirs: value,
 });
+const RECORD = {
+  uid: 'u1',
+  hasPdb: true,
+  buckets: { list: [{ time: 1_893_456_000, duration: 600, count: 2 }] },
+  disruptionsAllowed: 1,
+  currentHealthy: 4,
+  desiredHealthy: 3,
+  expectedPods: 5,
+};
 const pods = { activePods: [pod('a'), pod('b')] };
 const theirPods = { activePods: [theirPod('a'), theirPod('b')] };
 
@@ -140,8 +161,8 @@ const cases = [
   {
     type: 'GetTopEvictionPodsRequest',
     ours: getTopEvictionPodsRequest,
-    value: { ...pods, topN: 3, evictionScope: 'memory' },
-    theirs: { ...theirPods, topN: 3, evictionScope: 'memory' },
+    value: { ...pods, topN: 3, evictionScope: 'memory', candidateEvictionRecords: [RECORD] },
+    theirs: { ...theirPods, topN: 3, evictionScope: 'memory', candidateEvictionRecords: [RECORD] },
   },
   {
     type: 'ThresholdMetResponse',
