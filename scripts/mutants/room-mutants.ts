@@ -182,13 +182,6 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     replace: `    this.#ledger.replace(pod);`,
   },
   {
-    name: 'resize-preempts-alone',
-    breaks: 'Room that is made for a resize is not promised to it (preemption)',
-    file: ADMISSION,
-    find: `    const promisedTo = this.#preemptions.promised().flatMap((uid) => this.#requesting(uid) ?? []);`,
-    replace: `    const promisedTo = this.#preemptions.promised().flatMap((uid) => podOf(registry, uid) ?? []);`,
-  },
-  {
     name: 'resize-never-retried',
     breaks: 'A resize that waits is not tried again (I7)',
     file: RESIZES,

@@ -109,6 +109,7 @@ class RunningDaemon implements Daemon {
       port,
     });
     agent.start();
+    await this.#server.openPodResources();
     this.#shutdownWatch = await openShutdownWatch(context, agent, config);
     await this.#shutdownWatch?.start();
   }

@@ -245,6 +245,16 @@ export interface AgentMeasurements extends PodMeasurements, ProbeMeasurements, P
   evictionStatsAge(signal: string, ageMs: number): void;
 }
 
+export type PodResourcesMethod = 'list' | 'get_allocatable' | 'get';
+
+/** Of the requests to the PodResources API. */
+export interface PodResourcesMeasurements {
+  /** `method`: of those of v1. */
+  asked(version: string, method?: PodResourcesMethod): void;
+  /** No pod of that name was found. */
+  failed(version: string): void;
+}
+
 export interface CertificateMeasurements {
   /** A certificate could not be renewed. */
   renewalFailed(kind: 'client' | 'serving'): void;
@@ -255,4 +265,5 @@ export interface CertificateMeasurements {
 export interface Measurements
   extends NodeMeasurements, AgentMeasurements, ApiMeasurements, CertificateMeasurements {
   readonly requests: RequestMeasurements;
+  readonly podResources: PodResourcesMeasurements;
 }

@@ -6,6 +6,7 @@ import type {
   PlegMeasurements,
   PluginValidation,
   PluginVictim,
+  PodResourcesMeasurements,
   RequestMeasurements,
   ResizeMeasurements,
   StartMeasurements,
@@ -50,6 +51,10 @@ export class RecordedMeasurements implements Measurements {
     nodeRequest: ({ method, path = 'no path', isReadOnly }) =>
       this.#begin(`${method} ${path}${isReadOnly ? ' of everyone' : ''}`),
     webSocketAdmitted: (path) => void this.told.push(`WebSocket ${path}`),
+  };
+  readonly podResources: PodResourcesMeasurements = {
+    asked: (version, method = 'list') => void this.told.push(`${version} ${method}`),
+    failed: (version) => void this.told.push(`${version} get fails`),
   };
   readonly starts: StartMeasurements = {
     awaited: (uid) => void this.told.push(`${uid} is to start`),

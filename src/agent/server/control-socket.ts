@@ -2,6 +2,7 @@
 import { chmodSync, closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
+import type { Server as SocketServer } from 'node:net';
 import { join } from 'node:path';
 import { replaceFile } from '../../system/replace-file.ts';
 import { ifThere } from '../../system/system-errors.ts';
@@ -18,19 +19,33 @@ export function controlSocket(rootDir: string): string {
  * system's error. Returns the function that closes server and socket.
  */
 export async function listenOnControlSocket(server: Server, rootDir: string): Promise<() => Promise<void>> {
-  const folder = openFolder(rootDir);
+  const release = await listenInFolder(server, { folder: rootDir, name: SOCKET, mode: 0o600 });
+  return async () => {
+    await close(server);
+    release();
+  };
+}
+
+export interface SocketInFolder {
+  readonly folder: string;
+  readonly name: string;
+  readonly mode: number;
+}
+
+/** Replaces the socket. Returns what is to be called once the server has closed: that removes the socket by its path, which needs the open folder. */
+export async function listenInFolder(
+  server: SocketServer,
+  { folder, name, mode }: SocketInFolder,
+): Promise<() => void> {
+  const { fd, socket } = openFolder(folder, name);
   try {
-    removeSocket(folder.socket);
-    await bind(server, folder.socket);
+    removeSocket(socket);
+    await bind(server, socket, mode);
   } catch (error) {
-    closeSync(folder.fd);
+    closeSync(fd);
     throw error;
   }
-  return async () => {
-    // close() removes the socket by its path, which needs the open folder.
-    await close(server);
-    closeSync(folder.fd);
-  };
+  return () => closeSync(fd);
 }
 
 function removeSocket(socket: string): void {
@@ -41,11 +56,11 @@ function removeSocket(socket: string): void {
   }
 }
 
-function bind(server: Server, socket: string): Promise<void> {
+function bind(server: SocketServer, socket: string, mode: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(socket, () => {
-      chmodSync(socket, 0o600);
+      chmodSync(socket, mode);
       resolve();
     });
   });
@@ -53,7 +68,7 @@ function bind(server: Server, socket: string): Promise<void> {
 
 /** Calls `use` with a path to the socket that is valid until the promise settles. Rejects when there is no such folder. */
 export async function withControlSocket<T>(rootDir: string, use: (path: string) => Promise<T>): Promise<T> {
-  const { fd, socket } = openFolder(rootDir);
+  const { fd, socket } = openFolder(rootDir, SOCKET);
   try {
     return await use(socket);
   } finally {
@@ -61,10 +76,10 @@ export async function withControlSocket<T>(rootDir: string, use: (path: string) 
   }
 }
 
-/** The path of a socket may have 107 bytes, and root folders are often deeper: this path goes through the open folder. */
-function openFolder(rootDir: string): { readonly fd: number; readonly socket: string } {
-  const fd = openSync(rootDir, constants.O_RDONLY | constants.O_DIRECTORY);
-  return { fd, socket: `/proc/self/fd/${fd}/${SOCKET}` };
+/** The path of a socket may have 107 bytes, and folders are often deeper: this path goes through the open folder. */
+function openFolder(folder: string, name: string): { readonly fd: number; readonly socket: string } {
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  return { fd, socket: `/proc/self/fd/${fd}/${name}` };
 }
 
 /** Lies in the root folder and has the address at which the daemon serves `/healthz`. */

@@ -1,9 +1,11 @@
 /** All that a daemon serves: at the socket of its root folder, at the ports of its node, and its page. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { servedPods } from '../../agent/actors/pods/served-pods.ts';
+import { EMBEDDED } from '../../agent/config/config.ts';
 import { opensPorts } from '../../agent/config/load-server-settings.ts';
 import type { SummaryOptions } from '../../agent/runtime/stats/stats-provider.ts';
 import { Endpoints } from '../../agent/server/endpoints.ts';
+import type { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
 import { systemClock } from '../../system/timer.ts';
 import { NODE_PORT } from '../../types/node-settings.ts';
@@ -25,6 +27,7 @@ export class DaemonServer {
   readonly #options: DaemonServerOptions;
   #endpoints: Endpoints | undefined;
   #ports: OpenNodePorts | undefined;
+  #podResources: PodResourcesSocket | undefined;
   #nodeRoutes: Promise<readonly Route[]> | undefined;
 
   constructor(options: DaemonServerOptions) {
@@ -68,9 +71,23 @@ export class DaemonServer {
     return this.#ports.port ?? port;
   }
 
+  /** As the kubelet does, for those who watch devices and CPUs. Pods of plain processes are given none of either. */
+  async openPodResources(): Promise<void> {
+    const { own, agent } = this.#options;
+    const { context, config, metrics } = own;
+    if (config.containerRuntimeEndpoint === EMBEDDED) return;
+    const { openPodResources } = await import('./open-pod-resources.ts');
+    this.#podResources = await openPodResources(context, { agent, rootDir: config.rootDir, metrics });
+  }
+
   async close(): Promise<void> {
     const { page } = this.#options.own;
-    await Promise.all([this.#endpoints?.close(), this.#ports?.close(), page.close()]);
+    await Promise.all([
+      this.#endpoints?.close(),
+      this.#ports?.close(),
+      this.#podResources?.close(),
+      page.close(),
+    ]);
   }
 
   async #routesOfOwner(): Promise<readonly Route[]> {

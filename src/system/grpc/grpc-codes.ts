@@ -10,3 +10,6 @@ const KINDS: readonly ErrorKind[] = [
 
 /** The kind of error of a gRPC status code. */
 export const kindOfCode = (code: number): ErrorKind => KINDS[code - 1] ?? 'Unknown';
+
+/** The other way round. */
+export const codeOfKind = (kind: ErrorKind): number => KINDS.indexOf(kind) + 1;

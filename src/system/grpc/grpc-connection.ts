@@ -19,7 +19,7 @@ export interface GrpcConnectionOptions {
 }
 
 /** The prefix of each message: whether it is compressed, and its length. */
-const PREFIX_BYTES = 5;
+export const PREFIX_BYTES = 5;
 /** In megabytes: requests that wait for the server count. Node's default is 10. */
 const SESSION_MEMORY_MAX = 256;
 
@@ -132,7 +132,7 @@ export class GrpcConnection {
   }
 }
 
-function prefixOf(parts: readonly Uint8Array[]): Buffer {
+export function prefixOf(parts: readonly Uint8Array[]): Buffer {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(
     parts.reduce((length, part) => length + part.length, 0),

@@ -27,6 +27,7 @@ import { EvictionPluginMetrics } from './eviction-plugin-metrics.ts';
 import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
+import { PodResourcesMetrics } from './pod-resources-metrics.ts';
 import { ResizeMetrics } from './resize-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
@@ -41,6 +42,7 @@ export class AgentMetrics implements Measurements {
   readonly #nowMs: () => number;
   readonly turnover = new TurnoverMetrics();
   readonly resizes: ResizeMetrics;
+  readonly podResources = new PodResourcesMetrics();
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
   readonly starts: StartMetrics;
@@ -263,6 +265,7 @@ export class AgentMetrics implements Measurements {
       ),
       ...this.turnover.metrics(),
       ...this.resizes.metrics(),
+      ...this.podResources.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
       ...this.starts.metrics(),

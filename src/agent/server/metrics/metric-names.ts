@@ -48,6 +48,26 @@ export const COUNTED = {
     name: 'kubelet_pod_resize_duration_milliseconds',
     help: '[ALPHA] Duration in milliseconds to actuate a pod resize',
   },
+  podResources: {
+    name: 'kubelet_pod_resources_endpoint_requests_total',
+    help: '[ALPHA] Cumulative number of requests to the PodResource endpoint. Broken down by server api version.',
+  },
+  podResourcesList: {
+    name: 'kubelet_pod_resources_endpoint_requests_list',
+    help: '[ALPHA] Number of requests to the PodResource List endpoint. Broken down by server api version.',
+  },
+  podResourcesAllocatable: {
+    name: 'kubelet_pod_resources_endpoint_requests_get_allocatable',
+    help: '[ALPHA] Number of requests to the PodResource GetAllocatableResources endpoint. Broken down by server api version.',
+  },
+  podResourcesGet: {
+    name: 'kubelet_pod_resources_endpoint_requests_get',
+    help: '[ALPHA] Number of requests to the PodResource Get endpoint. Broken down by server api version.',
+  },
+  podResourcesGetErrors: {
+    name: 'kubelet_pod_resources_endpoint_errors_get',
+    help: '[ALPHA] Number of requests to the PodResource Get endpoint which returned error. Broken down by server api version.',
+  },
   runtimeOperations: {
     name: 'kubelet_runtime_operations_total',
     help: '[ALPHA] Cumulative number of runtime operations by operation type.',

@@ -1,0 +1,111 @@
+/** Answers the methods of the PodResources API. */
+import { type GrpcServer, grpcServer, servedMethod } from '../../../system/grpc/grpc-server.ts';
+import { StateletError } from '../../../types/errors.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import type { PodResourcesMeasurements } from '../../../types/measurements.ts';
+import type {
+  HeldDevices,
+  HeldMemory,
+  HeldResources,
+  ResourceHolders,
+} from '../../../types/pod-resources.ts';
+import { isRestartableInitContainer } from '../../policies/pod-actions/restart.ts';
+import {
+  type ContainerDevices,
+  type ContainerMemory,
+  GET,
+  GET_ALLOCATABLE,
+  LIST,
+  LIST_ALPHA,
+  type PodResources,
+} from './pod-resources-messages.ts';
+import { RequestLimit } from './request-limit.ts';
+
+export interface PodResourcesParts {
+  /** Pods that have not ended. */
+  readonly activePods: () => readonly Pod[];
+  /** All that the sources want, without mirror pods. */
+  readonly pods: () => readonly Pod[];
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
+  readonly holders: ResourceHolders;
+  readonly measurements: PodResourcesMeasurements | undefined;
+  /** Unix ms. */
+  readonly now: () => number;
+}
+
+export function podResourcesServer(parts: PodResourcesParts): GrpcServer {
+  const { holders, measurements, now } = parts;
+  const limit = new RequestLimit(now);
+  const methods = [
+    servedMethod(LIST, () => {
+      measurements?.asked('v1', 'list');
+      return Promise.resolve({ podResources: parts.activePods().map((pod) => resourcesOf(pod, holders)) });
+    }),
+    servedMethod(GET_ALLOCATABLE, () => {
+      measurements?.asked('v1', 'get_allocatable');
+      return Promise.resolve(shown(holders.allocatable()));
+    }),
+    servedMethod(GET, ({ podName, podNamespace }) => {
+      measurements?.asked('v1', 'get');
+      const pod = parts.pod(podNamespace, podName);
+      if (pod !== undefined) return Promise.resolve({ podResources: resourcesOf(pod, holders) });
+      measurements?.failed('v1');
+      throw new StateletError('Unknown', `pod ${podName} in namespace ${podNamespace} not found`);
+    }),
+    servedMethod(LIST_ALPHA, () => {
+      measurements?.asked('v1alpha1');
+      return Promise.resolve({ podResources: parts.pods().map((pod) => devicesOf(pod, holders)) });
+    }),
+  ];
+  return grpcServer(
+    methods.map((method) => ({
+      path: method.path,
+      answer: (request) => {
+        if (limit.takes()) return method.answer(request);
+        return Promise.reject(new StateletError('ResourceExhausted', 'rejected by rate limit'));
+      },
+    })),
+  );
+}
+
+function resourcesOf(pod: Pod, holders: ResourceHolders): PodResources {
+  const { metadata, spec } = pod;
+  const sidecars = (spec.initContainers ?? []).filter(isRestartableInitContainer);
+  return podResources(pod, [...sidecars, ...spec.containers], ({ name }) =>
+    shown(holders.ofContainer(metadata.uid, name)),
+  );
+}
+
+/** As v1alpha1 knows it. */
+function devicesOf(pod: Pod, holders: ResourceHolders): PodResources {
+  return podResources(pod, pod.spec.containers, ({ name }) => {
+    const { devices } = shown(holders.ofContainer(pod.metadata.uid, name));
+    const withoutTopology = devices.map((some) => ({ ...some, topology: undefined }));
+    return { devices: withoutTopology, cpuIDs: [], memory: [] };
+  });
+}
+
+function podResources(
+  { metadata: { name, namespace } }: Pod,
+  containers: readonly Container[],
+  held: (container: Container) => ReturnType<typeof shown>,
+): PodResources {
+  const listed = containers.map((container) => ({ name: container.name, ...held(container) }));
+  return { name, namespace, containers: listed };
+}
+
+function shown({ devices, cpuIDs, memory }: HeldResources) {
+  return { devices: devices.map(shownDevices), cpuIDs, memory: memory.map(shownMemory) };
+}
+
+function shownDevices({ resourceName, deviceIDs, numaNodes }: HeldDevices): ContainerDevices {
+  return { resourceName, deviceIDs, topology: numaNodes && topologyOf(numaNodes) };
+}
+
+function shownMemory({ memoryType, sizeBytes, numaNodes }: HeldMemory): ContainerMemory {
+  return { memoryType, size: sizeBytes, topology: topologyOf(numaNodes) };
+}
+
+function topologyOf(numaNodes: readonly number[]) {
+  return { nodes: numaNodes.map((ID) => ({ ID })) };
+}

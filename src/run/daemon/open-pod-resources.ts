@@ -1,0 +1,35 @@
+/** Serves which devices, CPUs and memory the containers of a node have. Loaded only for a CRI runtime. */
+import type { NodeAgent } from '../../agent/actors/node-agent.ts';
+import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
+import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
+import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
+import type { HeldResources, ResourceHolders } from '../../types/pod-resources.ts';
+
+export interface PodResourcesDeps {
+  readonly agent: NodeAgent;
+  readonly rootDir: string;
+  readonly metrics: AgentMetrics | undefined;
+}
+
+const NOTHING: HeldResources = { devices: [], cpuIDs: [], memory: [] };
+/** No part of the node gives any out. */
+const NO_HOLDERS: ResourceHolders = { ofContainer: () => NOTHING, allocatable: () => NOTHING };
+
+export async function openPodResources(
+  { clock, logger }: AgentContext,
+  { agent, rootDir, metrics }: PodResourcesDeps,
+): Promise<PodResourcesSocket> {
+  const { registry, desired } = agent.supervisor;
+  const isActive = (uid: string) => !registry.isPodKnownTerminated(uid);
+  const socket = new PodResourcesSocket(logger, () => ({
+    activePods: () => registry.activePods().filter(({ metadata }) => isActive(metadata.uid)),
+    pods: () => [...desired.pods()],
+    pod: (namespace, name) => desired.getByFullName(fullName({ namespace, name })),
+    holders: NO_HOLDERS,
+    measurements: metrics?.podResources,
+    now: () => clock.now(),
+  }));
+  await socket.listen(rootDir);
+  return socket;
+}
