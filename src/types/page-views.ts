@@ -99,10 +99,21 @@ export interface GoneRow {
   readonly says: string;
 }
 
+/** How much is left of what a signal of eviction is about, and below which of it pods are evicted: bytes, or a count. */
+export interface PressureFigure {
+  readonly signal: string;
+  readonly left: number;
+  readonly whole: number;
+  readonly hard?: number;
+  readonly soft?: number;
+}
+
 /** What the node may run short of, as `statelet explain-eviction` shows it: cells of tables. */
 export interface PressureView {
   readonly thresholds: readonly (readonly string[])[];
   readonly rankings: readonly RankingView[];
+  readonly measuredMs: number;
+  readonly figures: readonly PressureFigure[];
 }
 
 export interface RankingView {

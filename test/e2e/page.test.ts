@@ -349,8 +349,20 @@ describeInBrowser('the page', (browser) => {
     test('shows the pressure of the node over time, who would go next, and what has gone, on each screen', async () => {
       const kind = { chart: 'eviction', actor: 'eviction', event: 'EVALUATED', actions: [] };
       const state = (memory: string) => `Pass.Observing,Pressure.Memory.${memory},Disk.Absent,PID.Absent`;
+      const memory = { signal: 'memory.available', whole: 2 ** 33, hard: 2 ** 29, soft: 2 ** 30 };
+      const measured = (left: number) => ({ evaluation: { figures: [{ ...memory, left }] } });
       bed.recorded = [
-        { ...kind, atMs: Date.now() - 60_000, from: state('Absent'), to: state('Present.Observed') },
+        {
+          ...kind,
+          atMs: Date.now() - 70_000,
+          from: state('Absent'),
+          to: state('Absent'),
+          data: measured(2 ** 32),
+        },
+        {
+          ...{ ...kind, atMs: Date.now() - 60_000, from: state('Absent'), to: state('Present.Observed') },
+          data: measured(2 ** 28),
+        },
         {
           ...kind,
           atMs: Date.now() - 50_000,
@@ -377,6 +389,12 @@ describeInBrowser('the page', (browser) => {
           .getByText('For memory: default/big: uses 1.8Gi, requests 0, priority 0, more than it requested')
           .waitFor();
         await page.locator('tr.met', { hasText: 'memory.available' }).waitFor();
+        await page
+          .getByRole('img', {
+            name: /^memory.available: 4Gi of 8Gi left for 10s, 256Mi of 8Gi left, below the hard threshold for /,
+          })
+          .waitFor();
+        await page.getByTitle('soft threshold: 1Gi').waitFor();
         await expectAccessible();
         await picture(`node-${width}`);
         await page.goto(`${bed.url}#/?show=gone`);
@@ -408,9 +426,54 @@ describeInBrowser('the page', (browser) => {
       await chart.focus();
       await page.keyboard.press('0');
       await becomes('all of it by a key', (now) => now === whole);
+      await page.keyboard.press('+');
+      await becomes('a larger chart by a key', (now) => now < whole);
+      await page.keyboard.press('-');
+      await becomes('all of it by the other key', (now) => now === whole);
       await page.mouse.wheel(0, 100);
       await waitFor(() => page.evaluate<boolean>('scrollY > 0'), { what: 'the page to scroll' });
       expect(await width()).toBe(whole);
+    });
+
+    test('makes a chart larger with two fingers, which stay where they are on it, and leaves one finger to the page', async () => {
+      const context = await browser.newContext({ hasTouch: true, viewport: { width: 390, height: 800 } });
+      const phone = await context.newPage();
+      await phone.goto(`${bed.url}#/chart/eviction`);
+      const chart = phone.locator('.chart');
+      await chart.scrollIntoViewIfNeeded();
+      await phone.getByRole('button', { name: 'Fit' }).click();
+      const look = async () => {
+        const text = (await chart.locator('svg').getAttribute('viewBox')) ?? '';
+        const [x = 0, y = 0, width = 0] = text.split(' ').map(Number);
+        return { x, y, width };
+      };
+      await waitFor(async () => (await look()).width > 1500, { what: 'all of it' });
+      const { x, y, width } = (await chart.boundingBox())!;
+      const whole = await look();
+      const client = await context.newCDPSession(phone);
+      const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...across: number[]) =>
+        client.send('Input.dispatchTouchEvent', {
+          type,
+          touchPoints: across.map((share, id) => ({ x: x + width * share, y: y + 60, id })),
+        });
+      const inDrawing = ({ x: left, width: shown }: typeof whole, share: number) => left + shown * share;
+      await touch('touchStart', 0.4, 0.6);
+      await touch('touchMove', 0.3, 0.7);
+      await touch('touchMove', 0.2, 0.8);
+      await touch('touchEnd');
+      await waitFor(async () => (await look()).width < whole.width / 2.5, { what: 'a larger chart' });
+      const larger = await look();
+      expect(inDrawing(larger, 0.2)).toBeCloseTo(inDrawing(whole, 0.4), -1);
+      expect(inDrawing(larger, 0.8)).toBeCloseTo(inDrawing(whole, 0.6), -1);
+      expect(await phone.evaluate('visualViewport.scale')).toBe(1);
+      await touch('touchStart', 0.5);
+      await touch('touchMove', 0.3);
+      await touch('touchEnd');
+      await waitFor(async () => (await look()).x > larger.x, { what: 'the chart to be moved' });
+      expect((await look()).width).toBe(larger.width);
+      await phone.getByRole('button', { name: 'Fit' }).click();
+      await waitFor(async () => (await look()).width === whole.width, { what: 'all of it again' });
+      await context.close();
     });
 
     test('says so when the agent does not answer', async () => {

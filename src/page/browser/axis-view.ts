@@ -1,5 +1,5 @@
 /** The time axis: lanes one below the other, over the same time. Its right edge is now. */
-import { html, type TemplateResult } from 'lit-html';
+import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Lane, Mark, Span } from './lanes.ts';
 import { timeLegend } from './health-view.ts';
 import { clockTime, duration } from './page-times.ts';
@@ -106,18 +106,29 @@ export function ticks({ fromMs, toMs }: Window): readonly number[] {
   );
 }
 
-function laneView({ name, spans, marks }: Lane, window: Window): TemplateResult {
-  const seen = spans.filter(
+function laneView({ name, spans, marks, level }: Lane, window: Window): TemplateResult {
+  const inside = spans.filter(
     ({ fromMs, toMs }) => fromMs < window.toMs && (toMs ?? window.toMs) > window.fromMs,
   );
+  const seen = level === undefined ? inside : lowest(inside, (window.toMs - window.fromMs) * CLOSE);
   const shown = together(
     marks.filter(({ atMs }) => atMs >= window.fromMs && atMs <= window.toMs),
     (window.toMs - window.fromMs) * CLOSE,
   );
-  return html`<div class="lane">
-    <span class="lane-name" title=${name}>${name}</span>
+  return html`<div class="lane ${level === undefined ? '' : 'level'}">
+    <span class="lane-name" title=${name}
+      >${name}${level === undefined ? nothing : html`<small>${level.now}</small>`}</span
+    >
     <div class="track" role="img" aria-label=${`${name}: ${words(seen, shown, window)}`}>
       ${seen.map((span) => spanView(span, window))}
+      ${level?.limits.map(
+        ({ kind, at, text }) =>
+          html`<i
+            class="limit ${kind}"
+            title=${text}
+            .style=${`bottom:${Math.round(at * 1_000) / 10}%`}
+          ></i>`,
+      )}
       ${shown.map(
         ({ atMs, kind, text }) =>
           html`<i
@@ -130,16 +141,30 @@ function laneView({ name, spans, marks }: Lane, window: Window): TemplateResult 
   </div>`;
 }
 
-function spanView({ fromMs, toMs, kind, text }: Span, window: Window): TemplateResult {
+function spanView({ fromMs, toMs, kind, text, level }: Span, window: Window): TemplateResult {
   const left = share(Math.max(fromMs, window.fromMs), window);
   const width = share(toMs ?? window.toMs, window) - left;
   const title = `${text}, ${clockTime(fromMs)} ${toMs === undefined ? 'until now' : `to ${clockTime(toMs)}`} (${duration((toMs ?? window.toMs) - fromMs)})`;
-  return html`<span
-    class="span ${kind}"
-    title=${title}
-    .style=${`left:${left}%;width:${Math.min(width, 100 - left)}%`}
-    >${text}</span
-  >`;
+  const place = `left:${left}%;width:${Math.min(width, 100 - left)}%`;
+  if (level !== undefined) {
+    const height = Math.round(level * 1_000) / 10;
+    return html`<span class="height ${kind}" title=${title} .style=${`${place};height:${height}%`}></span>`;
+  }
+  return html`<span class="span ${kind}" title=${title} .style=${place}>${text}</span>`;
+}
+
+/** Levels that lie too close to each other to be seen are one: the lowest. */
+export function lowest(spans: readonly Span[], closeMs: number): readonly Span[] {
+  const kept: Span[] = [];
+  for (const span of spans) {
+    const last = kept.at(-1);
+    if (last === undefined || span.fromMs - last.fromMs >= closeMs) kept.push(span);
+    else {
+      const least = (span.level ?? 0) < (last.level ?? 0) ? span : last;
+      kept[kept.length - 1] = { ...least, fromMs: last.fromMs, toMs: span.toMs };
+    }
+  }
+  return kept;
 }
 
 /** Marks that nobody could tell apart are one, which says all of them. */

@@ -1,4 +1,4 @@
-/** Which part of a drawing is in its box: by buttons, wheel, keys and dragging. */
+/** Which part of a drawing is in its box: by buttons, wheel, keys, dragging and two fingers. */
 import { html, type TemplateResult } from 'lit-html';
 
 export interface Rect {
@@ -6,6 +6,11 @@ export interface Rect {
   readonly y: number;
   readonly width: number;
   readonly height: number;
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
 }
 
 /** The element on the screen. */
@@ -27,6 +32,8 @@ export class Camera {
   #whole: Rect = { x: 0, y: 0, width: 1, height: 1 };
   #rect: Rect = this.#whole;
   #box: Box = { width: 0, height: 0 };
+  /** Where fingers touch the drawing, on the screen, by the ids of their pointers. */
+  readonly #fingers = new Map<number, Point>();
   readonly #onChange: () => void;
 
   constructor(onChange: () => void) {
@@ -50,7 +57,7 @@ export class Camera {
   }
 
   /** `factor` above 1 shows more. */
-  zoom(factor: number, at: { readonly x: number; readonly y: number } = centre(this.#rect)): void {
+  zoom(factor: number, at: Point = centre(this.#rect)): void {
     const { x, y, width, height } = this.#rect;
     const next = Math.min(this.#fitting.width, Math.max(SMALLEST_PX, width * factor));
     const by = next / width;
@@ -102,11 +109,39 @@ export class Camera {
     act();
   };
 
+  readonly fingerDown = ({ pointerType, pointerId, clientX: x, clientY: y }: PointerEvent): void => {
+    if (pointerType === 'touch') this.#fingers.set(pointerId, { x, y });
+  };
+
+  readonly fingerUp = ({ pointerId }: PointerEvent): void => {
+    this.#fingers.delete(pointerId);
+  };
+
+  /** With one finger the browser scrolls the page up and down: only what goes sideways comes here. */
   readonly drag = (event: PointerEvent): void => {
-    if (event.buttons !== 1 || event.pointerType === 'touch') return;
+    if (event.buttons !== 1) return;
+    if (this.#fingers.size > 1) {
+      this.#pinch(event);
+      return;
+    }
     const scale = this.#rect.width / (event.currentTarget as Element).clientWidth;
     this.pan(-event.movementX * scale, -event.movementY * scale);
   };
+
+  /** What is between the fingers stays between them. */
+  #pinch({ currentTarget, pointerId, clientX: x, clientY: y }: PointerEvent): void {
+    const [one, other] = this.#fingers.values();
+    this.#fingers.set(pointerId, { x, y });
+    const [oneNow, otherNow] = this.#fingers.values();
+    if (!one || !other || !oneNow || !otherNow) return;
+    const { left, top, width } = (currentTarget as Element).getBoundingClientRect();
+    const scale = this.#rect.width / width;
+    const [before, after] = [middle(one, other), middle(oneNow, otherNow)];
+    const at = { x: this.#rect.x + (before.x - left) * scale, y: this.#rect.y + (before.y - top) * scale };
+    this.zoom(Math.max(1, distance(one, other)) / Math.max(1, distance(oneNow, otherNow)), at);
+    const scaleNow = this.#rect.width / width;
+    this.pan((before.x - after.x) * scaleNow, (before.y - after.y) * scaleNow);
+  }
 
   buttons(): TemplateResult {
     return html`<div class="zooms" role="group" aria-label="Size of the chart">
@@ -117,10 +152,17 @@ export class Camera {
   }
 }
 
+const middle = (one: Point, other: Point): Point => ({
+  x: (one.x + other.x) / 2,
+  y: (one.y + other.y) / 2,
+});
+
+const distance = (one: Point, other: Point): number => Math.hypot(one.x - other.x, one.y - other.y);
+
 const centre = ({ x, y, width, height }: Rect) => ({ x: x + width / 2, y: y + height / 2 });
 
 /** A point of the screen, in the coordinates of the drawing. */
-function pointOf({ currentTarget, clientX, clientY }: MouseEvent): { x: number; y: number } | undefined {
+function pointOf({ currentTarget, clientX, clientY }: MouseEvent): Point | undefined {
   const svg = (currentTarget as Element).querySelector('svg');
   const matrix = svg?.getScreenCTM()?.inverse();
   return matrix && new DOMPoint(clientX, clientY).matrixTransform(matrix);

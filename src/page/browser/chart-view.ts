@@ -136,7 +136,10 @@ function drawing(input: ChartLookInput): TemplateResult {
     aria-label=${titleOf(input)}
     @wheel=${camera.wheel}
     @keydown=${camera.key}
+    @pointerdown=${camera.fingerDown}
     @pointermove=${camera.drag}
+    @pointerup=${camera.fingerUp}
+    @pointercancel=${camera.fingerUp}
   >
     ${picture(input, rect, box)}
   </div>`;
@@ -237,9 +240,16 @@ export function transitionList(transitions: readonly Transition[], lost: number)
   `;
 }
 
+/** `after period` for `xstate.after.period.eviction.Schedule.Everything.Waiting`: the state is beside it. */
+function withoutPath(event: string): string {
+  const delay = /^xstate\.after\.(?<name>[^.]+)\./u.exec(event)?.groups?.name;
+  return delay === undefined ? event : `after ${delay}`;
+}
+
 function transitionItem({ atMs, event, from, to, guard, actions, chart }: Transition): TemplateResult {
   return html`<li>
-    <time>${exactTime(atMs)}</time> <b>${event}</b> ${guard === undefined ? nothing : html`<i>[${guard}]</i>`}
+    <time>${exactTime(atMs)}</time>
+    <b>${withoutPath(event)}</b> ${guard === undefined ? nothing : html`<i>[${guard}]</i>`}
     <span class="way">${chart}: ${changedParts(from, to)}</span>
     ${actions.length === 0 ? nothing : html`<span class="actions">${actions.join(', ')}</span>`}
   </li>`;

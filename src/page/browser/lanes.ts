@@ -11,6 +11,8 @@ export interface Span {
   /** For the colour: that of the same health, `calm`, `wait`. */
   readonly kind: HealthKind | 'calm' | 'wait';
   readonly text: string;
+  /** From 0 to 1: it is drawn so high. */
+  readonly level?: number;
 }
 
 export interface Mark {
@@ -23,6 +25,15 @@ export interface Lane {
   readonly name: string;
   readonly spans: readonly Span[];
   readonly marks: readonly Mark[];
+  /** Its spans are drawn as high as their levels. */
+  readonly level?: Level;
+}
+
+export interface Level {
+  /** In words. */
+  readonly now: string;
+  /** Lines beside it. `at`: from 0 to 1. */
+  readonly limits: readonly { readonly kind: string; readonly at: number; readonly text: string }[];
 }
 
 /** One life of a container. */

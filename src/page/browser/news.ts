@@ -12,6 +12,7 @@ import type {
 } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { type Run, withRuns } from './lanes.ts';
+import type { Measured } from './pressure-lanes.ts';
 
 /** Of the pod or the chart that is looked at. */
 export interface Sight {
@@ -28,6 +29,8 @@ export interface Sight {
   runs: readonly Run[];
   /** Of the node. Undefined: not known yet. */
   pressure: PressureView | null | undefined;
+  /** What was measured while the view is open, the oldest first. */
+  measured: readonly Measured[];
   startedMs: number | undefined;
   nodeEvents: readonly CoreEvent[];
   charts: readonly ChartActivity[];
@@ -35,6 +38,8 @@ export interface Sight {
 }
 
 const TRANSITIONS_MAX = 1_000;
+/** Six hours. */
+const MEASURED_MAX = 2_160;
 const AGAIN_MS = 2_000;
 
 const nothingSeen = (): Sight => ({
@@ -46,6 +51,7 @@ const nothingSeen = (): Sight => ({
   lost: 0,
   runs: [],
   pressure: undefined,
+  measured: [],
   startedMs: undefined,
   nodeEvents: [],
   charts: [],
@@ -156,10 +162,11 @@ export class News {
         this.sight.lost += news.lost;
         return;
       case 'past':
-        this.sight.transitions = [...this.sight.transitions, ...news.transitions.toReversed()];
+        this.sight.transitions = withPast(this.sight.transitions, news.transitions);
         return;
       case 'pressure':
         this.sight.pressure = news.pressure;
+        this.sight.measured = [...this.sight.measured, ...measuredIn(news.pressure)].slice(-MEASURED_MAX);
         this.sight.startedMs = news.startedMs;
         this.sight.nodeEvents = news.events;
         return;
@@ -170,6 +177,16 @@ export class News {
         this.sight.gone = news.rows;
     }
   }
+}
+
+function measuredIn(pressure: PressureView | null): readonly Measured[] {
+  return pressure === null ? [] : [{ atMs: pressure.measuredMs, figures: pressure.figures }];
+}
+
+/** `past`: the oldest first. After a break of the stream the past has come once more. */
+function withPast(known: readonly Transition[], past: readonly Transition[]): readonly Transition[] {
+  const lastMs = past.at(-1)?.atMs ?? 0;
+  return [...known.filter(({ atMs }) => atMs > lastMs), ...past.toReversed()];
 }
 
 /** A pod that fails again and again stays in trouble meanwhile, and keeps its place in the list. */

@@ -2,13 +2,14 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { CoreEvent } from '../../types/kubernetes.ts';
 import type { GoneRow, NodeView, RoomView } from '../../types/page-views.ts';
-import type { Transition } from '../../types/transition.ts';
+import { amount } from './amounts.ts';
 import { axisView, type Zoom } from './axis-view.ts';
 import { badge } from './health-view.ts';
-import { eventLane, type Lane, type Span } from './lanes.ts';
+import { eventLane } from './lanes.ts';
 import type { Sight } from './news.ts';
 import { clockTime, duration } from './page-times.ts';
 import { podLink, searchOf } from './pod-list.ts';
+import { levelLanes, pressureLanes, recordedMeasurements } from './pressure-lanes.ts';
 
 export function nodeView(node: NodeView): TemplateResult {
   const { isReady, sentences, conditions, room, name } = node;
@@ -38,17 +39,6 @@ function roomView({ resource, requested, allocatable }: RoomView): TemplateResul
   </div>`;
 }
 
-const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
-
-/** `cpu` in thousandths; pods as a count; all others in bytes. */
-export function amount(resource: string, value: number): string {
-  if (resource === 'cpu') return String(Math.round(value / 10) / 100);
-  if (resource === 'pods') return String(value);
-  const power = value === 0 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(value) / 10));
-  const scaled = value / 1024 ** power;
-  return `${scaled >= 100 ? Math.round(scaled) : Math.round(scaled * 10) / 10}${UNITS[power] ?? ''}`;
-}
-
 // The view of the node alone.
 
 export interface NodePageInput {
@@ -60,47 +50,23 @@ export interface NodePageInput {
 }
 
 export function nodePage({ node, sight, nowMs, zoom, onZoom }: NodePageInput): TemplateResult {
-  const { pressure, transitions, startedMs = nowMs, nodeEvents } = sight;
-  const lanes = [...pressureLanes(transitions.toReversed(), startedMs), eventLane(nodeEvents)];
+  const { pressure, transitions, measured, startedMs = nowMs, nodeEvents } = sight;
+  const lanes = [
+    ...pressureLanes(transitions.toReversed(), startedMs),
+    ...levelLanes([...recordedMeasurements(transitions), ...measured]),
+    eventLane(nodeEvents),
+  ];
   return html`<h1>Node ${node?.name ?? ''}</h1>
     ${node === undefined ? nothing : nodeView(node)}
     <h2>Pressure</h2>
-    ${axisView({ lanes, zoom, nowMs, isLive: true, onZoom })} ${pressureView(pressure)}
+    ${axisView({ lanes, zoom, nowMs, isLive: true, onZoom })}
+    <p class="none">
+      As high as a bar is so much is left; it has the colour of what needs attention while that is below a
+      threshold. The line is the hard threshold, the dashed one the soft one.
+    </p>
+    ${pressureView(pressure)}
     <h2>Events of the node</h2>
     ${eventList(nodeEvents, nowMs)}`;
-}
-
-const CONDITIONS = ['Memory', 'Disk', 'PID'] as const;
-const LINGERS: Partial<Span> = { kind: 'wait', text: 'was short a moment ago: the condition still holds' };
-
-/** `ordered`: transitions of the chart of eviction. What was before the first one that is known is what it came from. */
-export function pressureLanes(ordered: readonly Transition[], startedMs: number): readonly Lane[] {
-  return CONDITIONS.map((condition) => {
-    const spans: Span[] = [];
-    const first = ordered[0];
-    const add = (fromMs: number, state: string) => {
-      const last = spans.at(-1);
-      const next = pressureSpan(fromMs, state);
-      if (last?.text === next.text) return;
-      if (last !== undefined) spans[spans.length - 1] = { ...last, toMs: fromMs };
-      spans.push(next);
-    };
-    add(Math.min(startedMs, first?.atMs ?? startedMs), conditionOf(first?.from ?? '', condition));
-    for (const { atMs, to } of ordered) add(atMs, conditionOf(to, condition));
-    return { name: `${condition}Pressure`, spans, marks: [] };
-  });
-}
-
-function pressureSpan(fromMs: number, state: string): Span {
-  const span: Span = { fromMs, toMs: undefined, kind: 'ok', text: 'no pressure' };
-  if (state.endsWith('Lingering')) return { ...span, ...LINGERS };
-  return state.startsWith('Present') ? { ...span, kind: 'attention', text: 'under pressure' } : span;
-}
-
-/** `Present.Observed` of `…,Pressure.Memory.Present.Observed,Disk.Absent,…`. */
-function conditionOf(state: string, condition: string): string {
-  const part = state.slice(Math.max(0, state.indexOf('Pressure.')));
-  return new RegExp(`\\b${condition}\\.([\\w.]+)`, 'u').exec(part)?.[1] ?? 'Absent';
 }
 
 /** Of a signal that is not measured. */
@@ -130,9 +96,11 @@ function pressureView(pressure: Sight['pressure']): TemplateResult {
       As <code>statelet explain-eviction</code> says it, measured every ten seconds while this view is open.
     </p>
     ${pressure.rankings.map(
-      ({ title, rows }) =>
-        html`<h3>${title}</h3>
-          ${rows.length === 0 ? html`<p class="none">There are none.</p>` : cells(title, CANDIDATES, rows)}`,
+      ({ title, rows }, index) =>
+        html`<details ?open=${index === 0}>
+          <summary>${title}</summary>
+          ${rows.length === 0 ? html`<p class="none">There are none.</p>` : cells(title, CANDIDATES, rows)}
+        </details>`,
     )}`;
 }
 

@@ -22,7 +22,7 @@ const ROW_PX = 37;
 /** Beyond the edges, so that scrolling shows no gaps. */
 const MARGIN_PX = 400;
 /** A column is so wide that this share of its texts has one line, within these bounds in letters. */
-const ONE_LINE = 0.9;
+const ONE_LINE = 0.95;
 const NAME_CH = [12, 44] as const;
 const STATUS_CH = [8, 24] as const;
 
@@ -283,7 +283,7 @@ function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number
 }
 
 function widthOf(lengths: readonly number[], [least, most]: readonly [number, number]): number {
-  const fits = lengths.toSorted((a, b) => a - b)[Math.floor((lengths.length - 1) * ONE_LINE)] ?? 0;
+  const fits = lengths.toSorted((a, b) => a - b)[Math.ceil((lengths.length - 1) * ONE_LINE)] ?? 0;
   return Math.min(most, Math.max(least, fits));
 }
 

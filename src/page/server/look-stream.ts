@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { PageNews } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
 import { isRoutine } from '../../recorder/policies/record-entry.ts';
+import { recordedFigures } from '../../recorder/policies/recorded-figures.ts';
 import { Timer } from '../../system/timer.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './overview-stream.ts';
@@ -128,7 +129,10 @@ export function streamSight(
   if (history !== undefined) reading.arm(RECORDED_MS, () => void sendPast());
 }
 
-/** Of what events said only the outcomes of probes are shown. */
-function withoutData({ data, ...transition }: Transition): Transition {
-  return transition.event === 'PROBED' && data !== undefined ? { ...transition, data } : transition;
+/** Of what events said only the outcomes of probes and the figures of the node are shown. */
+function withoutData(recorded: Transition): Transition {
+  const { data, ...transition } = recorded;
+  if (transition.event === 'PROBED' && data !== undefined) return { ...transition, data };
+  const figures = recordedFigures(recorded);
+  return figures.length > 0 ? { ...transition, data: { figures } } : transition;
 }

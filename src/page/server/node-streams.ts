@@ -10,6 +10,7 @@ import type { EvictionExplanation } from '../../agent/policies/eviction/explanat
 import { Timer } from '../../system/timer.ts';
 import type { PageNews, PressureView } from '../../types/page-views.ts';
 import type { Transition } from '../../types/transition.ts';
+import { recordedFigures } from '../../recorder/policies/recorded-figures.ts';
 import { streamSight } from './look-stream.ts';
 import { NewsStream } from './news-stream.ts';
 import type { PageSource } from './overview-stream.ts';
@@ -26,8 +27,13 @@ const RANKED_MAX = 10;
 export function streamNode(source: PageSource, response: ServerResponse): void {
   const { facts, clock } = source;
   let pressure: PressureView | null = null;
-  const isOf = ({ chart, from, to }: Transition) =>
-    chart === 'eviction' && pressurePart(from) !== pressurePart(to);
+  const isOf = (transition: Transition) => {
+    const { chart, from, to } = transition;
+    return (
+      chart === 'eviction' &&
+      (pressurePart(from) !== pressurePart(to) || recordedFigures(transition).length > 0)
+    );
+  };
   streamSight(source, response, {
     isOf,
     keeps: isOf,
@@ -40,7 +46,7 @@ export function streamNode(source: PageSource, response: ServerResponse): void {
       const measure = async () => {
         const explanation = await source.explain().catch(() => undefined);
         if (isOver) return;
-        pressure = explanation === undefined ? null : pressureView(explanation);
+        pressure = explanation === undefined ? null : pressureView(explanation, clock.now());
         wake();
         timer.arm(PRESSURE_PERIOD_MS, () => void measure());
       };
@@ -56,8 +62,8 @@ export function streamNode(source: PageSource, response: ServerResponse): void {
 /** `Pressure.Memory.Absent,Disk.Absent,…`: what holds of the conditions is the last region of the chart. */
 const pressurePart = (state: string): string => state.slice(state.indexOf('Pressure.'));
 
-function pressureView(explanation: EvictionExplanation): PressureView {
-  const { thresholds } = explanation;
+function pressureView(explanation: EvictionExplanation, measuredMs: number): PressureView {
+  const { thresholds, figures = [] } = explanation;
   const rankings = oneRankingOfEach(explanation).map((ranking) => {
     const { resource, candidates } = ranking;
     const { victim } = thresholds.find((one) => one.resource === resource && one.victim !== undefined) ?? {};
@@ -72,7 +78,7 @@ function pressureView(explanation: EvictionExplanation): PressureView {
     const next = at < 0 ? 'no pod that may go' : `${victim}: ${parts.filter(Boolean).join(', ')}`;
     return { resource, title: rankingTitle(ranking), next, rows: candidateRows(ranking, RANKED_MAX) };
   });
-  return { thresholds: thresholds.map(thresholdRow), rankings };
+  return { thresholds: thresholds.map(thresholdRow), rankings, measuredMs, figures };
 }
 
 export function streamCharts({ facts, clock }: PageSource, response: ServerResponse): void {

@@ -26,7 +26,7 @@ const NAMES_MAX = 2_000;
 /** Fields that no guard and no assign reads, and that are long: they come again with each pass or renewal. */
 const UNREAD: Readonly<Record<string, ReadonlySet<string>>> = {
   eviction: new Set(
-    ['observations', 'conditionsLastObserved', 'met', 'victim', 'annotations', 'kill'].concat([
+    ['observations', 'told', 'conditionsLastObserved', 'met', 'victim', 'annotations', 'kill'].concat([
       ...['value', 'minReclaim', 'quantity', 'available'],
     ]),
   ),

@@ -1,5 +1,6 @@
 /** Which pods would be evicted now, in which order, and by which figures. Nothing is evicted. */
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PressureFigure } from '../../../types/page-views.ts';
 import type { Summary } from '../../../types/stats.ts';
 import type { PluginsExplanation } from '../eviction-plugins/plugins-explanation.ts';
 import { observe, thresholdsMet } from './observations.ts';
@@ -14,6 +15,7 @@ import {
   type StarvedResource,
 } from './signals.ts';
 import { isHardThreshold, type Threshold } from './thresholds.ts';
+import { pressureFigures } from './pressure-figures.ts';
 import { figureText } from './pressure-settings.ts';
 
 export interface ExplainedThreshold {
@@ -39,6 +41,8 @@ export interface EvictionExplanation {
   /** The pressure conditions that the node has now. */
   readonly conditions: readonly PressureCondition[];
   readonly thresholds: readonly ExplainedThreshold[];
+  /** What the node has left. */
+  readonly figures?: readonly PressureFigure[];
   /** Only where eviction plugins are enabled. */
   readonly plugins?: PluginsExplanation;
 }
@@ -54,8 +58,13 @@ export interface ExplanationFacts {
 
 /** Each threshold is taken as if it alone were met for its grace period. Throws what `parseQuantity` throws. */
 export function explainEviction(facts: ExplanationFacts): EvictionExplanation {
-  const { settings, conditions } = facts;
-  return { conditions, thresholds: settings.thresholds.map((threshold) => explained(threshold, facts)) };
+  const { settings, conditions, summary } = facts;
+  const { thresholds } = settings;
+  return {
+    conditions,
+    thresholds: thresholds.map((threshold) => explained(threshold, facts)),
+    figures: pressureFigures(observe(summary), thresholds),
+  };
 }
 
 function explained(threshold: Threshold, facts: ExplanationFacts): ExplainedThreshold {

@@ -5,6 +5,7 @@
  */
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PressureFigure } from '../../../types/page-views.ts';
 import type { PodStats, Summary } from '../../../types/stats.ts';
 import {
   conditionsLastObserved,
@@ -27,6 +28,7 @@ import {
 } from './observations.ts';
 import { describeRanking, type EvictionRanking, rankForEviction, wouldRelieve } from './ranking.ts';
 import { mostUrgentShortage, type Shortage } from './shortage.ts';
+import { newsOfFigures, pressureFigures, type ToldFigures, toldWith } from './pressure-figures.ts';
 import type { PressureCondition } from './signals.ts';
 import { type EvictionAnnotations, evictionKill, evictionMessage } from './eviction-message.ts';
 import type { Threshold } from './thresholds.ts';
@@ -54,6 +56,8 @@ export interface EvictionState {
   readonly firstObserved: readonly ObservedThreshold[];
   readonly conditionsLastObserved: ConditionTimes;
   readonly observations: Observations;
+  /** What was told of them. */
+  readonly told: ToldFigures;
 }
 
 export const INITIAL_EVICTION_STATE: EvictionState = {
@@ -61,6 +65,7 @@ export const INITIAL_EVICTION_STATE: EvictionState = {
   firstObserved: [],
   conditionsLastObserved: new Map(),
   observations: new Map(),
+  told: new Map(),
 };
 
 interface EndingPods {
@@ -93,6 +98,8 @@ export interface EvictionEvaluation {
   /** Pods that exceed limits of their own. All of them are evicted, and no other pod in this pass. */
   readonly overLimit: readonly Eviction[];
   readonly shortage: Shortage | undefined;
+  /** For the record: what has changed noticeably. */
+  readonly figures?: readonly PressureFigure[];
 }
 
 /** How a pod is evicted, and what its status and events say. */
@@ -121,12 +128,15 @@ export function evaluateEviction(facts: EvictionFacts): EvictionEvaluation {
   const overLimit = settings.localStorageCapacityIsolation ? podsOverLimit(facts) : [];
   const updated = thresholdsUpdatedStats(due, observations, state.observations);
   const acting = settledThresholds(updated, lastEndMs, nowMs);
+  const figures = newsOfFigures(pressureFigures(observations, settings.thresholds), state.told, nowMs);
+  const told = toldWith(state.told, figures, nowMs);
   return {
-    state: { met: due, firstObserved, conditionsLastObserved: lastObserved, observations },
+    state: { met: due, firstObserved, conditionsLastObserved: lastObserved, observations, told },
     conditions: conditionsObservedSince(lastObserved, settings.pressureTransitionPeriodMs, nowMs),
     observedConditions,
     overLimit,
     shortage: overLimit.length > 0 ? undefined : mostUrgentShortage(acting, observations, settings.layout),
+    ...(figures.length > 0 && { figures }),
   };
 }
 

@@ -1,0 +1,75 @@
+/** How much the node has left, as a record and a page keep it over time: told again when it has changed noticeably. */
+import { quantityValue } from '../formats/quantity.ts';
+import type { PressureFigure } from '../../../types/page-views.ts';
+import type { Observations } from './observations.ts';
+import type { EvictionSignal } from './signals.ts';
+import { isHardThreshold, type Threshold, thresholdQuantity } from './thresholds.ts';
+
+/** What was told of a signal last. */
+export interface ToldFigure {
+  readonly figure: PressureFigure;
+  readonly atMs: number;
+}
+export type ToldFigures = ReadonlyMap<string, ToldFigure>;
+
+/** Of these it is also told how much is left where no threshold asks for it. */
+const OF_NODE: readonly EvictionSignal[] = [
+  'memory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'pid.available',
+];
+/** A change of this share of the whole is noticeable, and one of that share of what was left. */
+const OF_WHOLE = 0.02;
+const OF_LEFT = 0.2;
+/** The oldest part of a record is deleted from time to time. */
+const AGAIN_MS = 600_000;
+
+/** Of each signal that is measured and that pods are evicted for, or that is about the whole node. */
+export function pressureFigures(
+  observations: Observations,
+  thresholds: readonly Threshold[],
+): readonly PressureFigure[] {
+  return [...observations].flatMap(([signal, { available, capacity }]) => {
+    const own = thresholds.filter((threshold) => threshold.signal === signal);
+    if (own.length === 0 && !OF_NODE.includes(signal)) return [];
+    const limits = own.map((threshold) => {
+      const limit = Number(quantityValue(thresholdQuantity(threshold.value, capacity)));
+      return isHardThreshold(threshold) ? { hard: limit } : { soft: limit };
+    });
+    const [left, whole] = [Number(quantityValue(available)), Number(quantityValue(capacity))];
+    return [Object.assign({ signal, left, whole }, ...limits) as PressureFigure];
+  });
+}
+
+/** Those that have changed noticeably since they were told, or were told long ago. */
+export function newsOfFigures(
+  figures: readonly PressureFigure[],
+  told: ToldFigures,
+  nowMs: number,
+): readonly PressureFigure[] {
+  return figures.filter((figure) => {
+    const last = told.get(figure.signal);
+    return last === undefined || nowMs - last.atMs >= AGAIN_MS || hasChanged(last.figure, figure);
+  });
+}
+
+function hasChanged(before: PressureFigure, after: PressureFigure): boolean {
+  const change = Math.abs(after.left - before.left);
+  const isOther = (['whole', 'hard', 'soft'] as const).some((field) => before[field] !== after[field]);
+  const isMoved = change > 0 && (change >= OF_WHOLE * after.whole || change >= OF_LEFT * before.left);
+  return (
+    isOther ||
+    isMoved ||
+    isBelow(before, before.hard) !== isBelow(after, after.hard) ||
+    isBelow(before, before.soft) !== isBelow(after, after.soft)
+  );
+}
+
+const isBelow = ({ left }: PressureFigure, limit: number | undefined): boolean =>
+  limit !== undefined && left < limit;
+
+export function toldWith(told: ToldFigures, news: readonly PressureFigure[], atMs: number): ToldFigures {
+  if (news.length === 0) return told;
+  return new Map([...told, ...news.map((figure) => [figure.signal, { figure, atMs }] as const)]);
+}
