@@ -1,22 +1,19 @@
 /**
  * The commands of examples/systemd on a fresh Debian 13, and what an operator does with such a node. The machine is emulated, and takes most
- * of an hour: `npm run test:vm`. Its transcript is written to `vm-transcript.log`, or the file VM_TRANSCRIPT.
+ * of an hour: `npm run test:vm`. Its transcript is written to `vm-debian-13.log`, in the folder VM_TRANSCRIPTS if that is set.
  */
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node, Pod } from '../../src/types/kubernetes.ts';
 import { installVirtualMachine } from '../support/containerd/packages.ts';
 import { archive, busyboxImage, pauseImage } from '../support/containerd/images.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane/control-plane.ts';
 import { allowBootstrap, writeBootstrapKubeconfig } from '../support/control-plane/node-bootstrap.ts';
+import { copyPackage } from '../support/vm/copy-package.ts';
 import { VirtualMachine } from '../support/vm/virtual-machine.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const run = promisify(execFile);
 
 const README = readFileSync('examples/systemd/README.md', 'utf8');
 const NODE = 'debian';
@@ -49,7 +46,7 @@ describe('a fresh Debian 13', () => {
   beforeAll(async () => {
     await installVirtualMachine();
     [machine, cluster] = await Promise.all([
-      VirtualMachine.start({ transcript: process.env.VM_TRANSCRIPT ?? 'vm-transcript.log' }),
+      VirtualMachine.start({ name: 'debian-13' }),
       startControlPlane({ nodeName: NODE, with: ['kube-controller-manager'] }),
     ]);
     closeFront = await serveAt(machine.network.gateway, cluster);
@@ -138,9 +135,7 @@ describe('a fresh Debian 13', () => {
   }
 
   test('runs its first pod after the commands of the README', async () => {
-    await run('npm', ['run', 'package:deb', '--', '--destination', machine.dir, '--compression', 'none']);
-    const deb = readdirSync(machine.dir).find((name) => name.endsWith('.deb')) ?? '';
-    await machine.copyIn(join(machine.dir, deb), `/root/${deb}`);
+    await copyPackage(machine);
     const outputs = await type(commandsOf('# A node on Debian 13'));
     expect(outputs.at(-2)).toContain('first');
     expect(outputs.at(-1)).toMatch(/UTC \d{4}/);

@@ -17,8 +17,8 @@ const COMMAND_MS = 1_200_000;
 const OUTPUT_MAX = 16 * 1024 * 1024;
 
 export interface VirtualMachineOptions {
-  /** Where commands and what they print are written, with the time since the first boot. */
-  readonly transcript: string;
+  /** Commands and what they print are written to `vm-<name>.log`, in the folder VM_TRANSCRIPTS or here, with the time since the first boot. */
+  readonly name: string;
 }
 
 export class VirtualMachine {
@@ -37,13 +37,14 @@ export class VirtualMachine {
   }
 
   /** Resolves when Debian has started, and root can log in. */
-  static async start({ transcript }: VirtualMachineOptions): Promise<VirtualMachine> {
+  static async start({ name }: VirtualMachineOptions): Promise<VirtualMachine> {
     const dir = mkdtempSync(join(tmpdir(), 'statelet-vm-'));
     const key = join(dir, 'key');
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
     const network = await HostNetwork.open();
     try {
       const disk = await makeDebianDisk(dir, readFileSync(`${key}.pub`, 'utf8'), network);
+      const transcript = join(process.env.VM_TRANSCRIPTS ?? '.', `vm-${name}.log`);
       const machine = new VirtualMachine(dir, network, disk, transcript);
       await machine.boot();
       return machine;

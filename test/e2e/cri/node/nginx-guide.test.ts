@@ -2,7 +2,7 @@
  * The commands of docs/nginx.md, to the letter. What differs: the packages of `apt-get` are those of this machine, and Docker Hub is a registry
  * of the test under Docker Hub's name, whose nginx is a busybox.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -11,22 +11,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeCgroups } from '../../../../src/agent/runtime/cgroups/cgroup-removal.ts';
 import { BIN } from '../../../support/built.ts';
 import { TestAuthority } from '../../../support/certificate-authority.ts';
-import { busyboxImage, pauseImage } from '../../../support/containerd/images.ts';
 import { restrictsOomScoreAdj } from '../../../support/containerd/layout.ts';
-import { type Registry, startRegistry } from '../../../support/containerd/registry.ts';
+import type { Registry } from '../../../support/containerd/registry.ts';
+import { guideBlocks, isInstall, REGISTRIES, startGuideRegistry } from '../../../support/nginx-guide.ts';
 import { SystemdMachine } from '../../../support/systemd/machine.ts';
 import { describeWithSystemd } from '../../../support/systemd/suite.ts';
 
 const path = (name: string) => fileURLToPath(new URL(`../../../../${name}`, import.meta.url));
-const GUIDE = readFileSync(path('docs/nginx.md'), 'utf8');
 const PLACE = fileURLToPath(new URL('../../../support/systemd/fresh-debian.sh', import.meta.url));
-
-/** The blocks of commands up to the end of the pod. */
-const blocks = Array.from(
-  GUIDE.slice(0, GUIDE.indexOf('## When it does not work')).matchAll(/```sh\n([^]*?)```/gu),
-  ([, block = '']) => block,
-);
-const isInstall = (block: string) => block.startsWith('apt-get update\n');
 
 /** TLS with the names of the registries; what is behind it is another process, outside of this network. */
 const front = (dir: string, { key, cert }: { readonly key: string; readonly cert: string }) => `
@@ -49,12 +41,7 @@ describeWithSystemd('from a fresh Debian to nginx', () => {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'statelet-nginx-'));
     cgroup = `/${basename(dir)}`;
-    registry = await startRegistry();
-    const page = { path: 'www/index.html', content: '<h1>Welcome to nginx!</h1>\n' };
-    const settings = { Entrypoint: ['httpd', '-f', '-v', '-p', '80', '-h', '/www'], Cmd: [] };
-    await registry.push('library/nginx:1.27', busyboxImage('nginx', settings, [{ path: 'www' }, page]));
-    for (const version of ['3.6', '3.8', '3.10'])
-      await registry.push(`pause:${version}`, pauseImage('pause'));
+    registry = await startGuideRegistry();
     const port = Number(registry.host.split(':')[1]);
     way = createServer((socket) => {
       const back = connect(port, '127.0.0.1');
@@ -63,9 +50,8 @@ describeWithSystemd('from a fresh Debian to nginx', () => {
       socket.pipe(back).pipe(socket);
     }).listen(join(dir, 'registry.sock'));
     const authority = new TestAuthority();
-    const names = ['registry-1.docker.io', 'registry.k8s.io'];
     writeFileSync(join(dir, 'authority.pem'), authority.cert);
-    writeFileSync(join(dir, 'front.mjs'), front(dir, authority.keyPair({ dnsNames: names })));
+    writeFileSync(join(dir, 'front.mjs'), front(dir, authority.keyPair({ dnsNames: REGISTRIES })));
     machine = await SystemdMachine.start(dir, cgroup);
   });
   afterAll(async () => {
@@ -92,7 +78,7 @@ describeWithSystemd('from a fresh Debian to nginx', () => {
   }
 
   test('its first block installs packages of Debian, the package of statelet, and nothing else', () => {
-    expect(blocks.filter(isInstall)).toEqual([
+    expect(guideBlocks.filter(isInstall)).toEqual([
       expect.stringMatching(
         /^apt-get update\napt-get install -y containerd runc containernetworking-plugins iptables curl \.\/statelet_\S+_amd64\.deb\n$/u,
       ),
@@ -100,7 +86,7 @@ describeWithSystemd('from a fresh Debian to nginx', () => {
   });
 
   test('the others bring the page of nginx, from the registry, to a port of the machine', async () => {
-    const output = await type(blocks.filter((block) => !isInstall(block)).join('\n'));
+    const output = await type(guideBlocks.filter((block) => !isInstall(block)).join('\n'));
     expect(output).toContain('Welcome to nginx!');
     // The page may be there before the first probe of it.
     expect(output).toMatch(/web\s+[01]\/1\s+Running/u);
@@ -110,7 +96,7 @@ describeWithSystemd('from a fresh Debian to nginx', () => {
   });
 
   test('without the flag, the start names containerd, and the container that needs it says so as well', async () => {
-    const [, , pod = ''] = blocks;
+    const [, , pod = ''] = guideBlocks;
     const output = await type(`${pod}
       statelet run --pods pods --logging-format text > log 2>&1 &
       until grep 'Pods run as plain processes' log; do sleep 0.1; done
