@@ -61,9 +61,9 @@ export function findKubelet(): string | undefined {
   return isFile(found) ? found : undefined;
 }
 
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
-function onPath(name: string): string | undefined {
+export function onPath(name: string): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return folders.map((folder) => join(folder, name)).find(isFile);
 }

@@ -4,7 +4,15 @@ import type { ConfigMap, PersistentVolumeClaim, Secret } from '../../types/kuber
 import { formatTable } from '../table.ts';
 import { parsePodName } from './chosen-pod.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
-import { documentOf, type GetFlags, type GetOutput, labelsOf, noResources } from './get-output.ts';
+import {
+  documentOf,
+  type GetFlags,
+  type GetOutput,
+  isDocument,
+  labelsOf,
+  noResources,
+  sortedObjects,
+} from './get-output.ts';
 import { labelSelector } from './label-selector.ts';
 import { kindOf, type NamedObjects, type ObjectType } from './named-objects.ts';
 
@@ -20,16 +28,20 @@ export async function getObjects(
 ): Promise<void> {
   if (flags.watch === true || flags.watchOnly === true)
     throw new StateletError('InvalidArgument', `--watch: only pods can be watched, not ${type}`);
+  if (flags.fieldSelector !== undefined)
+    throw new StateletError('InvalidArgument', `--field-selector: only pods have such fields, not ${type}`);
   const { items } = await daemon.json<{ readonly items: readonly ShownObject[] }>('/objects');
   const ofKind = items.filter(({ kind }) => kind === kindOf(type));
   const isSelected = labelSelector(flags.selector);
-  const found = (
+  const inOrder = (
     names.length > 0 ? named(ofKind, names, type, flags) : ofKind.filter((one) => isWithin(one, flags))
   )
     .filter(({ metadata }) => isSelected(metadata?.labels))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  if (flags.output === 'json' || flags.output === 'yaml')
-    write(await documentOf(found, names.length === 1, flags.output));
+  const found = await sortedObjects(inOrder, flags);
+  const { output, headers } = flags;
+  if (isDocument(output))
+    write(await documentOf(found, output, { isSingle: names.length === 1, hasHeaders: headers !== false }));
   else if (found.length === 0) {
     if (names.length === 0) tell(noResources(flags));
   } else if (flags.output === 'name')

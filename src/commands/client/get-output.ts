@@ -1,14 +1,37 @@
 /** What `statelet get` writes, of whatever kind. */
+import { StateletError } from '../../types/errors.ts';
 import { canonicalJson } from '../../agent/policies/formats/canonical-json.ts';
 import type { NamespaceFlags } from './chosen-pod.ts';
 import type { FolderFlags } from './daemon-connection.ts';
+
+/** Formats that show the objects themselves, not the cells of the table. */
+export type DocumentFormat =
+  'json' | 'yaml' | `jsonpath=${string}` | `jsonpath-as-json=${string}` | `custom-columns=${string}`;
+
+export const FORMATS = ['wide', 'json', 'yaml', 'name', 'jsonpath=', 'jsonpath-as-json=', 'custom-columns='];
+
+/** Throws `InvalidArgument`. */
+export function outputFormat(text: string): NonNullable<GetFlags['output']> {
+  const isKnown = FORMATS.some((format) =>
+    format.endsWith('=') ? text.startsWith(format) && text !== format : text === format,
+  );
+  if (isKnown) return text as NonNullable<GetFlags['output']>;
+  const all = FORMATS.map((format) => (format.endsWith('=') ? `${format}…` : format)).join(', ');
+  throw new StateletError('InvalidArgument', `--output: "${text}" is none of ${all}`);
+}
+
+export function isDocument(output: GetFlags['output']): output is DocumentFormat {
+  return output !== undefined && output !== 'wide' && output !== 'name';
+}
 
 export interface GetFlags extends FolderFlags, NamespaceFlags {
   readonly allNamespaces?: boolean;
   readonly selector?: string;
   readonly watch?: boolean;
   readonly watchOnly?: boolean;
-  readonly output?: 'wide' | 'json' | 'yaml' | 'name';
+  readonly output?: 'wide' | 'name' | DocumentFormat;
+  readonly fieldSelector?: string;
+  readonly sortBy?: string;
   readonly headers?: boolean;
   readonly showLabels?: boolean;
   readonly ignoreNotFound?: boolean;
@@ -29,20 +52,37 @@ export function labelsOf(labels: Readonly<Record<string, string>> = {}): string 
   return pairs.length === 0 ? '<none>' : pairs.sort().join();
 }
 
-/** `isSingle`: one was named, and is written by itself, not in a list. */
+/** In the order of `--sort-by`, or as they are. */
+export async function sortedObjects<T>(objects: readonly T[], { sortBy }: GetFlags): Promise<readonly T[]> {
+  return sortBy === undefined
+    ? objects
+    : (await import('./json-path/sort-objects.ts')).sortedBy(objects, sortBy);
+}
+
+/** `isSingle`: one was named, and is written by itself, not in a list. `hasHeaders`: of custom columns. */
 export async function documentOf(
   items: readonly object[],
-  isSingle: boolean,
-  output: 'json' | 'yaml',
+  output: DocumentFormat,
+  { isSingle, hasHeaders = true }: { readonly isSingle: boolean; readonly hasHeaders?: boolean },
 ): Promise<string> {
+  const [, format, template = ''] = /^(custom-columns|jsonpath(?:-as-json)?)=(.*)$/su.exec(output) ?? [];
+  if (format === 'custom-columns') {
+    const { columnsTable, customColumns } = await import('./json-path/custom-columns.ts');
+    return columnsTable(customColumns(template), items, hasHeaders);
+  }
   const [only] = items;
-  if (!isSingle)
-    return written({ apiVersion: 'v1', items, kind: 'List', metadata: { resourceVersion: '' } }, output);
-  return only === undefined ? '' : written(only, output);
+  const whole = isSingle
+    ? only
+    : { apiVersion: 'v1', items, kind: 'List', metadata: { resourceVersion: '' } };
+  if (whole === undefined) return '';
+  if (format === undefined) return written(whole, output as 'json' | 'yaml');
+  const { jsonPathTemplate, jsonPathValues } = await import('./json-path/json-path-template.ts');
+  if (format === 'jsonpath') return jsonPathTemplate(template)(whole);
+  return `${JSON.stringify(jsonPathValues(template)(whole), null, 4)}\n`;
 }
 
 /** With its members in the order of their names, as kubectl has them. */
-export async function written(value: object, output: 'json' | 'yaml'): Promise<string> {
+async function written(value: object, output: 'json' | 'yaml'): Promise<string> {
   const sorted: unknown = JSON.parse(canonicalJson(value));
   if (output === 'json') return `${JSON.stringify(sorted, null, 4)}\n`;
   return (await import('../to-yaml.ts')).toYAML(sorted);

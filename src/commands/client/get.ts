@@ -7,7 +7,17 @@ import { byName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from '../pod-row
 import { SteadyTable } from '../table.ts';
 import { findPod, notFound, parsePodName, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, withDaemon } from './daemon-connection.ts';
-import { documentOf, type GetFlags, type GetOutput, labelsOf, noResources, written } from './get-output.ts';
+import {
+  type DocumentFormat,
+  documentOf,
+  type GetFlags,
+  type GetOutput,
+  isDocument,
+  labelsOf,
+  noResources,
+  sortedObjects,
+} from './get-output.ts';
+import { fieldSelector } from './field-selector.ts';
 import { labelSelector } from './label-selector.ts';
 import { namedObjects } from './named-objects.ts';
 
@@ -22,7 +32,7 @@ export async function get(
   const { names } = objects;
   if (names.length > 0 && flags.allNamespaces === true)
     throw new StateletError('InvalidArgument', 'nothing can be named across all namespaces: leave out -A');
-  const isSelected = labelSelector(flags.selector);
+  const [isSelected, hasFields] = [labelSelector(flags.selector), fieldSelector(flags.fieldSelector)];
   const shown = new ShownPods(flags, output, now);
   await withDaemon(flags, async (daemon) => {
     if (objects.type !== 'pods') {
@@ -32,7 +42,7 @@ export async function get(
     const pods = await podsOf(daemon);
     const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods };
     const isWanted = names.length > 0 ? isOneOf(found) : isWithin(flags);
-    const wanted = (pod: Pod) => isWanted(pod) && isSelected(pod.metadata.labels);
+    const wanted = (pod: Pod) => isWanted(pod) && isSelected(pod.metadata.labels) && hasFields(pod);
     if (flags.watch !== true && flags.watchOnly !== true) {
       await shown.list(found.filter(wanted), names.length === 1);
       if (problem !== undefined) throw problem;
@@ -99,6 +109,7 @@ class ShownPods {
   readonly #table: SteadyTable;
   /** What was shown last of each pod that is watched, without its age. */
   readonly #last = new Map<string, string>();
+  #isHeaded = false;
 
   constructor(flags: GetFlags, output: GetOutput, now: () => number) {
     this.#flags = flags;
@@ -110,23 +121,30 @@ class ShownPods {
   /** `isSingle`: one was named, and is shown by itself, not in a list. */
   async list(pods: readonly Pod[], isSingle: boolean): Promise<void> {
     const { output } = this.#flags;
-    if (output === 'json' || output === 'yaml') {
-      this.#output.write(await documentOf(pods.map(withKind), isSingle, output));
-    } else if (pods.length === 0) {
+    const inOrder = pods.toSorted((a, b) => byName(keyOf(a), keyOf(b)));
+    const sorted = await sortedObjects(inOrder, this.#flags);
+    if (isDocument(output)) {
+      this.#output.write(await this.#document(sorted, output, isSingle));
+    } else if (sorted.length === 0) {
       if (!isSingle) this.#output.tell(noResources(this.#flags));
     } else if (output === 'name') {
-      this.#output.write(pods.map(nameLine).join(''));
+      this.#output.write(sorted.map(nameLine).join(''));
     } else {
-      const rows = pods.map((pod) => ({ pod, key: this.#cells(pod).slice(0, 2) }));
-      const sorted = rows.toSorted((a, b) => byName(a.key, b.key));
-      this.#output.write(this.#table.add(sorted.map(({ pod }) => this.#row(pod))));
+      this.#output.write(this.#table.add(sorted.map((pod) => this.#row(pod))));
     }
+  }
+
+  /** One after another, with one heading above custom columns. */
+  async #document(pods: readonly Pod[], output: DocumentFormat, isSingle: boolean): Promise<string> {
+    const hasHeaders = this.#flags.headers !== false && !this.#isHeaded;
+    this.#isHeaded = true;
+    return documentOf(pods.map(withKind), output, { isSingle, hasHeaders });
   }
 
   /** Before a watch. Documents come one by one there, as kubectl writes them. */
   async begin(pods: readonly Pod[]): Promise<void> {
     const { output } = this.#flags;
-    if (output === 'json' || output === 'yaml') for (const pod of pods) await this.change(pod);
+    if (isDocument(output)) for (const pod of pods) await this.change(pod);
     else if (pods.length > 0) await this.list(pods, false);
   }
 
@@ -137,8 +155,8 @@ class ShownPods {
 
   async change(pod: Pod): Promise<void> {
     const { output } = this.#flags;
-    if (output === 'json' || output === 'yaml') {
-      this.#output.write(await written(withKind(pod), output));
+    if (isDocument(output)) {
+      this.#output.write(await this.#document([pod], output, true));
       return;
     }
     const look = this.#look(pod);
@@ -167,6 +185,10 @@ class ShownPods {
       ...(showLabels === true ? [labelsOf(pod.metadata.labels)] : []),
     ];
   }
+}
+
+function keyOf({ metadata }: Pod): readonly string[] {
+  return [metadata.namespace, metadata.name];
 }
 
 const AGE = POD_COLUMNS.indexOf('AGE');

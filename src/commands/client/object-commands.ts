@@ -5,7 +5,7 @@ import { addAll, clientCommand, namespaceFlag, wholeNumber } from './client-flag
 import type { ApplyFlags } from './apply.ts';
 import type { DeleteFlags } from './delete.ts';
 import type { DescribeFlags } from './describe.ts';
-import type { GetFlags } from './get-output.ts';
+import { FORMATS, type GetFlags, outputFormat } from './get-output.ts';
 
 export function addObjectCommands(root: Command): void {
   addGet(root);
@@ -33,13 +33,16 @@ function addGet(root: Command): void {
     .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
     .option('-l, --selector <LABELS>', 'only those with these labels: app=web,tier!=db')
     .addOption(
-      new Option('-o, --output <FORMAT>', 'another format than the table').choices([
-        'wide',
-        'json',
-        'yaml',
-        'name',
-      ]),
+      completed(
+        new Option(
+          '-o, --output <FORMAT>',
+          `another format than the table: ${FORMATS.join(', ')}, as jsonpath={.items[*].metadata.name}`,
+        ).argParser(outputFormat),
+        FORMATS,
+      ),
     )
+    .option('--sort-by <PATH>', 'in the order of this field: .metadata.creationTimestamp')
+    .option('--field-selector <FIELDS>', 'only pods with these fields: status.phase=Running')
     .option('-w, --watch', 'go on with the changes that come')
     .option('--watch-only', 'only the changes that come')
     .option('--show-labels', 'a column with the labels')
@@ -50,6 +53,12 @@ function addGet(root: Command): void {
       const { get } = await import('./get.ts');
       await get([type, ...names], flags, { write: print, tell: (line) => printError(`${line}\n`) });
     });
+}
+
+/** An option with a parser of its own, whose words a shell offers. */
+function completed(option: Option, words: readonly string[]): Option {
+  option.argChoices = [...words];
+  return option;
 }
 
 function addDelete(root: Command): void {
@@ -140,7 +149,9 @@ const GET_EXAMPLES = `
 Examples:
   statelet get pods -A -o wide
   statelet get pod web -o yaml
-  statelet get po -l app=web -w`;
+  statelet get po -l app=web -w
+  statelet get pods -o jsonpath='{range .items[*]}{.metadata.name}{"\\n"}{end}'
+  statelet get pods -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image`;
 
 const DELETE_EXAMPLES = `
 Examples:

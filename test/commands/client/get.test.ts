@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { get } from '../../../src/commands/client/get.ts';
-import type { GetFlags } from '../../../src/commands/client/get-output.ts';
+import { type GetFlags, outputFormat } from '../../../src/commands/client/get-output.ts';
 import { shownPod } from '../../../src/agent/server/routes/local-routes.ts';
 import { watchPodsRoute } from '../../../src/agent/server/routes/watch-pods.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
@@ -126,7 +126,7 @@ describe('documents', () => {
   });
 
   test('names have their type before them', async () => {
-    expect(await shown('pods', { output: 'name', selector: 'app' })).toBe('pod/web-node-a\npod/db\n');
+    expect(await shown('pods', { output: 'name', selector: 'app' })).toBe('pod/db\npod/web-node-a\n');
   });
 });
 
@@ -197,4 +197,41 @@ describe('a watch', () => {
     stop.abort();
     await done;
   });
+});
+
+describe('as kubectl selects, sorts and cuts', () => {
+  test('fields select pods', async () => {
+    expect(
+      await shown('pods', { output: 'name', fieldSelector: 'metadata.name!=db,status.phase=Running' }),
+    ).toBe('pod/web-node-a\n');
+    await expect(shown('pods', { fieldSelector: 'spec.image=x' })).rejects.toThrow(
+      '--field-selector: pods cannot be selected by "spec.image", but by metadata.name, ',
+    );
+    await expect(shown('pods', { fieldSelector: 'phase' })).rejects.toThrow('neither FIELD=VALUE nor');
+  });
+
+  test('a template sees the list, or the pod that is named', async () => {
+    expect(await shown('pods', { output: 'jsonpath={.kind}: {.items[*].metadata.name}' })).toBe(
+      'List: db web-node-a',
+    );
+    expect(await shown('pod web', { output: 'jsonpath={.kind} {.status.podIP}' })).toBe('Pod 10.0.0.1');
+  });
+
+  test('custom columns are sorted by the field that is asked for', async () => {
+    const output = 'custom-columns=NAME:.metadata.name,APP:.metadata.labels.app';
+    expect(await shown('pods', { output, sortBy: '.metadata.labels.app' })).toBe(
+      'NAME         APP\ndb           db\nweb-node-a   web\n',
+    );
+    expect(await shown('pods', { output, headers: false, sortBy: '{.metadata.uid}' })).toBe(
+      'db           db\nweb-node-a   web\n',
+    );
+  });
+});
+
+test('an unknown format is refused with those that there are', () => {
+  expect(outputFormat('jsonpath={.kind}')).toBe('jsonpath={.kind}');
+  expect(() => outputFormat('jsonpath=')).toThrow(
+    '--output: "jsonpath=" is none of wide, json, yaml, name, jsonpath=…',
+  );
+  expect(() => outputFormat('xml')).toThrow('--output: "xml" is none of');
 });
