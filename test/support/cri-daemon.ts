@@ -1,4 +1,4 @@
-/** Runs the daemon with a containerd of the test. */
+/** Runs the daemon with a containerd of the test, or another runtime. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { qosCgroups, uidOfPodCgroup } from '../../src/agent/policies/cgroups/cgroup-names.ts';
@@ -8,6 +8,7 @@ import type { Container, Pod } from '../../src/types/kubernetes.ts';
 import { makeCgroup } from './containerd/cgroups.ts';
 import { type ContainerdBed, startContainerd } from './containerd/containerd.ts';
 import { containerStatus, DaemonBed } from './daemon.ts';
+import type { Launcher } from './launcher.ts';
 
 export interface CriDaemonOptions {
   /** Fields of KubeletConfiguration. */
@@ -20,16 +21,27 @@ export interface CriDaemonOptions {
 export const SERVING = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 export const SERVE = ['sh', '-c', SERVING];
 
-/** A daemon with its folders. Several of them may use one containerd, one after another. */
-export class CriDaemonBed extends DaemonBed {
-  readonly containerd: ContainerdBed;
+/** What a daemon needs of the runtime of the test. */
+export interface RuntimeBed {
+  readonly launcher: Launcher;
+  readonly endpoint: string;
+  /** A cgroup for the daemon's `--cgroup-root`. */
+  readonly cgroupRoot: string;
+  readonly image: string;
+  leftovers(): readonly string[] | Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** A daemon with its folders. Several of them may use one runtime, one after another. */
+export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends DaemonBed {
+  readonly containerd: Runtime;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   #client: RuntimeService | undefined;
   readonly #configFile: string;
   #fields: Readonly<Record<string, unknown>>;
 
-  constructor(containerd: ContainerdBed, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
+  constructor(containerd: Runtime, { config = {}, logsAmongPods = false }: CriDaemonOptions = {}) {
     super(containerd.launcher);
     this.#configFile = join(this.dir, 'kubelet.json');
     this.podLogsDir = logsAmongPods ? join(this.rootDir, 'pods') : join(this.dir, 'log', 'pods');
@@ -95,8 +107,9 @@ export class CriDaemonBed extends DaemonBed {
   /** The runtime's id of a container. */
   idOf(pod: Pod, container = 'main'): string {
     const id = containerStatus(pod, container)?.containerID ?? '';
-    if (!id.startsWith('containerd://')) throw new Error(`${container} has no container: "${id}"`);
-    return id.slice('containerd://'.length);
+    const [, bare] = /^[a-z-]+:\/\/(.+)$/.exec(id) ?? [];
+    if (bare === undefined) throw new Error(`${container} has no container: "${id}"`);
+    return bare;
   }
 
   /** Runs a command in a container and resolves to its output. */

@@ -96,7 +96,7 @@ export class ContainerdBed {
       stdio: ['ignore', log, log],
       // A Ctrl-C in the terminal ends the test, and the test ends its containerd.
       detached: true,
-      env: environment(),
+      env: withoutProxies(),
     });
     closeSync(log);
     this.#child = child;
@@ -227,8 +227,8 @@ function unlessNotFound(error: Error): undefined {
   if (!error.message.includes('not found')) throw error;
 }
 
-/** All connections are on loopback, and must not use a proxy. */
-function environment(): NodeJS.ProcessEnv {
+/** The environment of a runtime: all its connections are on loopback, and must not use a proxy. */
+export function withoutProxies(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)));
 }
 
@@ -236,7 +236,7 @@ function environment(): NodeJS.ProcessEnv {
  * Cleans up after a test that was killed: its end closes the pipe on which the janitor waits. A shell waits, as it
  * is small; Node starts only when there is something to clean up.
  */
-function startJanitor(dir: string): ChildProcess {
+export function startJanitor(dir: string): ChildProcess {
   const janitorFile = fileURLToPath(new URL('./janitor.ts', import.meta.url));
   const script = 'read -r word || exec "$0" "$@"';
   const args = ['-c', script, process.execPath, '--disable-warning=ExperimentalWarning', janitorFile, dir];

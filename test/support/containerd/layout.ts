@@ -37,7 +37,8 @@ export interface Layout extends Belongings {
 const CAP_SYS_RESOURCE = 24n;
 /** The plugin that runs before the others. */
 const GATE = 'gate';
-const OVERLAYFS_MAGIC = 0x794c7630;
+/** The kernel's number of the file system on which no other overlay can lie. */
+export const OVERLAYFS_MAGIC = 0x794c7630;
 
 /** Plugins that tests do not need. Each would slow down every start. */
 const DISABLED_PLUGINS = ['aufs', 'btrfs', 'devmapper', 'zfs'].map(
@@ -124,7 +125,7 @@ function cniConf({ dir, bridge, network }: Layout): object {
 function gate({ heldDir }: Layout, pluginDir: string): string {
   return `#!/bin/sh
 pod=\${CNI_ARGS#*K8S_POD_NAME=}
-while [ -e "${heldDir}/\${pod%%;*}" ]; do sleep 0.05; done
+while [ -f "${heldDir}/\${pod%%;*}" ]; do sleep 0.05; done
 exec "${pluginDir}/bridge"
 `;
 }

@@ -1,4 +1,4 @@
-/** Removes the containerd of a test with everything that it left, in any state. */
+/** Removes the containerd or CRI-O of a test with everything that it left, in any state. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -15,11 +15,11 @@ const CNI_RESULTS = '/var/lib/cni/results';
 
 export async function wipe(dir: string): Promise<void> {
   const layout = layoutIn(dir);
-  // containerd first, as it could start something again; then the containers, then their shims.
-  await killAll(() => processesOf(dir, 'containerd'));
+  // The runtime first, as it could start something again; then the containers, then their shims or monitors.
+  for (const runtime of ['containerd', 'crio']) await killAll(() => processesOf(dir, runtime));
   await deleteContainers(dir);
   const sockets = shimSockets(dir);
-  await killAll(() => processesOf(dir, 'containerd-shim'));
+  for (const holder of ['containerd-shim', 'conmon']) await killAll(() => processesOf(dir, holder));
   for (const socket of sockets) await rm(socket, { force: true });
   await unmountAll(dir);
   await removeNetwork(layout);

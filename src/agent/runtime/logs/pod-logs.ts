@@ -5,6 +5,7 @@ import { podLogsFolder, podOfLogsFolder } from '../../policies/cri/cri-labels.ts
 import { instancesByLogs, isContainerLog } from '../../policies/garbage/log-rotation.ts';
 import { openForeignFile } from '../../../system/files/foreign-file.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
+import { makeFolder } from '../../../system/make-folder.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 
@@ -32,6 +33,11 @@ export class PodLogs {
       recorded.has(pod.uid) || (await holdsPodLogs(join(this.#dir, podLogsFolder(pod)), pod));
     const areOurs = await Promise.all(pods.map(isOurs));
     return pods.filter((_, index) => areOurs[index]);
+  }
+
+  /** The folder for the logs of a container's instances. */
+  async makeFolder(pod: PodReference, containerName: string): Promise<void> {
+    await makeFolder(join(this.#dir, podLogsFolder(pod), containerName), 0o755);
   }
 
   /** How many instances of the container there have been, by the logs that still exist. */

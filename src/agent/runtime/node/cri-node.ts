@@ -142,6 +142,11 @@ function logLinks({ logLinks }: CriNodeOptions): PodSubsystem {
 function logs({ podLogsDir, podLogs, logs }: CriNodeOptions): PodSubsystem {
   return {
     name: 'logs',
+    // CRI-O makes no folder for a log.
+    container: async ({ pod, container }) => {
+      await podLogs.makeFolder(pod.metadata, container.name);
+      return {};
+    },
     removing: (pod, { name, restartCount }) =>
       logs.clean(containerLogPath(podLogsDir, pod, name, restartCount)),
     remove: (pod) => podLogs.remove(pod),
