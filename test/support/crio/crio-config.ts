@@ -62,7 +62,9 @@ enable_nri = false
 function runcScript(): string {
   const changes = [
     ...(restrictsOomScoreAdj() ? ['s/"oomScoreAdj": *-[0-9]*/"oomScoreAdj":0/'] : []),
-    ...(existsSync('/sys/fs/cgroup/hugetlb') ? [] : ['s/"hugepageLimits": *\\[[^]]*\\]/"hugepageLimits":[]/']),
+    ...(existsSync('/sys/fs/cgroup/hugetlb')
+      ? []
+      : ['s/"hugepageLimits": *\\[[^]]*\\]/"hugepageLimits":[]/']),
   ];
   return `#!/bin/sh
 bundle= before=

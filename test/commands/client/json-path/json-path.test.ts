@@ -10,7 +10,7 @@ import {
   jsonPathValues,
 } from '../../../../src/commands/client/json-path/json-path-template.ts';
 import { sortedBy } from '../../../../src/commands/client/json-path/sort-objects.ts';
-import { onPath } from '../../../support/kubernetes-programs.ts';
+import { isFile, kubectlProgram } from '../../../support/kubernetes-programs.ts';
 
 const cluster = (name: string, server: string) => ({ name, cluster: { server } });
 const CONFIG = {
@@ -58,7 +58,7 @@ test.each(CASES)('%s', (template, text) => {
   expect(jsonPathTemplate(template)(CONFIG)).toBe(text);
 });
 
-(onPath('kubectl') === undefined ? describe.skip : describe)('kubectl itself', () => {
+(isFile(kubectlProgram('double')) ? describe : describe.skip)('kubectl itself', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'statelet-json-path-'));
@@ -69,7 +69,7 @@ test.each(CASES)('%s', (template, text) => {
   test('prints the same for all of them', () => {
     const template = CASES.map(([one]) => one).join('{"\\n--\\n"}');
     const flags = ['config', 'view', '--kubeconfig', join(dir, 'config'), '-o', `jsonpath=${template}`];
-    const output = execFileSync('kubectl', flags, { encoding: 'utf8' });
+    const output = execFileSync(kubectlProgram('double'), flags, { encoding: 'utf8' });
     expect(output.split('\n--\n')).toEqual(CASES.map(([, text]) => text));
   });
 });
