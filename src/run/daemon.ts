@@ -97,6 +97,7 @@ class RunningDaemon implements Daemon {
 
   async start(): Promise<void> {
     const { context, config, cluster, parts, facts } = this.#own;
+    const { devices } = parts;
     const { agent } = this;
     await this.#server.openEndpoints();
     announce(this.#own, this.#deps, this.address);
@@ -106,6 +107,7 @@ class RunningDaemon implements Daemon {
       facts,
       conditions: () => agent.nodeFacts().conditions,
       nodeHealth: () => agent.nodeHealth(),
+      devices: devices && (() => devices.resources()),
       port,
     });
     agent.start();

@@ -79,7 +79,11 @@ export interface VolumeMeasurements {
 /** What the parts of a node around its pods tell. */
 export type NodeMeasurements = RuntimeMeasurements &
   CgroupMeasurements &
-  VolumeMeasurements & { readonly images: ImageMeasurements; readonly pleg: PlegMeasurements };
+  VolumeMeasurements & {
+    readonly images: ImageMeasurements;
+    readonly pleg: PlegMeasurements;
+    readonly devices: DeviceMeasurements;
+  };
 
 export interface ApiMeasurements {
   /** A request to the API server begins. To be ended with the server's host and the status of the answer; without one where there was none. */
@@ -111,19 +115,6 @@ export interface PluginVictim {
   readonly plugin: string;
   readonly namespace: string;
   readonly name: string;
-  /** `unknown` where the pod names one that there is not. */
-  readonly qos: string;
-  /** `empty` for a pod without one. */
-  readonly priority: string;
-}
-
-/** Labels of Katalyst's metric: a condition that a plugin has reported with its threshold. */
-export interface RequestedCondition {
-  readonly name: string;
-  readonly condition_name: string;
-  readonly condition_type: string;
-  readonly effects: string;
-  readonly dryrun: string;
 }
 
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
@@ -146,8 +137,8 @@ export interface PluginMeasurements {
   pluginVictim(plugin: string, isDryRun: boolean): void;
   /** A pass begins: how many pods are active, and how many of them plugins are shown. */
   pluginPods(active: number, candidates: number): void;
-  /** What came of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
+  /** The pods that are ended in a pass. */
+  pluginVictims(victims: readonly PluginVictim[]): void;
 }
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
@@ -196,6 +187,13 @@ export interface ResizeMeasurements {
   deferredAccepted(trigger: string): void;
   /** A resize is carried out. */
   carriedOut(): Stopwatch;
+}
+
+export interface DeviceMeasurements {
+  /** A device plugin has asked to be registered. */
+  registered(resource: string): void;
+  /** A container asks for devices. Ended when its plugin has given them. */
+  allocated(resource: string): Stopwatch;
 }
 
 /** How the node comes and goes, and what it tells the API server. Times are Unix ms. */

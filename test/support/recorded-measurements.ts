@@ -7,8 +7,8 @@ import type {
   PluginValidation,
   PluginVictim,
   PodResourcesMeasurements,
-  RequestedCondition,
   RequestMeasurements,
+  DeviceMeasurements,
   ResizeMeasurements,
   StartMeasurements,
   PodEffect,
@@ -46,6 +46,11 @@ export class RecordedMeasurements implements Measurements {
     infeasible: (reason) => void this.told.push(`infeasible: ${reason}`),
     deferredAccepted: (trigger) => void this.told.push(`accepted by ${trigger}`),
     carriedOut: () => this.#begin('resize'),
+  };
+
+  readonly devices: DeviceMeasurements = {
+    registered: (resource) => void this.told.push(`${resource} registered`),
+    allocated: (resource) => this.#begin(`allocation of ${resource}`),
   };
 
   readonly requests: RequestMeasurements = {
@@ -173,9 +178,7 @@ export class RecordedMeasurements implements Measurements {
     this.told.push(`${candidates} of ${active} pods are shown to plugins`);
   }
 
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
-    for (const { name, condition_name: condition, dryrun } of conditions)
-      this.told.push(`${name} reports ${condition}, dry run ${dryrun}`);
+  pluginVictims(victims: readonly PluginVictim[]): void {
     for (const { plugin, namespace, name } of victims)
       this.told.push(`${namespace}/${name} is ended for ${plugin}`);
   }

@@ -16,6 +16,7 @@ import { NodePods } from './node/node-pods.ts';
 import { NodeShutdown } from './node/node-shutdown.ts';
 import { NodeState } from './node/node-state.ts';
 import { RuntimeWatch } from './node/runtime-watch.ts';
+import type { NodeDevicePlugins } from './devices/node-device-plugins.ts';
 import type { NodePlugins } from './plugins/plugin-parts.ts';
 import type { StatusManager } from './pods/status-manager.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
@@ -38,6 +39,7 @@ export class NodeAgent {
   readonly shutdown: NodeShutdown | undefined;
   readonly cluster: ClusterParts | undefined;
   readonly plugins: NodePlugins | undefined;
+  readonly devicePlugins: NodeDevicePlugins | undefined;
   readonly #context: ActorContext;
   readonly #options: NodeAgentOptions;
   readonly #runtime: RuntimeWatch;
@@ -78,6 +80,7 @@ export class NodeAgent {
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
+    this.devicePlugins = options.devicePlugins?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
     const { supervisor, shutdown, cluster, plugins } = this;
     this.#node.askActors({ supervisor, eviction: this.#eviction, shutdown, cluster, plugins });
@@ -127,6 +130,7 @@ export class NodeAgent {
     this.#eviction?.stop();
     this.shutdown?.stop();
     await this.plugins?.stop();
+    await this.devicePlugins?.stop();
     await this.supervisor.stop();
     await this.cluster?.stop();
   }
@@ -146,7 +150,7 @@ export class NodeAgent {
 
   /** Why the agent is not healthy, if so. */
   health(): string | undefined {
-    return this.#node.problem() ?? this.#options.sourceProblem?.() ?? this.plugins?.health();
+    return this.#node.problem() ?? this.#options.sourceProblem?.();
   }
 
   nodeFacts(): NodeFacts {
@@ -158,12 +162,13 @@ export class NodeAgent {
   }
 
   #buildNodeState(): NodeState {
-    const { syncFrequencyMs, hostIPs, nodeFacts } = this.#options;
+    const { syncFrequencyMs, hostIPs, nodeFacts, parts } = this.#options;
     return new NodeState(this.#context, {
       syncFrequencyMs,
       hostIPs,
       ownFacts: nodeFacts,
       pleg: this.pleg,
+      devices: parts.devices,
       runtimeState: this.#runtime.state,
     });
   }
@@ -196,6 +201,8 @@ export class NodeAgent {
       statusManager,
       health: () => this.#node.health(),
       onAllocatable: () => supervisor.offerRoom(),
+      sync: (uids) => supervisor.send({ type: 'SYNC', uids }),
+      reportNow: () => this.cluster?.reportNow(),
     };
   }
 
@@ -238,6 +245,7 @@ export class NodeAgent {
     });
     this.#streams.start();
     this.#eviction?.start();
+    this.devicePlugins?.start();
     this.plugins?.start();
     this.#streams.startConfiguration();
   }

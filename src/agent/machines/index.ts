@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { certificateMachine } from './certificate-machine.ts';
 import { connectionMachine } from './connection-machine.ts';
+import { devicePluginMachine } from './device-plugin-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
 import { leaseMachine } from './lease-machine.ts';
@@ -20,6 +21,7 @@ import { taintsMachine } from './taints-machine.ts';
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
   certificate: certificateMachine,
   connection: connectionMachine,
+  devicePlugin: devicePluginMachine,
   eviction: evictionMachine,
   evictionPlugins: evictionPluginsMachine,
   lease: leaseMachine,

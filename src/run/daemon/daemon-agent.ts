@@ -1,6 +1,7 @@
 /** Builds the agent of the daemon's node: with its sources of pods, its part in a cluster, eviction and plugins. */
 import { map, type Observable } from 'rxjs';
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
 import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from '../../agent/config/config.ts';
@@ -17,10 +18,12 @@ import type { DaemonParts } from './daemon-parts.ts';
 
 export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
+  const { devicePlugins: openDevicePlugins } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true, objects: own.localObjects }),
     ...(cluster && { api: cluster.pods }),
   };
+  let devicePlugins: NodeDevicePlugins | undefined;
   const blocked = new Map<PodSource, readonly SourceProblem[]>();
   const agent: NodeAgent = new NodeAgent(context, {
     ...nodeAgentOptions(config, { parts, facts }),
@@ -32,6 +35,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
     shutdownRecord,
     cluster: cluster && ((core: AgentCore) => cluster.join(core, facts)),
     objectChanges: own.objects?.changes,
+    devicePlugins: openDevicePlugins && ((core) => (devicePlugins = openDevicePlugins(core))),
     plugins:
       askPlugins &&
       ((core: AgentCore) =>
@@ -40,6 +44,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
           nodeFacts: () => agent.nodeFacts(),
           stats: () => stats.provider(),
           cluster,
+          handlers: devicePlugins?.handlers,
         })),
     eviction: {
       configuration: evictionConfiguration(config),

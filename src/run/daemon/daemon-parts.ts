@@ -1,6 +1,8 @@
 /** What belongs to a daemon: it is opened before the agent of the node is built, and closed after that has stopped. */
 import type { Observable } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
 import { EventFanOut } from '../../agent/actors/cluster/event-fan-out.ts';
 import type { ShutdownRecord } from '../../agent/actors/node/node-shutdown.ts';
 import type { EndedPodsStore } from '../../agent/actors/pods/ended-pods.ts';
@@ -59,6 +61,8 @@ export interface DaemonParts {
   readonly events: RecentEvents;
   readonly metrics: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
+  /** Undefined where pods can have no devices. */
+  readonly devicePlugins: ((core: AgentCore) => NodeDevicePlugins) | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
   /** Resolves when the agent cannot go on, with the reason. */
@@ -98,7 +102,9 @@ export async function openDaemonParts(
     const node = await openNode(config, context, { runtimeClasses: cluster?.runtimeClasses, objects });
     const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
-    return { endedPods, instanceCounts, shutdownRecord, askPlugins, objects, localObjects, ...node };
+    const devicePlugins = await devicePluginsOf(config, node.parts);
+    const plugins = { askPlugins, devicePlugins };
+    return { endedPods, instanceCounts, shutdownRecord, ...plugins, objects, localObjects, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
     lock.release();
@@ -158,6 +164,16 @@ function openRecordOfShutdown(
 async function evictionPlugins(config: StateletConfig): Promise<typeof openEvictionPlugins | undefined> {
   if (!config.evictionPlugins.enabled) return undefined;
   return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
+}
+
+/** The code for device plugins is loaded only where pods can have devices. The folder of plugins has one watcher. */
+async function devicePluginsOf(
+  { evictionPlugins: { enabled, registryDir } }: StateletConfig,
+  { devices }: NodeParts,
+): Promise<DaemonParts['devicePlugins']> {
+  if (devices === undefined) return undefined;
+  const { openDevicePlugins } = await import('./open-device-plugins.ts');
+  return (core) => openDevicePlugins(core, { devices, registryDir: enabled ? undefined : registryDir });
 }
 
 /** Undefined, and the code is not loaded, unless a port of the agent serves metrics. */

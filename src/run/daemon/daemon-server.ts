@@ -77,7 +77,12 @@ export class DaemonServer {
     const { context, config, metrics } = own;
     if (config.containerRuntimeEndpoint === EMBEDDED) return;
     const { openPodResources } = await import('./open-pod-resources.ts');
-    this.#podResources = await openPodResources(context, { agent, rootDir: config.rootDir, metrics });
+    this.#podResources = await openPodResources(context, {
+      devices: own.parts.devices,
+      agent,
+      rootDir: config.rootDir,
+      metrics,
+    });
   }
 
   async close(): Promise<void> {

@@ -19,6 +19,7 @@ import type { StateletConfig } from '../../agent/config/config.ts';
 import { runtimeClassesOf } from '../../agent/policies/cri/sandbox-config.ts';
 import { objectTTLOf } from '../../agent/policies/node/initial-node.ts';
 import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
+import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import type { NodeHealth } from '../../agent/policies/node/ready-problems.ts';
 import { StatusFacts } from '../../agent/runtime/node/status-facts.ts';
 import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
@@ -41,6 +42,8 @@ interface JoiningAgent {
   /** The pressure conditions that are true now. */
   readonly conditions: () => readonly string[];
   readonly nodeHealth: () => NodeHealth;
+  /** What device plugins serve; undefined where pods can have no devices. */
+  readonly devices: (() => PluginResources) | undefined;
   /** Of the node's own server, as the node object tells it. */
   readonly port: number;
 }
@@ -140,7 +143,7 @@ export class Cluster {
   }
 
   /** Reads the machine. To be called before the agent is started. */
-  async prepare({ runtime, facts, conditions, nodeHealth, port }: JoiningAgent): Promise<void> {
+  async prepare({ runtime, facts, conditions, nodeHealth, port, devices }: JoiningAgent): Promise<void> {
     const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
     this.#statusFacts = await StatusFacts.open(this.#context, {
       runtime,
@@ -153,6 +156,7 @@ export class Cluster {
       port,
       maxImages: cluster.nodeStatusMaxImages,
       facts,
+      devices,
       conditions,
       health: nodeHealth,
     });

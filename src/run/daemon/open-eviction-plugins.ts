@@ -8,6 +8,7 @@ import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
 import type { NodePlugins, StandingConditions } from '../../agent/actors/plugins/plugin-parts.ts';
 import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
+import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
 import { BUILT_IN_NAMES, builtInPlugins } from '../../agent/plugins/built-in/built-in-plugins.ts';
 import { RemoteEvictionPlugin } from '../../agent/plugins/remote-eviction-plugin.ts';
@@ -26,6 +27,8 @@ export interface EvictionPluginsDeps {
   readonly nodeFacts: () => OwnNodeFacts;
   readonly stats: () => Promise<StatsProvider>;
   readonly cluster?: Cluster;
+  /** Of plugins of other types. */
+  readonly handlers?: PluginHandlers;
 }
 
 export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps): NodePlugins {
@@ -49,7 +52,7 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   });
 }
 
-function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPluginsDeps): Plugins {
+function directoryOf(core: AgentCore, { config, nodeFacts, stats, handlers }: EvictionPluginsDeps): Plugins {
   const { evictionPlugins: settings } = config;
   return new Plugins(core, {
     registryDir: settings.registryDir,
@@ -61,6 +64,7 @@ function directoryOf(core: AgentCore, { config, nodeFacts, stats }: EvictionPlug
     }),
     authentication: settings.usersFile === '' ? undefined : authenticationOf(core, settings),
     isGuarded: settings.strictAuthentication,
+    handlers,
     connect: (registered) => new RemoteEvictionPlugin(registered),
     openRegistration: registrationClient,
   });

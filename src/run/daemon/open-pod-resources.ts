@@ -1,6 +1,7 @@
 /** Serves which devices, CPUs and memory the containers of a node have. Loaded only for a CRI runtime. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
+import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
 import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
@@ -8,17 +9,25 @@ import type { HeldResources, ResourceHolders } from '../../types/pod-resources.t
 
 export interface PodResourcesDeps {
   readonly agent: NodeAgent;
+  readonly devices: DeviceManager | undefined;
   readonly rootDir: string;
   readonly metrics: AgentMetrics | undefined;
 }
 
 const NOTHING: HeldResources = { devices: [], cpuIDs: [], memory: [] };
-/** No part of the node gives any out. */
-const NO_HOLDERS: ResourceHolders = { ofContainer: () => NOTHING, allocatable: () => NOTHING };
+
+function holdersOf(devices: DeviceManager | undefined): ResourceHolders {
+  if (devices === undefined) return { ofContainer: () => NOTHING, allocatable: () => NOTHING };
+  const { heldResources, healthyResources } = devices;
+  return {
+    ofContainer: (uid, container) => ({ ...NOTHING, devices: heldResources(uid, container) }),
+    allocatable: () => ({ ...NOTHING, devices: healthyResources() }),
+  };
+}
 
 export async function openPodResources(
   { clock, logger }: AgentContext,
-  { agent, rootDir, metrics }: PodResourcesDeps,
+  { agent, devices, rootDir, metrics }: PodResourcesDeps,
 ): Promise<PodResourcesSocket> {
   const { registry, desired } = agent.supervisor;
   const isActive = (uid: string) => !registry.isPodKnownTerminated(uid);
@@ -26,7 +35,7 @@ export async function openPodResources(
     activePods: () => registry.activePods().filter(({ metadata }) => isActive(metadata.uid)),
     pods: () => [...desired.pods()],
     pod: (namespace, name) => desired.getByFullName(fullName({ namespace, name })),
-    holders: NO_HOLDERS,
+    holders: holdersOf(devices),
     measurements: metrics?.podResources,
     now: () => clock.now(),
   }));

@@ -1,5 +1,6 @@
 import { type ErrorKind, errorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { GrpcConnection } from './grpc-connection.ts';
+import { LatestMessage, type LatestMessageListener } from './latest-message.ts';
 import type { Method } from './method.ts';
 
 /** As many bytes as the kubelet accepts of a runtime. */
@@ -26,17 +27,41 @@ export class GrpcClient {
   }
 
   /** `request` gives the parts of the message, which are encoded already. */
-  async ask<Q, A>(
-    method: Method<Q, A>,
-    request: () => readonly Uint8Array[],
-    signal: AbortSignal,
-  ): Promise<A> {
-    if (this.#isClosed) throw this.#error(method.name, 'Unavailable', 'the connection was closed');
-    try {
-      const answer = await this.#ask(method.path, request(), signal);
+  ask<Q, A>(method: Method<Q, A>, request: () => readonly Uint8Array[], signal: AbortSignal): Promise<A> {
+    return this.#named(method.name, signal, async () => {
+      const answer = await this.#ask(signal, (connection) => connection.ask(method.path, request(), signal));
       return method.response.decode(answer);
+    });
+  }
+
+  /**
+   * Asks once and hears many answers, each as bytes: of those that come faster than they can be looked at, only the latest. Resolves when
+   * the server ends the answer well.
+   */
+  watch<Q, A>(
+    method: Method<Q, A>,
+    request: Q,
+    { signal, ...listener }: LatestMessageListener & { readonly signal: AbortSignal },
+  ): Promise<void> {
+    return this.#named(method.name, signal, async () => {
+      const latest = new LatestMessage(listener);
+      const parts = [method.request.encode(request)];
+      try {
+        await this.#ask(signal, (connection) =>
+          connection.follow(method.path, parts, signal, (stream) => latest.read(stream)),
+        );
+      } finally {
+        latest.stop();
+      }
+    });
+  }
+
+  async #named<T>(method: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw this.#error(method, 'Unavailable', 'the connection was closed');
+    try {
+      return await work();
     } catch (error) {
-      throw this.#error(method.name, kindOf(error, signal), errorMessage(error), error);
+      throw this.#error(method, kindOf(error, signal), errorMessage(error), error);
     }
   }
 
@@ -46,12 +71,12 @@ export class GrpcClient {
     this.#connection?.close();
   }
 
-  async #ask(path: string, request: readonly Uint8Array[], signal: AbortSignal): Promise<Buffer> {
+  async #ask<T>(signal: AbortSignal, work: (connection: GrpcConnection) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     if (!this.#connection?.isOpen) this.#connection = this.#connect();
     const connection = this.#connection;
     try {
-      return await connection.ask(path, request, signal);
+      return await work(connection);
     } finally {
       // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
       if (!connection.isReady || (signal.aborted && connection.isIdle)) connection.close();

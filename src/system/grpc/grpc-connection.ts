@@ -1,10 +1,16 @@
 /**
- * One connection to a gRPC server, over HTTP/2 without TLS, for methods that are asked once and answer once. It is dialed once and never
+ * One connection to a gRPC server, over HTTP/2 without TLS, for methods that are asked once. It is dialed once and never
  * again. grpc-js is not used: its channel goes on dialing after it was closed, and keeps the connection to a server that accepts it and
  * then stays silent.
  */
 import { STATUS_CODES } from 'node:http';
-import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import { connect as connectSocket, type NetConnectOpts, type Socket } from 'node:net';
 import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { unlessAborted } from '../promises.ts';
@@ -16,6 +22,12 @@ export interface GrpcConnectionOptions {
   readonly userAgent: string;
   /** A longer answer is an error. */
   readonly answerBytesMax: number;
+}
+
+interface Exchange {
+  readonly path: string;
+  readonly request: readonly Uint8Array[];
+  readonly signal: AbortSignal;
 }
 
 /** The prefix of each message: whether it is compressed, and its length. */
@@ -86,6 +98,35 @@ export class GrpcConnection {
    * signal's reason as soon as it aborts.
    */
   async ask(path: string, request: readonly Uint8Array[], signal: AbortSignal): Promise<Buffer> {
+    const answer = new Answer(this.#options.answerBytesMax);
+    const failure = await this.#exchange({ path, request, signal }, answer, (stream) =>
+      stream.on('data', (chunk: Buffer) => {
+        if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
+      }),
+    );
+    return answer.message(failure);
+  }
+
+  /**
+   * Asks once and hears many messages. `onStream` reads them, as soon as the request has been sent. Resolves when the server has ended the
+   * stream well.
+   */
+  async follow(
+    path: string,
+    request: readonly Uint8Array[],
+    signal: AbortSignal,
+    onStream: (stream: ClientHttp2Stream) => void,
+  ): Promise<void> {
+    const answer = new Answer(0);
+    answer.checkStatus(await this.#exchange({ path, request, signal }, answer, onStream));
+  }
+
+  /** Resolves at the end of the answer, to why the stream broke, if it did. */
+  async #exchange(
+    { path, request, signal }: Exchange,
+    answer: Answer,
+    onStream: (stream: ClientHttp2Stream) => void,
+  ): Promise<Error | undefined> {
     signal.throwIfAborted();
     if (!this.isOpen) throw this.#broken();
     const stream = this.#session.request({
@@ -96,24 +137,21 @@ export class GrpcConnection {
       te: 'trailers',
       'user-agent': this.#options.userAgent,
     });
-    const answer = new Answer(this.#options.answerBytesMax);
     const { promise: end, resolve } = Promise.withResolvers<undefined>();
     let failure: Error | undefined;
     stream
       .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
       .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-      .on('data', (chunk: Buffer) => {
-        if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
-      })
       .on('error', (error: Error) => void (failure ??= error))
       .once('close', () => resolve(undefined));
+    onStream(stream);
     stream.write(prefixOf(request));
     for (const part of request) stream.write(part);
     stream.end();
     this.#underWay += 1;
     try {
       await unlessAborted(end, signal);
-      return answer.message(this.#error ?? failure);
+      return this.#error ?? failure;
     } finally {
       this.#underWay -= 1;
       stream.close(constants.NGHTTP2_CANCEL);
@@ -175,10 +213,15 @@ class Answer {
       const limit = this.#bytesMax - PREFIX_BYTES;
       throw new StateletError('ResourceExhausted', `the answer is longer than ${limit} bytes`);
     }
+    this.checkStatus(failure);
+    return messageIn(Buffer.concat(this.#chunks, this.#length));
+  }
+
+  /** Throws unless the server has said that all went well. `failure`: why the stream broke, if it did. */
+  checkStatus(failure: unknown): void {
     const code = Number(this.#headers['grpc-status'] ?? Number.NaN);
     if (Number.isNaN(code)) throw this.#withoutStatus(failure);
     if (code !== 0) throw new StateletError(kindOfCode(code), detailsOf(this.#headers));
-    return messageIn(Buffer.concat(this.#chunks, this.#length));
   }
 
   /** The server speaks HTTP/2, but not gRPC; or the connection broke. */

@@ -21,6 +21,10 @@ export interface AgentCore extends ActorContext {
   readonly health: () => NodeHealth;
   /** The node object says something else of what pods may request. */
   readonly onAllocatable: () => void;
+  /** These pods are looked at again. */
+  readonly sync: (uids: readonly string[]) => void;
+  /** The node's status has changed, and does not wait for the next report. */
+  readonly reportNow: () => void;
   /** The supervisor. */
   readonly parent: AnyActorRef;
 }

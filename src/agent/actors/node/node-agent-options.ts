@@ -6,6 +6,7 @@ import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { ShutdownPeriod } from '../../../types/node-settings.ts';
 import type { AgentCore, ClusterParts } from '../cluster/cluster-parts.ts';
 import type { EvictionParts } from '../eviction/eviction-figures.ts';
+import type { NodeDevicePlugins } from '../devices/node-device-plugins.ts';
 import type { NodePlugins } from '../plugins/plugin-parts.ts';
 import type { InstanceCountsStore } from '../../runtime/pods/instance-counts.ts';
 import type { EndedPodsStore } from '../pods/ended-pods.ts';
@@ -36,6 +37,8 @@ export interface NodeAgentOptions {
   readonly cluster?: (core: AgentCore) => ClusterParts;
   /** Makes the part that asks eviction plugins. Without it none is asked. */
   readonly plugins?: (core: AgentCore) => NodePlugins;
+  /** Makes the part to which device plugins register. Without it no device is handed out. */
+  readonly devicePlugins?: (core: AgentCore) => NodeDevicePlugins;
   /** How long pods have when the node shuts down, by rising priority. Empty: a shutdown does not wait for pods. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[];
   /** Without it, when pods were ended for a shutdown is forgotten when the agent stops. */

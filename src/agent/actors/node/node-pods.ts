@@ -116,6 +116,7 @@ export class NodePods {
       probes: this.probes,
       statusManager: this.statusManager,
       ended: this.#ended,
+      devices: agent.parts.devices,
       podRuntime: this.#podRuntime,
       resizes: this.#resizeStates,
       containerExitLog: this.#containerExitLog,

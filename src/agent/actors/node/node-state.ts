@@ -1,4 +1,6 @@
 /** What the agent knows of its node: whether it is healthy, and what admission, the status of the node and its pods ask of it. */
+import { withDevices, withHeldDevices } from '../../policies/devices/node-devices.ts';
+import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
 import { withNodeObject } from '../../policies/node/initial-node.ts';
 import { hostIPsOf } from '../../policies/node/reported-addresses.ts';
 import type { NodeHealth } from '../../policies/node/ready-problems.ts';
@@ -24,6 +26,8 @@ export interface NodeStateParts {
   /** As they are now, without the capabilities of the runtime. */
   readonly ownFacts: () => OwnNodeFacts;
   readonly pleg: Pick<Pleg, 'health'>;
+  /** Undefined where pods can have no devices. */
+  readonly devices?: Pick<DeviceManager, 'resources' | 'heldCounts'> | undefined;
   readonly runtimeState: Pick<RuntimeState, 'health' | 'supplementalGroupsPolicy'>;
 }
 
@@ -75,14 +79,22 @@ export class NodeState {
 
   /** With the capabilities of the runtime, which are known once it is ready. In a cluster, as the API server has the node. */
   facts(node: Node | undefined = this.#actors.cluster?.node()): NodeFacts {
-    const { ownFacts, runtimeState } = this.#parts;
+    const { runtimeState } = this.#parts;
     const { supplementalGroupsPolicy } = runtimeState;
-    const facts = withNodeObject(ownFacts(), node);
+    const facts = this.#ofNodeObject(node);
     const { eviction, plugins } = this.#actors;
     const conditions = eviction?.conditions() ?? facts.conditions;
     const ofPlugins = plugins && { pluginConditions: plugins.conditions() };
     const isShuttingDown = this.isShuttingDown && { isShuttingDown: true };
     return { ...facts, conditions, ...ofPlugins, supplementalGroupsPolicy, ...isShuttingDown };
+  }
+
+  /** With the devices of its plugins; those that containers hold count, whatever has become of their plugins. */
+  #ofNodeObject(node: Node | undefined): OwnNodeFacts {
+    const { ownFacts, devices } = this.#parts;
+    if (devices === undefined) return withNodeObject(ownFacts(), node);
+    const facts = node ? withNodeObject(ownFacts(), node) : withDevices(ownFacts(), devices.resources());
+    return { ...facts, allocatable: withHeldDevices(facts.allocatable, devices.heldCounts()) };
   }
 
   /** Rejects where the API server does not answer. */

@@ -49,8 +49,8 @@ export interface PluginsParts {
   readonly builtIn: readonly EvictionPlugin[];
   /** Nor the name of one that is built in and is not asked. */
   readonly reservedNames?: readonly string[];
-  /** Connects to an eviction plugin. */
-  readonly connect: (plugin: RegisteredPlugin) => ConnectedPlugin;
+  /** Connects to an eviction plugin. Without it none is taken. */
+  readonly connect?: (plugin: RegisteredPlugin) => ConnectedPlugin;
   /** Without it, whoever can make a socket in the folder is a plugin. */
   readonly authentication?: Pick<PluginAuthentication, 'problemOf'> | undefined;
   /** Plugins that have not proved who they are are refused: it does not matter who can make sockets. */
@@ -87,7 +87,7 @@ export class Plugins implements PluginDirectory {
     const { clock } = context;
     this.#workerParts = {
       machine: providePluginMachine((actor) => this.#workerOf.get(actor)),
-      handlers: new Map([...handlers, [EVICTION_PLUGIN_TYPE, evictionHandler(context, parts)]]),
+      handlers: new Map([...handlers, ...evictionHandlers(context, parts)]),
       openRegistration,
       log: (this.#log = new PluginLog(context)),
       queue: new StaggeredQueue(clock, REGISTRATIONS_AT_ONCE),
@@ -180,12 +180,13 @@ export class Plugins implements PluginDirectory {
   }
 }
 
-function evictionHandler(
+function evictionHandlers(
   { clock }: ActorContext,
   { builtIn, reservedNames = [], connect, authentication }: PluginsParts,
-): PluginHandler {
+): PluginHandlers {
+  if (connect === undefined) return new Map();
   const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
-  return {
+  const handler: PluginHandler = {
     problemOf: (offer) => evictionOfferProblem(offer, builtInNames),
     register: (plugin) => {
       const eviction = connect(plugin);
@@ -196,6 +197,7 @@ function evictionHandler(
       return { eviction, verify, close: () => eviction.close() };
     },
   };
+  return new Map([[EVICTION_PLUGIN_TYPE, handler]]);
 }
 
 /** Built-in ones first. */

@@ -41,6 +41,7 @@ import {
   computeResizeActions,
   isResizeInProgress,
 } from '../../policies/resize/resize-actions.ts';
+import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
 import { type PodNode, PrepareError } from '../../runtime/node/pod-node.ts';
 import { type PodRuntime, RESIZE_ERROR } from '../../runtime/pods/pod-runtime.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
@@ -65,6 +66,8 @@ export interface PodEffectsParts {
   readonly statusManager: StatusManager;
   readonly resizes: ResizeStates;
   readonly ended: Pick<EndedPods, 'kept'>;
+  /** Undefined where pods can have no devices. */
+  readonly devices: Pick<DeviceManager, 'statusOf'> | undefined;
   /** Its state is asked for where it did not answer an effect, or its network may be ready by now. */
   readonly runtime: Pick<RuntimeWatch, 'name' | 'state' | 'check'>;
   /** Addresses of the node, the primary one first. */
@@ -295,6 +298,7 @@ function statusFacts(
     startFailures: deps.podRuntime.startFailures(uid),
     override: statusOverride,
     resize: deps.resizes.conditionsOf(uid),
+    devicesOf: (container) => deps.devices?.statusOf(uid, container),
     probeResults: (probe, containerId) =>
       results[probe].get(containerId) ?? resultBeforeRestart(before, probe, containerId),
     runtimeName: deps.runtime.name,

@@ -74,13 +74,15 @@ export interface ContainerAdditions {
   readonly mounts?: readonly Mount[];
   readonly devices?: readonly Device[];
   readonly cdiDevices?: ContainerConfig['cdiDevices'];
+  /** Those of the agent itself stay. */
+  readonly annotations?: ContainerConfig['annotations'];
   /** The CPUs and the memory that are the container's own. */
   readonly resources?: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
 }
 
 /** As with the kubelet, variables of the spec come later, and so count where both have one. */
 export function withAdditions(config: ContainerConfig, added: ContainerAdditions): ContainerConfig {
-  const { envs = [], mounts, devices, cdiDevices, resources } = added;
+  const { envs = [], mounts, devices, cdiDevices, annotations, resources } = added;
   const { linux } = config;
   return {
     ...config,
@@ -88,6 +90,7 @@ export function withAdditions(config: ContainerConfig, added: ContainerAdditions
     ...(mounts && { mounts: [...(config.mounts ?? []), ...mounts] }),
     ...(devices && { devices: [...(config.devices ?? []), ...devices] }),
     ...(cdiDevices && { cdiDevices: [...(config.cdiDevices ?? []), ...cdiDevices] }),
+    ...(annotations && { annotations: { ...annotations, ...config.annotations } }),
     ...(resources &&
       linux?.resources && { linux: { ...linux, resources: { ...linux.resources, ...resources } } }),
   };

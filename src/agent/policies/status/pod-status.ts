@@ -30,6 +30,8 @@ export interface PodStatusFacts {
   /** What the last kill writes into the status (lifecycle 5). */
   readonly override?: PodStatusOverride;
   readonly probeResults?: ProbeResults;
+  /** The devices of the container of that name, and how they are. */
+  readonly devicesOf?: (container: string) => ContainerStatus['allocatedResourcesStatus'];
   /** How far a change of the pod's resources has come. */
   readonly resize?: ResizeConditions;
   /** The first part of container ids: `<runtimeName>://<id>`. */
@@ -66,7 +68,17 @@ function containersOf(facts: PodStatusFacts): ContainerStatuses {
     { pod, podStatus, startFailures, runtimeName, podRestarting },
     previousStatus(facts),
   );
-  return withDetails(withReadiness(pod, statuses, facts.probeResults), facts);
+  return withDevices(withDetails(withReadiness(pod, statuses, facts.probeResults), facts), facts);
+}
+
+/** As with the kubelet, of regular containers. */
+function withDevices(statuses: ContainerStatuses, { devicesOf }: PodStatusFacts): ContainerStatuses {
+  if (devicesOf === undefined) return statuses;
+  const containerStatuses = statuses.containerStatuses.map((status) => {
+    const allocatedResourcesStatus = devicesOf(status.name);
+    return allocatedResourcesStatus ? { ...status, allocatedResourcesStatus } : status;
+  });
+  return { ...statuses, containerStatuses };
 }
 
 /** The first terminal phase that was reported is kept. Else the phase of a kill counts, else that of the containers. */

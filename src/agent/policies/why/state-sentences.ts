@@ -173,6 +173,15 @@ const PLUGIN: Sentences = {
   Stopped: 'is not asked any more: the agent stops',
 };
 
+const DEVICE_PLUGIN: Sentences = {
+  Connecting: 'has registered, and is being asked what it can do',
+  'Connected.Listing': 'has not listed its devices yet: none can be handed out',
+  'Connected.Serving': 'serves its devices',
+  Gone: 'has gone: its devices are not handed out until it registers again',
+  Forgotten: 'has not registered again in time: the node has none of its devices any more',
+  Stopped: 'is not asked any more: the agent stops',
+};
+
 const POD_KILL: Sentences = {
   Requesting: 'is being asked for',
   BackingOff: 'was not taken; it is asked for again',
@@ -193,6 +202,7 @@ const TAINTS: Sentences = {
 const CHARTS: Readonly<Record<string, Sentences>> = {
   certificate: CERTIFICATE,
   connection: CONNECTION,
+  devicePlugin: DEVICE_PLUGIN,
   eviction: EVICTION,
   evictionPlugins: EVICTION_PLUGINS,
   lease: LEASE,

@@ -6,6 +6,7 @@ import { podHostname } from '../../policies/network/pod-hostname.ts';
 import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels.ts';
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
+import type { DeviceManager } from '../devices/device-manager.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { cgroupSubsystem, processSubsystem } from './cgroup-subsystems.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
@@ -31,6 +32,7 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
   readonly allowedUnsafeSysctls: readonly string[];
   /** Whether the kernel enforces AppArmor. */
   readonly appArmor: boolean;
+  readonly devices: DeviceManager;
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
   /** Only of a node that gives devices, CPUs or memory to containers. */
@@ -61,6 +63,7 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     },
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
     { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
+    devices(options),
     RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },
@@ -73,6 +76,15 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     logs(options),
     processSubsystem(options.cgroups),
   ];
+}
+
+/** They are set aside by the topology manager. */
+function devices({ devices }: CriNodeOptions): PodSubsystem {
+  return {
+    name: 'devices',
+    container: ({ pod, container }) => devices.additions(pod, container),
+    podsOnDisk: () => Promise.resolve(devices.holders.map(podOfUID)),
+  };
 }
 
 function podFolders({ volumes }: CriNodeOptions): PodSubsystem {

@@ -13,6 +13,8 @@ import { openPodCgroups, resourceFacts } from '../cgroups/open-pod-cgroups.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
+import { TopologyManager } from '../topology/topology-manager.ts';
+import { DeviceManager } from '../devices/device-manager.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
@@ -64,6 +66,7 @@ interface Parts {
   readonly logs: ContainerLogManager;
   readonly logLinks: LogLinks;
   readonly capabilities: RuntimeCapabilities;
+  readonly devices: DeviceManager;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
@@ -80,6 +83,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const runtime = withCgroupDriver(context, measured, cgroups);
   const logLinks = new LogLinks(context, join(dirname(podLogsDir), 'containers'));
   const capabilities = new RuntimeCapabilities(runtime);
+  const devices = new DeviceManager(context, join(setup.rootDir, 'device-plugins'));
   const { plugins, ...ofImages } = await openImages(context, setup, runtime);
   const { images } = ofImages;
   const upkeep = new NodeUpkeep(context, {
@@ -106,16 +110,20 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       logLinks,
       capabilities,
       images,
+      devices,
     }),
+    devices,
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);
+      devices.start(view.pods);
       oomWatch = new OOMWatch(context);
     },
     reclaimer: upkeep.reclaimer,
     stop: async () => {
       oomWatch?.stop();
       plugins?.close();
+      await devices.stop();
       await upkeep.stop();
       cgroups.close();
       await runtime.close();
@@ -175,6 +183,13 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
     appArmor: machine.appArmor,
     selinux: machine.selinux,
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
+    topology: new TopologyManager({
+      policy: 'none',
+      scope: 'container',
+      numa: { ids: [], distances: [] },
+      prefersClosest: false,
+      providers: [parts.devices],
+    }),
     dns: new PodDNSSource(context, { clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf)),
     startTimes: new StartTimes(context, podsDir),
     knownContainers,

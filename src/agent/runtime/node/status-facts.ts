@@ -2,6 +2,8 @@
  * What the status of the node is made from. All that must be read or asked for is read in the background, so that the facts are there
  * at once: a runtime or a DNS server that hangs never holds up a report.
  */
+import { withPluginResources } from '../../policies/devices/node-devices.ts';
+import type { PluginResources } from '../../policies/node/machine-resources.ts';
 import { bytesQuantity, type MachineSize } from '../../policies/node/node-capacity.ts';
 import { reservedResources, type NodeReservations } from '../../policies/node/node-allocatable.ts';
 import type { NodeStatusFacts } from '../../policies/node/node-status.ts';
@@ -43,6 +45,8 @@ export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' 
   readonly maxImages: number;
   /** Of this machine, not as the API server has them: these are what it is told. */
   readonly facts: OwnNodeFacts;
+  /** What device plugins serve. */
+  readonly devices?: (() => PluginResources) | undefined;
   /** The pressure conditions that are true now. */
   readonly conditions: () => readonly string[];
   readonly health: () => NodeHealth;
@@ -165,7 +169,8 @@ export class StatusFacts {
   }
 
   #resources(): NodeStatusFacts['resources'] {
-    const { maxPods, podsPerCore, extendedResources, reservations, facts } = this.#parts;
+    const { maxPods, podsPerCore, extendedResources, reservations, facts, devices } = this.#parts;
+    const configured = { capacity: extendedResources, allocatable: extendedResources, removed: [] };
     const { size, info } = this.#machine;
     const { capacity } = facts;
     const { 'ephemeral-storage': ephemeralStorage } = capacity;
@@ -174,7 +179,7 @@ export class StatusFacts {
       podsPerCore,
       machine: { ...size, ...info },
       ephemeralStorage: ephemeralStorage === undefined ? undefined : bytesQuantity(ephemeralStorage),
-      plugins: { capacity: extendedResources, allocatable: extendedResources, removed: [] },
+      plugins: devices ? withPluginResources(configured, devices()) : configured,
       reserved: reservedResources(capacity, reservations),
     };
   }

@@ -4,7 +4,6 @@ import type {
   PluginCall,
   PluginValidation,
   PluginVictim,
-  RequestedCondition,
   PodEffect,
   ProbedContainer,
   Stopwatch,
@@ -29,6 +28,7 @@ import { PlegMetrics } from './pleg-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
 import { PodResourcesMetrics } from './pod-resources-metrics.ts';
+import { DeviceMetrics } from './device-metrics.ts';
 import { ResizeMetrics } from './resize-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
@@ -44,6 +44,7 @@ export class AgentMetrics implements Measurements {
   readonly turnover = new TurnoverMetrics();
   readonly resizes: ResizeMetrics;
   readonly podResources = new PodResourcesMetrics();
+  readonly devices: DeviceMetrics;
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
   readonly starts: StartMetrics;
@@ -83,6 +84,7 @@ export class AgentMetrics implements Measurements {
     this.#nowMs = nowMs;
     this.#pods = new PodMetrics(nowMs);
     this.resizes = new ResizeMetrics(nowMs);
+    this.devices = new DeviceMetrics(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
     this.starts = new StartMetrics(nowMs);
@@ -178,8 +180,8 @@ export class AgentMetrics implements Measurements {
     this.#evictionPlugins.pods(active, candidates);
   }
 
-  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
-    this.#evictionPlugins.decided(victims, conditions);
+  pluginVictims(victims: readonly PluginVictim[]): void {
+    this.#evictionPlugins.victims(victims);
   }
 
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {
@@ -267,6 +269,7 @@ export class AgentMetrics implements Measurements {
       ...this.turnover.metrics(),
       ...this.resizes.metrics(),
       ...this.podResources.metrics(),
+      ...this.devices.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
       ...this.starts.metrics(),

@@ -32,6 +32,14 @@ export const RESIZE_BOUNDS = [
 ];
 
 export const COUNTED = {
+  deviceRegistrations: {
+    name: 'kubelet_device_plugin_registration_total',
+    help: '[ALPHA] Cumulative number of device plugin registrations. Broken down by resource name.',
+  },
+  deviceAllocations: {
+    name: 'kubelet_device_plugin_alloc_duration_seconds',
+    help: '[ALPHA] Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.',
+  },
   resizesRequested: {
     name: 'kubelet_container_requested_resizes_total',
     help: "[ALPHA] Number of requested resizes, counted at the container level. Different resources on the same container are counted separately. The 'requirement' label refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', 'increase' or 'decrease'.",
@@ -399,10 +407,6 @@ export const GAUGES = {
   candidatePods: {
     name: 'candidate_pod_cnt',
     help: 'Of the active pods, those that eviction plugins are shown (Katalyst).',
-  },
-  requestedConditions: {
-    name: 'request_condition_cnt',
-    help: 'Conditions that plugins have reported with their thresholds in the last pass over eviction plugins (Katalyst).',
   },
   victims: {
     name: 'victims_cnt',

@@ -43,6 +43,7 @@ function bed(failing: ReadonlySet<string> = new Set()) {
     startTimes: subsystem('startTimes'),
     knownContainers: subsystem('knownContainers'),
     cgroups: subsystem('cgroups'),
+    devices: subsystem('devices'),
     volumes: subsystem('volumes'),
     users: subsystem('users'),
     capabilities: subsystem('capabilities'),

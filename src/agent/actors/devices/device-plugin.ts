@@ -1,0 +1,161 @@
+/** The actor of the plugin of one resource, and its effects. */
+import { type ActorRefFrom, type AnyActorRef, type SnapshotFrom } from 'xstate';
+import {
+  type DevicePluginContext,
+  type DevicePluginFailure,
+  devicePluginMachine,
+} from '../../machines/device-plugin-machine.ts';
+import { deviceList, healthyIds, type ListedDevice } from '../../policies/devices/device-list.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
+import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
+import type { DevicePluginConnection } from '../../runtime/devices/remote-device-plugin.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor, requestActor } from '../agent-actor.ts';
+
+export interface DevicePluginActorParts {
+  readonly resource: string;
+  readonly devices: Pick<DeviceManager, 'connected' | 'listed' | 'gone' | 'forget'>;
+  readonly open: (resource: string, endpoint: string) => DevicePluginConnection;
+  /** Nothing of it is left. */
+  readonly onForgotten: () => void;
+}
+
+export class DevicePluginActor {
+  readonly #context: ActorContext;
+  readonly #parts: DevicePluginActorParts;
+  readonly #actor: ActorRefFrom<typeof devicePluginMachine>;
+  /** The one that is asked. */
+  #client: DevicePluginConnection | undefined;
+  #refused = 0;
+
+  constructor(context: ActorContext, parts: DevicePluginActorParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { resource } = parts;
+    this.#actor = agentActor(context, this.#machine(), {
+      id: `devicePlugin ${resource}`,
+      title: `the device plugin of ${resource}`,
+      input: { resource, now: context.clock.now() },
+    });
+  }
+
+  get actor(): AnyActorRef {
+    return this.#actor;
+  }
+
+  get snapshot(): SnapshotFrom<typeof devicePluginMachine> {
+    return this.#actor.getSnapshot();
+  }
+
+  start(): void {
+    this.#actor.start();
+  }
+
+  /** Another plugin has registered for the resource. */
+  registered(endpoint: string): void {
+    this.#actor.send({ type: 'REGISTERED', endpoint, now: this.#context.clock.now() });
+  }
+
+  socketGone(): void {
+    this.#actor.send({ type: 'SOCKET_GONE', now: this.#context.clock.now() });
+  }
+
+  /** Resolves when the plugin has said what it can do; rejects with why it is not taken. */
+  async connected(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const look = (snapshot: SnapshotFrom<typeof devicePluginMachine>) => {
+      if (snapshot.matches('Connecting')) return;
+      if (snapshot.matches('Connected')) resolve(undefined);
+      else reject(new StateletError('Unavailable', snapshot.context.problem ?? 'the agent stops'));
+    };
+    const subscription = this.#actor.subscribe(look);
+    look(this.snapshot);
+    try {
+      await promise;
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  stop(): void {
+    this.#actor.send({ type: 'STOP' });
+  }
+
+  #machine(): typeof devicePluginMachine {
+    const { clock } = this.#context;
+    const { resource, devices, onForgotten } = this.#parts;
+    const failureOf = (error: unknown): DevicePluginFailure => ({
+      problem: errorMessage(error),
+      now: clock.now(),
+    });
+    return devicePluginMachine.provide({
+      actors: {
+        connect: requestActor((context, signal) => this.#connect(context, signal), failureOf),
+        listen: requestActor((_, signal) => this.#listen(signal), failureOf),
+      },
+      actions: {
+        disconnect: () => this.#disconnect(),
+        forget: () => {
+          devices.forget(resource);
+          this.#log('info', 'has not registered again: the node has none of its devices any more');
+          // While an action runs, the actor has not ended yet.
+          queueMicrotask(onForgotten);
+        },
+        reportServing: ({ context, event }) => {
+          if (event.type !== 'LISTED') return;
+          const waited = shortDuration(Math.max(0, event.now - context.since));
+          this.#log(
+            'info',
+            `serves ${event.deviceCount} devices, ${event.healthyCount} of them healthy, after ${waited}`,
+          );
+        },
+        reportGone: ({ context }) => {
+          if (context.endpoint !== undefined) this.#log('warn', `serves no more: ${context.problem ?? ''}`);
+        },
+      },
+    });
+  }
+
+  async #connect({ resource, endpoint = '' }: DevicePluginContext, signal: AbortSignal): Promise<number> {
+    const client = this.#parts.open(resource, endpoint);
+    try {
+      await client.connect(signal);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    this.#client?.close();
+    this.#client = client;
+    this.#parts.devices.connected(resource, client);
+    return this.#context.clock.now();
+  }
+
+  async #listen(signal: AbortSignal): Promise<number> {
+    const { clock } = this.#context;
+    await this.#client?.listAndWatch(clock, (listed) => !signal.aborted && this.#take(listed), signal);
+    return clock.now();
+  }
+
+  #take(listed: readonly ListedDevice[]): void {
+    const { resource, devices: manager } = this.#parts;
+    const { devices, refused } = deviceList(listed);
+    if (refused > 0 && refused !== this.#refused)
+      this.#log('warn', `lists ${refused} devices with an ID that is empty or too long: they are left out`);
+    this.#refused = refused;
+    manager.listed(resource, devices);
+    const counts = { deviceCount: devices.size, healthyCount: healthyIds(devices).length };
+    this.#actor.send({ type: 'LISTED', ...counts, now: this.#context.clock.now() });
+  }
+
+  #disconnect(): void {
+    this.#client?.close();
+    this.#client = undefined;
+    this.#parts.devices.gone(this.#parts.resource);
+  }
+
+  #log(level: 'info' | 'warn', what: string): void {
+    const { resource } = this.#parts;
+    this.#context.logger[level]({ resource }, `The device plugin of ${resource} ${what}`);
+  }
+}

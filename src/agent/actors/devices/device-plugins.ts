@@ -1,0 +1,120 @@
+/** The plugins of all resources of this node. Each resource has an actor, from the first registration until it is forgotten. */
+import {
+  DEVICE_PLUGIN_TYPE,
+  offerProblem,
+  registrationProblem,
+} from '../../policies/devices/device-registration.ts';
+import type { PluginHandler, PluginHandlers } from '../../plugins/registration/plugin-handler.ts';
+import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
+import { RemoteDevicePlugin } from '../../runtime/devices/remote-device-plugin.ts';
+import { RegistrationSocket } from '../../runtime/devices/registration-socket.ts';
+import { join } from 'node:path';
+import type { RegisterRequest } from '../../runtime/devices/device-messages.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { DevicePluginActor } from './device-plugin.ts';
+
+export interface DevicePluginView {
+  readonly resource: string;
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  readonly problem: string | undefined;
+  readonly deviceCount: number;
+  readonly healthyCount: number;
+}
+
+export class DevicePlugins {
+  readonly #context: ActorContext;
+  readonly #devices: DeviceManager;
+  readonly #plugins = new Map<string, DevicePluginActor>();
+  readonly #socket: RegistrationSocket;
+  #isStopped = false;
+  #opening: Promise<void> = Promise.resolve();
+
+  constructor(context: ActorContext, devices: DeviceManager) {
+    this.#context = context;
+    this.#devices = devices;
+    this.#socket = new RegistrationSocket(devices.folder, (request) => this.#register(request));
+  }
+
+  /** Resources that a former agent knew wait for their plugins from now on. */
+  start(): void {
+    for (const resource of this.#devices.knownResources) this.#begin(resource);
+    this.#opening = this.#open();
+  }
+
+  /** Resolves when no plugin is connected any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#opening;
+    this.#socket.close();
+    for (const plugin of this.#plugins.values()) plugin.stop();
+  }
+
+  /** For the watcher of the folder of plugins. */
+  get handlers(): PluginHandlers {
+    const handler: PluginHandler = {
+      problemOf: (offer) => offerProblem(offer, [...this.#plugins.keys()]),
+      register: ({ name, endpoint }) => {
+        const plugin = this.#registered(name, endpoint);
+        return {
+          close: () => {
+            if (plugin.snapshot.context.endpoint === endpoint) plugin.socketGone();
+          },
+        };
+      },
+    };
+    return new Map([[DEVICE_PLUGIN_TYPE, handler]]);
+  }
+
+  views(): readonly DevicePluginView[] {
+    return Array.from(this.#plugins.values(), ({ snapshot: { value, context } }) => {
+      const { resource, since, problem, deviceCount, healthyCount } = context;
+      const state = typeof value === 'string' ? value : value.Connected;
+      return { resource, state, since, problem, deviceCount, healthyCount };
+    });
+  }
+
+  async #open(): Promise<void> {
+    const { logger } = this.#context;
+    try {
+      await this.#socket.open();
+      logger.debug({ folder: this.#devices.folder }, 'Device plugins can register');
+    } catch (error) {
+      logger.warn({ folder: this.#devices.folder }, `No device plugin can register: ${errorMessage(error)}`);
+    }
+  }
+
+  /** Resolves when the plugin has answered, as plugins expect it. */
+  async #register(request: RegisterRequest): Promise<void> {
+    const { resourceName, endpoint } = request;
+    const problem = registrationProblem(request, [...this.#plugins.keys()]);
+    if (problem !== undefined || this.#isStopped) {
+      this.#context.logger.warn({}, `A device plugin is not registered: ${problem ?? 'the agent stops'}`);
+      throw new StateletError('Unknown', problem ?? 'the agent stops');
+    }
+    await this.#registered(resourceName, join(this.#devices.folder, endpoint)).connected();
+  }
+
+  #registered(resource: string, endpoint: string): DevicePluginActor {
+    this.#context.measurements?.devices.registered(resource);
+    const plugin = this.#plugins.get(resource) ?? this.#begin(resource);
+    plugin.registered(endpoint);
+    return plugin;
+  }
+
+  #begin(resource: string): DevicePluginActor {
+    const plugin = new DevicePluginActor(this.#context, {
+      resource,
+      devices: this.#devices,
+      open: (...plugin) => new RemoteDevicePlugin(...plugin),
+      onForgotten: () => {
+        if (this.#plugins.get(resource) === plugin) this.#plugins.delete(resource);
+      },
+    });
+    this.#plugins.set(resource, plugin);
+    plugin.start();
+    return plugin;
+  }
+}

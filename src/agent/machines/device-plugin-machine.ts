@@ -1,0 +1,183 @@
+/**
+ * The plugin of one resource as a statechart, from its registration until nothing of it is left on the node. Which devices it has is kept
+ * beside the chart (src/agent/runtime/devices); the chart says whether they can be handed out, and what is waited for.
+ */
+import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
+import { asksOf, ownContext, requestsOf } from './ask.ts';
+
+export interface DevicePluginInput {
+  readonly resource: string;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+export interface DevicePluginContext {
+  readonly resource: string;
+  /** The path of its socket; undefined: a former agent knew the resource, and no plugin has registered yet. */
+  readonly endpoint: string | undefined;
+  /** Since when it is being connected, serves, or is gone. Unix ms. */
+  readonly since: number;
+  /** Since when no plugin serves the resource; undefined while one does. */
+  readonly goneSince: number | undefined;
+  /** Why it does not serve; undefined while it does. */
+  readonly problem: string | undefined;
+  readonly deviceCount: number;
+  readonly healthyCount: number;
+}
+
+export interface DevicePluginFailure {
+  readonly problem: string;
+  readonly now: number;
+}
+
+export type DevicePluginEvent =
+  /** A plugin has registered: the first one, or another one in the place of the former. */
+  | { readonly type: 'REGISTERED'; readonly endpoint: string; readonly now: number }
+  | {
+      readonly type: 'LISTED';
+      readonly deviceCount: number;
+      readonly healthyCount: number;
+      readonly now: number;
+    }
+  /** Its socket has been removed from the folder of plugins. */
+  | { readonly type: 'SOCKET_GONE'; readonly now: number }
+  | { readonly type: 'STOP' }
+  | DoneActorEvent<number, 'connect' | 'listen'>
+  | ErrorActorEvent<DevicePluginFailure, 'connect' | 'listen'>;
+
+/** As long as the kubelet waits for a connection. */
+const CONNECT_LIMIT_MS = 10_000;
+/** A plugin that registers again within this time finds its resource as it was, to those who ask the node. */
+const GRACE_MS = 5 * 60_000;
+
+function initialContext({ input: { resource, now } }: { input: DevicePluginInput }): DevicePluginContext {
+  return {
+    resource,
+    endpoint: undefined,
+    since: now,
+    goneSince: now,
+    problem: 'it has not registered since the agent has started',
+    deviceCount: 0,
+    healthyCount: 0,
+  };
+}
+
+const EFFECTS = ['device plugin', 'src/agent/actors/devices/device-plugin.ts'] as const;
+const ask = asksOf(...EFFECTS);
+const request = requestsOf(...EFFECTS);
+
+export const devicePluginMachine = setup({
+  types: {
+    context: {} as DevicePluginContext,
+    events: {} as DevicePluginEvent,
+    input: {} as DevicePluginInput,
+  },
+  actors: {
+    /** Resolve to when (Unix ms). */
+    connect: request<number, DevicePluginContext>(),
+    listen: request<number, DevicePluginContext>(),
+  },
+  delays: {
+    connectLimit: CONNECT_LIMIT_MS,
+    /** A plugin that registers and fails does not put it off. */
+    grace: ({ context: { since, goneSince = since } }) => Math.max(0, GRACE_MS - (since - goneSince)),
+  },
+  actions: {
+    recordRegistration: assign(({ context, event }) =>
+      event.type === 'REGISTERED' ? { endpoint: event.endpoint, since: event.now } : context,
+    ),
+    recordConnection: assign(({ context, event }) => ({
+      since: 'output' in event ? event.output : context.since,
+      problem: undefined,
+    })),
+    recordDevices: assign(({ context, event }) => {
+      if (event.type !== 'LISTED') return context;
+      const { deviceCount, healthyCount } = event;
+      return { deviceCount, healthyCount, goneSince: undefined };
+    }),
+    recordFailure: assign(({ context, event }) => {
+      if (!('error' in event)) return context;
+      const { problem, now } = event.error;
+      return { problem, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
+    }),
+    recordEnd: assign(({ context, event }) => {
+      const now = 'now' in event ? event.now : 'output' in event ? event.output : context.since;
+      const problem =
+        event.type === 'SOCKET_GONE' ? 'its socket is gone' : 'it has ended its list of devices';
+      return { problem, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
+    }),
+    recordSilence: assign(({ context }) => {
+      const now = context.since + CONNECT_LIMIT_MS;
+      const problem = `it has not answered within ${CONNECT_LIMIT_MS / 1000} s`;
+      return { problem, since: now, goneSince: context.goneSince ?? now, healthyCount: 0 };
+    }),
+
+    // Asked of the actor.
+    disconnect: ask(),
+    forget: ask(),
+    reportServing: ask(),
+    reportGone: ask(),
+  },
+}).createMachine({
+  id: 'devicePlugin',
+  description: 'The device plugin of one resource: whether it serves, and how long it is waited for',
+  context: initialContext,
+  initial: 'Gone',
+  on: {
+    REGISTERED: {
+      description: 'Another plugin for the same resource takes the place of the former one',
+      actions: ['recordRegistration'],
+      target: '.Connecting',
+      reenter: true,
+    },
+    STOP: { target: '.Stopped' },
+  },
+  states: {
+    Connecting: {
+      description: 'It has registered, and is asked what it can do',
+      invoke: {
+        id: 'connect',
+        src: 'connect',
+        input: ownContext,
+        onDone: { actions: ['recordConnection'], target: 'Connected' },
+        onError: { actions: ['recordFailure'], target: 'Gone' },
+      },
+      after: { connectLimit: { actions: ['recordSilence'], target: 'Gone' } },
+      on: { SOCKET_GONE: { actions: ['recordEnd'], target: 'Gone' } },
+    },
+    Connected: {
+      description: 'It tells its devices as long as it lives',
+      initial: 'Listing',
+      invoke: {
+        id: 'listen',
+        src: 'listen',
+        input: ownContext,
+        onDone: { actions: ['recordEnd'], target: 'Gone' },
+        onError: { actions: ['recordFailure'], target: 'Gone' },
+      },
+      on: { SOCKET_GONE: { actions: ['recordEnd'], target: 'Gone' } },
+      states: {
+        Listing: {
+          description: 'Its first list of devices is awaited: there is none to hand out',
+          on: { LISTED: { actions: ['recordDevices', 'reportServing'], target: 'Serving' } },
+        },
+        Serving: {
+          description: 'Its healthy devices can be handed out',
+          on: { LISTED: { actions: ['recordDevices'] } },
+        },
+      },
+    },
+    Gone: {
+      description:
+        'No plugin serves the resource: its devices are not handed out. The node keeps its capacity for a while',
+      entry: ['disconnect', 'reportGone'],
+      after: { grace: { target: 'Forgotten' } },
+    },
+    Forgotten: {
+      description: 'No plugin has registered again in time: the node has none of the resource any more',
+      type: 'final',
+      entry: ['forget'],
+    },
+    Stopped: { type: 'final', entry: ['disconnect'] },
+  },
+});

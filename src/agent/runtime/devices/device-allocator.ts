@@ -1,0 +1,163 @@
+/** Gives devices to containers: chooses them, asks their plugin what the container needs to use them, and keeps a record. */
+import { chooseDevices, type DeviceChoice, withPreferred } from '../../policies/devices/device-choice.ts';
+import { parseQuantity, quantityValue } from '../../policies/formats/quantity.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import type { DeviceRecord, DeviceRecords } from './device-records.ts';
+import type { DeviceStock } from './device-stock.ts';
+
+export interface DeviceAllocatorParts {
+  readonly stock: DeviceStock;
+  readonly records: DeviceRecords;
+}
+
+type RequestingContainer = Pick<Container | EphemeralContainer, 'name' | 'resources'>;
+
+/** A plugin is being asked for devices of a pod. */
+export interface DeviceWait {
+  readonly uid: string;
+  readonly resource: string;
+  /** Unix ms. */
+  readonly since: number;
+}
+
+export class DeviceAllocator {
+  readonly #context: AgentContext;
+  readonly #parts: DeviceAllocatorParts;
+  readonly #waits = new Set<DeviceWait>();
+
+  constructor(context: AgentContext, parts: DeviceAllocatorParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  get waits(): Iterable<DeviceWait> {
+    return this.#waits;
+  }
+
+  /** The devices that the container asks for, by resource: of resources that have or had a plugin. */
+  requests({ resources }: Pick<RequestingContainer, 'resources'>): ReadonlyMap<string, number> {
+    const { stock, records } = this.#parts;
+    const counts = new Map<string, number>();
+    for (const [name, amount] of Object.entries(resources?.limits ?? {}))
+      if (name.includes('/') && (stock.has(name) || records.allocated(name).size > 0))
+        counts.set(name, Number(quantityValue(parseQuantity(amount))));
+    return counts;
+  }
+
+  /** Sets aside what the container asks for: no other container gets it. Throws why there is nothing for it. */
+  reserve(pod: Pod, container: RequestingContainer, numaNodes: readonly number[] | undefined): void {
+    for (const [resource, count] of this.requests(container)) {
+      const choice = this.#choose(pod, { container: container.name, resource, count, numaNodes });
+      if (choice.kind === 'refused') throw new StateletError('ResourceExhausted', choice.problem);
+      if (choice.kind === 'held') continue;
+      const ids = choice.kind === 'chosen' ? choice.ids : withPreferred(choice.question, []);
+      this.#record(pod, { container: container.name, resource, ids, answer: undefined, numaNodes });
+    }
+  }
+
+  /** Asks the plugins of what is set aside for the container. Resolves to whether any was asked. */
+  async complete(pod: Pod, container: string, signal: AbortSignal): Promise<boolean> {
+    const reserved = this.#parts.records
+      .of(pod.metadata.uid, container)
+      .filter(({ answer }) => answer === undefined);
+    for (const record of reserved) await this.#completeOne(pod, record, signal);
+    return reserved.length > 0;
+  }
+
+  async #completeOne(pod: Pod, reserved: DeviceRecord, signal: AbortSignal): Promise<void> {
+    const { resource } = reserved;
+    const wait = { uid: pod.metadata.uid, resource, since: this.#context.clock.now() };
+    this.#waits.add(wait);
+    const end = this.#context.measurements?.devices.allocated(resource);
+    try {
+      signal.throwIfAborted();
+      const ids = await this.#preferred(pod, reserved, signal);
+      const plugin = this.#parts.stock.plugin(resource);
+      if (plugin === undefined)
+        throw new StateletError('FailedPrecondition', `unknown Device Plugin ${resource}`);
+      const answer = await plugin.allocate(ids, signal);
+      signal.throwIfAborted();
+      end?.();
+      this.#record(pod, { ...reserved, ids, answer });
+    } finally {
+      this.#waits.delete(wait);
+    }
+  }
+
+  /** What is set aside may be exchanged for what the plugin would rather give. */
+  async #preferred(pod: Pod, reserved: DeviceRecord, signal: AbortSignal): Promise<readonly string[]> {
+    const { resource } = reserved;
+    const plugin = this.#parts.stock.plugin(resource);
+    const before = this.#chooseAgain(pod, reserved);
+    if (before.kind !== 'open' || plugin?.options.getPreferredAllocationAvailable !== true)
+      return this.#exchange(pod, reserved, before, []);
+    const preferred = await askPreference(plugin.preferred(before.question, signal), signal);
+    // Others may have taken some meanwhile.
+    return this.#exchange(pod, reserved, this.#chooseAgain(pod, reserved), preferred);
+  }
+
+  #exchange(
+    pod: Pod,
+    reserved: DeviceRecord,
+    choice: DeviceChoice,
+    preferred: readonly string[],
+  ): readonly string[] {
+    if (choice.kind === 'refused') throw new StateletError('ResourceExhausted', choice.problem);
+    if (choice.kind === 'held') return reserved.ids;
+    const ids = choice.kind === 'chosen' ? choice.ids : withPreferred(choice.question, preferred);
+    this.#record(pod, { ...reserved, ids });
+    return ids;
+  }
+
+  /** As if nothing were set aside for the container. */
+  #chooseAgain(pod: Pod, reserved: DeviceRecord): DeviceChoice {
+    const { records } = this.#parts;
+    const { uid } = pod.metadata;
+    records.drop(uid, reserved.container, reserved.resource);
+    try {
+      return this.#choose(pod, { ...reserved, count: reserved.ids.length });
+    } finally {
+      this.#record(pod, reserved);
+    }
+  }
+
+  #choose(
+    pod: Pod,
+    request: Pick<DeviceRecord, 'container' | 'resource' | 'numaNodes'> & { readonly count: number },
+  ): DeviceChoice {
+    const { stock, records } = this.#parts;
+    const { container, resource, count, numaNodes } = request;
+    const { uid } = pod.metadata;
+    return chooseDevices({
+      podUID: uid,
+      container,
+      resource,
+      count,
+      devices: stock.devices(resource),
+      held: records.find(uid, container, resource)?.ids,
+      reusable: records.reusable(pod, resource),
+      allocated: records.allocated(resource),
+      numaNodes,
+    });
+  }
+
+  #record(pod: Pod, record: Omit<DeviceRecord, 'byNode'>): void {
+    const { stock, records } = this.#parts;
+    records.set(pod.metadata.uid, record, stock.devices(record.resource) ?? new Map());
+  }
+}
+
+async function askPreference(
+  answer: Promise<readonly string[]>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    const problem = `device plugin GetPreferredAllocation rpc failed with err: ${errorMessage(error)}`;
+    throw new StateletError('Unknown', problem, { cause: error });
+  }
+}

@@ -1,0 +1,279 @@
+/** The devices of this node: which there are, which container has which, and what that means for its configuration. */
+import { Subject } from 'rxjs';
+import { containerDevices } from '../../policies/devices/container-devices.ts';
+import { deviceHints } from '../../policies/devices/device-hints.ts';
+import { devicesStatus } from '../../policies/devices/device-health.ts';
+import {
+  byNumaNode,
+  type Device,
+  type Devices,
+  WITHOUT_NUMA_NODE,
+} from '../../policies/devices/device-list.ts';
+import type { HeldDevices } from '../../../types/pod-resources.ts';
+import type { DevicesCheckpoint } from '../../policies/devices/devices-checkpoint.ts';
+import { podLimits, textsOf } from '../../policies/pod/resources.ts';
+import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import type { PluginResources } from '../../policies/node/machine-resources.ts';
+import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
+import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { HintProvider } from '../topology/hint-provider.ts';
+import { DeviceAllocator, type DeviceWait } from './device-allocator.ts';
+import { type DeviceRecord, DeviceRecords } from './device-records.ts';
+import { DeviceStock } from './device-stock.ts';
+import { DevicesFile } from './devices-file.ts';
+import type { DevicePlugin } from './remote-device-plugin.ts';
+
+export class DeviceManager implements HintProvider {
+  readonly name = 'devices';
+  /** Of the device plugins and the checkpoint. */
+  readonly folder: string;
+  /** Emits when the node has more or fewer devices, or others are healthy. */
+  readonly changes = new Subject<void>();
+  /** Emits when a pod has given its devices back. */
+  readonly freed = new Subject<void>();
+  /** Emits the UIDs of pods whose devices have become better or worse. */
+  readonly healthChanges = new Subject<readonly string[]>();
+  /** A former agent, or a kubelet, has written of devices. */
+  readonly hasCheckpoint: boolean;
+  readonly #context: AgentContext;
+  readonly #stock = new DeviceStock();
+  readonly #records = new DeviceRecords();
+  readonly #allocator: DeviceAllocator;
+  readonly #file: DevicesFile;
+  readonly #numaNodes: readonly number[] | undefined;
+  readonly #life = new AbortController();
+  #running: () => Iterable<RuntimePodStatus> = () => [];
+
+  /** Reads the checkpoint. `numaNodes`: those of the machine; undefined where they are not known. */
+  constructor(context: AgentContext, folder: string, numaNodes?: readonly number[]) {
+    this.#context = context;
+    this.#numaNodes = numaNodes;
+    this.folder = folder;
+    this.#file = new DevicesFile(folder, context.logger);
+    this.#allocator = new DeviceAllocator(context, { stock: this.#stock, records: this.#records });
+    this.hasCheckpoint = this.#file.exists;
+    const { entries, registered } = this.#file.read();
+    const unreadable = this.#records.recall(entries);
+    if (unreadable > 0)
+      context.logger.warn({ folder }, `${unreadable} entries of the checkpoint of devices cannot be read`);
+    for (const resource of Object.keys(registered)) this.#stock.recall(resource);
+  }
+
+  /** `running`: the pods that the runtime has. Containers that run have their devices. */
+  start(running: () => Iterable<RuntimePodStatus>): void {
+    this.#running = running;
+  }
+
+  /** Calls under way reject. Resolves when nothing is written any more. */
+  async stop(): Promise<void> {
+    this.#life.abort(new StateletError('Canceled', 'the agent stops'));
+    await this.#write().catch(() => undefined);
+  }
+
+  // Told by the actors of plugins.
+
+  get knownResources(): readonly string[] {
+    return this.#stock.names;
+  }
+
+  connected(resource: string, plugin: DevicePlugin): void {
+    this.#stock.connected(resource, plugin);
+  }
+
+  listed(resource: string, devices: Devices): void {
+    this.#change(resource, () => this.#stock.listed(resource, devices));
+  }
+
+  /** No plugin serves it any more: none of its devices is healthy. */
+  gone(resource: string): void {
+    this.#change(resource, () => this.#stock.gone(resource));
+  }
+
+  forget(resource: string): void {
+    this.#change(resource, () => this.#stock.forget(resource));
+  }
+
+  // Asked by other parts of the node.
+
+  resources(): PluginResources {
+    return this.#stock.resources();
+  }
+
+  /** How many devices of each resource containers hold. */
+  heldCounts(): ReadonlyMap<string, number> {
+    return this.#records.counts();
+  }
+
+  /** By resource and NUMA node, as PodResources tells it. */
+  readonly heldResources = (uid: string, container: string): readonly HeldDevices[] =>
+    this.#heldBy(uid, container).flatMap(({ resource, byNode }) =>
+      Array.from(byNode, ([node, ids]) => heldOnNode(resource, node, ids)),
+    );
+
+  /** The healthy devices, in the same way. */
+  readonly healthyResources = (): readonly HeldDevices[] =>
+    this.#stock.names.flatMap((name) => {
+      const devices: Devices = this.#stock.servedDevices(name) ?? new Map<string, Device>();
+      const byNode = byNumaNode(this.#stock.healthy(name), devices);
+      return Array.from(byNode, ([node, ids]) => heldOnNode(name, node, ids));
+    });
+
+  #heldBy(uid: string, container: string): readonly DeviceRecord[] {
+    return this.#records.of(uid, container).filter(({ answer }) => answer !== undefined);
+  }
+
+  /** `allocatedResourcesStatus` of the container; undefined where it has no devices. */
+  statusOf(uid: string, container: string): ContainerStatus['allocatedResourcesStatus'] {
+    const held = this.#heldBy(uid, container);
+    if (held.length === 0) return undefined;
+    return devicesStatus(
+      held.map(({ resource, ids }) => ({ resource, ids, devices: this.#stock.servedDevices(resource) })),
+    );
+  }
+
+  /** The plugins that the pod waits for. */
+  waitsOf(uid: string): readonly DeviceWait[] {
+    return [...this.#allocator.waits].filter((wait) => wait.uid === uid);
+  }
+
+  /** The UIDs of the pods that have devices. */
+  get holders(): readonly string[] {
+    return this.#records.pods;
+  }
+
+  // Asked by the topology manager.
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    const { uid } = pod.metadata;
+    return this.#hints(this.#allocator.requests(container), (resource) => ({
+      held: this.#records.find(uid, container.name, resource)?.ids ?? [],
+      reusable: this.#records.reusable(pod, resource),
+    }));
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    const limits = podLimits(pod, { excludeOverhead: true });
+    const resources = { limits: textsOf(limits) };
+    const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    return this.#hints(this.#allocator.requests({ resources }), (resource) => ({
+      held: all.flatMap(({ name }) => this.#records.find(pod.metadata.uid, name, resource)?.ids ?? []),
+      reusable: new Set(),
+    }));
+  }
+
+  /** A container that runs has its devices, also if it is not known which. */
+  allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
+    if (this.#allocator.requests(container).size === 0) return;
+    if (this.#isRunning(pod.metadata.uid, container.name)) return;
+    this.#allocator.reserve(pod, container, hint?.numaNodes);
+  }
+
+  async complete(pod: Pod, signal: AbortSignal): Promise<void> {
+    if (!this.#records.hasPod(pod.metadata.uid)) return;
+    let isAsked = false;
+    for (const { name } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
+      if (await this.#allocator.complete(pod, name, signal)) isAsked = true;
+    if (isAsked) await this.#write();
+  }
+
+  holds(uid: string): boolean {
+    return this.#records.hasPod(uid);
+  }
+
+  async release(uid: string): Promise<void> {
+    if (!this.#records.release(uid)) return;
+    this.freed.next();
+    await this.#write();
+  }
+
+  #hints(
+    requests: ReadonlyMap<string, number>,
+    of: (resource: string) => { readonly held: readonly string[]; readonly reusable: ReadonlySet<string> },
+  ): TopologyHints {
+    return new Map(
+      Array.from(requests, ([resource, count]) => {
+        const devices: Devices = this.#stock.devices(resource) ?? new Map<string, Device>();
+        const allocated = this.#records.allocated(resource);
+        const numaNodes = this.#numaNodes;
+        return [resource, deviceHints({ ...of(resource), devices, count, allocated, numaNodes })];
+      }),
+    );
+  }
+
+  /** What the container's configuration has of its devices. Rejects where there can be no such container. */
+  async additions(pod: Pod, container: Container | EphemeralContainer): Promise<ContainerAdditions> {
+    const requests = this.#allocator.requests(container);
+    const { uid } = pod.metadata;
+    const { signal } = this.#life;
+    for (const [resource, count] of requests)
+      if (count > 0) await this.#preStart(uid, container.name, resource);
+    if (requests.size === 0) return {};
+    const isMissing = [...requests].some(
+      ([resource, count]) => count > 0 && this.#records.find(uid, container.name, resource) === undefined,
+    );
+    // The record was lost while the pod ran.
+    if (isMissing) {
+      this.#allocator.reserve(pod, container, undefined);
+      await this.#allocator.complete(pod, container.name, signal);
+      await this.#write();
+    }
+    return containerDevices(this.#records.of(uid, container.name).flatMap(({ answer }) => answer ?? []));
+  }
+
+  async #preStart(uid: string, container: string, resource: string): Promise<void> {
+    const plugin = this.#stock.plugin(resource);
+    if (plugin?.options.preStartRequired !== true) return;
+    const ids = this.#records.find(uid, container, resource)?.ids;
+    if (ids === undefined) {
+      const what = `pod ${uid}, container ${container}, resource ${resource}`;
+      throw new StateletError('FailedPrecondition', `no devices found allocated in local cache for ${what}`);
+    }
+    try {
+      await plugin.preStartContainer(ids, this.#life.signal);
+    } catch (error) {
+      const problem = `device plugin PreStartContainer rpc failed with err: ${errorMessage(error)}`;
+      throw new StateletError('FailedPrecondition', problem, { cause: error });
+    }
+  }
+
+  #isRunning(uid: string, name: string): boolean {
+    for (const pod of this.#running())
+      if (pod.uid === uid)
+        return pod.containers.some((container) => container.name === name && container.state === 'running');
+    return false;
+  }
+
+  #change(resource: string, change: () => void): void {
+    if (!this.#stock.has(resource)) return;
+    const before = this.#stock.servedDevices(resource);
+    change();
+    const after = this.#stock.servedDevices(resource);
+    const ids = new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])]);
+    const changed = [...ids].filter((id) => before?.get(id)?.isHealthy !== after?.get(id)?.isHealthy);
+    this.#write().catch((error: unknown) => {
+      this.#context.logger.warn({ resource }, `Devices: ${errorMessage(error)}`);
+    });
+    const holders = this.#records.holders(resource, new Set(changed));
+    if (holders.length > 0) this.healthChanges.next(holders);
+    this.changes.next();
+  }
+
+  #write(): Promise<void> {
+    return this.#file.write(() => this.#content());
+  }
+
+  #content(): DevicesCheckpoint {
+    const registered = this.#stock.names.map((name) => [name, this.#stock.healthy(name)] as const);
+    return {
+      entries: this.#records.entries(),
+      registered: Object.fromEntries<readonly string[]>(registered),
+    };
+  }
+}
+
+function heldOnNode(resourceName: string, node: number, deviceIDs: readonly string[]): HeldDevices {
+  return { resourceName, deviceIDs, numaNodes: node === WITHOUT_NUMA_NODE ? [] : [node] };
+}

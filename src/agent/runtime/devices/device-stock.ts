@@ -1,0 +1,85 @@
+import { type Devices, healthyIds } from '../../policies/devices/device-list.ts';
+import type { PluginResources } from '../../policies/node/machine-resources.ts';
+import type { DevicePlugin } from './remote-device-plugin.ts';
+
+interface Resource {
+  /** As its plugin has told last. */
+  readonly devices: Devices;
+  readonly plugin: DevicePlugin | undefined;
+  /** Its plugin tells no more: none of its devices is handed out. */
+  readonly isGone: boolean;
+}
+
+const NO_DEVICES: Devices = new Map();
+
+/** The devices that plugins have told of, by resource. */
+export class DeviceStock {
+  readonly #resources = new Map<string, Resource>();
+  /** Those that were forgotten: the node says that it has none of them. */
+  readonly #forgotten = new Set<string>();
+
+  /** A former agent has written of the resource: the node has none of it until a plugin registers. */
+  recall(resource: string): void {
+    this.#resources.set(resource, { devices: NO_DEVICES, plugin: undefined, isGone: true });
+  }
+
+  connected(resource: string, plugin: DevicePlugin): void {
+    const devices = this.#resources.get(resource)?.devices ?? NO_DEVICES;
+    this.#resources.set(resource, { devices, plugin, isGone: true });
+  }
+
+  listed(resource: string, devices: Devices): void {
+    const { plugin } = this.#resources.get(resource) ?? { plugin: undefined };
+    this.#forgotten.delete(resource);
+    this.#resources.set(resource, { devices, plugin, isGone: false });
+  }
+
+  gone(resource: string): void {
+    const known = this.#resources.get(resource);
+    if (known) this.#resources.set(resource, { ...known, isGone: true });
+  }
+
+  forget(resource: string): void {
+    if (this.#resources.delete(resource)) this.#forgotten.add(resource);
+  }
+
+  has(resource: string): boolean {
+    return this.#resources.has(resource);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#resources.keys()];
+  }
+
+  /** Undefined where no plugin serves it now. */
+  servedDevices(resource: string): Devices | undefined {
+    const known = this.#resources.get(resource);
+    return known?.isGone === false ? known.devices : undefined;
+  }
+
+  /** None of a resource whose plugin is gone is healthy. Undefined: it is not known. */
+  devices(resource: string): Devices | undefined {
+    const known = this.#resources.get(resource);
+    if (known?.isGone !== true) return known?.devices;
+    return new Map(Array.from(known.devices, ([id, device]) => [id, { ...device, isHealthy: false }]));
+  }
+
+  plugin(resource: string): DevicePlugin | undefined {
+    return this.#resources.get(resource)?.plugin;
+  }
+
+  healthy(resource: string): readonly string[] {
+    const devices = this.servedDevices(resource);
+    return devices ? healthyIds(devices) : [];
+  }
+
+  /** As the node tells it. */
+  resources(): PluginResources {
+    const all = [...this.#resources];
+    return {
+      capacity: Object.fromEntries(all.map(([name, { devices }]) => [name, String(devices.size)])),
+      allocatable: Object.fromEntries(all.map(([name]) => [name, String(this.healthy(name).length)])),
+      removed: [...this.#forgotten],
+    };
+  }
+}

@@ -1,0 +1,43 @@
+/** Puts together what a node needs of device plugins. Loaded only where pods can have devices. */
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import { DevicePlugins } from '../../agent/actors/devices/device-plugins.ts';
+import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
+import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
+import { registrationClient } from '../../agent/plugins/protocol/registration-client.ts';
+import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
+
+export interface DevicePluginsDeps {
+  readonly devices: DeviceManager;
+  /** The folder of sockets of plugins of all types; undefined where another part of the agent watches it. */
+  readonly registryDir: string | undefined;
+}
+
+export function openDevicePlugins(
+  core: AgentCore,
+  { devices, registryDir }: DevicePluginsDeps,
+): NodeDevicePlugins {
+  const plugins = new DevicePlugins(core, devices);
+  const { handlers } = plugins;
+  const watcher =
+    registryDir === undefined
+      ? undefined
+      : new Plugins(core, { registryDir, handlers, builtIn: [], openRegistration: registrationClient });
+  devices.healthChanges.subscribe((uids) => core.sync(uids));
+  devices.freed.subscribe(() => core.onAllocatable());
+  devices.changes.subscribe(() => {
+    core.onAllocatable();
+    core.reportNow();
+  });
+  return {
+    handlers,
+    views: () => plugins.views(),
+    start: () => {
+      plugins.start();
+      watcher?.start();
+    },
+    stop: async () => {
+      await watcher?.stop();
+      await plugins.stop();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { deviceHints } from '../../../../src/agent/policies/devices/device-hints.ts';
+import { deviceList } from '../../../../src/agent/policies/devices/device-list.ts';
+
+const on = (ID: string, node: number) => ({ ID, health: 'Healthy', topology: { nodes: [{ ID: node }] } });
+const { devices } = deviceList([on('a', 0), on('b', 0), on('c', 1)]);
+const request = {
+  devices,
+  held: [],
+  allocated: new Set<string>(),
+  reusable: new Set<string>(),
+  numaNodes: [0, 1, 2],
+};
+
+test('hints name the sets of nodes that have enough, and prefer the smallest ones', () => {
+  expect(deviceHints({ ...request, count: 2 })).toEqual([
+    { numaNodes: [0], preferred: true },
+    { numaNodes: [0, 1], preferred: false },
+  ]);
+  expect(deviceHints({ ...request, count: 2, allocated: new Set(['a']) })).toEqual([
+    { numaNodes: [0, 1], preferred: false },
+  ]);
+});
+
+test('a container that has its devices gets the nodes of these, and nothing where it asks for another number', () => {
+  expect(deviceHints({ ...request, count: 1, held: ['c'], allocated: new Set(['c']) })).toEqual([
+    { numaNodes: [1], preferred: true },
+    { numaNodes: [0, 1], preferred: false },
+  ]);
+  expect(deviceHints({ ...request, count: 2, held: ['c'] })).toEqual([]);
+  expect(deviceHints({ ...request, count: 4 })).toEqual([]);
+});
+
+test('devices without NUMA nodes do not care', () => {
+  const plain = deviceList([{ ID: 'a', health: 'Healthy' }]).devices;
+  expect(deviceHints({ ...request, devices: plain, count: 1 })).toBeUndefined();
+});

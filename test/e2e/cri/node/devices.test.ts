@@ -1,0 +1,150 @@
+/** Device plugins with containers of containerd: what a container gets, and what becomes of it when plugins and agents come and go. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { describeOnBed } from '../../../support/cri-suite.ts';
+import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import {
+  healthy,
+  TestDevicePlugin,
+  type TestDevicePluginOptions,
+} from '../../../support/test-device-plugin.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const GPU = 'example.com/gpu';
+const GRACEFUL = 30_000;
+
+describeOnBed('device plugins', (bed) => {
+  let daemon: Daemon;
+  const restart = async (signal: NodeJS.Signals) => {
+    await daemon.end(signal);
+    daemon = await bed.startToLeavePods();
+  };
+  const plugins: TestDevicePlugin[] = [];
+  const open = (options: Partial<TestDevicePluginOptions> = {}) => {
+    const folder = join(bed.rootDir, 'device-plugins');
+    const plugin = new TestDevicePlugin({
+      folder,
+      resource: GPU,
+      devices: healthy('gpu-0', 'gpu-1'),
+      ...options,
+    });
+    plugins.push(plugin);
+    return plugin;
+  };
+  const wants = (count: number, resource = GPU) => ({ resources: { limits: { [resource]: String(count) } } });
+  const devicesOf = (pod: Pod) => containerStatus(pod)?.allocatedResourcesStatus?.[0]?.resources ?? [];
+  const health = (name: string, wanted: string) =>
+    daemon.until(name, `its device is ${wanted}`, (pod) => devicesOf(pod)[0]?.health === wanted, GRACEFUL);
+  const checkpoint = () =>
+    JSON.parse(readFileSync(join(bed.rootDir, 'device-plugins', 'kubelet_internal_checkpoint'), 'utf8')) as {
+      Data: { PodDeviceEntries: readonly { ResourceName: string }[] | null; RegisteredDevices: object };
+    };
+
+  beforeAll(async () => {
+    daemon = await bed.startToLeavePods();
+  });
+  afterEach(() => {
+    for (const plugin of plugins.splice(0)) plugin.kill();
+  });
+
+  test('a container has the variables and mounts of its plugin, the next pod other devices, and one too many waits', async () => {
+    const proof = join(bed.dir, 'proof');
+    writeFileSync(proof, 'mounted');
+    const mounts = [{ containerPath: '/proof', hostPath: proof, readOnly: true }];
+    const plugin = open({ allocate: (ids) => ({ envs: { GPUS: ids.join() }, mounts }) });
+    await plugin.start();
+    for (const name of ['first', 'second']) bed.apply(name, { containers: [bed.server(wants(1))] });
+    const first = await daemon.running('first');
+    const second = await daemon.running('second');
+    const shown = await Promise.all(
+      [first, second].map((pod) => bed.exec(pod, ['sh', '-c', 'echo $GPUS $(cat /proof)'])),
+    );
+    expect(shown.toSorted()).toEqual(['gpu-0 mounted\n', 'gpu-1 mounted\n']);
+    expect(devicesOf(first)).toEqual([{ resourceID: expect.stringMatching(/^gpu-/), health: 'Healthy' }]);
+    expect(checkpoint().Data).toMatchObject({
+      PodDeviceEntries: [{ ResourceName: GPU }, { ResourceName: GPU }],
+      RegisteredDevices: { [GPU]: ['gpu-0', 'gpu-1'] },
+    });
+
+    bed.apply('third', { containers: [bed.server(wants(1))] });
+    await daemon.until('third', 'waiting', ({ status }) => status?.phase === 'Pending', GRACEFUL);
+    bed.withdraw('first');
+    expect(devicesOf(await daemon.running('third'))).toHaveLength(1);
+    bed.withdraw('second');
+    bed.withdraw('third');
+    await daemon.onlyPods();
+    expect(checkpoint().Data.PodDeviceEntries).toBeNull();
+  });
+
+  test('a pod runs on while its device is unhealthy, its plugin dies, and the agent starts again; the status says so', async () => {
+    const plugin = open({ devices: healthy('gpu-0') });
+    await plugin.start();
+    bed.apply('steady', { containers: [bed.server(wants(1))] });
+    const id = bed.idOf(await daemon.running('steady'));
+    plugin.list([{ ID: 'gpu-0', health: 'Unhealthy' }]);
+    await health('steady', 'Unhealthy');
+    plugin.list(healthy('gpu-0'));
+    await health('steady', 'Healthy');
+    plugin.kill();
+    await health('steady', 'Unknown');
+
+    await restart('SIGKILL');
+    expect(bed.idOf(await health('steady', 'Unknown'))).toBe(id);
+    const again = open({ devices: healthy('gpu-0', 'gpu-1') });
+    await again.start();
+    expect(bed.idOf(await health('steady', 'Healthy'))).toBe(id);
+    bed.apply('other', { containers: [bed.server(wants(1))] });
+    expect(devicesOf(await daemon.running('other'))).toMatchObject([{ resourceID: 'gpu-1' }]);
+    expect(again.allocated).toEqual([['gpu-1']]);
+
+    await restart('SIGTERM');
+    await waitFor(() => !again.hasSocket, { what: 'its socket is removed', timeoutMs: GRACEFUL });
+    await again.start();
+    expect(bed.idOf(await health('steady', 'Healthy'))).toBe(id);
+    bed.withdraw('steady');
+    bed.withdraw('other');
+    await daemon.onlyPods();
+  });
+
+  test('a plugin that refuses or hangs holds up only its own pods, and is replaced by the next one', async () => {
+    const hanging = open({ resource: 'example.com/slow', allocate: () => new Promise(() => undefined) });
+    await hanging.start();
+    const refusing = open({ allocate: () => Promise.reject(new Error('the GPU is on fire')) });
+    await refusing.start();
+    bed.apply('hung', { containers: [bed.server(wants(1, 'example.com/slow'))] });
+    await waitFor(() => hanging.allocated.length > 0, { what: 'Allocate is called', timeoutMs: GRACEFUL });
+    bed.apply('refused', { containers: [bed.server(wants(1))] });
+    const refused = await daemon.logged('why the pod waits', ({ msg }) => msg.includes('the GPU is on fire'));
+    expect(refused.msg).toContain('Allocate failed due to');
+    bed.apply('plain', { containers: [bed.server()] });
+    await daemon.running('plain');
+
+    const started: (readonly string[])[] = [];
+    const better = open({
+      socket: 'better.sock',
+      preStart: (ids) => started.push(ids),
+      prefer: (available) => available.slice(-1),
+    });
+    await better.start();
+    expect(devicesOf(await daemon.running('refused'))).toMatchObject([{ resourceID: 'gpu-1' }]);
+    expect(started).toEqual([['gpu-1']]);
+    for (const name of ['hung', 'refused', 'plain']) bed.withdraw(name);
+    await daemon.onlyPods();
+  });
+
+  test('what is no device plugin of this version is told why it is not taken', async () => {
+    const plugin = open();
+    await plugin.listen();
+    await expect(plugin.register({ version: 'v1alpha' })).rejects.toThrow(
+      'requested API version "v1alpha" is not supported by kubelet. Supported version is "v1beta1"',
+    );
+    await expect(plugin.register({ resourceName: 'cpu' })).rejects.toThrow(
+      'the ResourceName "cpu" is invalid',
+    );
+    await expect(plugin.register({ endpoint: '../x' })).rejects.toThrow('is not the name of a socket');
+    plugin.kill();
+    await expect(plugin.register()).rejects.toThrow(/ENOENT|ECONNREFUSED/u);
+  });
+});

@@ -1,0 +1,159 @@
+/** The paths of the device plugin machine, replayed against the production actor. What its plugin is asked is held until its step. */
+import { afterAll, expect, test } from '@jest/globals';
+import type { SnapshotFrom } from 'xstate';
+import { DevicePluginActor } from '../../../src/agent/actors/devices/device-plugin.ts';
+import {
+  type DevicePluginEvent,
+  devicePluginMachine,
+} from '../../../src/agent/machines/device-plugin-machine.ts';
+import type { ListedDevice } from '../../../src/agent/policies/devices/device-list.ts';
+import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
+import { unlessAborted } from '../../../src/system/promises.ts';
+import { after, done, failed } from '../../support/child-events.ts';
+import { testContext } from '../../support/test-context.ts';
+import { Coverage } from '../coverage.ts';
+import { type Environment, type Path, shortestPaths } from '../paths.ts';
+import { replaying } from '../replaying.ts';
+
+type State = SnapshotFrom<typeof devicePluginMachine>;
+
+const RESOURCE = 'example.com/gpu';
+const NOW = 1_000_000;
+
+const EVENTS = {
+  registered: { type: 'REGISTERED', endpoint: '/gpu.sock', now: NOW },
+  listed: { type: 'LISTED', deviceCount: 1, healthyCount: 1, now: NOW },
+  socketGone: { type: 'SOCKET_GONE', now: NOW },
+  stop: { type: 'STOP' },
+  connected: done('connect', NOW),
+  unconnected: failed('connect', { problem: 'refused', now: NOW }),
+  late: after('connectLimit', 'devicePlugin.Connecting'),
+  ended: done('listen', NOW),
+  broken: failed('listen', { problem: 'broken', now: NOW }),
+  grace: after('grace', 'devicePlugin.Gone'),
+} as const satisfies Record<string, DevicePluginEvent>;
+type Name = keyof typeof EVENTS;
+
+const ALWAYS: readonly Name[] = ['registered', 'stop'];
+
+function possible(state: State): readonly Name[] {
+  if (state.status !== 'active') return [];
+  if (state.matches('Gone')) return [...ALWAYS, 'grace'];
+  if (state.matches('Connecting')) return [...ALWAYS, 'connected', 'unconnected', 'late', 'socketGone'];
+  return [...ALWAYS, 'listed', 'ended', 'broken', 'socketGone'];
+}
+
+const environment: Environment<typeof devicePluginMachine> = {
+  machine: devicePluginMachine,
+  input: { resource: RESOURCE, now: NOW },
+  events: EVENTS,
+  possible,
+  label: (state) => JSON.stringify(essence(state)),
+};
+
+function essence({ value, context: { endpoint, goneSince, deviceCount, healthyCount } }: State) {
+  return { value, endpoint, isGone: goneSince !== undefined, deviceCount, healthyCount };
+}
+
+class Replay {
+  readonly #clock = new VirtualClock(NOW);
+  readonly #plugin: DevicePluginActor;
+  /** What the manager of devices was told. */
+  readonly #told: string[] = [];
+  #connection = Promise.withResolvers<undefined>();
+  #listening = Promise.withResolvers<undefined>();
+  #list: (devices: readonly ListedDevice[]) => void = () => undefined;
+
+  constructor(coverage: Coverage) {
+    const tell = (what: string) => () => void this.#told.push(what);
+    this.#plugin = new DevicePluginActor(testContext({ clock: this.#clock, inspect: coverage.inspect }), {
+      resource: RESOURCE,
+      devices: {
+        connected: tell('connected'),
+        listed: tell('listed'),
+        gone: tell('gone'),
+        forget: tell('forgotten'),
+      },
+      onForgotten: () => undefined,
+      open: () => ({
+        options: { preStartRequired: false, getPreferredAllocationAvailable: false },
+        connect: (signal) => unlessAborted((this.#connection = Promise.withResolvers()).promise, signal),
+        listAndWatch: (_, onDevices, signal) => {
+          this.#list = onDevices;
+          return unlessAborted((this.#listening = Promise.withResolvers()).promise, signal);
+        },
+        allocate: () => Promise.reject(new Error('nobody asks')),
+        preferred: () => Promise.reject(new Error('nobody asks')),
+        preStartContainer: () => Promise.reject(new Error('nobody asks')),
+        close: () => undefined,
+      }),
+    });
+    this.#plugin.start();
+  }
+
+  get state(): State {
+    return this.#plugin.snapshot;
+  }
+
+  async step(name: Name): Promise<void> {
+    await this.#bringAbout[name]();
+    await this.#clock.advance(0);
+    this.#check();
+  }
+
+  async stop(): Promise<void> {
+    this.#plugin.stop();
+    await this.#clock.advance(0);
+    expect(this.#clock.armed).toBe(0);
+  }
+
+  readonly #bringAbout: Readonly<Record<Name, () => void | Promise<void>>> = {
+    registered: () => this.#plugin.registered('/gpu.sock'),
+    listed: () => this.#list([{ ID: 'gpu-0', health: 'Healthy' }]),
+    socketGone: () => this.#plugin.socketGone(),
+    stop: () => this.#plugin.stop(),
+    connected: () => this.#connection.resolve(undefined),
+    unconnected: () => this.#connection.reject(new Error('refused')),
+    late: () => this.#clock.step(),
+    ended: () => this.#listening.resolve(undefined),
+    broken: () => this.#listening.reject(new Error('broken')),
+    grace: () => this.#clock.step(),
+  };
+
+  /** What the manager knows is what the chart shows, and only one thing is waited for. */
+  #check(): void {
+    const { state } = this;
+    const last = this.#told.at(-1);
+    if (state.matches({ Connected: 'Listing' })) expect(last).toBe('connected');
+    if (state.matches({ Connected: 'Serving' })) expect(last).toBe('listed');
+    if (state.matches('Gone') || state.matches('Stopped')) expect(last).toBe('gone');
+    if (state.matches('Forgotten')) expect(last).toBe('forgotten');
+    const waits = state.matches('Gone') || state.matches('Connecting');
+    expect(this.#clock.armed).toBe(waits ? 1 : 0);
+  }
+}
+
+const coverage = new Coverage(devicePluginMachine);
+
+afterAll(() => coverage.print('all events in all states'));
+
+async function replay(path: Path<typeof devicePluginMachine>): Promise<void> {
+  const it = new Replay(coverage);
+  const steps = async () => {
+    for (const { name, after } of path) {
+      await it.step(name as Name);
+      expect(essence(it.state)).toEqual(essence(after));
+    }
+  };
+  await replaying({ path, coverage, steps, end: () => it.stop() });
+}
+
+test('every event in every state', async () => {
+  const paths = shortestPaths(environment);
+  expect(paths.length).toBeGreaterThan(20);
+  for (const path of paths) await replay(path);
+});
+
+test('every state, transition and guard is covered', () => {
+  expect(coverage.uncovered()).toEqual([]);
+});

@@ -1,0 +1,170 @@
+/** A device plugin of the tests: it speaks the protocol over real sockets, and does as it is told. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import grpc, { type ServerUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
+import type { AllocatedContainer } from '../../src/agent/policies/devices/container-devices.ts';
+import type { ListedDevice } from '../../src/agent/policies/devices/device-list.ts';
+import {
+  ALLOCATE,
+  GET_OPTIONS,
+  GET_PREFERRED_ALLOCATION,
+  LIST_AND_WATCH,
+  PRE_START_CONTAINER,
+  REGISTER,
+} from '../../src/agent/runtime/devices/device-messages.ts';
+import { GrpcClient } from '../../src/system/grpc/grpc-client.ts';
+import { waitFor } from './wait-for.ts';
+import type { Method } from '../../src/system/grpc/method.ts';
+
+export interface TestDevicePluginOptions {
+  /** The folder of device plugins of the agent. */
+  readonly folder: string;
+  readonly resource: string;
+  readonly devices: readonly ListedDevice[];
+  /** What a container gets with these devices. */
+  readonly allocate?: (
+    ids: readonly string[],
+  ) => Partial<AllocatedContainer> | Promise<Partial<AllocatedContainer>>;
+  readonly preStart?: (ids: readonly string[]) => void;
+  readonly prefer?: (available: readonly string[], size: number) => readonly string[];
+  readonly socket?: string;
+}
+
+const NOTHING: AllocatedContainer = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
+
+export const healthy = (...ids: string[]): ListedDevice[] => ids.map((ID) => ({ ID, health: 'Healthy' }));
+
+export class TestDevicePlugin {
+  readonly path: string;
+  /** The devices of each call of Allocate. */
+  readonly allocated: (readonly string[])[] = [];
+  readonly #options: TestDevicePluginOptions;
+  readonly #streams = new Set<ServerWritableStream<object, { devices: readonly ListedDevice[] }>>();
+  #devices: readonly ListedDevice[];
+  #server: grpc.Server | undefined;
+
+  constructor(options: TestDevicePluginOptions) {
+    this.#options = options;
+    this.#devices = options.devices;
+    this.path = join(options.folder, options.socket ?? `${options.resource.replaceAll('/', '-')}.sock`);
+  }
+
+  /** Listens; then asks the agent to be registered, and resolves when it is. */
+  async start(): Promise<void> {
+    const agent = join(this.#options.folder, 'kubelet.sock');
+    await waitFor(() => existsSync(agent), { what: 'the socket of the agent', timeoutMs: 30_000 });
+    await this.listen();
+    await this.register();
+  }
+
+  async listen(): Promise<void> {
+    this.kill();
+    rmSync(this.path, { force: true });
+    const server = new grpc.Server();
+    this.#server = server;
+    server.addService(this.#service(), this.#calls());
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    server.bindAsync(`unix:${this.path}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(undefined),
+    );
+    await promise;
+  }
+
+  async register(
+    request: Partial<{ version: string; endpoint: string; resourceName: string }> = {},
+  ): Promise<void> {
+    const client = new GrpcClient('agent', join(this.#options.folder, 'kubelet.sock'));
+    const endpoint = this.path.slice(this.#options.folder.length + 1);
+    const own = { version: 'v1beta1', endpoint, resourceName: this.#options.resource };
+    try {
+      await client.call(REGISTER, { ...own, ...request }, AbortSignal.timeout(20_000));
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Tells the agent of other devices. */
+  list(devices: readonly ListedDevice[]): void {
+    this.#devices = devices;
+    for (const stream of this.#streams) stream.write({ devices });
+  }
+
+  /** As if its process died. */
+  kill(): void {
+    this.#server?.forceShutdown();
+    this.#streams.clear();
+  }
+
+  /** An agent that starts has removed its socket: a plugin registers again then. */
+  get hasSocket(): boolean {
+    return existsSync(this.path);
+  }
+
+  #service(): grpc.ServiceDefinition {
+    return {
+      options: served(GET_OPTIONS),
+      list: { ...served(LIST_AND_WATCH), responseStream: true },
+      preferred: served(GET_PREFERRED_ALLOCATION),
+      allocate: served(ALLOCATE),
+      preStart: served(PRE_START_CONTAINER),
+    };
+  }
+
+  #calls(): grpc.UntypedServiceImplementation {
+    const { preStart, prefer, allocate } = this.#options;
+    type Ids = { readonly ids: readonly string[] };
+    return {
+      options: answer(() => ({
+        preStartRequired: preStart !== undefined,
+        getPreferredAllocationAvailable: prefer !== undefined,
+      })),
+      list: ((stream: ServerWritableStream<object, { devices: readonly ListedDevice[] }>) => {
+        this.#streams.add(stream);
+        stream.on('cancelled', () => this.#streams.delete(stream));
+        stream.write({ devices: this.#devices });
+      }) as never,
+      preferred: answer(
+        ({
+          containers: [first],
+        }: {
+          containers: readonly { available: readonly string[]; size: number }[];
+        }) => ({
+          containers: [{ ids: prefer?.(first?.available ?? [], first?.size ?? 0) ?? [] }],
+        }),
+      ),
+      allocate: answer(async ({ containers }: { containers: readonly Ids[] }) => {
+        const ids = containers[0]?.ids ?? [];
+        this.allocated.push(ids);
+        return { containers: [{ ...NOTHING, ...(await allocate?.(ids)) }] };
+      }),
+      preStart: answer(({ ids }: Ids) => {
+        preStart?.(ids);
+        return {};
+      }),
+    };
+  }
+}
+
+function served<Q, A>({ path, request, response }: Method<Q, A>): grpc.MethodDefinition<Q, A> {
+  return {
+    path,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: request.encode,
+    requestDeserialize: request.decode,
+    responseSerialize: response.encode,
+    responseDeserialize: response.decode,
+  };
+}
+
+function answer<Q, A>(work: (request: Q) => A | Promise<A>) {
+  return (call: ServerUnaryCall<Q, A>, callback: grpc.sendUnaryData<A>) => {
+    void (async () => {
+      try {
+        callback(null, await work(call.request));
+      } catch (error) {
+        callback({ code: grpc.status.UNKNOWN, details: (error as Error).message });
+      }
+    })();
+  };
+}
