@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DaemonBed } from '../support/daemon.ts';
+import { keepFilesOnDisk } from '../support/files-in-memory.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { manifest, shell } from './manifests.ts';
+
+keepFilesOnDisk();
 
 let bed: DaemonBed;
 beforeEach(() => {

@@ -1,4 +1,8 @@
 /** What every test run needs: sources import the validators, which are generated. `dist/` is built by `built.ts`. */
 import { generateStaleValidators } from '../../scripts/generate-validators.ts';
+import { keepFilesInMemory } from './files-in-memory.ts';
 
-export default generateStaleValidators;
+export default function setUp(): void {
+  keepFilesInMemory();
+  generateStaleValidators();
+}

@@ -5,9 +5,13 @@ import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Container, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
 import { describeOnCluster } from '../../support/cluster-suite.ts';
 import { containerStatus } from '../../support/daemon.ts';
+import { keepFilesOnDisk } from '../../support/files-in-memory.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 type Volume = NonNullable<PodSpec['volumes']>[number];
+
+// The volumes in memory are told from the others by their file system.
+keepFilesOnDisk();
 
 /** Nothing here may need the next regular sync of a pod. */
 const SELDOM = { syncFrequency: '1h' };

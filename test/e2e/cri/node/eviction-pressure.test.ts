@@ -8,8 +8,11 @@ import {
   evictablePod,
   startEvictingAgent,
 } from '../../../support/containerd/evicting-agent.ts';
+import { keepFilesOnDisk } from '../../../support/files-in-memory.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
+
+keepFilesOnDisk();
 
 const MIB = 2 ** 20;
 const PATIENCE_MS = 100_000;

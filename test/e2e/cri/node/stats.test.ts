@@ -10,9 +10,12 @@ import type { PodStats, Summary } from '../../../../src/types/stats.ts';
 import { type CriDaemonBed, SERVING } from '../../../support/cri-daemon.ts';
 import { describeOnContainerd } from '../../../support/cri-suite.ts';
 import { type Daemon } from '../../../support/daemon.ts';
+import { keepFilesOnDisk } from '../../../support/files-in-memory.ts';
 import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 import { testContext } from '../../../support/test-context.ts';
+
+keepFilesOnDisk();
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
