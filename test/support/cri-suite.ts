@@ -61,6 +61,8 @@ export function describeOnBed(name: string, ...args: SuiteArgs<ContainerdOptions
 
 export interface DaemonSuiteOptions extends CriDaemonOptions {
   readonly containerd?: ContainerdOptions;
+  /** The least version of containerd. */
+  readonly major?: number;
   /** Prepares files for the daemon before it starts, and returns its flags. */
   readonly beforeStart?: (bed: CriDaemonBed) => readonly string[];
 }
@@ -74,8 +76,8 @@ export interface OnDaemon {
 
 /** A suite in which all tests share one daemon. */
 export function describeOnDaemon(name: string, ...args: SuiteArgs<DaemonSuiteOptions, OnDaemon>): void {
-  const [suite, { containerd = {}, beforeStart = () => [], ...options } = {}] = suiteFirst(args);
-  describeWithContainerd(name, () => {
+  const [suite, { containerd = {}, major, beforeStart = () => [], ...options } = {}] = suiteFirst(args);
+  const declare = () => {
     let bed: CriDaemonBed | undefined;
     let daemon: Daemon | undefined;
     beforeAll(async () => {
@@ -87,7 +89,8 @@ export function describeOnDaemon(name: string, ...args: SuiteArgs<DaemonSuiteOpt
     };
     suite({ bed: later('the bed', () => bed), daemon: later('the daemon', () => daemon), restart });
     afterAll(() => bed?.tearDown());
-  });
+  };
+  describeWithContainerd(name, declare, major);
 }
 
 function suiteFirst<Options, Given>(

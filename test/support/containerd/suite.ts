@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe } from '@jest/globals';
 
 /** Longest that a suite waits for its containerd when packages have to be installed first: for `beforeAll`. */
@@ -9,11 +10,33 @@ export function noContainerdBecause(): string | undefined {
   return process.geteuid?.() === 0 ? undefined : 'this is not root';
 }
 
-/** A suite with real containers. Without root it is skipped, and stderr says so. */
-export function describeWithContainerd(name: string, suite: () => void): void {
+/** Whether PATH has a containerd of this version or a later one. */
+export function hasContainerd(major: number): boolean {
+  return noSuchContainerdBecause(major) === undefined;
+}
+
+/** Why the containerd of PATH does not do; `major`: its least version. */
+function noSuchContainerdBecause(major: number): string | undefined {
   const reason = noContainerdBecause();
+  if (reason !== undefined || major === 0) return reason;
+  const [, found] = /\bv?(\d+)\.\d/.exec(versionOfContainerd()) ?? [];
+  return Number(found) >= major ? undefined : `the one of PATH is ${found ?? 'none'}`;
+}
+
+function versionOfContainerd(): string {
+  try {
+    return execFileSync('containerd', ['--version'], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
+}
+
+/** A suite with real containers. Without root, or with an older containerd than `major`, it is skipped, and stderr says so. */
+export function describeWithContainerd(name: string, suite: () => void, major = 0): void {
+  const reason = noSuchContainerdBecause(major);
   if (reason !== undefined) {
-    process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" needs a containerd, and ${reason}.\n`);
+    const what = major === 0 ? 'a containerd' : `containerd ${major}`;
+    process.stderr.write(`\nSKIPPED, NOTHING PROVED: "${name}" needs ${what}, and ${reason}.\n`);
   }
   const declare = reason === undefined ? describe : describe.skip;
   declare(name, suite);
