@@ -21,7 +21,7 @@ export async function refuseRunningProcesses(rootDir: string, endpoint: string):
   );
 }
 
-/** Only an agent with a CRI runtime makes it in the folder of a pod. */
+/** In the folder of a pod. Of what is in it each container of a CRI runtime has a file mounted, and a plain process none. */
 const FOLDER_OF_CONTAINERS = 'containers';
 
 /**
@@ -34,18 +34,18 @@ export async function refuseRunningContainers(rootDir: string): Promise<void> {
   const isOfContainers = (name: string) => existsSync(join(podsDir, name, FOLDER_OF_CONTAINERS));
   const uids = names.filter(isOfContainers);
   if (uids.length === 0) return;
-  const [{ userOfFolders }, { findRuntimes }, { choiceText }] = await Promise.all([
+  const [{ processWithMounts }, { findRuntimes }, { choiceText }] = await Promise.all([
     import('../agent/runtime/volumes/remove-pod-folder.ts'),
     import('../agent/runtime/cri/find-runtimes.ts'),
     import('../agent/policies/cri/found-runtimes.ts'),
   ]);
-  const user = await userOfFolders(uids);
+  const user = await processWithMounts(uids.map((uid) => `/pods/${uid}/${FOLDER_OF_CONTAINERS}/`));
   if (user === undefined) return;
   const choice = choiceText(await findRuntimes()) ?? '--container-runtime-endpoint=unix:///PATH';
   throw new StateletError(
     'FailedPrecondition',
     `--container-runtime-endpoint is embedded, and containers of pods of the root folder ${rootDir} run in a container runtime ` +
-      `(process ${user.pid} has files of pod ${user.uid}): go on with that runtime (${choice}), end them there, or give another --root-dir`,
+      `(process ${user.pid} uses ${user.part}): go on with that runtime (${choice}), end them there, or give another --root-dir`,
   );
 }
 

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { STATE_ANNOTATION } from '../../src/agent/server/routes/local-routes.ts';
 import {
@@ -350,7 +350,7 @@ export class DaemonBed {
       readdirSync(join(this.rootDir, 'runtime', kind)),
     );
     const folders = ['pods', 'scratch'].flatMap((name) => readdirSync(join(this.rootDir, name)));
-    return Promise.resolve([...records, ...folders, ...cgroupsOf(this.rootDir)]);
+    return Promise.resolve([...records, ...folders, ...podCgroupsOf(this.rootDir)]);
   }
 
   /** The monitor ends by itself when it has no pods; the test does not wait for that. */
@@ -362,7 +362,16 @@ export class DaemonBed {
   }
 }
 
-/** The cgroups of pods of an embedded runtime, in each hierarchy. */
+/** Those of pods. The daemon has the groups above them as long as it runs. */
+function podCgroupsOf(rootDir: string): readonly string[] {
+  return cgroupsOf(rootDir)
+    .flatMap((folder) => ['', 'burstable', 'besteffort'].map((name) => join(folder, 'kubepods', name)))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((folder) => basename(folder).startsWith('pod'));
+}
+
+/** The cgroups of an embedded runtime, in each hierarchy. */
 export function cgroupsOf(rootDir: string): readonly string[] {
   const name = processGroup(rootDir);
   const top = '/sys/fs/cgroup';

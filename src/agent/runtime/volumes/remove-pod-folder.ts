@@ -50,18 +50,17 @@ export async function refuseUsedFolder(
   { podDir }: Pick<PodPaths, 'podDir'>,
   proc = '/proc',
 ): Promise<void> {
-  const user = await userOfFolders([uid], proc);
+  const user = await processWithMounts([`/pods/${uid}/`], proc);
   if (user === undefined) return;
   const message = `process ${user.pid}, of a container that another runtime has started, uses files of ${podDir}`;
   throw new StateletError('FailedPrecondition', message);
 }
 
-/** A process that has files of the folder of one of these pods mounted in a mount namespace of its own. */
-export async function userOfFolders(
-  uids: readonly string[],
+/** A process that has a path with one of these parts mounted in a mount namespace of its own. */
+export async function processWithMounts(
+  parts: readonly string[],
   proc = '/proc',
-): Promise<{ readonly pid: string; readonly uid: string } | undefined> {
-  const folders = uids.map((uid) => ({ uid, path: `/pods/${uid}/` }));
+): Promise<{ readonly pid: string; readonly part: string } | undefined> {
   const seen = new Set([await readlink(`${proc}/self/ns/mnt`).catch(() => '')]);
   for (const pid of (await readdir(proc)).filter((name) => /^\d+$/.test(name))) {
     // Processes come and go, and those of other users are theirs to know.
@@ -70,8 +69,8 @@ export async function userOfFolders(
     seen.add(namespace);
     const table = await readFile(`${proc}/${pid}/mountinfo`, 'utf8').catch(() => '');
     const mounted = table.split('\n').map((line) => line.split(' ')[ROOT] ?? '');
-    const used = folders.find(({ path }) => mounted.some((root) => root.includes(path)));
-    if (used) return { pid, uid: used.uid };
+    const part = parts.find((one) => mounted.some((root) => root.includes(one)));
+    if (part !== undefined) return { pid, part };
   }
   return undefined;
 }

@@ -220,7 +220,7 @@ describeOnContainerd('the files of pods on the node', ({ containerd, openBed }) 
 
     const second = bed.launch(['--pods', bed.manifestDir, ...embedded]);
     expect(await second.ended).not.toBe(0);
-    expect(second.stderr).toContain(`has files of pod ${pod.metadata.uid}): go on with that runtime (`);
+    expect(second.stderr).toContain(`uses /pods/${pod.metadata.uid}/containers/): go on with that runtime (`);
     expect(await bed.exec(pod, ['cat', '/data/file'])).toBe('precious\n');
     expect(mountsBelow(podDir(pod))).toEqual([memoryOf(pod)]);
 
