@@ -115,6 +115,19 @@ export interface PluginVictim {
   readonly plugin: string;
   readonly namespace: string;
   readonly name: string;
+  /** `unknown` where the pod names one that there is not. */
+  readonly qos: string;
+  /** `empty` for a pod without one. */
+  readonly priority: string;
+}
+
+/** Labels of Katalyst's metric: a condition that a plugin has reported with its threshold. */
+export interface RequestedCondition {
+  readonly name: string;
+  readonly condition_name: string;
+  readonly condition_type: string;
+  readonly effects: string;
+  readonly dryrun: string;
 }
 
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
@@ -137,8 +150,8 @@ export interface PluginMeasurements {
   pluginVictim(plugin: string, isDryRun: boolean): void;
   /** A pass begins: how many pods are active, and how many of them plugins are shown. */
   pluginPods(active: number, candidates: number): void;
-  /** The pods that are ended in a pass. */
-  pluginVictims(victims: readonly PluginVictim[]): void;
+  /** What came of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
+  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
 }
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';

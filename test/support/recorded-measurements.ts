@@ -7,6 +7,7 @@ import type {
   PluginValidation,
   PluginVictim,
   PodResourcesMeasurements,
+  RequestedCondition,
   RequestMeasurements,
   DeviceMeasurements,
   ResizeMeasurements,
@@ -178,7 +179,9 @@ export class RecordedMeasurements implements Measurements {
     this.told.push(`${candidates} of ${active} pods are shown to plugins`);
   }
 
-  pluginVictims(victims: readonly PluginVictim[]): void {
+  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
+    for (const { name, condition_name: condition, dryrun } of conditions)
+      this.told.push(`${name} reports ${condition}, dry run ${dryrun}`);
     for (const { plugin, namespace, name } of victims)
       this.told.push(`${namespace}/${name} is ended for ${plugin}`);
   }

@@ -150,7 +150,7 @@ export class NodeAgent {
 
   /** Why the agent is not healthy, if so. */
   health(): string | undefined {
-    return this.#node.problem() ?? this.#options.sourceProblem?.();
+    return this.#node.problem() ?? this.#options.sourceProblem?.() ?? this.plugins?.health();
   }
 
   nodeFacts(): NodeFacts {

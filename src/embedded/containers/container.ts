@@ -6,10 +6,11 @@ import { nowNs } from '../../agent/runtime/logs/start-clock.ts';
 import { ContainerInput } from '../streams/container-input.ts';
 import type { StreamedCommand } from '../streams/streamed-command.ts';
 import type { ContainerCgroup, ContainerCgroups } from './container-cgroup.ts';
+import { exitAfter } from './container-exit.ts';
 import { ContainerLog, type Copies } from './container-log.ts';
 import { containerStreams, messageFile, processSpec, stopSignal } from './container-spec.ts';
 import { execCommand, type ExecLimits } from './exec.ts';
-import { exitCodeOf, openForReading, type ProcessSpec, StartError, userOf } from './launch.ts';
+import { openForReading, type ProcessSpec, StartError, userOf } from './launch.ts';
 import type { RuntimeLayout } from '../layout.ts';
 import { LogFile } from './log-file.ts';
 import { adoptedProcess, type Ending, type MainProcess, startMain } from './main-process.ts';
@@ -18,18 +19,9 @@ import { isRunning, type ProcessIdentity, startedAtMs } from './proc.ts';
 import { MountNamespace } from '../mounts/mount-namespace.ts';
 import type { ExecResult } from '../monitor/protocol.ts';
 import type { RecordStore } from '../monitor/record-store.ts';
-import type { ContainerRecord, Exit, SandboxRecord } from '../monitor/records.ts';
+import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import type { Sweeper } from './sweeper.ts';
 import { logFilePath } from '../monitor/views.ts';
-
-const UNKNOWN_EXIT = {
-  exitCode: 255,
-  reason: 'Unknown',
-  message:
-    'the exit code is not known: the monitor that had started this container died before the container ended',
-};
-const SIGKILL_EXIT_CODE = 137;
-const OOM_KILLED = 'OOMKilled';
 
 /** What the containers of a monitor share. */
 export interface ContainerHost {
@@ -250,7 +242,8 @@ export class Container {
   async #finish(ending: Ending, sessionId: number | undefined): Promise<void> {
     this.#killTimer.disarm();
     this.#input.close();
-    this.record.exit ??= this.#exitAfter(ending);
+    const { oomKills } = this.#host;
+    this.record.exit ??= exitAfter({ ending, isKilled: this.#killed, cgroup: this.#cgroup, oomKills });
     this.#save();
     const { id, process: main } = this.record;
     const remains = { sessionId, containerId: id, sinceTicks: main?.startTicks ?? 0 };
@@ -259,24 +252,6 @@ export class Container {
     await this.#host.sweeper.clear(remains);
     await this.#log?.finish();
     this.#settle(this.#message(this.record.exit.exitCode));
-  }
-
-  #exitAfter(ending: Ending): Exit {
-    const finishedAt = Number(nowNs());
-    if (!ending) {
-      return this.#cgroup?.hadOOMKill()
-        ? { exitCode: SIGKILL_EXIT_CODE, reason: OOM_KILLED, message: '', finishedAt }
-        : { ...UNKNOWN_EXIT, finishedAt };
-    }
-    const exitCode = exitCodeOf(ending.code, ending.signal);
-    // Also a shell whose child was killed ends with this code.
-    const killedByOther = exitCode === SIGKILL_EXIT_CODE && !this.#killed;
-    const failure = killedByOther && this.#lacksMemory() ? OOM_KILLED : 'Error';
-    return { exitCode, reason: exitCode === 0 ? 'Completed' : failure, message: '', finishedAt };
-  }
-
-  #lacksMemory(): boolean {
-    return this.#cgroup ? this.#cgroup.hadOOMKill() : this.#host.oomKills.grew();
   }
 
   async #removeCgroup(): Promise<void> {

@@ -6,6 +6,7 @@ import {
   evictionPluginsMachine,
 } from '../../machines/eviction-plugins-machine.ts';
 import type { KnownPod } from '../../policies/eviction-plugins/answer-checks.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
 import { explainPlugins } from '../../policies/eviction-plugins/explain-plugins.ts';
 import { conditionsOf, confirmedThresholds } from '../../policies/eviction-plugins/plugin-pass.ts';
 import type { PluginsExplanation } from '../../policies/eviction-plugins/plugins-explanation.ts';
@@ -51,6 +52,10 @@ export interface PluginManagerParts {
   readonly onStopped?: () => void;
 }
 
+const PASSES_MISSED = 3;
+/** For all plugins, and after that for pods of thresholds. */
+const QUESTIONS_IN_A_ROW = 2;
+
 const NO_PODS: ActivePods = { pods: [] };
 
 export class PluginManager implements NodePlugins {
@@ -66,6 +71,8 @@ export class PluginManager implements NodePlugins {
   /** The pods of that pass. */
   #activePods = NO_PODS;
   #hasObserved = false;
+  /** When the latest pass was decided, or the first one could begin; undefined before the start. */
+  #decidedMs: number | undefined;
   #isStopped = false;
 
   constructor(context: ActorContext, parts: PluginManagerParts) {
@@ -92,6 +99,7 @@ export class PluginManager implements NodePlugins {
   }
 
   start(): void {
+    this.#decidedMs = this.#context.clock.now();
     this.#parts.directory.start();
     this.#actor.start();
   }
@@ -109,6 +117,15 @@ export class PluginManager implements NodePlugins {
 
   conditions(): readonly PluginCondition[] {
     return conditionsOf(this.#actor.getSnapshot().context.observations);
+  }
+
+  /** As Katalyst's heartbeat: three passes in a row have not come to a decision. */
+  health(): string | undefined {
+    const { syncPeriodMs, timeoutMs } = this.#parts.settings;
+    if (this.#decidedMs === undefined || this.#isStopped) return undefined;
+    const silentMs = this.#context.clock.now() - this.#decidedMs;
+    if (silentMs <= PASSES_MISSED * (syncPeriodMs + QUESTIONS_IN_A_ROW * timeoutMs)) return undefined;
+    return `eviction plugins: no pass over them has ended for ${shortDuration(Math.round(silentMs))}`;
   }
 
   podEnded(uid: string, how: PodEnd): void {
@@ -152,8 +169,14 @@ export class PluginManager implements NodePlugins {
         reportObservations: ({ context }) => this.#observed(context),
         askForTopPods: ({ context }) => this.#askForTopPods(context),
         choosePods: ({ context, self }) => self.send({ type: 'CHOSEN', choice: this.#choice(context) }),
-        reportChoice: ({ context: { decided } }) => {
-          this.#news.decided(decided);
+        reportChoice: ({
+          context: {
+            decided,
+            settings: { dryRun },
+          },
+        }) => {
+          this.#decidedMs = this.#context.clock.now();
+          this.#news.decided(decided, dryRun);
           this.#parts.notices?.tell(this.#activePods.pods, decided?.choice.notified ?? []);
         },
         endPods: ({ context, self }) => {
@@ -218,16 +241,9 @@ export class PluginManager implements NodePlugins {
   /** A part that fails to end a pod ends neither the others nor this actor. */
   #endPods({ decided }: EvictionPluginsContext): void {
     const { kills } = this.#parts;
-    const { logger, measurements } = this.#context;
+    const { logger } = this.#context;
     if (decided === undefined) return;
     const { underWay, ending } = decided.choice;
-    measurements?.pluginVictims(
-      ending.map(({ plugin, pod: { metadata } }) => ({
-        plugin,
-        namespace: metadata.namespace,
-        name: metadata.name,
-      })),
-    );
     try {
       kills.kill([...underWay, ...ending]);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** What a pass over eviction plugins tells people: log lines, events and figures, each once while it lasts. */
 import type { DecidedPass, EvictionPluginsContext } from '../../machines/eviction-plugins-machine.ts';
-import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
+import { isNamedIn, type RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import {
   conditionsOf,
   confirmedThresholds,
@@ -15,7 +15,9 @@ import {
   shownReason,
   thresholdText,
 } from '../../policies/eviction-plugins/pod-kill.ts';
+import { knownQosLevel } from '../../policies/eviction-plugins/qos-level.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
+import type { PluginVictim, RequestedCondition } from '../../../types/measurements.ts';
 import { podFields } from '../../../types/logger.ts';
 
 export class PluginNews {
@@ -43,9 +45,13 @@ export class PluginNews {
     this.#observations = observations;
   }
 
-  decided(pass: DecidedPass | undefined): void {
+  decided(pass: DecidedPass | undefined, dryRun: readonly string[]): void {
     if (pass === undefined) return;
     const { answers, choice } = pass;
+    this.#context.measurements?.pluginsDecided(
+      choice.ending.map(victimOf),
+      requestedConditions(answers, dryRun),
+    );
     this.#tellRefused(answers);
     for (const ruled of this.#notices.new(choice.notified, ({ pod }) => pod.metadata.uid))
       this.#context.recorder.event(ruled.pod.metadata, 'Normal', EVICTION_NOTIFIED, noticeMessage(ruled));
@@ -75,6 +81,24 @@ export class PluginNews {
       `Eviction plugins: dry run: ${plugin} would have ${pod.metadata.name} ended: ${shownReason(reason)}`,
     );
   }
+}
+
+function victimOf({ plugin, pod }: RuledPod): PluginVictim {
+  const { namespace, name } = pod.metadata;
+  const priority = pod.spec.priority === undefined ? 'empty' : String(pod.spec.priority);
+  return { plugin, namespace, name, qos: knownQosLevel(pod) ?? 'unknown', priority };
+}
+
+function requestedConditions(
+  answers: readonly PluginAnswers[],
+  dryRun: readonly string[],
+): readonly RequestedCondition[] {
+  return answers.flatMap(({ plugin, threshold }) => {
+    if (threshold?.condition === undefined || threshold.metType === 'NOT_MET') return [];
+    const { name, type, effects } = threshold.condition;
+    const labels = { condition_name: name, condition_type: type, effects: effects.join('_') };
+    return [{ ...labels, name: plugin, dryrun: String(isNamedIn(dryRun, plugin)) }];
+  });
 }
 
 /** Tells things apart from those that were there before. */

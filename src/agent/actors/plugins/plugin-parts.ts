@@ -72,6 +72,8 @@ export interface NodePlugins extends StandingConditions {
   stop(): Promise<void>;
   /** Called with each end of a pod, whoever ended it. */
   podEnded(uid: string, how: 'Terminated' | 'Finished' | 'Forgotten'): void;
+  /** Why it is not healthy, if so. */
+  health(): string | undefined;
   /** The sockets that are there, also of plugins that were not registered. */
   sockets(): readonly PluginSocketView[];
   /** What plugins say and what the rules make of it. */

@@ -39,6 +39,8 @@ const REFUSALS_MAX = 10;
 /** Of what a plugin says, in characters: it stands in statuses, events, logs and on terminals. */
 const REASON_MAX = 800;
 const NAME_MAX = 253;
+/** Before an effect of a CNR_CONDITION stands the QoS level that it is for; Katalyst knows one. */
+const CNR_EFFECT_LEVEL = 'reclaimed_cores/';
 
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,
@@ -203,9 +205,11 @@ function thresholdProblem(answer: ThresholdMetAnswer<NamedPod>): string | undefi
   return isGracePeriod(gracePeriodSeconds) ? undefined : graceProblem(gracePeriodSeconds);
 }
 
-function conditionProblem({ name, effects }: PluginCondition): string | undefined {
+function conditionProblem({ name, type, effects }: PluginCondition): string | undefined {
   if (name.includes('/') || qualifiedNameProblems(conditionTaintKey(name)).length > 0)
     return 'it cannot be the name of a taint';
-  const unknown = effects.find((effect) => !CONDITION_EFFECTS.includes(effect));
+  const of = type === 'CNR_CONDITION' ? CNR_EFFECT_LEVEL : '';
+  const bare = (effect: string) => (effect.startsWith(of) ? effect.slice(of.length) : effect);
+  const unknown = effects.find((effect) => !CONDITION_EFFECTS.includes(bare(effect)));
   return unknown === undefined ? undefined : `${quoted(unknown)} is none of ${CONDITION_EFFECTS.join(', ')}`;
 }

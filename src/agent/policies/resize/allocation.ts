@@ -35,27 +35,34 @@ function isSet(list: ResourceList | undefined): list is ResourceList {
   return list !== undefined && Object.keys(list).length > 0;
 }
 
-/** The pod with the resources that it has been granted. The same pod where those are what its spec says. */
+/** The pod with the resources that it has been granted. What its spec says just so stays as it is written there. */
 export function podAsAllocated(pod: Pod, allocation: PodAllocation | undefined): Pod {
   if (allocation === undefined || isAllocated(pod, allocation)) return pod;
   const granted = <C extends Container>(container: C): C =>
-    Object.hasOwn(allocation.containers, container.name)
-      ? { ...container, resources: allocation.containers[container.name] }
-      : container;
+    isGranted(container, allocation.containers)
+      ? container
+      : { ...container, resources: allocation.containers[container.name] };
   const { spec } = pod;
+  const resources = isPodGranted(spec, allocation) ? spec.resources : allocation.pod;
   const initContainers = spec.initContainers?.map(granted);
   const containers = spec.containers.map(granted);
-  return { ...pod, spec: { ...spec, resources: allocation.pod, initContainers, containers } };
+  return { ...pod, spec: { ...spec, resources, initContainers, containers } };
 }
 
 /** Whether the spec asks for what has been granted, whatever the quantities look like. */
-export function isAllocated({ spec }: Pick<Pod, 'spec'>, { containers, pod }: PodAllocation): boolean {
-  if ((spec.resources === undefined) !== (pod === undefined)) return false;
-  if (!equalRequirements(spec.resources, pod)) return false;
-  return initAndRegular({ spec }).every(
-    ({ name, resources }) =>
-      !Object.hasOwn(containers, name) || equalRequirements(resources, containers[name]),
+export function isAllocated({ spec }: Pick<Pod, 'spec'>, allocation: PodAllocation): boolean {
+  return (
+    isPodGranted(spec, allocation) &&
+    initAndRegular({ spec }).every((container) => isGranted(container, allocation.containers))
   );
+}
+
+function isPodGranted({ resources }: Pod['spec'], { pod }: PodAllocation): boolean {
+  return (resources === undefined) === (pod === undefined) && equalRequirements(resources, pod);
+}
+
+function isGranted({ name, resources }: Container, containers: PodAllocation['containers']): boolean {
+  return !Object.hasOwn(containers, name) || equalRequirements(resources, containers[name]);
 }
 
 /** Whether the pod as desired requests more CPU or memory than the pod as allocated. */

@@ -1,5 +1,6 @@
 /** What follows for a pod when its spec asks for other resources than it has been granted. */
 import type { Pod } from '../../../types/kubernetes.ts';
+import { goJSON } from '../formats/go-text.ts';
 import { allocationFromPod, isAllocated, type PodAllocation, withoutEmpty } from './allocation.ts';
 import {
   RESIZE_FAILED,
@@ -116,5 +117,5 @@ function resizeEvent(
     generation,
     error: error === '' ? undefined : error,
   };
-  return { type, reason, message: `Pod resize ${what}: ${JSON.stringify(about)}` };
+  return { type, reason, message: `Pod resize ${what}: ${goJSON(about)}` };
 }

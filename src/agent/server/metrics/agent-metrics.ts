@@ -4,6 +4,7 @@ import type {
   PluginCall,
   PluginValidation,
   PluginVictim,
+  RequestedCondition,
   PodEffect,
   ProbedContainer,
   Stopwatch,
@@ -180,8 +181,8 @@ export class AgentMetrics implements Measurements {
     this.#evictionPlugins.pods(active, candidates);
   }
 
-  pluginVictims(victims: readonly PluginVictim[]): void {
-    this.#evictionPlugins.victims(victims);
+  pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
+    this.#evictionPlugins.decided(victims, conditions);
   }
 
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {

@@ -1,18 +1,20 @@
 /** The figures of the last pass over eviction plugins, with Katalyst's names. */
-import type { PluginVictim } from '../../../types/measurements.ts';
+import type { PluginVictim, RequestedCondition } from '../../../types/measurements.ts';
 import { GAUGES } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
 export class EvictionPluginMetrics {
   #pods: { readonly active: number; readonly candidates: number } | undefined;
   #victims: readonly PluginVictim[] | undefined;
+  #conditions: readonly RequestedCondition[] = [];
 
   pods(active: number, candidates: number): void {
     this.#pods = { active, candidates };
   }
 
-  victims(victims: readonly PluginVictim[]): void {
+  decided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
     this.#victims = victims;
+    this.#conditions = conditions;
   }
 
   /** Without eviction plugins, no samples. */
@@ -21,14 +23,18 @@ export class EvictionPluginMetrics {
     return [
       gauge(GAUGES.activePods, pods ? [[{}, pods.active]] : []),
       gauge(GAUGES.candidatePods, pods ? [[{}, pods.candidates]] : []),
+      gauge(
+        GAUGES.requestedConditions,
+        this.#conditions.map((labels) => [{ ...labels }, 1]),
+      ),
       gauge(GAUGES.victims, this.#victims ? victimValues(this.#victims) : []),
     ];
   }
 }
 
 function victimValues(victims: readonly PluginVictim[]): (readonly [Labels, number])[] {
-  const ofPlugins = victims.map(({ plugin, namespace, name }) => {
-    const labels = { name: plugin, type: 'plugin', victim_name: name, victim_ns: namespace };
+  const ofPlugins = victims.map(({ plugin, namespace, name, qos, priority }) => {
+    const labels = { name: plugin, type: 'plugin', victim_name: name, victim_ns: namespace, qos, priority };
     return [labels, 1] as const;
   });
   return [[{ type: 'total' }, victims.length], ...ofPlugins];

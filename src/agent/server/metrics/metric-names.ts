@@ -408,6 +408,10 @@ export const GAUGES = {
     name: 'candidate_pod_cnt',
     help: 'Of the active pods, those that eviction plugins are shown (Katalyst).',
   },
+  requestedConditions: {
+    name: 'request_condition_cnt',
+    help: 'Conditions that plugins have reported with their thresholds in the last pass over eviction plugins (Katalyst).',
+  },
   victims: {
     name: 'victims_cnt',
     help: 'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',

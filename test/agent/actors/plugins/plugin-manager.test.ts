@@ -53,6 +53,32 @@ test('a pod that a plugin wants gone is ended, once', async () => {
   });
 });
 
+test('conditions of thresholds are told in each pass, and those of plugins on trial as such', async () => {
+  const [p, trial] = [bed.plugin('p'), bed.plugin('trial')];
+  p.threshold = () => met({ condition: condition('Hot'), gracePeriodSeconds: 60 });
+  trial.threshold = () => met({ condition: condition('Cold'), gracePeriodSeconds: 60 });
+  await bed.start({ dryRun: ['trial'] });
+  await bed.pass();
+  expect(bed.measurements.told).toEqual(
+    expect.arrayContaining(['p reports Hot, dry run false', 'trial reports Cold, dry run true']),
+  );
+});
+
+test('plugins that hang in each pass do not make the agent ill; passes that do not end do', async () => {
+  bed.plugin('p').evicts = hangs;
+  await bed.start();
+  for (let pass = 0; pass < 5; pass += 1) {
+    await bed.ground.clock.advance(7_000);
+    expect(bed.agent.health()).toBeUndefined();
+  }
+  bed.directory.plugins = () => {
+    throw new Error('the directory is broken');
+  };
+  await expect(bed.ground.clock.advance(28_000)).rejects.toThrow('broken');
+  await bed.ground.clock.advance(28_000);
+  expect(bed.agent.health()).toContain('eviction plugins: no pass over them has ended for');
+});
+
 test('each pass tells how many pods are active, how many plugins are shown, and whom it ends', async () => {
   bed.plugin('p').evicts = () => forces(A);
   await bed.start();

@@ -171,6 +171,15 @@ describe('the words of a plugin', () => {
     },
   );
 
+  test('that are effects of a CNR condition may name the QoS level that they are for', () => {
+    const effects = ['reclaimed_cores/NoSchedule'];
+    const all = (more: Partial<PluginCondition>) =>
+      checkedEvictPods({ evictPods: [], condition: condition('Hot', { effects, ...more }) }, NODE);
+    expect(all({ type: 'CNR_CONDITION' }).refused).toEqual([]);
+    expect(all({}).refused).toHaveLength(1);
+    expect(all({ type: 'CNR_CONDITION', effects: ['shared_cores/NoSchedule'] }).refused).toHaveLength(1);
+  });
+
   test('that are a condition are refused where they are long, and an effect counts once', () => {
     const all = (condition: PluginCondition) => checkedEvictPods({ evictPods: [], condition }, NODE);
     const [refusal = ''] = all(condition(LONG)).refused;

@@ -32,6 +32,13 @@ test('the same amount in another spelling is what was granted, and the pod stays
   expect(podAsAllocated(desired, allocationFromPod(podOf('100m')))).toBe(desired);
 });
 
+test('where one container is to be resized, the others keep the spelling of their specs', () => {
+  const granted = allocationFromPod(podOf('1'));
+  const other = { requests: { cpu: '1000m' } };
+  const seen = podAsAllocated(podOf('2'), { containers: { ...granted.containers, other } });
+  expect(seen.spec.containers.map(({ resources }) => resources?.requests?.cpu)).toEqual(['1', '1']);
+});
+
 test('a container that was not there when the pod was granted its resources keeps its own', () => {
   const { spec, ...pod } = podOf('1');
   const more = { ...pod, spec: { ...spec, containers: [...spec.containers, { name: 'new' }] } };

@@ -1,5 +1,5 @@
 /** What a real kernel makes of the groups of pods on cgroup v2. Runs as the first program of a machine of its own; see kernel-v2.test.ts. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,12 @@ import { containerResources } from '../../../../src/agent/policies/cri/linux-res
 import { CgroupTree } from '../../../../src/agent/runtime/cgroups/cgroup-tree.ts';
 import { delegateControllers } from '../../../../src/agent/runtime/cgroups/delegation.ts';
 import { PodCgroups } from '../../../../src/agent/runtime/cgroups/pod-cgroups.ts';
+import { resolveNodeSettings } from '../../../../src/agent/config/load-node-settings.ts';
+import { openProcessCgroups } from '../../../../src/embedded/process-cgroups.ts';
 import { OomKills } from '../../../../src/embedded/containers/oom-kills.ts';
 import { CgroupStats } from '../../../../src/agent/runtime/stats/cgroup-stats.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import type { OwnNodeFacts } from '../../../../src/types/node-facts.ts';
 import { engineBed } from '../../../support/process-engine.ts';
 import { podConfig, shell } from '../../../support/runtime-configs.ts';
 import { report } from '../../../support/kernel-report.ts';
@@ -276,6 +279,52 @@ async function embedded(cgroups: PodCgroups) {
   return { files, isIn, isLeft: existsSync(join(TOP, group)), exit: eater.record.exit?.reason };
 }
 
+/**
+ * As systemd does for a user: the user owns a group, and may make others in it. This program becomes that user and goes on in that group,
+ * as an agent that was started there; it comes last.
+ */
+async function delegated() {
+  const slice = 'user.slice/user-1000.slice';
+  const service = `${slice}/user@1000.service`;
+  const scope = `${service}/app.slice/agent.scope`;
+  mkdirSync(join(TOP, scope), { recursive: true });
+  for (const group of ['', 'user.slice', slice]) write(group, 'cgroup.subtree_control', '+cpu +memory +pids');
+  execFileSync('chown', ['-R', '1000:1000', join(TOP, service)]);
+  write(scope, 'cgroup.procs', String(process.pid));
+  const bed = engineBed();
+  execFileSync('chown', ['-R', '1000:1000', bed.layout.rootDir]);
+  process.setgid?.(1000);
+  process.setuid?.(1000);
+  const [pod] = PODS;
+  const setup = {
+    rootDir: bed.layout.rootDir,
+    settings: resolveNodeSettings({}, {}, ''),
+    facts: { capacity: { cpu: '1', memory: '128Mi' } } as unknown as OwnNodeFacts,
+    reservations: { systemReserved: {}, kubeReserved: {} },
+  };
+  const { logger: own, messages: warned } = warnings();
+  const opened = await openProcessCgroups(testContext({ logger: own }), setup);
+  if (!opened) return { warned };
+  await opened.cgroups.prepare(pod!);
+  const cgroupParent = opened.cgroups.parentOf(pod!);
+  const sandbox = podConfig(join(bed.layout.rootDir, 'pods'));
+  const sandboxId = bed.engine.runPodSandbox({ ...sandbox, linux: { cgroupParent } });
+  const resources = containerResources(pod!, pod!.spec.containers[0]!, opened.facts);
+  const id = await bed.engine.createContainer(sandboxId, shell('exec sleep 1000', { linux: { resources } }));
+  await bed.engine.startContainer(id);
+  const group = join(cgroupParent, id);
+  const { record } = bed.engine.container(id);
+  const found = {
+    isBelow: group.startsWith(`/${service}/statelet-`),
+    isIn: read(group, 'cgroup.procs').trim() === String(record.process?.pid),
+    files: Object.fromEntries(['memory.max', 'cpu.max'].map((file) => [file, read(group, file)])),
+  };
+  await bed.engine.removePodSandbox(sandboxId);
+  await opened.cgroups.release(pod!.metadata.uid);
+  opened.close();
+  return { ...found, isLeft: existsSync(join(TOP, opened.root)) };
+}
+
 const told: string[] = [];
 const { logger, messages } = warnings();
 const context = testContext({
@@ -301,5 +350,6 @@ report({
   figures: await figures(tree, cgroups),
   embedded: await embedded(cgroups),
   removal: await removal(cgroups),
-  messages,
+  messages: [...messages],
+  delegated: await delegated(),
 });

@@ -24,6 +24,7 @@ interface Found {
   };
   readonly figures: { readonly told: object; readonly counted: object; readonly isTopThere: boolean };
   readonly embedded: object;
+  readonly delegated: object;
   readonly lowerLimit: object;
   readonly removal: object;
   readonly messages: readonly string[];
@@ -157,6 +158,15 @@ userModeLinuxSuite('on a kernel that has cgroup v2 alone', () => {
       isIn: true,
       isLeft: false,
       exit: 'OOMKilled',
+    });
+  });
+
+  test('a user who is not root has limits below the group that systemd has given it', () => {
+    expect(found.delegated).toEqual({
+      isBelow: true,
+      isIn: true,
+      files: { 'memory.max': String(16 * 2 ** 20), 'cpu.max': '100000 100000' },
+      isLeft: false,
     });
   });
 });

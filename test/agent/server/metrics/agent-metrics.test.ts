@@ -159,17 +159,35 @@ test('the age of the figures by which pods are ranked for eviction is told by si
 test("the last pass over eviction plugins is told with Katalyst's names: by type, and each victim", () => {
   expect(named('victims_cnt')).toEqual({});
   metrics.pluginPods(5, 3);
-  metrics.pluginVictims([{ plugin: 'p', namespace: 'default', name: 'old' }]);
-  metrics.pluginVictims([
-    { plugin: 'p', namespace: 'default', name: 'web' },
-    { plugin: 'q', namespace: 'batch', name: 'job' },
-  ]);
+  const reclaimed = { qos: 'reclaimed_cores', priority: '5' };
+  metrics.pluginsDecided([{ plugin: 'p', namespace: 'default', name: 'old', ...reclaimed }], []);
+  metrics.pluginsDecided(
+    [
+      { plugin: 'p', namespace: 'default', name: 'web', ...reclaimed },
+      { plugin: 'q', namespace: 'batch', name: 'job', qos: 'unknown', priority: 'empty' },
+    ],
+    [
+      {
+        name: 'p',
+        condition_name: 'Hot',
+        condition_type: 'NODE_CONDITION',
+        effects: 'NoSchedule',
+        dryrun: 'false',
+      },
+    ],
+  );
+  expect(named('request_condition_cnt')).toEqual({
+    'request_condition_cnt{condition_name="Hot",condition_type="NODE_CONDITION",dryrun="false",effects="NoSchedule",name="p"}':
+      '1',
+  });
   expect({ ...named('running_pod'), ...named('candidate_pod'), ...named('victims_cnt') }).toEqual({
     running_pod_cnt: '5',
     candidate_pod_cnt: '3',
     'victims_cnt{type="total"}': '2',
-    'victims_cnt{name="p",type="plugin",victim_name="web",victim_ns="default"}': '1',
-    'victims_cnt{name="q",type="plugin",victim_name="job",victim_ns="batch"}': '1',
+    'victims_cnt{name="p",priority="5",qos="reclaimed_cores",type="plugin",victim_name="web",victim_ns="default"}':
+      '1',
+    'victims_cnt{name="q",priority="empty",qos="unknown",type="plugin",victim_name="job",victim_ns="batch"}':
+      '1',
   });
 });
 
@@ -177,6 +195,8 @@ test('questions to eviction plugins are counted by what came of them, pods that 
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'ThresholdMet', 'failure');
+  metrics.pluginValidated({ name: 'p', strict: 'true', valid: 'true', reason: '', user: 'u' });
+  metrics.pluginValidated({ name: 'x', strict: 'true', valid: 'false', reason: 'no_permission', user: 'u' });
   metrics.pluginVictim('p', false);
   metrics.pluginVictim('trial', true);
   expect(named('statelet_eviction_plugin_')).toEqual({
@@ -184,6 +204,10 @@ test('questions to eviction plugins are counted by what came of them, pods that 
     'statelet_eviction_plugin_answers_total{call="ThresholdMet",plugin="p",result="failure"}': '1',
     'statelet_eviction_plugin_victims_total{plugin="p"}': '1',
     'statelet_eviction_plugin_dry_run_victims_total{plugin="trial"}': '1',
+  });
+  expect(named('eviction_plugin_validate')).toEqual({
+    'eviction_plugin_validate{name="p",reason="",strict="true",user="u",valid="true"}': '1',
+    'eviction_plugin_validate{name="",reason="no_permission",strict="true",user="u",valid="false"}': '1',
   });
 });
 
