@@ -102,7 +102,8 @@ function beside(input: PodPageInput, pod: PodView | null): TemplateResult {
   </div>`;
 }
 
-function containers({ pod, status }: PodView, nowMs: number): TemplateResult {
+function containers({ pod, status, row }: PodView, nowMs: number): TemplateResult {
+  const hasEnded = row.state.startsWith('Terminated');
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return html`<ul class="containers">
@@ -111,9 +112,9 @@ function containers({ pod, status }: PodView, nowMs: number): TemplateResult {
       return html`<li>
         <b>${container.name}</b> ${container.image ?? ''}
         <div>
-          ${containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}
+          ${own === undefined && hasEnded ? 'has never run' : containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}
         </div>
-        ${probes(container, own)}
+        ${hasEnded ? nothing : probes(container, own)}
       </li>`;
     })}
   </ul>`;

@@ -22,7 +22,7 @@ export function thresholdRow(threshold: ExplainedThreshold): string[] {
 }
 
 /** Of signals that are about bytes, as people read them. */
-function figure(signal: string, text: string | undefined): string {
+export function figure(signal: string, text: string | undefined): string {
   if (text === undefined) return '<unknown>';
   return signal.endsWith('.available') && signal !== 'pid.available' ? shortQuantity(text) : text;
 }

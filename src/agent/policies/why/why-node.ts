@@ -1,4 +1,5 @@
 /** What the node does and what it lacks, in a few sentences. */
+import { figure } from '../eviction/explanation-tables.ts';
 import type { Eviction, EvictionState, VictimChoice } from '../eviction/pass.ts';
 import { figureText } from '../eviction/pressure-settings.ts';
 import { isPressureSignal, type PressureCondition, pressureCondition } from '../eviction/signals.ts';
@@ -132,8 +133,7 @@ function pressureTexts(
   const { thresholds, lastEvicted, next } = whyPressure(facts);
   const met = thresholds.map(
     ({ signal, observed, threshold, isHard, since }) =>
-      `${signal} ${observed} ${threshold.slice(0, 1)} ${threshold.slice(1)} (${isHard ? 'hard' : 'soft'}) since ` +
-      atTime(Date.parse(since), nowMs),
+      `${comparison(signal, observed, threshold)} (${isHard ? 'hard' : 'soft'}) since ${atTime(Date.parse(since), nowMs)}`,
   );
   const isMet = new Set(thresholds.map(({ signal }) => pressureCondition(signal)));
   const lingering = conditions.filter((condition) => !isMet.has(condition as PressureCondition));
@@ -149,6 +149,13 @@ function pressureTexts(
     ...(lastEvicted.length === 0 ? [] : [`Evicted last: ${lastEvicted.slice(0, NAMED_PODS_MAX).join(', ')}`]),
     ...(next.length === 0 ? [] : [`Next by the latest ranking: ${next.slice(0, NAMED_PODS_MAX).join(', ')}`]),
   ];
+}
+
+/** `memory.available 18.6Gi < 20.4Gi`; exact where the short figures would be the same. */
+function comparison(signal: string, observed: string, threshold: string): string {
+  const short = [figure(signal, observed), figure(signal, threshold.slice(1))];
+  const [left, limit] = short[0] === short[1] ? [observed, threshold.slice(1)] : short;
+  return `${signal} ${left} ${threshold.slice(0, 1)} ${limit}`;
 }
 
 /** Undefined for a pod that is not one of those that were evicted last. */

@@ -78,6 +78,22 @@ function underPressure(): PressureFacts {
   return { state, choice, evictions: choice.eviction ? [choice.eviction] : [] };
 }
 
+test.each([
+  ['25%', 200.5, 'memory.available 200.5Mi < 256Mi'],
+  ['209772Ki', 204.8125, 'memory.available 209728Ki < 209772Ki'],
+])(
+  'what is short is said in few digits, and exactly where these would be the same: %s of %d',
+  (limit, left, said) => {
+    const settings = settingsWith({
+      thresholds: thresholds({ evictionHard: { 'memory.available': limit } }),
+    });
+    const summary = summaryOf({ memory: left, nowMs: NOW });
+    const { state } = evaluateEviction(factsWith({ settings, nowMs: NOW, summary }));
+    const pressure = { state, choice: undefined, evictions: [] };
+    expect(whyNode({ ...NODE, pressure }).sentences.join(' ')).toContain(`What is short: ${said} (hard)`);
+  },
+);
+
 test('a node under pressure says which threshold is met, since when, who went last and who would be next', () => {
   const pressure = underPressure();
   const { sentences, pressure: shown } = whyNode({ ...NODE, pressure });
