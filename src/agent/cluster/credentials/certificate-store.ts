@@ -11,6 +11,7 @@ import {
   isExpired,
 } from '../../policies/cluster/certificates.ts';
 import { readProvidedFile } from '../../../system/files/foreign-file.ts';
+import { START_DEADLINE_MS } from '../../../system/files/patient-calls.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
 import { replaceFile } from '../../../system/replace-file.ts';
 import { errnoCode, ifThere } from '../../../system/system-errors.ts';
@@ -33,11 +34,11 @@ export class CertificateStore {
     this.currentPath = this.#path('current');
   }
 
-  /** Undefined where there is none. Rejects with the name of the file where it cannot be read or is not valid. */
+  /** Read when the agent starts. Undefined where there is none. Rejects with the name of the file where it cannot be read or is not valid. */
   async current(): Promise<CertificatePair | undefined> {
     await this.#finishUpdate();
     try {
-      const text = await ifThere(readProvidedFile(this.currentPath));
+      const text = await ifThere(readProvidedFile(this.currentPath, { deadlineMs: START_DEADLINE_MS }));
       return text === undefined ? undefined : certificatePair(text, text);
     } catch (error) {
       throw new StateletError('FailedPrecondition', `${this.currentPath}: ${errorMessage(error)}`, {
@@ -178,7 +179,11 @@ async function storedPair({
   key,
 }: ReturnType<typeof selfSignedFiles>): Promise<CertificatePair | undefined> {
   try {
-    const [certText, keyText] = await Promise.all([readProvidedFile(cert), readProvidedFile(key)]);
+    const patience = { deadlineMs: START_DEADLINE_MS };
+    const [certText, keyText] = await Promise.all([
+      readProvidedFile(cert, patience),
+      readProvidedFile(key, patience),
+    ]);
     return certificatePair(certText, keyText);
   } catch {
     return undefined;
