@@ -95,11 +95,15 @@ function podResources(
 }
 
 function shown({ devices, cpuIDs, memory }: HeldResources) {
-  return { devices: devices.map(shownDevices), cpuIDs, memory: memory.map(shownMemory) };
+  return { devices: devices.flatMap(shownDevices), cpuIDs, memory: memory.map(shownMemory) };
 }
 
-function shownDevices({ resourceName, deviceIDs, numaNodes }: HeldDevices): ContainerDevices {
-  return { resourceName, deviceIDs, topology: numaNodes && topologyOf(numaNodes) };
+/** As with the kubelet each device stands alone, and once for each NUMA node that it is near to. */
+function shownDevices({ resourceName, deviceIDs, numaNodes }: HeldDevices): readonly ContainerDevices[] {
+  const topologies = numaNodes?.map((node) => topologyOf([node])) ?? [undefined];
+  return deviceIDs.flatMap((id) =>
+    topologies.map((topology) => ({ resourceName, deviceIDs: [id], topology })),
+  );
 }
 
 function shownMemory({ memoryType, sizeBytes, numaNodes }: HeldMemory): ContainerMemory {
