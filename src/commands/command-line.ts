@@ -134,6 +134,7 @@ function addDemo(root: Command): void {
     .addOption(
       new Option('--root-dir <DIR>', 'where state is kept (default: .statelet in the working folder)'),
     )
+    .option('--hostname-override <NAME>', 'the name of the node (default: that of the machine)')
     .showHelpAfterError('"statelet demo --help" lists its flags.')
     .addHelpText('after', DEMO_EXAMPLES)
     .action(async (folder: string, flags: DemoFlags) => {

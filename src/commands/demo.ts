@@ -1,4 +1,4 @@
-/** `statelet demo`: the first minute without a checkout. Copies the examples of this package, and runs them as `npm start` does. */
+/** `statelet demo`: the first minute. Copies the examples of this package, and runs them. `npm start` runs those of a checkout where they are. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { OWN_FOLDER, rootFolder } from '../agent/config/root-folder.ts';
@@ -11,18 +11,19 @@ import { run } from './run.ts';
 
 export interface DemoFlags {
   readonly rootDir?: string;
+  readonly hostnameOverride?: string;
 }
 
 /** Resolves as `run` does. Rejects with `InvalidArgument` where the folder cannot be used. */
-export async function demo(folder: string, { rootDir }: DemoFlags): Promise<void> {
+export async function demo(folder: string, { rootDir, hostnameOverride }: DemoFlags): Promise<void> {
   const found = rootFolder(rootDir);
   if (found.passedOver !== undefined)
     throw new StateletError(
       'InvalidArgument',
       `${found.passedOver}\ngive a --root-dir, or go to another folder`,
     );
-  await copyExamples(folder);
-  print(`The manifests are in ${folder}: change one, copy one, remove one, and its pod follows.\n`);
+  if (await copyExamples(folder))
+    print(`The manifests are in ${folder}: change one, copy one, remove one, and its pod follows.\n`);
   await run({
     pods: [folder],
     // The default one is that of the machine, or of the user: a demo leaves nothing there.
@@ -31,20 +32,26 @@ export async function demo(folder: string, { rootDir }: DemoFlags): Promise<void
     ui: { host: '127.0.0.1', port: 0 },
     live: true,
     exitWithPods: true,
+    ...(hostnameOverride !== undefined && { hostnameOverride }),
   });
 }
 
-/** Files that are there are left as they are: somebody may have changed them. */
-async function copyExamples(folder: string): Promise<void> {
+/** Files that are there are left as they are: somebody may have changed them. Resolves to whether one was not there. */
+async function copyExamples(folder: string): Promise<boolean> {
   const examples = ownFile('examples/pods');
+  let isNew = false;
   try {
     await makeFolder(folder);
     for (const name of await readdir(examples)) {
       const content = await readFile(join(examples, name));
-      await writeFile(join(folder, name), content, { flag: 'wx' }).catch((error: unknown) => {
+      try {
+        await writeFile(join(folder, name), content, { flag: 'wx' });
+        isNew = true;
+      } catch (error) {
         if (errnoCode(error) !== 'EEXIST') throw error;
-      });
+      }
     }
+    return isNew;
   } catch (error) {
     throw new StateletError(
       'InvalidArgument',
