@@ -36,8 +36,20 @@ export interface ReservedSettings {
   readonly systemReservedCgroup: string;
 }
 
+/** CPUs that containers have for themselves, and where their devices and CPUs are. */
+export interface ResourceManagerSettings {
+  readonly cpuManagerPolicy: 'none' | 'static';
+  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  readonly cpuManagerReconcilePeriodMs: number;
+  /** `0-1`; empty: those of the lowest cores, as many as are reserved. */
+  readonly reservedSystemCPUs: string;
+  readonly topologyManagerPolicy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+  readonly topologyManagerScope: 'container' | 'pod';
+  readonly topologyManagerPolicyOptions: Readonly<Record<string, string>>;
+}
+
 /** Settings for real containers, by the kubelet's names. */
-export interface NodeSettings extends MemorySettings, ReservedSettings {
+export interface NodeSettings extends MemorySettings, ReservedSettings, ResourceManagerSettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly nodeIP: readonly string[];

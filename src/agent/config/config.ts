@@ -12,7 +12,7 @@ import {
   type ShutdownSettings,
 } from '../../types/node-settings.ts';
 import { StateletError } from '../../types/errors.ts';
-import { resolveAdmissionSettings } from './load-admission-settings.ts';
+import { resolveAdmissionSettings, withReservedCPUs } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { checkFeatures, resolveFeatureGates } from './load-feature-gates.ts';
 import { resolveEvictionPluginSettings } from './load-eviction-plugin-settings.ts';
@@ -21,6 +21,7 @@ import { type FeatureFields, type FeatureGates, isEnabled } from '../policies/no
 import { parseDuration } from '../policies/formats/duration.ts';
 import { isHttpURL, type KubeletConfiguration } from './kubelet-configuration.ts';
 import type { IdleFlags } from './kubelet/idle-flags.ts';
+import { checkResourceManagers } from './kubelet/resource-manager-settings.ts';
 import { resolveNodeSettings } from './load-node-settings.ts';
 import { type Host, rootFolder, thisHost } from './root-folder.ts';
 import { resolveServerSettings } from './load-server-settings.ts';
@@ -188,11 +189,12 @@ export function resolveConfig(
   const memoryQoS = isEnabled('MemoryQoS', featureGates);
   const withGates = { ...file, featureGates: { ...featureGates, MemoryQoS: memoryQoS } };
   const node = resolveNodeSettings(flags, withGates, fileName);
+  checkResourceManagers(node, (gate) => isEnabled(gate, featureGates), fileName);
   const cluster = resolveClusterSettings(flags, { ...file }, fileName);
   const shutdown = resolveShutdownSettings(file, fileName);
   checkFeatures(featureGates, featureFields(file, { cluster, node, shutdown }), fileName);
   return {
-    ...resolveAdmissionSettings(flags, { ...file }, fileName),
+    ...withReservedCPUs(resolveAdmissionSettings(flags, { ...file }, fileName), node.reservedSystemCPUs),
     ...resolveEvictionSettings(flags, { ...file }, fileName),
     rootDir,
     podLogsDir: unlessEmpty(file.podLogsDir) ?? defaultPodLogsDir(containerRuntimeEndpoint, rootDir),

@@ -1,6 +1,7 @@
 /** Settings that decide which pods are admitted, for every runtime. */
 import type { AdmissionSettings } from '../../types/node-settings.ts';
 import type { Taint } from '../../types/kubernetes.ts';
+import { parseCpuSet } from '../policies/cpus/cpu-set.ts';
 import { reservationProblem } from '../policies/node/node-allocatable.ts';
 import { extendedResourceProblem, nodeLabelsProblem, taintsProblem } from '../policies/node/node-capacity.ts';
 import {
@@ -113,4 +114,14 @@ export function resolveAdmissionSettings(
   fileName: string,
 ): AdmissionSettings {
   return resolveSettings<AdmissionSettings>(ADMISSION_SETTINGS, flags, file, fileName);
+}
+
+/** CPUs that are reserved by their numbers count in place of reserved amounts, as with the kubelet. */
+export function withReservedCPUs(settings: AdmissionSettings, cpus: string): AdmissionSettings {
+  const reserved = parseCpuSet(cpus)?.length ?? 0;
+  if (reserved === 0) return settings;
+  const others = Object.entries(settings.systemReserved).filter(([resource]) => resource !== 'cpu');
+  const systemReserved = Object.fromEntries(others);
+  const kubeReserved = { ...settings.kubeReserved, cpu: String(reserved) };
+  return { ...settings, systemReserved, kubeReserved };
 }

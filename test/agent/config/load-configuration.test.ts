@@ -287,14 +287,10 @@ describe('a value', () => {
 
 test('managers of resources that are not there are refused, each by its field', () => {
   const asking = {
-    cpuManagerPolicy: 'static',
     memoryManagerPolicy: 'Static',
-    topologyManagerPolicy: 'best-effort',
   };
   expect(refusedValues(asking)).toEqual([
-    'cpuManagerPolicy: must be "none": there is no CPU manager (got "static")',
     'memoryManagerPolicy: must be "None": there is no memory manager (got "Static")',
-    'topologyManagerPolicy: must be "none": there is no topology manager (got "best-effort")',
   ]);
 });
 

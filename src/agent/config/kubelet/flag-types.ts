@@ -66,17 +66,6 @@ export const quantity: FlagType = {
   read: (given) => (isQuantity(given) ? given : undefined),
 };
 
-export const cpus: FlagType = {
-  expects: 'CPUs such as 0-3,5',
-  read: (given) => {
-    const ranges = given.split(',').map((range) => /^(\d+)(?:-(\d+))?$/u.exec(range));
-    const isRight = ranges.every(
-      (range) => range !== null && Number(range[2] ?? range[1]) >= Number(range[1]),
-    );
-    return given === '' || isRight ? given : undefined;
-  },
-};
-
 const LIMIT = /^[^=]+=([^=]+)$/u;
 
 export const nodeMemory: FlagType = {

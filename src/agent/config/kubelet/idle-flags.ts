@@ -5,7 +5,6 @@
 import { StateletError } from '../../../types/errors.ts';
 import {
   bool,
-  cpus,
   duration,
   filePatterns,
   type FlagType,
@@ -37,14 +36,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
   ['containerd', text, '/run/containerd/containerd.sock', 'which socket its cAdvisor uses'],
   ['containerd-namespace', text, 'k8s.io', 'which namespace of containerd its cAdvisor uses'],
   ['contention-profiling', bool, 'false', 'whether locks of Go are profiled'],
-  [
-    'cpu-manager-policy',
-    oneOf('none', 'static'),
-    'none',
-    'whether containers get CPUs of their own, which none get here',
-  ],
-  ['cpu-manager-policy-options', pairs, '', 'how the CPU manager gives them'],
-  ['cpu-manager-reconcile-period', duration, '10s', 'how often the CPU manager compares'],
   [
     'enable-controller-attach-detach',
     bool,
@@ -126,7 +117,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
     'whether it refuses to start where sysctls of the kernel are not as it wants them',
   ],
   ['qos-reserved', pairs, '', 'which part of their requests is kept for pods of a QoS class'],
-  ['reserved-cpus', cpus, '', 'which CPUs pods do not use'],
   ['reserved-memory', nodeMemory, '', 'which memory of NUMA nodes is reserved'],
   ['runonce', bool, 'false', 'whether it ends when its pods run'],
   ['storage-driver-buffer-duration', duration, '1m0s', 'which database its cAdvisor writes to'],
@@ -136,14 +126,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
   ['storage-driver-secure', bool, 'false', 'which database its cAdvisor writes to'],
   ['storage-driver-table', text, 'stats', 'which database its cAdvisor writes to'],
   ['storage-driver-user', text, 'root', 'which database its cAdvisor writes to'],
-  [
-    'topology-manager-policy',
-    oneOf('none', 'best-effort', 'restricted', 'single-numa-node'),
-    'none',
-    'whether pods get resources of one NUMA node, which none are sure of here',
-  ],
-  ['topology-manager-policy-options', pairs, '', 'how the topology manager chooses'],
-  ['topology-manager-scope', oneOf('container', 'pod'), 'container', 'what the topology manager chooses for'],
   ['vmodule', filePatterns, '', 'how much single files of its source log'],
   [
     'volume-plugin-dir',

@@ -76,8 +76,8 @@ export interface ContainerAdditions {
   readonly cdiDevices?: ContainerConfig['cdiDevices'];
   /** Those of the agent itself stay. */
   readonly annotations?: ContainerConfig['annotations'];
-  /** The CPUs and the memory that are the container's own. */
-  readonly resources?: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
+  /** Where the container runs, and has its memory. On CPUs of its own it has no quota. */
+  readonly resources?: Partial<Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems' | 'cpuQuota'>>;
 }
 
 /** As with the kubelet, variables of the spec come later, and so count where both have one. */

@@ -7,6 +7,8 @@ export type FeatureGates = Readonly<Record<string, boolean>>;
 
 /** The gates that change something here. Each is asked about with `isEnabled`, or has a row in `GATES` below. */
 export const EFFECTIVE_GATES = [
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
   'ComponentFlagz',
   'ComponentStatusz',
   'ContainerCheckpoint',

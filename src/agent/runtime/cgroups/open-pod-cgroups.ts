@@ -30,11 +30,13 @@ export async function openPodCgroups(
   context: AgentContext,
   { facts, reservations, settings }: PodCgroupsSetup,
   driver: CgroupDriverName,
+  exclusiveCPUs?: { readonly holds: (uid: string) => boolean },
 ): Promise<PodCgroups> {
   const { logger } = context;
   const cgroups = await PodCgroups.open(context, {
     ...settings,
     driver,
+    hasExclusiveCPUs: exclusiveCPUs && ((uid) => exclusiveCPUs.holds(uid)),
     cpuCFSQuotaPeriodUs: settings.cpuCFSQuotaPeriodMs * 1000,
     memoryQoS: memoryQoSOf(settings),
     reservesPIDs: reservesPIDs(reservations),

@@ -31,6 +31,8 @@ import { limitReservedGroups, QOSGroups } from './qos-groups.ts';
 export interface PodCgroupsParts extends PodCgroupSettings {
   /** Default: `cgroupfs`. */
   readonly driver?: CgroupDriverName;
+  /** A pod with CPUs of its own has no CPU quota. Default: there are none. */
+  readonly hasExclusiveCPUs?: ((uid: string) => boolean) | undefined;
   /** Where `kubepods` is made: a path in the tree of cgroups, `/` for its top. Must exist. */
   readonly cgroupRoot: string;
   /** false: pods get no cgroups of their own. Default: true. */
@@ -162,7 +164,7 @@ export class PodCgroups {
     if (!this.#isSetUp) await this.#setUp();
     const { tree, driver, layout, above } = this.#own;
     const group = podCgroup(layout, pod);
-    const values = cgroupValues(tree.version, podCgroupResources(pod, this.#parts), above.hugetlbFiles);
+    const values = cgroupValues(tree.version, this.resourcesOf(pod), above.hugetlbFiles);
     const written = JSON.stringify([group, values]);
     const { uid } = pod.metadata;
     const exists = tree.exists(group);
@@ -176,7 +178,8 @@ export class PodCgroups {
 
   /** What the pod's cgroup is to have. Throws what `parseQuantity` throws. */
   resourcesOf(pod: Pod): CgroupResources {
-    return podCgroupResources(pod, this.#parts);
+    const isExclusive = this.#parts.hasExclusiveCPUs?.(pod.metadata.uid) === true;
+    return podCgroupResources(pod, isExclusive ? { ...this.#parts, cpuCFSQuota: false } : this.#parts);
   }
 
   /** Writes these limits of the pod's cgroup, and no others. Where pods have no cgroups of their own there is nothing to write. */

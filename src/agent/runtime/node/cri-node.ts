@@ -37,6 +37,8 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
   readonly logLinks: LogLinks;
   /** Only of a node that gives devices, CPUs or memory to containers. */
   readonly topology?: PodSubsystem | undefined;
+  /** Only of a node with a CPU manager. */
+  readonly cpus?: PodSubsystem | undefined;
 }
 
 export function criNode(options: CriNodeOptions): PodNode {
@@ -51,11 +53,12 @@ export function criNode(options: CriNodeOptions): PodNode {
  * when all else is gone. Devices and CPUs are given to a pod that nothing else has rejected, and are free when its containers have ended.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
-  const { allowedUnsafeSysctls, appArmor, images, topology } = options;
+  const { allowedUnsafeSysctls, appArmor, images, topology, cpus } = options;
   return [
     { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
     { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
     ...(topology ? [topology] : []),
+    ...(cpus ? [cpus] : []),
     {
       name: 'images',
       forgetImage: (image) => images.forget(image),

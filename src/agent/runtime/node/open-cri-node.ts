@@ -13,7 +13,7 @@ import { openPodCgroups, resourceFacts } from '../cgroups/open-pod-cgroups.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
-import { TopologyManager } from '../topology/topology-manager.ts';
+import { openTopologyManager } from '../topology/open-topology-manager.ts';
 import { DeviceManager } from '../devices/device-manager.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
@@ -26,7 +26,8 @@ import { LogLinks } from '../logs/log-links.ts';
 import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
-import type { NodeParts, NodeView, PodNode } from './pod-node.ts';
+import type { CpuManager } from '../cpus/cpu-manager.ts';
+import type { NodeParts, NodeView, PodNode, PodSubsystem } from './pod-node.ts';
 import { withCgroupDriver } from './runtime-cgroup-driver.ts';
 import { PodDNSSource, ResolvConf } from './pod-dns-source.ts';
 import { OOMWatch } from './oom-watch.ts';
@@ -67,6 +68,8 @@ interface Parts {
   readonly logLinks: LogLinks;
   readonly capabilities: RuntimeCapabilities;
   readonly devices: DeviceManager;
+  readonly topology: PodSubsystem | undefined;
+  readonly cpus: PodSubsystem | undefined;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
@@ -74,8 +77,9 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { podLogsDir, settings } = setup;
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
+  const cpus = await cpuManager(setup);
   const bare = bareRuntime(context, setup);
-  const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings));
+  const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
   // A process that cannot be such a node ends at once.
   opened.catch(() => bare.close());
   const cgroups = await opened;
@@ -93,6 +97,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
     removeOrphanedLogs: (isInUse) => logLinks.removeDangling(isInUse),
     imageGC: (view) => imageGC(context, settings, { ...ofImages, runtime }, view),
   });
+  const cpusets = cpus && (await openCpusets(context, settings, cpus, runtime));
   let oomWatch: OOMWatch | undefined;
   return {
     runtime: {
@@ -111,12 +116,15 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       capabilities,
       images,
       devices,
+      topology: await openTopologyManager(settings, [devices, ...(cpus ? [cpus] : [])]),
+      cpus: cpusets?.subsystem,
     }),
     devices,
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);
       devices.start(view.pods);
+      cpusets?.updates.start(view);
       oomWatch = new OOMWatch(context);
     },
     reclaimer: upkeep.reclaimer,
@@ -124,11 +132,39 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       oomWatch?.stop();
       plugins?.close();
       await devices.stop();
+      await cpusets?.updates.stop();
       await upkeep.stop();
       cgroups.close();
       await runtime.close();
     },
   };
+}
+
+/** Undefined where containers share all CPUs. */
+async function cpuManager(setup: CriNodeSetup): Promise<CpuManager | undefined> {
+  if (setup.settings.cpuManagerPolicy === 'static') {
+    const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
+    return openCpuManager(setup);
+  }
+  const { readCpuStateFile } = await import('../cpus/cpu-state-file.ts');
+  await readCpuStateFile(setup.rootDir, 'none');
+  return undefined;
+}
+
+/** Containers follow where CPUs are shared by others than before. */
+async function openCpusets(
+  context: AgentContext,
+  { cpuManagerReconcilePeriodMs: periodMs, cpuCFSQuota }: NodeSettings,
+  cpus: CpuManager,
+  { resizing }: RuntimeService,
+) {
+  if (!resizing) return undefined;
+  const { CpusetUpdates } = await import('../cpus/cpuset-updates.ts');
+  const { cpuSubsystem } = await import('../cpus/cpu-subsystem.ts');
+  const cpusetOf = (uid: string, name: string) => cpus.cpusetOf(uid, name);
+  const updates = new CpusetUpdates(context, { runtime: resizing, cpusetOf, periodMs });
+  cpus.onShared = () => updates.update();
+  return { updates, subsystem: cpuSubsystem(cpus, updates, cpuCFSQuota) };
 }
 
 /** At the start, for a runtime that does not answer. */
@@ -183,19 +219,18 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
     appArmor: machine.appArmor,
     selinux: machine.selinux,
     runtimeClasses: setup.runtimeClasses ?? runtimeClassesOf(settings.runtimeClasses),
-    topology: new TopologyManager({
-      policy: 'none',
-      scope: 'container',
-      numa: { ids: [], distances: [] },
-      prefersClosest: false,
-      providers: [parts.devices],
-    }),
     dns: new PodDNSSource(context, { clusterDNS, clusterDomain }, new ResolvConf(settings.resolvConf)),
     startTimes: new StartTimes(context, podsDir),
     knownContainers,
     resizer:
       runtime.resizing &&
-      new PodResizer({ runtime: runtime.resizing, cgroups, facts: containers, known: knownContainers }),
+      new PodResizer({
+        runtime: runtime.resizing,
+        cgroups,
+        facts: containers,
+        known: knownContainers,
+        hasExclusiveCPUs: settings.cpuManagerPolicy === 'static',
+      }),
     users: new UserNamespaces(rootDir, ids),
     volumes: new VolumeManager(context, {
       rootDir,

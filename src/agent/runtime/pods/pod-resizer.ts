@@ -18,6 +18,7 @@ import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { GivenResources } from '../../../types/runtime-pod.ts';
+import { changesExclusiveCPUs } from '../../policies/cpus/static-cpus.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { Resizer, ResizeRequest } from '../node/pod-node.ts';
 import { type ResizingRuntime, runtimeMessage } from '../service/runtime-service.ts';
@@ -27,6 +28,8 @@ export interface PodResizerParts {
   readonly runtime: ResizingRuntime;
   readonly cgroups: Pick<PodCgroups, 'resourcesOf' | 'resize' | 'memoryUsage'>;
   readonly facts: ContainerResourceFacts;
+  /** Whether containers of Guaranteed pods may have CPUs for themselves. */
+  readonly hasExclusiveCPUs?: boolean;
   readonly known: Pick<KnownContainers, 'note' | 'allocation' | 'allocate' | 'written'>;
 }
 
@@ -60,8 +63,11 @@ export class PodResizer implements Resizer {
   }
 
   refusal(desired: Pod, allocated: Pod): string | undefined {
-    return changesSwap(desired, allocated, this.#parts.facts)
-      ? 'In-place resize of containers with swap is not supported.'
+    if (changesSwap(desired, allocated, this.#parts.facts))
+      return 'In-place resize of containers with swap is not supported.';
+    const isStatic = this.#parts.hasExclusiveCPUs === true && changesExclusiveCPUs(desired, allocated);
+    return isStatic
+      ? 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"'
       : undefined;
   }
 

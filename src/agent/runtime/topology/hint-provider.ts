@@ -15,9 +15,9 @@ export interface HintProvider {
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void;
   /**
    * All containers of the pod have what they need set aside: does what takes its time, such as a call of a plugin or a file. The pod
-   * is admitted when it resolves. Rejects as `allocate` throws.
+   * is admitted when it resolves; at once where there is nothing to wait for. Rejects as `allocate` throws.
    */
-  complete?(pod: Pod, signal: AbortSignal): Promise<void>;
+  complete?(pod: Pod, signal: AbortSignal): Promise<void> | undefined;
   /** Whether anything is set aside for the pod, by this agent or a former one. */
   holds(uid: string): boolean;
   /** Takes back all that the pod has. Resolves when a next agent knows that, too. */

@@ -4,7 +4,7 @@ import type { TopologyHint } from '../../policies/topology/topology-hint.ts';
 import { UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { PodRejection, PodSubsystem } from '../node/pod-node.ts';
+import type { PodAdmission, PodRejection, PodSubsystem } from '../node/pod-node.ts';
 import { AdmissionRefusal, type HintProvider } from './hint-provider.ts';
 
 export interface TopologyManagerOptions extends Omit<MergeSettings, 'policy'> {
@@ -27,19 +27,22 @@ export class TopologyManager implements PodSubsystem {
     this.#options = options;
   }
 
-  async admit(pod: Pod, signal: AbortSignal): Promise<PodRejection | undefined> {
+  admit(pod: Pod, signal: AbortSignal): PodAdmission {
     const { providers } = this.#options;
-    const { uid } = pod.metadata;
-    const hadSome = providers.some((provider) => provider.holds(uid));
+    const hadSome = providers.some((provider) => provider.holds(pod.metadata.uid));
+    const refused = (error: unknown) => this.#refuse(pod, error, hadSome);
     try {
       this.#allocate(pod);
-      for (const provider of providers) await provider.complete?.(pod, signal);
-      return undefined;
+      return completed(providers, pod, signal)?.then(() => undefined, refused);
     } catch (error) {
-      // What runs already keeps what it has until it has ended.
-      if (!hadSome) await this.release(uid);
-      return rejectionOf(error);
+      return refused(error);
     }
+  }
+
+  /** What runs already keeps what it has until it has ended. */
+  async #refuse(pod: Pod, error: unknown, hadSome: boolean): Promise<PodRejection> {
+    if (!hadSome) await this.release(pod.metadata.uid);
+    return rejectionOf(error);
   }
 
   async release(uid: string): Promise<void> {
@@ -65,6 +68,17 @@ export class TopologyManager implements PodSubsystem {
       'Resources cannot be allocated with Topology locality',
     );
   }
+}
+
+/** One after the other; undefined where none has anything to wait for. */
+function completed(
+  [provider, ...others]: readonly HintProvider[],
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  if (provider === undefined) return undefined;
+  const done = provider.complete?.(pod, signal);
+  return done ? done.then(() => completed(others, pod, signal)) : completed(others, pod, signal);
 }
 
 function rejectionOf(error: unknown): PodRejection {

@@ -1,0 +1,137 @@
+/** The static CPU manager: who has which CPUs, remembered in `cpu_manager_state`. */
+import { type CpuSet, cpuSetString, isSameSet, without } from '../../policies/cpus/cpu-set.ts';
+import {
+  assignedCpus,
+  type CpuState,
+  cpuStateText,
+  exclusiveCpus,
+  withoutPod,
+} from '../../policies/cpus/cpu-state.ts';
+import {
+  containerHints,
+  initialState,
+  podHints,
+  smtProblem,
+  stateProblem,
+  type StaticCpus,
+  withContainer,
+} from '../../policies/cpus/static-cpus.ts';
+import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import { OneAtATime } from '../../../system/promises.ts';
+import { replaceFile } from '../../../system/replace-file.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import { AdmissionRefusal, type HintProvider } from '../topology/hint-provider.ts';
+import { cpuStatePath, readCpuStateFile, unusableCpuState } from './cpu-state-file.ts';
+
+const PRIVATE_FILE_MODE = 0o600;
+const POLICY = 'static';
+
+/** What others may know of it: PodResources, metrics. */
+export interface CpuAssignments {
+  /** CPUs that containers may get for themselves. */
+  readonly allocatable: CpuSet;
+  /** Those of the container's own; empty where it shares. */
+  exclusive(uid: string, container: string): CpuSet;
+}
+
+export class CpuManager implements HintProvider, CpuAssignments {
+  readonly name = 'CPUs';
+  readonly allocatable: CpuSet;
+  readonly #policy: StaticCpus;
+  readonly #path: string;
+  readonly #writes = new OneAtATime();
+  #state: CpuState;
+  /** What the file has; undefined: not known, or there is none. */
+  #saved: CpuState | undefined;
+  /** Is called when other CPUs are shared than before. */
+  #onShared: () => void = () => undefined;
+
+  private constructor(policy: StaticCpus, path: string, state: CpuState) {
+    this.#policy = policy;
+    this.#path = path;
+    this.#state = state;
+    this.allocatable = without(policy.topology.cpus, policy.reserved);
+  }
+
+  /** Goes on with what a former agent has assigned. Rejects as FailedPrecondition where that does not fit this machine or these settings. */
+  static async open(rootDir: string, policy: StaticCpus): Promise<CpuManager> {
+    const path = cpuStatePath(rootDir);
+    const state = (await readCpuStateFile(rootDir, POLICY)) ?? initialState(policy);
+    const problem = stateProblem(policy, state);
+    if (problem !== undefined) throw unusableCpuState(path, problem);
+    const manager = new CpuManager(policy, path, state);
+    await manager.#save();
+    return manager;
+  }
+
+  set onShared(changed: () => void) {
+    this.#onShared = changed;
+  }
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    return hintsOf(containerHints(this.#policy, this.#state, pod, container));
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    return hintsOf(podHints(this.#policy, this.#state, pod));
+  }
+
+  allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
+    const problem = smtProblem(this.#policy, this.#state, pod, container);
+    if (problem !== undefined) throw new AdmissionRefusal('SMTAlignmentError', problem);
+    this.#become(withContainer(this.#policy, this.#state, pod, container, hint?.numaNodes));
+  }
+
+  /** A next agent has to know whose the CPUs are before a container runs on them. */
+  complete(): Promise<void> | undefined {
+    return this.#saved === this.#state ? undefined : this.#save();
+  }
+
+  holds(uid: string): boolean {
+    return this.#state.assigned.has(uid);
+  }
+
+  async release(uid: string): Promise<void> {
+    if (this.holds(uid)) this.#become(withoutPod(this.#state, uid));
+    await this.#save();
+  }
+
+  exclusive(uid: string, container: string): CpuSet {
+    return assignedCpus(this.#state, uid, container) ?? [];
+  }
+
+  /** Those that the container runs on; empty where none are left to share. */
+  cpusetOf(uid: string, container: string): string {
+    return cpuSetString(assignedCpus(this.#state, uid, container) ?? this.#state.shared);
+  }
+
+  /** UIDs of the pods that have CPUs of their own. */
+  get pods(): readonly string[] {
+    return [...this.#state.assigned.keys()];
+  }
+
+  /** For metrics. */
+  get figures(): { readonly shared: number; readonly exclusive: CpuSet } {
+    const shared = without(this.#state.shared, this.#policy.reserved).length;
+    return { shared, exclusive: exclusiveCpus(this.#state) };
+  }
+
+  #become(state: CpuState): void {
+    const isSame = isSameSet(state.shared, this.#state.shared);
+    this.#state = state;
+    if (!isSame) this.#onShared();
+  }
+
+  #save(): Promise<void> {
+    return this.#writes.run(async () => {
+      const state = this.#state;
+      if (state === this.#saved) return;
+      await replaceFile(this.#path, cpuStateText(POLICY, state), { mode: PRIVATE_FILE_MODE });
+      this.#saved = state;
+    });
+  }
+}
+
+function hintsOf(hints: readonly TopologyHint[] | undefined): TopologyHints {
+  return new Map(hints && [['cpu', hints]]);
+}

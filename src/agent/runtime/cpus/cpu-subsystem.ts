@@ -1,0 +1,24 @@
+/** What CPUs of their own, and shared ones, are for a node. */
+import { podOfUID } from '../node/compose-node.ts';
+import type { PodSubsystem } from '../node/pod-node.ts';
+import type { CpuManager } from './cpu-manager.ts';
+import type { CpusetUpdates } from './cpuset-updates.ts';
+
+/** CRI's way to say that there is none. */
+const NO_QUOTA = -1;
+
+/** The topology manager takes back what it has assigned. `cpuCFSQuota`: whether other containers have a quota. */
+export function cpuSubsystem(cpus: CpuManager, updates: CpusetUpdates, cpuCFSQuota: boolean): PodSubsystem {
+  return {
+    name: 'CPUs',
+    container: ({ pod: { metadata }, container: { name } }) => {
+      const cpusetCpus = cpus.cpusetOf(metadata.uid, name);
+      // A quota would slow down a container that has its CPUs for itself.
+      const isExclusive = cpuCFSQuota && cpus.exclusive(metadata.uid, name).length > 0;
+      const resources = { ...(cpusetCpus && { cpusetCpus }), ...(isExclusive && { cpuQuota: NO_QUOTA }) };
+      return Promise.resolve({ resources });
+    },
+    created: (_, containerId, { linux }) => updates.created(containerId, linux?.resources?.cpusetCpus ?? ''),
+    podsOnDisk: () => Promise.resolve(cpus.pods.map(podOfUID)),
+  };
+}
