@@ -13,6 +13,7 @@ import {
   processTable,
   type ProcessIdentity,
 } from '../../src/embedded/containers/proc.ts';
+import { removeEmptyCgroups } from '../../src/agent/runtime/cgroups/cgroup-removal.ts';
 import { processGroup } from '../../src/embedded/process-cgroups.ts';
 import type { ContainerStatus, Pod } from '../../src/types/kubernetes.ts';
 import { BIN_ARGS } from './built.ts';
@@ -320,6 +321,8 @@ export class DaemonBed {
       await this.#noProcesses();
     } finally {
       for (const { pid } of processesOf(this.dir)) sendSignal(pid, 'SIGKILL');
+      // A daemon that was killed leaves those above the pods to the next one.
+      if (existsSync(this.rootDir)) removeEmptyCgroups(cgroupsOf(this.rootDir));
       await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
     }
   }
