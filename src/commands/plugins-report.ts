@@ -30,6 +30,7 @@ export function pluginSections(explanation: PluginsExplanation, nowMs: number): 
     ...(plugins.length > 0
       ? [formatTable([PLUGINS, ...plugins.map((plugin) => pluginRow(plugin, ago))])]
       : []),
+    ...settingLines(explanation),
     ...answers(plugins, ago),
     ...section(
       'Pods that plugins have named, and what the rules make of it:',
@@ -69,6 +70,16 @@ function heading({ plugins, decidedMs, state, awaited }: PluginsExplanation, ago
   const latest = decidedMs === undefined ? 'there was no pass yet' : `latest pass ${ago(decidedMs)} ago`;
   const waits = awaited.length > 0 ? `, waits for ${awaited.join(', ')}` : '';
   return `${oneLine(`Eviction plugins: ${plugins.length}, ${latest}, now ${state}${waits}`)}\n`;
+}
+
+/** What is not by default, and why a change is not followed. */
+function settingLines({ settings = [], settingsProblem }: PluginsExplanation): readonly string[] {
+  const set = settings.filter(({ from }) => from !== 'the default');
+  const texts = set.map(({ name, value, from }) => `${name} is ${value || 'empty'} (${from})`);
+  return [
+    ...(texts.length > 0 ? [`Settings that can change: ${texts.join('; ')}`] : []),
+    ...(settingsProblem === undefined ? [] : [`Changed settings are not followed: ${settingsProblem}`]),
+  ].map((line) => `${oneLine(line)}\n`);
 }
 
 function pluginRow({ name, state, sinceMs, origin, problem, isDryRun }: ExplainedPlugin, ago: Ago): string[] {

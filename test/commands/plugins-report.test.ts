@@ -47,6 +47,24 @@ function candidate(name: string, more: Partial<ExplainedPluginCandidate> = {}): 
   return { ...wanted(name, false), ...fixed, ...more };
 }
 
+test('settings are shown with their origin, unless they are the default, and why a change is not followed', () => {
+  const [, ...lines] = pluginSections(
+    {
+      ...EMPTY,
+      settings: [
+        { name: 'dryRun', value: 'p', from: '/etc/kubelet.yaml' },
+        { name: 'evictionBurst', value: '3', from: 'the default' },
+      ],
+      settingsProblem: '/etc/kubelet.yaml: bad\u001b',
+    },
+    NOW_MS,
+  );
+  expect(lines).toEqual([
+    'Settings that can change: dryRun is p (/etc/kubelet.yaml)\n',
+    'Changed settings are not followed: /etc/kubelet.yaml: bad\\u001b\n',
+  ]);
+});
+
 const EMPTY: PluginsExplanation = {
   plugins: [],
   decidedMs: undefined,

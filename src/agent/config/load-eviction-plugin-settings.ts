@@ -1,15 +1,18 @@
 /** Settings of eviction plugins, for every runtime. The kubelet has none of them. */
 import { resolve } from 'node:path';
 import { QOS_LEVELS } from '../policies/eviction-plugins/qos-level.ts';
+import type { ExplainedPluginSetting } from '../policies/eviction-plugins/plugins-explanation.ts';
 import { StateletError } from '../../types/errors.ts';
 import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../../types/node-settings.ts';
 import {
   absolute,
   duration,
   fieldsOf,
+  flagKey,
   flagOrNot,
   type Kind,
   list,
+  memberOf,
   number,
   resolveSettings,
   type Setting,
@@ -151,6 +154,25 @@ const EVICTION_PLUGIN_SETTINGS: {
 export const ALL_EVICTION_PLUGIN_SETTINGS = Object.values(
   EVICTION_PLUGIN_SETTINGS,
 ) as unknown as readonly Setting[];
+
+interface Given {
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly file: object;
+}
+
+/** The value of a setting as text, and where it comes from: a flag before the files, and these before the default. */
+export function settingOrigin<Name extends keyof EvictionPluginSettings>(
+  name: Name,
+  value: EvictionPluginSettings[Name],
+  { flags, file }: Given,
+): ExplainedPluginSetting {
+  const { flag = '', field = '', kind } = EVICTION_PLUGIN_SETTINGS[name];
+  const shown = { name: field.replace(/^.*\./u, ''), value: kind.show(value) };
+  if (flags[flagKey(flag)] !== undefined) return { ...shown, from: flag.split(' ')[0] ?? '' };
+  const inFile = memberOf({ ...file }, field);
+  if (inFile === undefined || kind.fromField(inFile) === undefined) return { ...shown, from: 'the default' };
+  return { ...shown, from: [flags.config, flags.configDir].filter(Boolean).join(', ') };
+}
 
 /** The fields of the file that are in the table. */
 export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_PLUGIN_SETTINGS);

@@ -49,7 +49,13 @@ export interface EvictionPluginsContext extends EvictionPluginsInput {
 }
 
 export type EvictionPluginsEvent =
-  | { readonly type: 'PASS_DUE'; readonly plugins: readonly string[]; readonly nowMs: number }
+  | {
+      readonly type: 'PASS_DUE';
+      readonly plugins: readonly string[];
+      readonly nowMs: number;
+      /** Undefined: as before. */
+      readonly settings?: PassSettings | undefined;
+    }
   /** As far as the plugin has answered, and its answers were accepted. */
   | { readonly type: 'PLUGIN_ANSWERED'; readonly answers: PluginAnswers; readonly nowMs: number }
   | {
@@ -104,9 +110,11 @@ export const evictionPluginsMachine = setup({
       event.type === 'CHOSEN' && event.choice.ending.length + event.choice.underWay.length > 0,
   },
   actions: {
-    beginPass: assign(({ event }) =>
-      event.type === 'PASS_DUE' ? { awaited: event.plugins, answers: [], nowMs: event.nowMs } : {},
-    ),
+    beginPass: assign(({ context, event }) => {
+      if (event.type !== 'PASS_DUE') return {};
+      const { plugins, nowMs, settings = context.settings } = event;
+      return { awaited: plugins, answers: [], nowMs, settings };
+    }),
     recordAnswers: assign(({ context, event }) =>
       event.type === 'PLUGIN_ANSWERED'
         ? {

@@ -9,6 +9,7 @@ import type { NodePlugins, StandingConditions } from '../../agent/actors/plugins
 import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
+import { FollowedPluginSettings } from './followed-plugin-settings.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
 import { BUILT_IN_NAMES, builtInPlugins } from '../../agent/plugins/built-in/built-in-plugins.ts';
 import { RemoteEvictionPlugin } from '../../agent/plugins/remote-eviction-plugin.ts';
@@ -22,7 +23,7 @@ import type { EvictionPluginSettings, PodKillerName } from '../../types/node-set
 const BUDGETS_TIMEOUT_MS = 10_000;
 
 export interface EvictionPluginsDeps {
-  readonly config: Pick<StateletConfig, 'nodeName' | 'evictionPlugins'>;
+  readonly config: Pick<StateletConfig, 'nodeName' | 'evictionPlugins' | 'given'>;
   /** As they are now. */
   readonly nodeFacts: () => OwnNodeFacts;
   readonly stats: () => Promise<StatsProvider>;
@@ -40,6 +41,7 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   return new PluginManager(core, {
     directory: directoryOf(core, deps),
     kills: killsOf(core, settings, server, history),
+    followed: new FollowedPluginSettings(core, deps.config),
     recordsOf: (pods) => history.of(pods),
     settings,
     registry,

@@ -107,6 +107,56 @@ test('a plugin that goes is dropped, and built-in ones are asked as the settings
   await waitFor(async () => (await states()).join() === 'chooser,Gone', { what: 'the plugin to be gone' });
 });
 
+test('dry run follows the configuration file, and a file that is not valid changes nothing', async () => {
+  const file = join(dir, 'kubelet.yaml');
+  const write = (fields: object) =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        evictionPlugins: fields,
+      }),
+    );
+  manifest('chosen');
+  write({ dryRun: ['*'] });
+  const { configurationLayers, resolveLayers } =
+    await import('../../../src/agent/config/kubelet/configuration-layers.ts');
+  const flags = {
+    ...({ rootDir: join(dir, 'root'), healthzPort: 'auto', exitWithPods: true, config: file } as const),
+    ...{ pods: [join(dir, 'pods')], evictionPlugins: true, evictionPluginsSyncPeriod: 50 },
+  };
+  daemon = await startDaemon(resolveLayers(flags, (await configurationLayers(flags)).layers), { logger });
+  await untilRuns('chosen');
+  await startPlugin({
+    evictPods: ({ activePods }) => ({
+      evictPods: activePods.map((one) => ({ pod: one, reason: 'a test wants it', forceEvict: true })),
+    }),
+  });
+  const until = (what: string, holds: (it: PluginsExplanation) => boolean) =>
+    waitFor(async () => holds(await explained()), { what });
+  await until('the plugin to be on trial', ({ plugins }) =>
+    plugins.some(
+      ({ name, isDryRun, evictPods }) => name === 'chooser' && isDryRun && evictPods?.length === 1,
+    ),
+  );
+  const { settings } = await explained();
+  expect(settings).toEqual([
+    { name: 'dryRun', value: '*', from: file },
+    { name: 'evictionBurst', value: '3', from: 'the default' },
+    { name: 'conditionTransitionPeriod', value: '5m', from: 'the default' },
+  ]);
+  write({ dryRun: [], evictionBurst: 0 });
+  await until(
+    'the problem to be told',
+    ({ settingsProblem }) => settingsProblem?.includes('evictionBurst') === true,
+  );
+  expect((await explained()).settings?.[0]).toMatchObject({ value: '*' });
+  expect((await pod('chosen'))?.status?.phase).toBe('Running');
+  write({ dryRun: [] });
+  await waitFor(async () => (await pod('chosen'))?.status?.phase === 'Failed', { what: 'the pod to go' });
+});
+
 test('without the setting no plugin is asked, and nothing of it is shown', async () => {
   await start({ evictionPlugins: false });
   expect(await ask<EvictionExplanation>('/eviction')).not.toHaveProperty('plugins');

@@ -23,6 +23,7 @@ import type { PodRegistry, PodSnapshot } from '../pods/pod-registry.ts';
 import type { PodEnd } from '../pods/pod-terminations.ts';
 import { PluginNews } from './plugin-news.ts';
 import type {
+  FollowedSettings,
   HostedPlugin,
   NodePlugins,
   PluginDirectory,
@@ -45,6 +46,8 @@ export interface PluginManagerParts {
   readonly nodeName: string;
   /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
   readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  /** Without them, `settings` hold as long as the agent runs. */
+  readonly followed?: FollowedSettings | undefined;
   /** What plugins are told of candidates for their thresholds. */
   readonly recordsOf?: (pods: readonly Pod[]) => readonly EvictionRecord[];
   /** Tells pods by more than an event. */
@@ -100,6 +103,7 @@ export class PluginManager implements NodePlugins {
 
   start(): void {
     this.#decidedMs = this.#context.clock.now();
+    this.#parts.followed?.start();
     this.#parts.directory.start();
     this.#actor.start();
   }
@@ -111,7 +115,8 @@ export class PluginManager implements NodePlugins {
     this.#period.disarm();
     this.#questions.stop();
     this.#parts.kills.stop();
-    await Promise.all([this.#parts.directory.stop(), this.#parts.notices?.stop()]);
+    const { directory, notices, followed } = this.#parts;
+    await Promise.all([directory.stop(), notices?.stop(), followed?.stop()]);
     this.#parts.onStopped?.();
   }
 
@@ -146,13 +151,19 @@ export class PluginManager implements NodePlugins {
       sinceMs: since(),
       problem: problem(),
     }));
-    return explainPlugins({
+    const { explained, problem } = this.#parts.followed ?? {};
+    const explanation = explainPlugins({
       ...context,
       plugins,
       state: typeof value === 'string' ? value : Object.keys(value).join(),
       kills: kills.views(),
       nowMs: this.#context.clock.now(),
     });
+    return {
+      ...explanation,
+      ...(explained && { settings: explained }),
+      ...(problem !== undefined && { settingsProblem: problem }),
+    };
   }
 
   #send(event: EvictionPluginsEvent): void {
@@ -192,7 +203,12 @@ export class PluginManager implements NodePlugins {
     this.#asked = new Map(directory.plugins().map((hosted) => [hosted.plugin.name, hosted]));
     this.#activePods = this.#pods();
     this.#measurePods();
-    this.#send({ type: 'PASS_DUE', plugins: [...this.#asked.keys()], nowMs: this.#context.clock.now() });
+    this.#send({
+      type: 'PASS_DUE',
+      plugins: [...this.#asked.keys()],
+      nowMs: this.#context.clock.now(),
+      settings: this.#parts.followed?.current,
+    });
   }
 
   #askPlugins({ awaited }: EvictionPluginsContext): void {

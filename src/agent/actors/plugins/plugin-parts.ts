@@ -1,6 +1,11 @@
 /** What the parts of eviction by plugins ask of each other. An agent without plugins loads nothing of it. */
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
-import type { PluginsExplanation, PodKillView } from '../../policies/eviction-plugins/plugins-explanation.ts';
+import type { PassSettings } from '../../policies/eviction-plugins/plugin-pass.ts';
+import type {
+  ExplainedPluginSetting,
+  PluginsExplanation,
+  PodKillView,
+} from '../../policies/eviction-plugins/plugins-explanation.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { EvictionPlugin, PluginCondition } from '../../../types/eviction-plugin.ts';
 
@@ -56,6 +61,17 @@ export interface PodKills {
 export interface PodNotices {
   /** `known`: the pods of this node that go on. `told`: those that are told now. */
   tell(known: readonly Pod[], told: readonly RuledPod[]): void;
+  stop(): Promise<void>;
+}
+
+/** Settings that may change from pass to pass. */
+export interface FollowedSettings {
+  readonly current: PassSettings;
+  /** With where each value comes from. */
+  readonly explained: readonly ExplainedPluginSetting[];
+  /** Why a change is not followed, if so. */
+  readonly problem: string | undefined;
+  start(): void;
   stop(): Promise<void>;
 }
 

@@ -86,7 +86,20 @@ export interface ExplainedPluginCandidate {
   readonly why: string;
 }
 
+/** A setting that can change while the agent runs. */
+export interface ExplainedPluginSetting {
+  /** Its field in `evictionPlugins`. */
+  readonly name: string;
+  readonly value: string;
+  /** A flag, files, or `the default`. */
+  readonly from: string;
+}
+
 export interface PluginsExplanation {
+  /** Those that hold from the next pass on. */
+  readonly settings?: readonly ExplainedPluginSetting[];
+  /** Why changed files are not followed, if so. */
+  readonly settingsProblem?: string;
   /** In the order of their names. */
   readonly plugins: readonly ExplainedPlugin[];
   /** When the latest pass was decided; undefined before the first. */
