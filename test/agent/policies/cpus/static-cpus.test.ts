@@ -249,6 +249,13 @@ describe('the static policy', () => {
 });
 
 describe('the file', () => {
+  test('has the checksum of the kubelet', () => {
+    const empty = { shared: [4, 5, 6], assigned: new Map() };
+    expect(cpuStateText('none', empty)).toBe(
+      '{"policyName":"none","defaultCpuSet":"4-6","checksum":354655845}',
+    );
+  });
+
   const state = { shared: [0], assigned: new Map([['uid', new Map([['main', [1]]])]]) };
 
   test('has the shape of the kubelet', () => {
