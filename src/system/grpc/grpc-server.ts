@@ -1,5 +1,5 @@
 /** Answers the methods of a gRPC service over HTTP/2 without TLS, each of which is asked once and answers once. */
-import { createServer, constants, type ServerHttp2Stream } from 'node:http2';
+import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import { codeOfKind } from './grpc-codes.ts';
@@ -111,6 +111,6 @@ function end(stream: ServerHttp2Stream, code: number, details: string): void {
   if (stream.destroyed) return;
   respond(stream);
   finish(stream, code, details);
-  // What is still to come of the request is not read.
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  // What is still to come of the request is not kept. Closed at once, the stream would end without the code.
+  stream.resume();
 }

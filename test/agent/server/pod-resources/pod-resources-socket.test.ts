@@ -160,6 +160,11 @@ describe('a client', () => {
     ]);
   });
 
+  test('that asks for a method that is not there is told so', async () => {
+    const unknown = { ...LIST, path: '/v1.PodResourcesLister/Unknown' };
+    expect(await errorOf(ask(unknown, {}))).toMatchObject({ code: 12 });
+  });
+
   test('that sends more than a request may have is refused, and others are not', async () => {
     const huge = 'x'.repeat(1024 * 1024);
     expect(await errorOf(ask(GET, { podName: huge, podNamespace: '' }))).toBeDefined();
