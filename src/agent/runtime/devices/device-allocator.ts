@@ -117,7 +117,7 @@ export class DeviceAllocator {
     const { uid } = pod.metadata;
     records.drop(uid, reserved.container, reserved.resource);
     try {
-      return this.#choose(pod, { ...reserved, count: reserved.ids.length });
+      return this.#choose(pod, { ...reserved, count: reserved.ids.length }, reserved.ids);
     } finally {
       this.#record(pod, reserved);
     }
@@ -126,6 +126,7 @@ export class DeviceAllocator {
   #choose(
     pod: Pod,
     request: Pick<DeviceRecord, 'container' | 'resource' | 'numaNodes'> & { readonly count: number },
+    own: readonly string[] = [],
   ): DeviceChoice {
     const { stock, records } = this.#parts;
     const { container, resource, count, numaNodes } = request;
@@ -138,7 +139,7 @@ export class DeviceAllocator {
       devices: stock.devices(resource),
       held: records.find(uid, container, resource)?.ids,
       reusable: records.reusable(pod, resource),
-      allocated: records.allocated(resource),
+      allocated: new Set([...records.allocated(resource)].filter((id) => !own.includes(id))),
       numaNodes,
     });
   }

@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { deviceList } from '../../../../src/agent/policies/devices/device-list.ts';
+import { DeviceManager } from '../../../../src/agent/runtime/devices/device-manager.ts';
+import type { DevicePlugin } from '../../../../src/agent/runtime/devices/remote-device-plugin.ts';
+import { TopologyManager } from '../../../../src/agent/runtime/topology/topology-manager.ts';
+import { unlessAborted } from '../../../../src/system/promises.ts';
+import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { testContext } from '../../../support/test-context.ts';
+
+const GPU = 'example.com/gpu';
+const NOTHING = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
+const FILE = 'kubelet_internal_checkpoint';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'devices-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function bed(more: Partial<DevicePlugin> = {}, ids = ['a', 'b', 'c']) {
+  const devices = new DeviceManager(testContext(), folder);
+  const plugin: DevicePlugin = {
+    options: { preStartRequired: false, getPreferredAllocationAvailable: more.preferred !== undefined },
+    allocate: (given) => Promise.resolve({ ...NOTHING, envs: { IDS: given.join() } }),
+    preferred: () => Promise.resolve([]),
+    preStartContainer: () => Promise.resolve(),
+    ...more,
+  };
+  devices.connected(GPU, plugin);
+  devices.listed(GPU, deviceList(ids.map((ID) => ({ ID, health: 'Healthy' }))).devices);
+  const topology = new TopologyManager({
+    policy: 'none',
+    scope: 'container',
+    numa: { ids: [], distances: [] },
+    prefersClosest: false,
+    providers: [devices],
+  });
+  const admit = (pod: Pod, signal = new AbortController().signal) => topology.admit(pod, signal);
+  return { devices, topology, admit };
+}
+
+function pod(uid: string, count: number, init?: { readonly restartPolicy?: 'Always' }): Pod {
+  const container = { image: 'app:1', resources: { limits: { [GPU]: String(count) } } };
+  return {
+    metadata: { uid, name: uid, namespace: 'default' },
+    spec: {
+      ...(init && { initContainers: [{ ...container, ...init, name: 'init' }] }),
+      containers: [{ ...container, name: 'main' }],
+    },
+  };
+}
+
+const held = (devices: DeviceManager, uid: string, container = 'main') =>
+  devices.heldResources(uid, container).flatMap(({ deviceIDs }) => deviceIDs);
+
+test('pods that are admitted at the same time never get the same device, whatever their plugin prefers', async () => {
+  const { devices, admit } = bed({ preferred: () => Promise.resolve(['c', 'c', 'x']) });
+  const uids = ['p1', 'p2', 'p3', 'p4', 'p5'];
+  const answers = await Promise.all(uids.map(async (uid) => admit(pod(uid, 1))));
+  expect(answers.filter((answer) => answer === undefined)).toHaveLength(3);
+  expect(uids.flatMap((uid) => held(devices, uid)).toSorted()).toEqual(['a', 'b', 'c']);
+  expect(answers.at(-1)).toMatchObject({
+    reason: 'UnexpectedAdmissionError',
+    message: `Allocate failed due to requested number of devices unavailable for ${GPU}. Requested: 1, Available: 0, which is unexpected`,
+  });
+});
+
+test('a container uses what an init container leaves, and not what a sidecar keeps', async () => {
+  const { devices, admit } = bed();
+  await admit(pod('once', 1, {}));
+  expect(held(devices, 'once')).toEqual(held(devices, 'once', 'init'));
+  await admit(pod('side', 1, { restartPolicy: 'Always' }));
+  expect([...held(devices, 'side'), ...held(devices, 'side', 'init')].toSorted()).toEqual(['b', 'c']);
+});
+
+test('a pod that is given up while its plugin hangs, or that its plugin refuses, leaves its devices to others', async () => {
+  const answers = [
+    (signal: AbortSignal) => unlessAborted(new Promise<never>(() => undefined), signal),
+    () => Promise.reject(new Error('on fire')),
+    () => Promise.resolve(NOTHING),
+  ];
+  const { devices, admit } = bed(
+    { allocate: (_, signal) => answers.shift()?.(signal) ?? Promise.reject(new Error('no more')) },
+    ['a'],
+  );
+  const stop = new AbortController();
+  const hung = admit(pod('hung', 1), stop.signal);
+  expect(devices.waitsOf('hung')).toMatchObject([{ resource: GPU }]);
+  stop.abort(new Error('deleted'));
+  await hung;
+  expect(await admit(pod('refused', 1))).toMatchObject({
+    message: 'Allocate failed due to on fire, which is unexpected',
+  });
+  expect(await admit(pod('next', 1))).toBeUndefined();
+  expect(held(devices, 'next')).toEqual(['a']);
+});
+
+test('a next agent knows who has which device, and gives none of them away', async () => {
+  const first = bed();
+  await first.admit(pod('p1', 2));
+  await first.devices.stop();
+  const next = bed();
+  expect(next.devices.holders).toEqual(['p1']);
+  expect(held(next.devices, 'p1')).toEqual(held(first.devices, 'p1'));
+  expect(await next.admit(pod('p2', 1))).toBeUndefined();
+  expect([...held(next.devices, 'p1'), ...held(next.devices, 'p2')].toSorted()).toEqual(['a', 'b', 'c']);
+  expect(await next.devices.additions(pod('p1', 2), pod('p1', 2).spec.containers[0]!)).toMatchObject({
+    envs: [{ key: 'IDS', value: held(first.devices, 'p1').join() }],
+  });
+  await next.topology.release('p1');
+  expect(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).toMatchObject({
+    Data: { PodDeviceEntries: [{ PodUID: 'p2' }] },
+  });
+});
+
+test('a checkpoint that cannot be read is reported, and counts as empty', async () => {
+  writeFileSync(join(folder, FILE), '{"Data":');
+  const { devices, admit } = bed();
+  expect(devices.holders).toEqual([]);
+  expect(await admit(pod('p1', 1))).toBeUndefined();
+  await devices.stop();
+});
