@@ -96,12 +96,14 @@ function whyKnown(
   const { supervisor, statusManager } = agent;
   const { uid } = pod.metadata;
   const snapshot = entry?.actor.getSnapshot();
+  const outcome = snapshot?.context.lastOutcome;
   return whyPod({
     pod,
     status: statusManager.get(uid),
     state: snapshot === undefined ? '' : stateName(snapshot.value),
     sinceMs: entry && supervisor.registry.inStateSince(entry),
     delay: snapshot?.context.delay,
+    mountProblem: outcome?.kind === 'notMounted' ? outcome.problem : undefined,
     rejection: snapshot?.context.rejection,
     override: snapshot?.context.statusOverride,
     endedMs: recorded?.life.end?.endedMs,

@@ -232,7 +232,7 @@ async function prepare(
     if (!(error instanceof PrepareError)) throw error;
     if (!error.isTold) recorder.event(pod.metadata, 'Warning', error.reason, error.message);
     const isMount = error.reason === 'FailedMount';
-    const reason: ResyncReason = isMount ? notMounted(lastOutcome) : { kind: 'failed' };
+    const reason: ResyncReason = isMount ? notMounted(lastOutcome, error.message) : { kind: 'failed' };
     return { type: 'SYNC_FAILED', reason, again: false };
   }
 }

@@ -101,8 +101,8 @@ export type ResyncReason =
   | { readonly kind: 'synced' }
   /** The effect failed. */
   | { readonly kind: 'failed' }
-  /** The volumes of the pod could not be set up, so many times in a row. */
-  | { readonly kind: 'notMounted'; readonly failures: number }
+  /** The volumes of the pod could not be set up, so many times in a row. `problem`: of all of them, the last time. */
+  | { readonly kind: 'notMounted'; readonly failures: number; readonly problem: string }
   | { readonly kind: 'networkNotReady' }
   /** A restart or image pull back-off is under way; `retryAt` (Unix ms) is when the first of them expires. */
   | { readonly kind: 'backOff'; readonly retryAt: number };
@@ -140,6 +140,6 @@ export function resyncDelayMs(
 }
 
 /** After one more failure to set up the pod's volumes. */
-export function notMounted(last: ResyncReason): ResyncReason {
-  return { kind: 'notMounted', failures: last.kind === 'notMounted' ? last.failures + 1 : 1 };
+export function notMounted(last: ResyncReason, problem: string): ResyncReason {
+  return { kind: 'notMounted', failures: last.kind === 'notMounted' ? last.failures + 1 : 1, problem };
 }

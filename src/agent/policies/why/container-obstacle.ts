@@ -4,13 +4,15 @@ import { humanDuration } from '../formats/duration.ts';
 import { named } from '../formats/lookups.ts';
 import { isImageReason } from '../images/image-pull.ts';
 import { atApiTime, atTime, withoutStop } from './end-cause.ts';
-import { missingObject } from './missing-object.ts';
+import { missingObjects, otherProblems } from './missing-object.ts';
 
 export interface ObstacleFacts {
   readonly pod: Pod;
   readonly status: PodStatus | undefined;
   /** About the pod, the oldest first. */
   readonly events: readonly CoreEvent[];
+  /** Why its volumes could not be set up, where the last sync failed by that. */
+  readonly mountProblem?: string | undefined;
   /** When the next sync of the pod is due, in Unix milliseconds. */
   readonly nextTryMs: number | undefined;
   readonly nowMs: number;
@@ -109,17 +111,31 @@ function waiting(
     const restarted = restarts > 0 ? `has been restarted ${timesText(restarts)} and ` : '';
     return `waits to start ${place} again, which ${restarted}last ended${endText(ended, facts.nowMs)}${next}`;
   }
-  const failed = hasStarted(facts) ? undefined : latest(facts, Object.keys(BEFORE_CONTAINERS));
-  if (failed !== undefined) {
-    const { reason: failure = '', message: problem = '' } = failed;
-    const missing = missingObject(problem, facts.pod);
-    return `waits for ${missing ?? `${BEFORE_CONTAINERS[failure] ?? ''}: ${problem}`}${next}`;
-  }
+  const lacking = lackingBefore(facts);
+  if (lacking !== undefined) return `waits for ${lacking}${next}`;
   if (reason === 'ContainerCreating' || reason === 'PodInitializing' || reason === '')
     return `waits for ${place} to be created`;
-  const missing = missingObject(message, facts.pod);
-  if (missing !== undefined) return `waits for ${missing}${next}`;
+  if (missingObjects([message], facts.pod) !== undefined)
+    return `waits for ${missingObjects([message, ...waitingMessages(facts)], facts.pod) ?? ''}${next}`;
   return `cannot start ${place}: ${reason}${colon(message)}${next}`;
+}
+
+/** What the pod needs before its first container and does not have. Events stay when what they tell of has come: the last sync knows better. */
+function lackingBefore(facts: ObstacleFacts): string | undefined {
+  if (hasStarted(facts)) return undefined;
+  const { reason: failure = '', message = '' } = latest(facts, Object.keys(BEFORE_CONTAINERS)) ?? {};
+  const problems = (facts.mountProblem ?? message).split('; ');
+  const what = BEFORE_CONTAINERS[facts.mountProblem === undefined ? failure : 'FailedMount'];
+  if (what === undefined) return undefined;
+  const missing = missingObjects(problems, facts.pod);
+  const others = otherProblems(problems, facts.pod).join('; ');
+  const rest = others === '' ? undefined : `${what}: ${others}`;
+  return [missing, rest].filter((part) => part !== undefined).join('; and for ');
+}
+
+/** What the containers wait for that are started side by side. */
+function waitingMessages({ status }: ObstacleFacts): readonly string[] {
+  return (status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.message ?? '');
 }
 
 /** Undefined where the container does not wait for its image. */

@@ -1,4 +1,4 @@
-/** Which ConfigMap, Secret or PersistentVolumeClaim a pod waits for, by the messages about what it lacks. */
+/** Which ConfigMaps, Secrets and PersistentVolumeClaims a pod waits for, by the messages about what it lacks. */
 import type { Pod } from '../../../types/kubernetes.ts';
 import { named } from '../formats/lookups.ts';
 import { fileSources } from '../volumes/volume-source.ts';
@@ -14,17 +14,36 @@ const KEY_OF_VARIABLE = /couldn't find key (\S+) in ((?:ConfigMap|Secret) \S+)$/
 const KEY_OF_VOLUME =
   /volume "([^"]+)" : (configmap references non-existent config|references non-existent secret) key: (\S+)$/u;
 
-/** `ConfigMap default/app, key color, which does not exist`; undefined for a message that is about something else. */
-export function missingObject(message: string, pod: Pod): string | undefined {
-  const what = missingIn(message, pod);
-  return what === undefined ? undefined : `${what}, which does not exist`;
+/** So many are named at most. */
+const NAMED_MAX = 10;
+
+/** `Secret default/app and key color of ConfigMap default/app, which do not exist`; undefined where no message is about such an object. */
+export function missingObjects(messages: readonly string[], pod: Pod): string | undefined {
+  const all = [...new Set(messages.flatMap(apart).flatMap((one) => missingIn(one, pod) ?? []))];
+  const more = all.length - NAMED_MAX;
+  const shown = more > 0 ? [...all.slice(0, NAMED_MAX), `${more} more`] : all;
+  const last = shown.at(-1);
+  if (last === undefined) return undefined;
+  const before = shown.slice(0, -1).join(', ');
+  return before === '' ? `${last}, which does not exist` : `${before} and ${last}, which do not exist`;
+}
+
+/** Of the messages, those about something else. */
+export function otherProblems(messages: readonly string[], pod: Pod): readonly string[] {
+  return messages.filter((message) => apart(message).some((one) => missingIn(one, pod) === undefined));
+}
+
+/** A projected volume tells all problems of its sources in one message: `… volume "all" : [one, two]`. */
+function apart(message: string): readonly string[] {
+  const [, start = '', list] = /^(.*volume "[^"]+" : )\[(.*)\]$/u.exec(message) ?? [];
+  return list === undefined ? [message] : list.split(', ').map((one) => `${start}${one}`);
 }
 
 function missingIn(message: string, pod: Pod): string | undefined {
   const [, kind = '', name = ''] = MISSING.exec(message) ?? [];
   if (name !== '') return `${KINDS[kind] ?? kind} ${pod.metadata.namespace}/${name}`;
   const [, key, object] = KEY_OF_VARIABLE.exec(message) ?? [];
-  if (object !== undefined) return `${object}, key ${key ?? ''}`;
+  if (object !== undefined) return `key ${key ?? ''} of ${object}`;
   return missingKeyOfVolume(message, pod);
 }
 
@@ -38,5 +57,5 @@ function missingKeyOfVolume(message: string, { metadata, spec }: Pod): string | 
     ({ secret, configMap }) => (isSecret ? secret : configMap) ?? [],
   );
   const name = sources.find(({ items = [] }) => items.some((item) => item.key === key))?.name;
-  return name && `${isSecret ? 'Secret' : 'ConfigMap'} ${metadata.namespace}/${name}, key ${key}`;
+  return name && `key ${key} of ${isSecret ? 'Secret' : 'ConfigMap'} ${metadata.namespace}/${name}`;
 }

@@ -29,6 +29,8 @@ export interface PodWhyFacts {
   /** Since when it is in that state, in Unix milliseconds. */
   readonly sinceMs: number | undefined;
   readonly delay: StartDelay | undefined;
+  /** Why the volumes could not be set up, where the last sync failed by that. */
+  readonly mountProblem?: string | undefined;
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;

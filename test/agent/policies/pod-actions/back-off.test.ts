@@ -161,11 +161,15 @@ describe('Timing', () => {
   test('while volumes cannot be set up: 0.5 s, doubling up to 2 min 2 s', () => {
     let reason: ResyncReason = { kind: 'failed' };
     const delays = Array.from({ length: 10 }, () => {
-      reason = notMounted(reason);
+      reason = notMounted(reason, 'no space');
       return resyncDelayMs(reason, moment(0.5));
     });
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 122_000, 122_000]);
-    expect(notMounted({ kind: 'synced' })).toEqual({ kind: 'notMounted', failures: 1 });
+    expect(notMounted({ kind: 'synced' }, 'busy')).toEqual({
+      kind: 'notMounted',
+      failures: 1,
+      problem: 'busy',
+    });
   });
 
   test('while the network is not ready: 1 s, without jitter', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { missingObject } from '../../../../src/agent/policies/why/missing-object.ts';
+import { missingObjects, otherProblems } from '../../../../src/agent/policies/why/missing-object.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 
 const POD: Pod = {
@@ -30,15 +30,15 @@ test.each([
     'Unable to attach or mount volumes: unmounted volumes=[d], unattached volumes=[], failed to process volumes=[d]: error processing PVC shop/data: failed to fetch PVC from API server: persistentvolumeclaims "data" not found',
     'PersistentVolumeClaim shop/data',
   ],
-  ["couldn't find key color in ConfigMap shop/app", 'ConfigMap shop/app, key color'],
+  ["couldn't find key color in ConfigMap shop/app", 'key color of ConfigMap shop/app'],
   [
     failed('settings', 'configmap references non-existent config key: color'),
-    'ConfigMap shop/app, key color',
+    'key color of ConfigMap shop/app',
   ],
-  [failed('keys', 'references non-existent secret key: tls.key'), 'Secret shop/tls, key tls.key'],
-  [failed('all', 'references non-existent secret key: b'), 'Secret shop/two, key b'],
+  [failed('keys', 'references non-existent secret key: tls.key'), 'key tls.key of Secret shop/tls'],
+  [failed('all', 'references non-existent secret key: b'), 'key b of Secret shop/two'],
 ])('%s', (message, what) => {
-  expect(missingObject(message, POD)).toBe(`${what}, which does not exist`);
+  expect(missingObjects([message], POD)).toBe(`${what}, which does not exist`);
 });
 
 test.each([
@@ -46,5 +46,29 @@ test.each([
   failed('gone', 'references non-existent secret key: b'),
   'failed to sync configmap cache: timed out waiting for the condition',
 ])('about something else: %s', (message) => {
-  expect(missingObject(message, POD)).toBeUndefined();
+  expect(missingObjects([message], POD)).toBeUndefined();
+  expect(otherProblems([message, 'secret "tls" not found'], POD)).toEqual([message]);
+});
+
+test('a projected volume tells of several', () => {
+  const message = failed('all', '[references non-existent secret key: b, configmap "app" not found]');
+  expect(missingObjects([message], POD)).toBe(
+    'key b of Secret shop/two and ConfigMap shop/app, which do not exist',
+  );
+  expect(otherProblems([message], POD)).toEqual([]);
+  const mixed = failed('all', '[configmap "app" not found, no space left]');
+  expect(otherProblems([mixed], POD)).toEqual([mixed]);
+});
+
+test('several are named once each, and not more than ten', () => {
+  const two = [
+    'secret "tls" not found',
+    'configmap "app" not found',
+    failed('keys', 'secret "tls" not found'),
+  ];
+  expect(missingObjects(two, POD)).toBe('Secret shop/tls and ConfigMap shop/app, which do not exist');
+  const many = Array.from({ length: 13 }, (_, index) => `secret "s${index}" not found`);
+  expect(missingObjects(many, POD)).toMatch(
+    /^Secret shop\/s0, .* Secret shop\/s9 and 3 more, which do not exist$/,
+  );
 });

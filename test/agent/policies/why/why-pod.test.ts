@@ -133,6 +133,27 @@ describe('a pod that waits', () => {
     );
   });
 
+  test('for its volumes names what the last sync has not found, and not what events of before name', () => {
+    const creating = [waits('app', 'ContainerCreating'), waits('side', 'ContainerCreating')];
+    const events = [event('FailedMount', `${MOUNT} secret "come" not found`)];
+    const mountProblem = `${MOUNT} configmap "conf" not found; the disk is full; secret "keys" not found`;
+    expect(why('Syncing.BackingOff', creating, { events, mountProblem })).toBe(
+      'shop/web waits for ConfigMap shop/conf and Secret shop/keys, which do not exist; ' +
+        'and for its volumes: the disk is full. 0 of 2 containers run.',
+    );
+  });
+
+  test('for variables of several containers names what each lacks', () => {
+    const lacking = (name: string, message: string) => waits(name, 'CreateContainerConfigError', message);
+    const statuses = [
+      lacking('app', 'secret "keys" not found'),
+      lacking('side', 'configmap "conf" not found'),
+    ];
+    expect(why('Syncing.BackingOff', statuses)).toBe(
+      'shop/web waits for Secret shop/keys and ConfigMap shop/conf, which do not exist. 0 of 2 containers run.',
+    );
+  });
+
   test('for a key of an object says which', () => {
     const problem = "couldn't find key color in ConfigMap shop/conf";
     const creating = [
@@ -140,7 +161,7 @@ describe('a pod that waits', () => {
       waits('side', 'ContainerCreating'),
     ];
     expect(why('Syncing.BackingOff', creating)).toBe(
-      'shop/web waits for ConfigMap shop/conf, key color, which does not exist. 0 of 2 containers run.',
+      'shop/web waits for key color of ConfigMap shop/conf, which does not exist. 0 of 2 containers run.',
     );
   });
 

@@ -76,11 +76,13 @@ describeOnContainerd('objects of manifests', ({ openBed }) => {
     const first = await start(bed);
     await first.warning('configmap references non-existent config key: color');
     await first.warning('persistentvolumeclaims "data" not found');
-    await why(bed, 'waits for PersistentVolumeClaim default/data, which does not exist');
+    const key = 'key color of ConfigMap default/settings';
+    const all = `Secret default/keys, ${key} and PersistentVolumeClaim default/data`;
+    await why(bed, `waits for ${all}, which do not exist`);
     await write(bed, claim(), configMap('settings', { color: 'red' }));
     await why(bed, 'waits for Secret default/keys, which does not exist');
     await write(bed, claim(), configMap('settings', {}), secret(PASSWORD));
-    await why(bed, 'waits for ConfigMap default/settings, key color, which does not exist');
+    await why(bed, `waits for ${key}, which does not exist`);
     await write(bed, claim(), configMap('settings', { color: 'red' }), secret(PASSWORD));
     const pod = await first.running('web');
     for (const file of ['/settings/color', '/all/a/color', '/color'])
