@@ -77,10 +77,14 @@ export class Supervisor {
     this.ended = ended;
     this.actor = actor;
     this.#workQueue = new WorkQueue(context.clock, (uids) => this.send({ type: 'SYNC', uids }));
-    const removal = new PodRemoval(context, { pleg, podRuntime, node });
+    const removal = new PodRemoval(context, {
+      pleg,
+      podRuntime,
+      node,
+      onOrphanRemoved: () => this.offerRoom(),
+    });
     const room = new RoomArbiter(context, {
       ...parts,
-      admit: (pod, signal) => node.admit(pod, signal),
       onPromiseOver: (uid) => this.#resizes.promiseOver(uid),
     });
     const starts = new PodStarts({ removal, room, loop });

@@ -23,7 +23,6 @@ export function openDevicePlugins(
       ? undefined
       : new Plugins(core, { registryDir, handlers, builtIn: [], openRegistration: registrationClient });
   devices.healthChanges.subscribe((uids) => core.sync(uids));
-  devices.freed.subscribe(() => core.onAllocatable());
   devices.changes.subscribe(() => {
     core.onAllocatable();
     core.reportNow();

@@ -17,6 +17,8 @@ export interface PodRemovalParts {
   readonly pleg: Pleg;
   readonly podRuntime: PodRuntime;
   readonly node: Pick<PodNode, 'remove' | 'podsOnDisk'>;
+  /** It may have held devices or CPUs. */
+  readonly onOrphanRemoved?: () => void;
 }
 
 interface Failure {
@@ -137,8 +139,10 @@ export class PodRemoval {
     const { uid } = pod;
     try {
       // Since the search a source may have brought the pod.
-      if (!isNoOrphan(uid) && (await this.removeFromNode(pod)))
+      if (!isNoOrphan(uid) && (await this.removeFromNode(pod))) {
         this.#context.logger.debug(podFields(pod), 'Removed what was left of an orphaned pod');
+        this.#parts.onOrphanRemoved?.();
+      }
       this.#failures.delete(uid);
     } catch (error) {
       this.#failed(pod, errorMessage(error));

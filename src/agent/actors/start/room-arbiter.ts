@@ -33,8 +33,8 @@ interface RoomRequest {
 
 export interface RoomArbiterParts {
   readonly registry: PodRegistry;
-  /** Asked of each pod before its room is judged. */
-  readonly admit: PodNode['admit'];
+  /** `admit` is asked of each pod before its room is judged. */
+  readonly node: Pick<PodNode, 'admit' | 'withdraw'>;
   readonly nodeFacts: () => NodeFacts;
   /** With the node as the API server has it now; only in a cluster. */
   readonly freshNodeFacts?: () => Promise<NodeFacts>;
@@ -156,7 +156,7 @@ export class RoomArbiter {
   #admittedByParts({ pod, asked }: RoomRequest): PodAdmission {
     const failed = (error: unknown) => unexpectedAdmissionError(errorMessage(error));
     try {
-      const rejection = this.#parts.admit(pod, asked.signal);
+      const rejection = this.#parts.node.admit(pod, asked.signal);
       return rejection instanceof Promise ? rejection.catch(failed) : rejection;
     } catch (error) {
       return failed(error);
@@ -186,10 +186,10 @@ export class RoomArbiter {
   }
 
   #answer(request: RoomRequest, admission: Admission): void {
-    this.#unchecked.delete(request.pod.metadata.uid);
+    const isRunning = this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
-    else this.#reject(request, rejectionOf(admission));
+    else this.#reject(request, rejectionOf(admission), isRunning);
   }
 
   /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
@@ -225,7 +225,8 @@ export class RoomArbiter {
     this.#requests.delete(uid);
     this.#shortages.delete(uid);
     this.#growing.delete(uid);
-    const hasFreed = this.#ledger.remove(uid);
+    const hadParts = this.#parts.node.withdraw(uid);
+    const hasFreed = this.#ledger.remove(uid) || hadParts;
     // Listed first: a pod that begins to wait below has seen already what is free.
     const waiting = hasFreed ? this.#waiting() : [];
     this.#preemptions.ended(uid);
@@ -297,9 +298,10 @@ export class RoomArbiter {
     answer({ type: 'SHORT', ...shortage });
   }
 
-  /** The pod is told what it lacks, rather than why no other pod can be ended for it. */
-  #reject({ pod, answer }: RoomRequest, rejection: Rejection): void {
+  /** The pod is told what it lacks, rather than why no other pod can be ended for it. What runs keeps what it has until it has ended. */
+  #reject({ pod, answer }: RoomRequest, rejection: Rejection, isRunning: boolean): void {
     const { reason } = rejection;
+    if (!isRunning) this.#parts.node.withdraw(pod.metadata.uid);
     const shortage =
       reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
     const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
@@ -329,7 +331,7 @@ export class RoomArbiter {
   #rejectPreemptor(uid: string, rejection: Rejection): void {
     this.#growing.delete(uid);
     const request = this.#wanted(uid);
-    if (request !== undefined) this.#reject(request, rejection);
+    if (request !== undefined) this.#reject(request, rejection, false);
   }
 
   /** With the newest version of its pod; undefined for a pod that has been told to end. */

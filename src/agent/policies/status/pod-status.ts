@@ -71,11 +71,14 @@ function containersOf(facts: PodStatusFacts): ContainerStatuses {
   return withDevices(withDetails(withReadiness(pod, statuses, facts.probeResults), facts), facts);
 }
 
-/** As with the kubelet, of regular containers. */
-function withDevices(statuses: ContainerStatuses, { devicesOf }: PodStatusFacts): ContainerStatuses {
+/** As with the kubelet, of regular containers. When the pod has ended, its devices are free, and its status still says which it had. */
+function withDevices(statuses: ContainerStatuses, facts: PodStatusFacts): ContainerStatuses {
+  const { devicesOf, podIsTerminal } = facts;
   if (devicesOf === undefined) return statuses;
+  const before = podIsTerminal ? (previousStatus(facts)?.containerStatuses ?? []) : [];
   const containerStatuses = statuses.containerStatuses.map((status) => {
-    const allocatedResourcesStatus = devicesOf(status.name);
+    const last = before.find(({ name }) => name === status.name);
+    const allocatedResourcesStatus = devicesOf(status.name) ?? last?.allocatedResourcesStatus;
     return allocatedResourcesStatus ? { ...status, allocatedResourcesStatus } : status;
   });
   return { ...statuses, containerStatuses };

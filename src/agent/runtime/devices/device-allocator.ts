@@ -94,6 +94,7 @@ export class DeviceAllocator {
     if (before.kind !== 'open' || plugin?.options.getPreferredAllocationAvailable !== true)
       return this.#exchange(pod, reserved, before, []);
     const preferred = await askPreference(plugin.preferred(before.question, signal), signal);
+    signal.throwIfAborted();
     // Others may have taken some meanwhile.
     return this.#exchange(pod, reserved, this.#chooseAgain(pod, reserved), preferred);
   }

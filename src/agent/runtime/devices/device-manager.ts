@@ -32,8 +32,6 @@ export class DeviceManager implements HintProvider {
   readonly folder: string;
   /** Emits when the node has more or fewer devices, or others are healthy. */
   readonly changes = new Subject<void>();
-  /** Emits when a pod has given its devices back. */
-  readonly freed = new Subject<void>();
   /** Emits the UIDs of pods whose devices have become better or worse. */
   readonly healthChanges = new Subject<readonly string[]>();
   /** A former agent, or a kubelet, has written of devices. */
@@ -185,7 +183,6 @@ export class DeviceManager implements HintProvider {
 
   async release(uid: string): Promise<void> {
     if (!this.#records.release(uid)) return;
-    this.freed.next();
     await this.#write();
   }
 

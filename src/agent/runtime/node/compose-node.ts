@@ -22,6 +22,7 @@ import {
  *
  * ```
  *   admit      first ──► last      (the first rejection counts)
+ *   withdraw   all
  *   prepare    first ──► last
  *   sandbox, container   first ──► last
  *   release    first ◄── last
@@ -33,6 +34,7 @@ export function composeNode(subsystems: readonly PodSubsystem[], details: PodDet
   return {
     unsupportedFields: (pod) => subsystems.flatMap((subsystem) => subsystem.unsupportedFields?.(pod) ?? []),
     admit: (pod, signal) => admission(subsystems, pod, signal),
+    withdraw: (uid) => subsystems.filter((subsystem) => subsystem.withdraw?.(uid) === true).length > 0,
     prepare: (pod, signal) => inTurn(subsystems, (subsystem) => subsystem.prepare?.(pod, signal)),
     created: (...created) => subsystems.forEach((subsystem) => subsystem.created?.(...created)),
     removing: (pod, container) => inTurn(reversed, (subsystem) => subsystem.removing?.(pod, container)),

@@ -98,10 +98,15 @@ export interface PodSubsystem {
   unsupportedFields?(pod: Pod): readonly string[];
   /**
    * Whether the pod may run here, before the node decides whether it has room for it; of a pod that runs already, whether it may stay. The
-   * pod is in state Admitting meanwhile. It is asked again whenever the pod asks for room again. What it has set aside for a pod that is
-   * rejected afterwards is taken back by `release`. `signal` aborts when the answer does not matter any more.
+   * pod is in state Admitting meanwhile. It is asked again whenever the pod asks for room again. What it has set aside for a pod that does not
+   * start is taken back by `withdraw`. `signal` aborts when the answer does not matter any more: nothing is set aside after that.
    */
   admit?(pod: Pod, signal: AbortSignal): PodAdmission;
+  /**
+   * Nothing of the pod runs, and nothing will unless it is admitted again: what `admit` has set aside is free when this returns. Returns
+   * whether there was any. `release` comes later, when what the pod had on the disk is gone.
+   */
+  withdraw?(uid: string): boolean;
   /** Before anything of the pod is started, and on every sync. Rejects with a PrepareError. */
   prepare?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** What the pod's sandbox has of this part. `groups` are those of its containers, too. */

@@ -20,7 +20,7 @@ export interface HintProvider {
   complete?(pod: Pod, signal: AbortSignal): Promise<void> | undefined;
   /** Whether anything is set aside for the pod, by this agent or a former one. */
   holds(uid: string): boolean;
-  /** Takes back all that the pod has. Resolves when a next agent knows that, too. */
+  /** Takes back all that the pod has, before it returns. Resolves when a next agent knows that, too. */
   release(uid: string): void | Promise<void>;
 }
 

@@ -28,25 +28,23 @@ export class TopologyManager implements PodSubsystem {
   }
 
   admit(pod: Pod, signal: AbortSignal): PodAdmission {
-    const { providers } = this.#options;
-    const hadSome = providers.some((provider) => provider.holds(pod.metadata.uid));
-    const refused = (error: unknown) => this.#refuse(pod, error, hadSome);
     try {
       this.#allocate(pod);
-      return completed(providers, pod, signal)?.then(() => undefined, refused);
+      return completed(this.#options.providers, pod, signal)?.then(() => undefined, rejectionOf);
     } catch (error) {
-      return refused(error);
+      return rejectionOf(error);
     }
   }
 
-  /** What runs already keeps what it has until it has ended. */
-  async #refuse(pod: Pod, error: unknown, hadSome: boolean): Promise<PodRejection> {
-    if (!hadSome) await this.release(pod.metadata.uid);
-    return rejectionOf(error);
+  /** Where a file cannot be written now, it has this with its next change. A next agent finds there a pod that is gone. */
+  withdraw(uid: string): boolean {
+    const hadSome = this.#options.providers.some((provider) => provider.holds(uid));
+    if (hadSome) this.release(uid).catch(() => undefined);
+    return hadSome;
   }
 
   async release(uid: string): Promise<void> {
-    for (const provider of this.#options.providers.toReversed()) await provider.release(uid);
+    await Promise.all(this.#options.providers.map(async (provider) => provider.release(uid)));
   }
 
   #allocate(pod: Pod): void {

@@ -44,6 +44,38 @@ async function startAdmitting(admit: PodNode['admit']): Promise<void> {
   agent.ready();
 }
 
+/** On a node that has one device, which each pod gets by being admitted. `release`: what else is done once a pod has ended. */
+async function startWithDevice(
+  allocatable: Readonly<Record<string, string>>,
+  release: PodNode['release'] = () => Promise.resolve(),
+): Promise<{ readonly holder: () => string | undefined }> {
+  let holder: string | undefined;
+  const device: Pick<PodNode, 'admit' | 'withdraw'> = {
+    admit: ({ metadata: { uid } }) => {
+      holder ??= uid;
+      return holder === uid ? undefined : { reason: 'UnexpectedAdmissionError', message: 'no device' };
+    },
+    withdraw: (uid) => {
+      const isHolder = holder === uid;
+      if (isHolder) holder = undefined;
+      return isHolder;
+    },
+  };
+  agent = await startAgent({
+    nodeFacts: nodeOf(allocatable),
+    openNode: (...given) => {
+      const parts = openProcessNode(...given);
+      const released = async (uid: string) => {
+        await parts.node.release(uid);
+        await release(uid);
+      };
+      return Promise.resolve({ ...parts, node: { ...parts.node, ...device, release: released } });
+    },
+  });
+  agent.ready();
+  return { holder: () => holder };
+}
+
 /** On a node that grants resizes, and whose runtime does not carry them out. */
 async function startResizing(allocatable: Readonly<Record<string, string>>): Promise<void> {
   const resizer = {
@@ -242,6 +274,30 @@ describe('a static pod', () => {
     await runs('late');
     const { phase, reason, message } = statusOf('late') ?? {};
     expect({ phase, reason, message }).toEqual({ phase: 'Pending' });
+  });
+
+  test('that waits for a device gets it as soon as nothing of its holder runs, however long the rest of its end takes', async () => {
+    const rest = Promise.withResolvers<undefined>();
+    await startWithDevice({}, (uid) => (uid === 'uid-holder' ? rest.promise : Promise.resolve()));
+    const holder = fromFile('holder', '1');
+    await add(holder);
+    agent.add(fromFile('late', '1'));
+    await waits('late');
+    agent.remove(holder);
+    await runs('late');
+    expect(agent.state('uid-holder')).toBe('Terminated.CleaningUp');
+    rest.resolve(undefined);
+    await agent.until('uid-holder', '');
+  });
+
+  test('that waits for room does not keep the device that another pod could use', async () => {
+    const device = await startWithDevice({ cpu: '1' });
+    agent.add(fromFile('large', '2'));
+    await waits('large');
+    expect(statusOf('large')).toMatchObject({ reason: 'OutOfcpu' });
+    expect(device.holder()).toBeUndefined();
+    await add(fromFile('small', '1'));
+    expect(device.holder()).toBe('uid-small');
   });
 
   test('that runs when the agent starts, and is rejected then, is ended; its status has the reason, but no containers', async () => {
