@@ -69,13 +69,27 @@ async function open(
   tree.make(root, { recursive: false });
   try {
     const settings = { ...setup.settings, cgroupRoot: root };
-    const cgroups = await openPodCgroups(context, { ...setup, settings }, 'cgroupfs');
+    const cgroups = await openPodCgroups(tellingProblems(context), { ...setup, settings }, 'cgroupfs');
     const facts = resourceFacts(setup, tree.version, await readMachineFacts(tree.version));
     return { cgroups, root, facts, close: removeEmpty };
   } catch (error) {
     removeEmpty();
     throw error;
   }
+}
+
+/** The groups are this agent's own, not the node's: that their limits are in force is no news. */
+function tellingProblems(context: AgentContext): AgentContext {
+  const { recorder } = context;
+  return {
+    ...context,
+    recorder: {
+      event: (...event) => recorder.event(...event),
+      nodeEvent: (type, ...event) => {
+        if (type === 'Warning') recorder.nodeEvent(type, ...event);
+      },
+    },
+  };
 }
 
 class MissingRoot extends StateletError {
