@@ -14,6 +14,7 @@ const LINE_HEIGHT = 1.3;
 const LABEL_LETTERS_MAX = 24;
 const INITIAL = 'initial:';
 const ANY = 'any:';
+const ANY_TITLE = 'any state';
 
 const LAYERS: LayoutOptions = {
   'elk.algorithm': 'layered',
@@ -55,8 +56,8 @@ export function isInitialDot({ id }: ElkNode): boolean {
   return id.startsWith(INITIAL);
 }
 
-/** Whether the node is the dot from which the ways start that lead from all of a state to a part of it. */
-export function isAnyDot({ id }: ElkNode): boolean {
+/** Whether the node is the mark from which the ways start that lead from all of a state to a part of it. */
+export function isAnyMark({ id }: ElkNode): boolean {
   return id.startsWith(ANY);
 }
 
@@ -70,7 +71,13 @@ function descendants(state: AnyStateNode): AnyStateNode[] {
 
 function inside(state: AnyStateNode): ElkNode[] {
   const dot: ElkNode = { id: INITIAL + state.id, width: 10, height: 10 };
-  const any: ElkNode = { id: ANY + state.id, width: 10, height: 10 };
+  const anyTitle = text(ANY_TITLE, LABEL_PX);
+  const any: ElkNode = {
+    id: ANY + state.id,
+    labels: [anyTitle],
+    width: (anyTitle.width ?? 0) + 18,
+    height: 18,
+  };
   const leadsInside = waysFrom(state).some(({ source }) => source === any.id);
   return [
     ...(state.type === 'compound' ? [dot] : []),
@@ -119,7 +126,7 @@ function waysFrom(state: AnyStateNode): Way[] {
 
 /**
  * What leaves a composite state is drawn from its frame, and what enters one to its frame. What leads from a composite state to a
- * part of it is drawn from a dot inside, and what leads back to the state itself to its initial dot.
+ * part of it is drawn from a mark inside, and what leads back to the state itself to its initial dot.
  */
 function sides(source: AnyStateNode, target: AnyStateNode): [source: string, target: string] {
   const around = path(target);

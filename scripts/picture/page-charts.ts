@@ -9,7 +9,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 import { stateSentence } from '../../src/agent/policies/why/state-sentences.ts';
 import type { ChartWay, DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
-import { graphOf, isAnyDot, isInitialDot, LABEL_PX } from './graph.ts';
+import { graphOf, isAnyMark, isInitialDot, LABEL_PX } from './graph.ts';
 
 // What its types call the default export is the module itself.
 const Elk = ElkConstructor as unknown as new () => ELK;
@@ -36,13 +36,12 @@ async function drawn(name: string, machine: AnyStateMachine): Promise<DrawnChart
     width: Math.ceil(width),
     height: Math.ceil(height),
     states: states.flatMap((state) => drawnState(name, state, boxes)),
-    dots: [...boxes.values()]
-      .filter((node) => isInitialDot(node) || isAnyDot(node))
-      .map(({ x = 0, y = 0, width: across = 0 }) => ({
-        x: Math.round(x + across / 2),
-        y: Math.round(y + across / 2),
-        radius: across / 2,
-      })),
+    dots: [...boxes.values()].filter(isInitialDot).map(({ x = 0, y = 0, width: across = 0 }) => ({
+      x: Math.round(x + across / 2),
+      y: Math.round(y + across / 2),
+      radius: across / 2,
+    })),
+    anys: [...boxes.values()].filter(isAnyMark).map(placeOf),
     edges: edges.map((edge) => drawnEdge(edge, root)),
     ways: states.flatMap(waysFrom),
   };
@@ -73,21 +72,23 @@ function drawnState(
   const box = boxes.get(state.id);
   if (box === undefined) throw new Error(`${state.id} has no place in its picture`);
   const id = pathOf(state);
-  const { x = 0, y = 0, width = 0, height = 0 } = box;
   const says = stateSentence(chart, id);
   const about = id === '' ? undefined : state.description;
   const first = inside(state).length === 0 ? [] : firstOf(state).map(pathOf);
-  const place = { x: Math.round(x), y: Math.round(y), width: Math.ceil(width), height: Math.ceil(height) };
   return [
     {
       id,
       title: id === '' ? chart : state.key,
-      ...place,
+      ...placeOf(box),
       first,
       ...(says !== undefined && { says }),
       ...(about !== undefined && { about }),
     },
   ];
+}
+
+function placeOf({ x = 0, y = 0, width = 0, height = 0 }: ElkNode) {
+  return { x: Math.round(x), y: Math.round(y), width: Math.ceil(width), height: Math.ceil(height) };
 }
 
 function firstOf(state: AnyStateNode): readonly AnyStateNode[] {
@@ -120,7 +121,7 @@ function drawnEdge(
   };
 }
 
-/** The dots in a state count as that state. */
+/** The marks in a state count as that state. */
 function stateOf(id: string, root: AnyStateNode): string {
   const bare = id.replace(/^(?:initial|any):/u, '');
   return bare === root.id ? '' : bare.slice(root.id.length + 1);

@@ -198,6 +198,13 @@ export interface DrawnChart {
   readonly states: readonly DrawnState[];
   /** The dots from which initial states are reached. */
   readonly dots: readonly { readonly x: number; readonly y: number; readonly radius: number }[];
+  /** Where the lines begin of what can happen in any of the states around. */
+  readonly anys: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+  }[];
   readonly edges: readonly DrawnEdge[];
   readonly ways: readonly ChartWay[];
 }

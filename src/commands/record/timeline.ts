@@ -1,8 +1,12 @@
 /** `statelet timeline`: the transitions of a pod, or of the node, as the flight recorder has them; a daemon need not run. */
 import { resolve } from 'node:path';
 import { rootFolder } from '../../agent/config/root-folder.ts';
+import { figure } from '../../agent/policies/eviction/explanation-tables.ts';
+import { figureText } from '../../agent/policies/eviction/pressure-settings.ts';
+import { wholeQuantity } from '../../agent/policies/eviction/observations.ts';
 import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
 import { podOfActor } from '../../recorder/policies/record-entry.ts';
+import { recordedFigures } from '../../recorder/policies/recorded-figures.ts';
 import type { RecordEntry } from '../../recorder/policies/record-reader.ts';
 import { recordFolder } from '../../recorder/flight-recorder.ts';
 import { RecordFiles } from '../../recorder/read-record.ts';
@@ -106,7 +110,8 @@ export class TimelineText {
     }
   }
 
-  #transition({ atMs, chart, actor, event, from, to, guard, actions }: Transition): string {
+  #transition(transition: Transition): string {
+    const { atMs, chart, actor, event, from, to, guard, actions } = transition;
     const pod = podOfActor(actor);
     if (pod !== undefined && pod.uid !== this.#uid) {
       this.#uid = pod.uid;
@@ -119,8 +124,17 @@ export class TimelineText {
     const done = actions.length === 0 ? '' : ` / ${actions.join(', ')}`;
     const who = pod === undefined || chart === 'pod' ? nodeActor(chart, actor) : `${chart} ${pod.part}`;
     const columns = [timeOf(atMs), who.padEnd(CHART_WIDTH), event.padEnd(EVENT_WIDTH), way];
-    return before + line(columns.join('  ') + decided + done);
+    return before + line(columns.join('  ') + decided + done + leftText(transition));
   }
+}
+
+/** Of a look for eviction: ` (memory.available 17.1Gi, pid.available 31996)`, where they have changed noticeably. */
+function leftText(transition: Transition): string {
+  const figures = recordedFigures(transition).map(({ signal, left }) => {
+    const quantity = wholeQuantity(BigInt(Math.trunc(left)), 'BinarySI');
+    return `${signal} ${figure(signal, figureText(signal, quantity))}`;
+  });
+  return figures.length === 0 ? '' : ` (${figures.join(', ')})`;
 }
 
 /** A record may be a file of others: nothing in it makes a second line. */

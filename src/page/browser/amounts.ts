@@ -13,7 +13,7 @@ export function amount(resource: string, value: number): string {
 
 /** Of a signal of eviction: bytes, a count, or the share of the time in which no task waits. */
 export function figureText(signal: string, value: number): string {
-  if (isOfTime(signal)) return `${value / 100}%`;
+  if (isOfTime(signal)) return `${value}%`;
   const isBytes = signal.endsWith('.available') && signal !== 'pid.available';
   return isBytes ? amount('memory', value) : value.toLocaleString('en');
 }

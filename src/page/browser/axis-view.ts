@@ -28,8 +28,8 @@ const CLOSE = 0.004;
 const SAID_MAX = 8;
 const STEPS_S = [1, 2, 5, 10, 30].concat([60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400]);
 const TICKS_MAX = 6;
-/** A time further to the right would be cut off. */
-const TICK_SHARE_MAX = 95;
+/** A time further to the right would be cut off on a phone: it is on the left of its line. */
+const LATE_SHARE = 85;
 
 export interface AxisInput {
   readonly lanes: readonly Lane[];
@@ -64,11 +64,7 @@ export function axisView({ lanes, zoom, nowMs, isLive, onZoom }: AxisInput): Tem
     ${lanes.map((lane) => laneView(lane, window))}
     <div class="lane" aria-hidden="true">
       <span></span>
-      <div class="ticks">
-        ${ticks(window)
-          .filter((atMs) => share(atMs, window) < TICK_SHARE_MAX)
-          .map((atMs) => html`<time .style=${`left:${share(atMs, window)}%`}>${clockTime(atMs)}</time>`)}
-      </div>
+      <div class="ticks">${ticks(window).map((atMs) => tick(atMs, share(atMs, window)))}</div>
     </div>
     ${timeLegend()}
   </section>`;
@@ -104,6 +100,12 @@ export function ticks({ fromMs, toMs }: Window): readonly number[] {
     { length: Math.max(0, Math.floor((toMs - first) / step) + 1) },
     (_, index) => first + index * step,
   );
+}
+
+function tick(atMs: number, left: number): TemplateResult {
+  return html`<time class=${left > LATE_SHARE ? 'late' : ''} .style=${`left:${left}%`}
+    >${clockTime(atMs)}</time
+  >`;
 }
 
 function laneView({ name, spans, marks, level }: Lane, window: Window): TemplateResult {

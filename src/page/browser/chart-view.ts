@@ -193,6 +193,7 @@ function picture(input: ChartInput, { x, y, width, height }: Rect, box: Box): Te
       </marker>
     </defs>
     ${chart.states.filter(({ id }) => id !== '').map((state) => stateShape(state, light, counts))}
+    ${chart.anys.map(anyShape)}
     ${chart.dots.map((dot) => svg`<circle class="dot" cx=${dot.x} cy=${dot.y} r=${dot.radius} />`)}
     ${chart.edges.map((edge) => {
       const isOpen = light !== undefined && (edge.from === '' || light.active.has(edge.from));
@@ -204,6 +205,15 @@ function picture(input: ChartInput, { x, y, width, height }: Rect, box: Box): Te
     })}
   </svg>`;
 }
+
+/** From there a transition starts whatever state inside the actor is in. */
+function anyShape({ x, y, width, height }: Rect): SVGTemplateResult {
+  return svg`<g class="any">
+    <rect x=${x} y=${y} width=${width} height=${height} rx=${height / 2} />
+    <text x=${x + width / 2} y=${y + height / 2 + 4} text-anchor="middle">any state</text>
+  </g>`;
+}
+
 function stateShape(
   { id, title, x, y, width, height, first, says, about }: DrawnState,
   light: Light | undefined,
@@ -243,7 +253,9 @@ export function transitionList(transitions: readonly Transition[], lost: number)
 /** `after period` for `xstate.after.period.eviction.Schedule.Everything.Waiting`: the state is beside it. */
 function withoutPath(event: string): string {
   const delay = /^xstate\.after\.(?<name>[^.]+)\./u.exec(event)?.groups?.name;
-  return delay === undefined ? event : `after ${delay}`;
+  if (delay !== undefined) return `after ${delay}`;
+  // Of what a state has asked for.
+  return event.replace(/^xstate\.(?<how>done|error)\.actor.*$/u, '$<how>');
 }
 
 function transitionItem({ atMs, event, from, to, guard, actions, chart }: Transition): TemplateResult {

@@ -96,19 +96,24 @@ function regionLanes(moves: readonly Transition[]): readonly Lane[] {
   });
 }
 
-/** From time to time an actor at rest looks whether there is something to do. If there is nothing, it is one span; the marks show the look. */
+/**
+ * From time to time an actor at rest looks whether there is something to do, and one that backs off tries again. If there is nothing, or it
+ * fails again, it is one span; the marks show the look.
+ */
 function withoutLooks(spans: readonly Span[]): readonly Span[] {
   const kept: Span[] = [];
   for (const span of spans) {
     const at = kept.findLastIndex(({ text }) => text === span.text);
     const before = kept[at];
-    const isBack = span.kind === 'calm' && span.fromMs - (before?.toMs ?? 0) < LOOK_MS;
+    const isBack = (span.kind === 'calm' || isWaiting(span)) && span.fromMs - (before?.toMs ?? 0) < LOOK_MS;
     if (before !== undefined && (isBack || at === kept.length - 1))
       kept.splice(at, kept.length, { ...before, toMs: span.toMs });
     else kept.push(span);
   }
   return kept;
 }
+
+const isWaiting = ({ text }: Span): boolean => text.endsWith('BackingOff');
 
 /** A look that takes longer is work. */
 const LOOK_MS = 5_000;
@@ -366,13 +371,15 @@ function isNoLongerProbed({ event, from, to }: Transition): boolean {
   return to === 'Idle' || to === 'Stopped' || to === 'Draining' || (event === 'STATUS' && to === from);
 }
 
-export function eventLane(events: readonly CoreEvent[]): Lane {
+/** `isOfNode`: the pods that they are about are named. */
+export function eventLane(events: readonly CoreEvent[], isOfNode = false): Lane {
   const marks = events.flatMap((event) => {
     const { type, reason, message, count = 1, firstTimestamp, lastTimestamp, eventTime } = event;
     const atMs = timeOf(lastTimestamp ?? eventTime ?? event.metadata.creationTimestamp);
     const firstMs = timeOf(firstTimestamp);
     const kind = type === 'Warning' ? 'attention' : '';
-    const text = `${reason ?? ''}: ${message ?? ''}`;
+    const pod = isOfNode && event.involvedObject.kind === 'Pod' ? ` ${event.involvedObject.name}` : '';
+    const text = `${reason ?? ''}${pod}: ${message ?? ''}`;
     const first =
       count > 1 && firstMs !== undefined
         ? [{ atMs: firstMs, kind, text: `${text} (the first of ${count} times)` }]

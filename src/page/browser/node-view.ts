@@ -54,7 +54,7 @@ export function nodePage({ node, sight, nowMs, zoom, onZoom }: NodePageInput): T
   const lanes = [
     ...pressureLanes(transitions.toReversed(), startedMs),
     ...levelLanes([...recordedMeasurements(transitions), ...measured]),
-    eventLane(nodeEvents),
+    eventLane(nodeEvents, true),
   ];
   return html`<h1>Node ${node?.name ?? ''}</h1>
     ${node === undefined ? nothing : nodeView(node)}
@@ -66,7 +66,7 @@ export function nodePage({ node, sight, nowMs, zoom, onZoom }: NodePageInput): T
     </p>
     ${pressureView(pressure)}
     <h2>Events of the node</h2>
-    ${eventList(nodeEvents, nowMs)}`;
+    ${eventList(nodeEvents, nowMs, true)}`;
 }
 
 /** Of a signal that is not measured. */
@@ -126,7 +126,8 @@ function cells(name: string, heads: readonly string[], rows: readonly (readonly 
 
 // Lists of what happened.
 
-export function eventList(list: readonly CoreEvent[], nowMs: number): TemplateResult {
+/** `isOfNode`: they are about the node and about pods, which are named. */
+export function eventList(list: readonly CoreEvent[], nowMs: number, isOfNode = false): TemplateResult {
   if (list.length === 0) return html`<p class="none">None is kept.</p>`;
   return html`<ol class="events">
     ${list.toReversed().map((event) => {
@@ -135,10 +136,17 @@ export function eventList(list: readonly CoreEvent[], nowMs: number): TemplateRe
       );
       return html`<li class=${event.type === 'Warning' ? 'attention' : ''}>
         <time>${Number.isNaN(atMs) ? '' : `${clockTime(atMs)} (${duration(nowMs - atMs)} ago)`}</time>
-        <b>${event.reason}</b> ${event.message}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}
+        <b>${event.reason}</b>
+        ${isOfNode ? about(event) : nothing}${event.message}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}
       </li>`;
     })}
   </ol>`;
+}
+
+function about({ involvedObject }: CoreEvent): TemplateResult | typeof nothing {
+  const { kind, namespace = '', name = '' } = involvedObject;
+  if (kind !== 'Pod') return nothing;
+  return html`<a href=${podLink({ namespace, name })}>${namespace}/${name}</a>: `;
 }
 
 /** Pods that have gone: each leads to what is recorded of it. */

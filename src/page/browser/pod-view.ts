@@ -114,7 +114,7 @@ function containers({ pod, status, row }: PodView, nowMs: number): TemplateResul
         <div>
           ${own === undefined && hasEnded ? 'has never run' : containerState(own, nowMs)}${own === undefined ? '' : `, restarted ${own.restartCount} times`}
         </div>
-        ${hasEnded ? nothing : probes(container, own)}
+        ${devices(own)} ${hasEnded ? nothing : probes(container, own)}
       </li>`;
     })}
   </ul>`;
@@ -128,8 +128,20 @@ function containerState(status: ContainerStatus | undefined, nowMs: number): str
   }
   if (terminated != null)
     return `ended with exit code ${terminated.exitCode} (${terminated.reason ?? 'Unknown'})`;
-  if (waiting != null) return `waits: ${waiting.reason ?? ''} ${waiting.message ?? ''}`;
+  if (waiting != null) return `waits: ${waiting.reason ?? ''} ${waiting.message ?? ''}`.trimEnd();
   return 'is not there yet';
+}
+
+/** What plugins have given it, with the health of each: `example.com/gpu gpu-1: Unhealthy`. */
+function devices(status: ContainerStatus | undefined): readonly TemplateResult[] {
+  return (status?.allocatedResourcesStatus ?? []).flatMap(({ name, resources = [] }) =>
+    resources.map(
+      ({ resourceID, health = 'Unknown' }) =>
+        html`<div class=${health === 'Healthy' ? '' : 'device attention'}>
+          ${name} ${resourceID}: ${health}
+        </div>`,
+    ),
+  );
 }
 
 function probes(container: Container, status: ContainerStatus | undefined): TemplateResult | typeof nothing {

@@ -268,7 +268,7 @@ export class PodTable {
         <span class="label">for </span>${sinceMs === undefined ? '' : duration(nowMs - sinceMs)}
       </td>
       <td role="cell" class="says">${saysOf({ row, health }, nowMs)}</td>
-      <td role="cell" class="state">${state}</td>
+      <td role="cell" class="state">${breakable(state)}</td>
     </tr>`;
   }
 }
@@ -280,6 +280,11 @@ function saysOf({ row: { says, nextTryMs, state }, health }: Seen, nowMs: number
   const { because } = health;
   const isSaid = because === undefined || says.includes(because);
   return html`${isSaid ? nothing : html`<b>${because}</b>: `}${text}`;
+}
+
+/** After each dot of `Syncing.Starting.Admitting` a line may end. */
+function breakable(state: string): readonly TemplateResult[] {
+  return state.split(/(?<=\.)/u).map((part) => html`${part}<wbr />`);
 }
 
 function widthOf(lengths: readonly number[], [least, most]: readonly [number, number]): number {

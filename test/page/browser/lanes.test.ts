@@ -49,6 +49,24 @@ test('states are spans from one transition to the next, and each transition is a
   ]);
 });
 
+test('a short try that fails as the one before does not split the wait for the next one', () => {
+  const [working, waiting] = ['Syncing.Working', 'Syncing.BackingOff'];
+  const transitions = [
+    step(1, { from: working, to: waiting }),
+    step(9, { from: waiting, to: working }),
+    step(10, { from: working, to: waiting }),
+    step(20, { from: waiting, to: working }),
+    step(26, { from: working, to: waiting }),
+  ];
+  const [states] = shown({ last: undefined, transitions: transitions.toReversed(), runs: [] });
+  expect(states).toEqual([
+    'state',
+    `1-20 attention: ${waiting}`,
+    `20-26 starting: ${working}`,
+    `26- attention: ${waiting}`,
+  ]);
+});
+
 test('a pod of the same name before is not drawn into the lane of this one', () => {
   const before = step(1, { actor: 'web_default uid-of-another', to: 'Terminated.Finished' });
   const transitions = [step(9, { to: 'Syncing.Working' }), before];

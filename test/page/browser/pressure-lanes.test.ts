@@ -54,9 +54,9 @@ test('a figure does not hold for the time in which nothing was measured', () => 
 
 test('pressure of tasks that wait is shown as the share of the time without a wait', () => {
   const [lane] = levelLanes([
-    { atMs: 0, figures: [{ signal: 'io.pressure.some.avg10', left: 9_850, whole: 10_000, hard: 8_000 }] },
+    { atMs: 0, figures: [{ signal: 'io.pressure.some.avg10', left: 98, whole: 100, hard: 80 }] },
   ]);
-  expect(lane?.level?.now).toBe('98.5% of the time without a wait');
+  expect(lane?.level?.now).toBe('98% of the time without a wait');
   expect(lane?.level?.limits[0]?.text).toBe('hard threshold: 80%');
 });
 

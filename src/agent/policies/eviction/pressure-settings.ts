@@ -4,7 +4,7 @@
  */
 import { StateletError } from '../../../types/errors.ts';
 import { gracePeriodMs, type Threshold } from './thresholds.ts';
-import { type EvictionSignal, isPressureSignal, type PressureSignal } from './signals.ts';
+import { isPressureSignal, type PressureSignal } from './signals.ts';
 import { type Quantity, quantityString } from '../formats/quantity.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -78,7 +78,7 @@ export function waitedPercent({ nanos }: Quantity): number {
 }
 
 /** For people: what is left (`500Mi`), or for pressure the time spent waiting (`20%`). */
-export function figureText(signal: EvictionSignal, left: Quantity): string {
+export function figureText(signal: string, left: Quantity): string {
   return isPressureSignal(signal) ? `${waitedPercent(left)}%` : quantityString(left);
 }
 

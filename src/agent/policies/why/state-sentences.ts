@@ -10,7 +10,7 @@ const POD: Sentences = {
   'Syncing.Starting.AwaitingRemoval':
     'waits until what is left of an earlier pod of its UID has been removed',
   'Syncing.Starting.AwaitingName': 'waits for another pod of the same name to end',
-  'Syncing.Starting.Admitting': 'waits for the node to decide whether it has room',
+  'Syncing.Starting.Admitting': 'waits for the node to decide whether it has room, and for its devices',
   'Syncing.Starting.AwaitingRoom': 'waits until other pods have freed room',
   'Syncing.Starting.MakingRoom': 'waits for room: other pods are ended for it',
   'Syncing.Working': 'is being brought to what its spec says',

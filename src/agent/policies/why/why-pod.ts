@@ -80,6 +80,8 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
   if (state.startsWith('Terminated')) return endedSentences(facts);
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
   if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];
+  // Its containers have their turn after that.
+  if (state.startsWith('Syncing.Starting')) return [said(facts, podSentence(state)), containersText(facts)];
   const obstacle = containerObstacle(facts);
   if (obstacle !== undefined) {
     const { text, effect } = obstacle;
@@ -154,7 +156,7 @@ function endedSentences(facts: PodWhyFacts): readonly string[] {
 
 function chosen({ choice }: PodWhyFacts): readonly string[] {
   const text = choiceText(choice);
-  return text === undefined ? [] : [text];
+  return text === undefined ? [] : [withoutStop(text)];
 }
 
 /** By whom and why it was ended. */

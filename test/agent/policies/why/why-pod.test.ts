@@ -56,6 +56,13 @@ describe('a pod that waits', () => {
     );
   });
 
+  test('for the node, before its containers have their turn, says so', () => {
+    const creating = [waits('app', 'ContainerCreating'), waits('side', 'ContainerCreating')];
+    expect(why('Syncing.Starting.Admitting', creating)).toBe(
+      'shop/web waits for the node to decide whether it has room, and for its devices. 0 of 2 containers run.',
+    );
+  });
+
   test('for its image names the answer of the registry, not the back-off, and the next try', () => {
     const app = waits('app', 'ImagePullBackOff', 'Back-off pulling image "app:1"');
     const refused = 'pulling from host registry.example failed with status code [manifests 1]: 403 Forbidden';
