@@ -48,8 +48,21 @@ export interface ResourceManagerSettings {
   readonly topologyManagerPolicyOptions: Readonly<Record<string, string>>;
 }
 
+/** What no container gets of the memory of a NUMA node: quantities by `memory` or `hugepages-SIZE`. */
+export interface MemoryReservation {
+  readonly numaNode: number;
+  readonly limits: Readonly<Record<string, string>>;
+}
+
+/** Memory that containers have on certain NUMA nodes. */
+export interface MemoryManagerSettings {
+  readonly memoryManagerPolicy: 'None' | 'Static';
+  readonly reservedMemory: readonly MemoryReservation[];
+}
+
 /** Settings for real containers, by the kubelet's names. */
-export interface NodeSettings extends MemorySettings, ReservedSettings, ResourceManagerSettings {
+export interface NodeSettings
+  extends MemorySettings, ReservedSettings, ResourceManagerSettings, MemoryManagerSettings {
   readonly imageServiceEndpoint: string;
   readonly runtimeRequestTimeoutMs: number;
   readonly nodeIP: readonly string[];

@@ -241,7 +241,6 @@ function durationOf(value: unknown): number | undefined {
 
 /** Values of KubeletConfiguration that ask for a part of the kubelet which is not here: pods would not get what these values promise. */
 const ONLY: Readonly<Record<string, readonly [value: string | boolean, what: string]>> = {
-  memoryManagerPolicy: ['None', 'memory manager'],
   runOnce: [false, 'daemon that ends when its pods run, but the command "statelet run-once"'],
 };
 

@@ -11,6 +11,7 @@ import {
   MEMORY_SETTINGS,
   RESERVED_SETTINGS,
 } from './kubelet/reserved-settings.ts';
+import { MEMORY_MANAGER_SETTINGS } from './kubelet/memory-manager-settings.ts';
 import { RESOURCE_MANAGER_SETTINGS } from './kubelet/resource-manager-settings.ts';
 import {
   atLeast,
@@ -147,6 +148,7 @@ export const NODE_SETTINGS: { readonly [Name in keyof NodeSettings]: Setting<Nod
   ...MEMORY_SETTINGS,
   ...RESERVED_SETTINGS,
   ...RESOURCE_MANAGER_SETTINGS,
+  ...MEMORY_MANAGER_SETTINGS,
   clusterDNS: {
     flag: '--cluster-dns <IP>',
     field: 'clusterDNS',

@@ -285,15 +285,6 @@ describe('a value', () => {
   });
 });
 
-test('managers of resources that are not there are refused, each by its field', () => {
-  const asking = {
-    memoryManagerPolicy: 'Static',
-  };
-  expect(refusedValues(asking)).toEqual([
-    'memoryManagerPolicy: must be "None": there is no memory manager (got "Static")',
-  ]);
-});
-
 test('the defaults are accepted, given or not', () => {
   const defaults = { cpuManagerPolicy: 'none', memoryManagerPolicy: 'None', topologyManagerPolicy: '' };
   expect(refusedValues(defaults)).toEqual([]);

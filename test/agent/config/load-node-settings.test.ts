@@ -19,6 +19,8 @@ test("without flags and file everything is the kubelet's default", () => {
     topologyManagerPolicy: 'none',
     topologyManagerScope: 'container',
     topologyManagerPolicyOptions: {},
+    memoryManagerPolicy: 'None',
+    reservedMemory: [],
     systemReservedCgroup: '',
     runtimeRequestTimeoutMs: 120_000,
     nodeIP: [],

@@ -46,7 +46,7 @@ export async function startEvictingAgent(
         endpoint,
         nodeName: 'node-a',
         facts: testNode(),
-        reservations: { systemReserved: {}, kubeReserved: {} },
+        reservations: { systemReserved: {}, kubeReserved: {}, evictionHard: {} },
         settings: resolveNodeSettings({}, { cgroupRoot, ...config }, 'test'),
       });
     },

@@ -66,20 +66,6 @@ export const quantity: FlagType = {
   read: (given) => (isQuantity(given) ? given : undefined),
 };
 
-const LIMIT = /^[^=]+=([^=]+)$/u;
-
-export const nodeMemory: FlagType = {
-  expects: 'NODE:TYPE=SIZE,… such as 0:memory=1Gi,hugepages-1Gi=2Gi',
-  read: (given) => {
-    const isRight = given.split(';').every((reservation) => {
-      const [, limits] = /^\d+:(.*)$/u.exec(reservation) ?? [];
-      return limits?.split(',').every((limit) => isQuantity(LIMIT.exec(limit)?.[1] ?? ''));
-    });
-    return given === '' || isRight ? given : undefined;
-  },
-  isJoined: true,
-};
-
 export const filePatterns: FlagType = {
   expects: 'PATTERN=LEVEL, with commas between',
   read: (given) => {

@@ -9,7 +9,6 @@ import {
   filePatterns,
   type FlagType,
   integer,
-  nodeMemory,
   oneOf,
   pairs,
   quantity,
@@ -92,12 +91,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
     "how many files it may open: the unit's LimitNOFILE says it here",
   ],
   [
-    'memory-manager-policy',
-    oneOf('None', 'Static'),
-    'None',
-    'whether pods get memory of NUMA nodes of their own, which none get here',
-  ],
-  [
     'oom-score-adj',
     integer(-1000, 1000),
     '-999',
@@ -117,7 +110,6 @@ const TABLE: readonly (readonly [name: string, type: FlagType, byDefault: string
     'whether it refuses to start where sysctls of the kernel are not as it wants them',
   ],
   ['qos-reserved', pairs, '', 'which part of their requests is kept for pods of a QoS class'],
-  ['reserved-memory', nodeMemory, '', 'which memory of NUMA nodes is reserved'],
   ['runonce', bool, 'false', 'whether it ends when its pods run'],
   ['storage-driver-buffer-duration', duration, '1m0s', 'which database its cAdvisor writes to'],
   ['storage-driver-db', text, 'cadvisor', 'which database its cAdvisor writes to'],

@@ -175,15 +175,3 @@ export function smtProblem(
   if (count <= whole + reusableCpus(pod, state).length) return undefined;
   return `SMT Alignment Error: not enough free physical CPUs: available physical CPUs = ${whole}, requested CPUs = ${count}, CPUs per core = ${cpusPerCore}`;
 }
-
-/** Whether a Guaranteed pod is to have other CPU than it has. */
-export function changesExclusiveCPUs(desired: Pod, allocated: Pod): boolean {
-  if (podQOS(allocated) !== 'Guaranteed') return false;
-  const milliCPUs = (pod: Pod) =>
-    [pod.spec, ...initAndRegular(pod)].map(({ resources }) => {
-      const request = resources?.requests?.cpu;
-      return request === undefined ? undefined : milliValue(parseQuantity(request));
-    });
-  const before = milliCPUs(allocated);
-  return milliCPUs(desired).some((amount, index) => amount !== before[index]);
-}

@@ -6,7 +6,8 @@ import type { Container, Pod, ResourceRequirements } from '../../../types/kubern
 import { equalJson } from '../formats/canonical-json.ts';
 import { compareQuantity, parseQuantity } from '../formats/quantity.ts';
 import { initAndRegular } from '../pod-actions/restart.ts';
-import { podRequest, type ResourceList } from '../pod/resources.ts';
+import { podQOS } from '../pod/qos.ts';
+import { amountIn, podRequest, type ResourceList } from '../pod/resources.ts';
 
 export interface PodAllocation {
   /** By the name of the container: regular ones and init containers. */
@@ -70,6 +71,15 @@ export function increasesRequests(desired: Pod, allocated: Pod): boolean {
   return ['cpu', 'memory'].some(
     (resource) => compareQuantity(podRequest(desired, resource), podRequest(allocated, resource)) > 0,
   );
+}
+
+/** Whether a Guaranteed pod, or one of its containers, is to have another amount than it has. */
+export function changesGuaranteed(desired: Pod, allocated: Pod, resource: 'cpu' | 'memory'): boolean {
+  if (podQOS(allocated) !== 'Guaranteed') return false;
+  const amounts = (pod: Pod) =>
+    [pod.spec, ...initAndRegular(pod)].map(({ resources }) => amountIn(resources?.requests, resource));
+  const before = amounts(allocated);
+  return amounts(desired).some(({ nanos }, index) => nanos !== before[index]?.nanos);
 }
 
 function equalRequirements(one: ResourceRequirements = {}, other: ResourceRequirements = {}): boolean {

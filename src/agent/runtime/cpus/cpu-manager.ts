@@ -1,12 +1,6 @@
 /** The static CPU manager: who has which CPUs, remembered in `cpu_manager_state`. */
 import { type CpuSet, cpuSetString, isSameSet, without } from '../../policies/cpus/cpu-set.ts';
-import {
-  assignedCpus,
-  type CpuState,
-  cpuStateText,
-  exclusiveCpus,
-  withoutPod,
-} from '../../policies/cpus/cpu-state.ts';
+import { assignedCpus, type CpuState, exclusiveCpus, withoutPod } from '../../policies/cpus/cpu-state.ts';
 import {
   containerHints,
   initialState,
@@ -17,13 +11,11 @@ import {
   withContainer,
 } from '../../policies/cpus/static-cpus.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
-import { OneAtATime } from '../../../system/promises.ts';
-import { replaceFile } from '../../../system/replace-file.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { AdmissionRefusal, type HintProvider } from '../topology/hint-provider.ts';
-import { cpuStatePath, readCpuStateFile, unusableCpuState } from './cpu-state-file.ts';
+import type { StateFile } from '../topology/state-file.ts';
+import { cpuStateFile } from './cpu-state-file.ts';
 
-const PRIVATE_FILE_MODE = 0o600;
 const POLICY = 'static';
 
 /** What others may know of it: PodResources, metrics. */
@@ -38,28 +30,25 @@ export class CpuManager implements HintProvider, CpuAssignments {
   readonly name = 'CPUs';
   readonly allocatable: CpuSet;
   readonly #policy: StaticCpus;
-  readonly #path: string;
-  readonly #writes = new OneAtATime();
+  readonly #file: StateFile<CpuState>;
   #state: CpuState;
-  /** What the file has; undefined: not known, or there is none. */
-  #saved: CpuState | undefined;
   /** Is called when other CPUs are shared than before. */
   #onShared: () => void = () => undefined;
 
-  private constructor(policy: StaticCpus, path: string, state: CpuState) {
+  private constructor(policy: StaticCpus, file: StateFile<CpuState>, state: CpuState) {
     this.#policy = policy;
-    this.#path = path;
+    this.#file = file;
     this.#state = state;
     this.allocatable = without(policy.topology.cpus, policy.reserved);
   }
 
   /** Goes on with what a former agent has assigned. Rejects as FailedPrecondition where that does not fit this machine or these settings. */
   static async open(rootDir: string, policy: StaticCpus): Promise<CpuManager> {
-    const path = cpuStatePath(rootDir);
-    const state = (await readCpuStateFile(rootDir, POLICY)) ?? initialState(policy);
+    const file = cpuStateFile(rootDir);
+    const state = (await file.read(POLICY)) ?? initialState(policy);
     const problem = stateProblem(policy, state);
-    if (problem !== undefined) throw unusableCpuState(path, problem);
-    const manager = new CpuManager(policy, path, state);
+    if (problem !== undefined) throw file.unusable(problem);
+    const manager = new CpuManager(policy, file, state);
     await manager.#save();
     return manager;
   }
@@ -84,7 +73,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
 
   /** A next agent has to know whose the CPUs are before a container runs on them. */
   complete(): Promise<void> | undefined {
-    return this.#saved === this.#state ? undefined : this.#save();
+    return this.#file.isSaved(this.#state) ? undefined : this.#save();
   }
 
   holds(uid: string): boolean {
@@ -123,12 +112,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
   }
 
   #save(): Promise<void> {
-    return this.#writes.run(async () => {
-      const state = this.#state;
-      if (state === this.#saved) return;
-      await replaceFile(this.#path, cpuStateText(POLICY, state), { mode: PRIVATE_FILE_MODE });
-      this.#saved = state;
-    });
+    return this.#file.save(POLICY, () => this.#state);
   }
 }
 

@@ -20,9 +20,7 @@ const LAST_CACHE = 'cache/index3/shared_cpu_list';
 export async function readMachine(systemDir: string): Promise<Machine> {
   const read = async (path: string) => (await ifThere(readFile(join(systemDir, path), 'utf8')))?.trim();
   const online = parseCpuSet((await read('cpu/online')) ?? '') ?? [];
-  const folders = (await ifThere(readdir(join(systemDir, 'node')))) ?? [];
-  const ids = folders.flatMap((name) => /^node(\d{1,4})$/u.exec(name)?.[1] ?? []).map(Number);
-  ids.sort((a, b) => a - b);
+  const ids = await readNodeIds(systemDir);
   const nodeOf = new Map<number, number>();
   const distances: number[][] = [];
   for (const id of ids) {
@@ -42,6 +40,13 @@ export async function readMachine(systemDir: string): Promise<Machine> {
   }
   const numa = ids.length > 0 ? { ids, distances } : { ids: [0], distances: [[10]] };
   return { cpus: cpuTopology(facts), numa };
+}
+
+/** The NUMA nodes, in ascending order; none where the kernel does not know them. */
+export async function readNodeIds(systemDir: string): Promise<readonly number[]> {
+  const folders = (await ifThere(readdir(join(systemDir, 'node')))) ?? [];
+  const ids = folders.flatMap((name) => /^node(\d{1,4})$/u.exec(name)?.[1] ?? []).map(Number);
+  return ids.sort((a, b) => a - b);
 }
 
 function number(text: string | undefined, otherwise: number): number {

@@ -39,6 +39,8 @@ export interface CriNodeOptions extends CriPodDetailsOptions {
   readonly topology?: PodSubsystem | undefined;
   /** Only of a node with a CPU manager. */
   readonly cpus?: PodSubsystem | undefined;
+  /** Only of a node with a memory manager. */
+  readonly memory?: PodSubsystem | undefined;
 }
 
 export function criNode(options: CriNodeOptions): PodNode {
@@ -50,15 +52,15 @@ export function criNode(options: CriNodeOptions): PodNode {
  * In the order in which a pod is prepared; it is released and removed in the reverse order. Processes end before anything is removed.
  * Logs go next: that helps on a full disk, whatever may fail afterwards. Volumes are made of objects, which are forgotten once the volumes
  * are gone. The ids of the pod's user namespace are free once nothing of the pod runs or is mounted. The folder that has their record goes
- * when all else is gone. Devices and CPUs are given to a pod that nothing else has rejected, and are free when its containers have ended.
+ * when all else is gone. Devices, CPUs and memory are given to a pod that nothing else has rejected, and are free when its containers have ended.
  */
 function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
-  const { allowedUnsafeSysctls, appArmor, images, topology, cpus } = options;
+  const { allowedUnsafeSysctls, appArmor, images, topology, cpus, memory } = options;
   return [
     { name: 'sysctls', admit: (pod) => sysctlRejection(pod, allowedUnsafeSysctls) },
     { name: 'AppArmor', admit: (pod) => appArmorRejection(pod, appArmor) },
     ...(topology ? [topology] : []),
-    ...(cpus ? [cpus] : []),
+    ...[cpus, memory].filter((part) => part !== undefined),
     {
       name: 'images',
       forgetImage: (image) => images.forget(image),

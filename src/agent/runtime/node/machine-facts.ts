@@ -49,8 +49,12 @@ export async function readMachineFacts(cgroupVersion: 1 | 2, root = '/'): Promis
 }
 
 /** How many huge pages the machine has reserved, by the size of a page in bytes, smallest first. */
-export async function readHugePages(root = '/'): Promise<ReadonlyMap<number, number>> {
-  const folder = join(root, HUGE_PAGES);
+export function readHugePages(root = '/'): Promise<ReadonlyMap<number, number>> {
+  return readHugePagesIn(join(root, HUGE_PAGES));
+}
+
+/** `folder`: that of the kernel for the machine, or for one NUMA node. */
+export async function readHugePagesIn(folder: string): Promise<ReadonlyMap<number, number>> {
   const sizes = (await namesIn(folder)).flatMap((name) => /^hugepages-(\d+)kB$/.exec(name)?.[1] ?? []);
   const counts = sizes.map(async (kibibytes): Promise<[number, number]> => {
     const count = await readText(join(folder, `hugepages-${kibibytes}kB`, 'nr_hugepages'));

@@ -1,8 +1,9 @@
 /** Puts a node with a CRI runtime together. Is loaded only where there is such a runtime. */
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type RuntimeClasses, runtimeClassesOf } from '../../policies/cri/sandbox-config.ts';
 import type { CredentialProviderConfig } from '../../policies/images/credential-provider-config.ts';
-import type { Reservations } from '../../policies/node/node-allocatable.ts';
+import type { NodeReservations } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { ApiObjects } from '../../../types/api-objects.ts';
@@ -27,6 +28,7 @@ import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
 import type { CpuManager } from '../cpus/cpu-manager.ts';
+import type { MemoryManager } from '../memory-manager/memory-manager.ts';
 import type { NodeParts, NodeView, PodNode, PodSubsystem } from './pod-node.ts';
 import { withCgroupDriver } from './runtime-cgroup-driver.ts';
 import { PodDNSSource, ResolvConf } from './pod-dns-source.ts';
@@ -50,7 +52,7 @@ export interface CriNodeSetup {
   readonly nodeName: string;
   readonly hostIPs: readonly string[];
   readonly facts: OwnNodeFacts;
-  readonly reservations: Reservations;
+  readonly reservations: NodeReservations;
   readonly settings: NodeSettings;
   /** Default: those that the settings name. */
   readonly runtimeClasses?: RuntimeClasses;
@@ -70,6 +72,7 @@ interface Parts {
   readonly devices: DeviceManager;
   readonly topology: PodSubsystem | undefined;
   readonly cpus: PodSubsystem | undefined;
+  readonly memory: PodSubsystem | undefined;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
@@ -78,6 +81,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
   const cpus = await cpuManager(setup);
+  const memory = await memoryManager(setup);
   const bare = bareRuntime(context, setup);
   const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
   // A process that cannot be such a node ends at once.
@@ -116,8 +120,9 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       capabilities,
       images,
       devices,
-      topology: await openTopologyManager(settings, [devices, ...(cpus ? [cpus] : [])]),
+      topology: await openTopologyManager(settings, [devices, cpus, memory]),
       cpus: cpusets?.subsystem,
+      memory: memory && (await memoryPart(memory)),
     }),
     devices,
     cgroupDriver: () => cgroups.driver,
@@ -146,9 +151,27 @@ async function cpuManager(setup: CriNodeSetup): Promise<CpuManager | undefined> 
     const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
     return openCpuManager(setup);
   }
-  const { readCpuStateFile } = await import('../cpus/cpu-state-file.ts');
-  await readCpuStateFile(setup.rootDir, 'none');
+  const { cpuStateFile } = await import('../cpus/cpu-state-file.ts');
+  await cpuStateFile(setup.rootDir).read('none');
   return undefined;
+}
+
+/** Undefined where containers have their memory on any NUMA node. */
+async function memoryManager(setup: CriNodeSetup): Promise<MemoryManager | undefined> {
+  if (setup.settings.memoryManagerPolicy === 'Static') {
+    const { openMemoryManager } = await import('../memory-manager/open-memory-manager.ts');
+    return openMemoryManager(setup);
+  }
+  // A node that never had one loads nothing of it.
+  if (!existsSync(join(setup.rootDir, 'memory_manager_state'))) return undefined;
+  const { memoryStateFile } = await import('../memory-manager/memory-state-file.ts');
+  await memoryStateFile(setup.rootDir).read('None');
+  return undefined;
+}
+
+async function memoryPart(memory: MemoryManager): Promise<PodSubsystem> {
+  const { memorySubsystem } = await import('../memory-manager/memory-subsystem.ts');
+  return memorySubsystem(memory);
 }
 
 /** Containers follow where CPUs are shared by others than before. */
@@ -230,6 +253,7 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
         facts: containers,
         known: knownContainers,
         hasExclusiveCPUs: settings.cpuManagerPolicy === 'static',
+        hasOwnMemory: settings.memoryManagerPolicy === 'Static',
       }),
     users: new UserNamespaces(rootDir, ids),
     volumes: new VolumeManager(context, {

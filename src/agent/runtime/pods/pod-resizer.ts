@@ -6,7 +6,12 @@ import {
   containerResources,
   overheadResources,
 } from '../../policies/cri/linux-resources.ts';
-import { allocationFromPod, type PodAllocation, podAsAllocated } from '../../policies/resize/allocation.ts';
+import {
+  allocationFromPod,
+  changesGuaranteed,
+  type PodAllocation,
+  podAsAllocated,
+} from '../../policies/resize/allocation.ts';
 import {
   actuatedOf,
   containerOf,
@@ -18,7 +23,6 @@ import type { LinuxContainerResources } from '../../../types/cri.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { GivenResources } from '../../../types/runtime-pod.ts';
-import { changesExclusiveCPUs } from '../../policies/cpus/static-cpus.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { Resizer, ResizeRequest } from '../node/pod-node.ts';
 import { type ResizingRuntime, runtimeMessage } from '../service/runtime-service.ts';
@@ -30,6 +34,8 @@ export interface PodResizerParts {
   readonly facts: ContainerResourceFacts;
   /** Whether containers of Guaranteed pods may have CPUs for themselves. */
   readonly hasExclusiveCPUs?: boolean;
+  /** Containers of Guaranteed pods may have memory of certain NUMA nodes. */
+  readonly hasOwnMemory?: boolean;
   readonly known: Pick<KnownContainers, 'note' | 'allocation' | 'allocate' | 'written'>;
 }
 
@@ -65,10 +71,12 @@ export class PodResizer implements Resizer {
   refusal(desired: Pod, allocated: Pod): string | undefined {
     if (changesSwap(desired, allocated, this.#parts.facts))
       return 'In-place resize of containers with swap is not supported.';
-    const isStatic = this.#parts.hasExclusiveCPUs === true && changesExclusiveCPUs(desired, allocated);
-    return isStatic
-      ? 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"'
-      : undefined;
+    const { hasExclusiveCPUs = false, hasOwnMemory = false } = this.#parts;
+    if (hasExclusiveCPUs && changesGuaranteed(desired, allocated, 'cpu'))
+      return 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"';
+    if (hasOwnMemory && changesGuaranteed(desired, allocated, 'memory'))
+      return 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"';
+    return undefined;
   }
 
   /**

@@ -10,7 +10,7 @@ const NUMA_NODES_MAX = 8;
 /** `providers` in the order in which they are asked: devices, CPUs, memory. Rejects where the machine has too many NUMA nodes. */
 export async function openTopologyManager(
   settings: ResourceManagerSettings,
-  providers: readonly HintProvider[],
+  providers: readonly (HintProvider | undefined)[],
 ): Promise<TopologyManager> {
   const { topologyManagerPolicy: policy, topologyManagerPolicyOptions: options } = settings;
   const numa: NumaNodes =
@@ -26,6 +26,6 @@ export async function openTopologyManager(
     scope: settings.topologyManagerScope,
     numa,
     prefersClosest,
-    providers,
+    providers: providers.filter((provider) => provider !== undefined),
   });
 }

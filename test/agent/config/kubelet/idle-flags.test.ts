@@ -55,12 +55,10 @@ describe('a flag without effect', () => {
     strings: ['none', 'nothing'],
     mapStringString: ['a=b', 'a'],
     quantity: ['3Mi', 'much'],
-    'reserved-memory': ['0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi', '0:memory'],
     'pattern=N,...': ['kubelet*=4', 'kubelet=high'],
   };
   const CHOICES: Readonly<Record<string, readonly [string, string]>> = {
     'hairpin-mode': ['hairpin-veth', 'yes'],
-    'memory-manager-policy': ['Static', 'static'],
     'oom-score-adj': ['-1000', '-1001'],
     'max-open-files': ['0', '-1'],
   };

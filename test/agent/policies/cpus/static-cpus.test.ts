@@ -18,7 +18,6 @@ import {
 } from '../../../../src/agent/policies/cpus/cpu-state.ts';
 import { partNumbers } from '../../../../src/agent/policies/cpus/cpu-topology.ts';
 import {
-  changesExclusiveCPUs,
   initialState,
   reservedCpus,
   smtProblem,
@@ -275,10 +274,4 @@ describe('the file', () => {
   ])('is refused with %s', (_, change, name, problem) => {
     expect(() => readCpuState(change(cpuStateText('static', state)), name)).toThrow(problem);
   });
-});
-
-test('only a Guaranteed pod that is to have other CPU changes CPUs of its own', () => {
-  const [one, two] = [pod('a', [container('main', '1')]), pod('a', [container('main', '2')])];
-  expect(changesExclusiveCPUs(two, one)).toBe(true);
-  expect(changesExclusiveCPUs(one, one)).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   allocationFromPod,
+  changesGuaranteed,
   isAllocated,
   podAsAllocated,
 } from '../../../../src/agent/policies/resize/allocation.ts';
@@ -43,4 +44,21 @@ test('a container that was not there when the pod was granted its resources keep
   const { spec, ...pod } = podOf('1');
   const more = { ...pod, spec: { ...spec, containers: [...spec.containers, { name: 'new' }] } };
   expect(isAllocated(more, allocationFromPod(podOf('1')))).toBe(true);
+});
+
+test('only a Guaranteed pod that is to have another amount changes what it has for itself', () => {
+  const guaranteed = (cpu: string, memory: string): Pod => {
+    const amounts = { cpu, memory };
+    return {
+      metadata: { name: 'pod', namespace: 'default', uid: 'uid' },
+      spec: { containers: [{ name: 'main', resources: { requests: amounts, limits: amounts } }] },
+    };
+  };
+  const before = guaranteed('1', '1Gi');
+  const changes = (after: Pod, from = before) =>
+    (['cpu', 'memory'] as const).filter((resource) => changesGuaranteed(after, from, resource));
+  expect(changes(guaranteed('2', '1024Mi'))).toEqual(['cpu']);
+  expect(changes(guaranteed('1000m', '2Gi'))).toEqual(['memory']);
+  expect(changes(before)).toEqual([]);
+  expect(changes(podOf('2'), podOf('1'))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import {
 } from '../../../../src/agent/policies/cgroups/cgroup-resources.ts';
 import { podAsAllocated, allocationFromPod } from '../../../../src/agent/policies/resize/allocation.ts';
 import { actuatedOf, computeResizeActions } from '../../../../src/agent/policies/resize/resize-actions.ts';
-import { PodResizer } from '../../../../src/agent/runtime/pods/pod-resizer.ts';
+import { PodResizer, type PodResizerParts } from '../../../../src/agent/runtime/pods/pod-resizer.ts';
 import type { Pod, ResourceRequirements } from '../../../../src/types/kubernetes.ts';
 import type { KnownContainer, RuntimePodStatus } from '../../../../src/types/runtime-pod.ts';
 
@@ -37,8 +37,14 @@ function podOf(containers: Resources, pod?: ResourceRequirements): Pod {
   };
 }
 
+type Managers = Pick<PodResizerParts, 'hasExclusiveCPUs' | 'hasOwnMemory'>;
+
 /** A pod that runs with one set of resources and is to have another. The calls are written down in their order. */
-function bed(before: Pod, after: Pod, { used = 0, fails }: { used?: number; fails?: string } = {}) {
+function bed(
+  before: Pod,
+  after: Pod,
+  { used = 0, fails, ...managers }: { used?: number; fails?: string } & Managers = {},
+) {
   const calls: string[] = [];
   const noted: [string, KnownContainer][] = [];
   const given = allocationFromPod(before);
@@ -58,6 +64,7 @@ function bed(before: Pod, after: Pod, { used = 0, fails }: { used?: number; fail
       : Promise.resolve();
   };
   const resizer = new PodResizer({
+    ...managers,
     facts: FACTS,
     known: {
       allocation: () => undefined,
@@ -91,7 +98,7 @@ function bed(before: Pod, after: Pod, { used = 0, fails }: { used?: number; fail
       signal,
     );
   };
-  return { resize, calls, noted };
+  return { resize, calls, noted, refusal: resizer.refusal(after, before) };
 }
 
 const writes = (calls: readonly string[]) => calls.filter((text) => !text.startsWith('told'));
@@ -196,4 +203,24 @@ test('limits of the pod alone change for its containers, and are remembered with
     'id-b',
     { given: { container: {}, pod: { limits: { cpu: '2' }, requests: { cpu: '2' } } } },
   ]);
+});
+
+test.each([
+  [
+    'CPU beside the static CPU manager',
+    of('2', '32Mi'),
+    { hasExclusiveCPUs: true },
+    'CPU Manager policy "static"',
+  ],
+  [
+    'memory beside the memory manager',
+    of('1', '64Mi'),
+    { hasOwnMemory: true },
+    'Memory Manager policy "Static"',
+  ],
+])('a Guaranteed pod keeps its %s', (_, resources, managers, whose) => {
+  const refusal = (more: Managers) =>
+    bed(podOf({ a: of('1', '32Mi') }), podOf({ a: resources }), more).refusal;
+  expect(refusal(managers)).toBe(`Resize is infeasible for Guaranteed Pods alongside ${whose}`);
+  expect(refusal({})).toBeUndefined();
 });

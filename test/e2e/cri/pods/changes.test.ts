@@ -22,7 +22,7 @@ describeOnBed('a pod that is changed in place', (bed) => {
           endpoint,
           nodeName: 'node-b',
           facts: testNode(),
-          reservations: { systemReserved: {}, kubeReserved: {} },
+          reservations: { systemReserved: {}, kubeReserved: {}, evictionHard: {} },
           settings: resolveNodeSettings({}, { cgroupRoot }, 'test'),
         }),
     });

@@ -1,0 +1,107 @@
+/** The memory manager with the policy Static: who has which memory, remembered in `memory_manager_state`. */
+import type { NumaMemory, MemoryBlock } from '../../policies/memory-manager/numa-memory.ts';
+import type { MemoryAssignments, MemoryState } from '../../policies/memory-manager/memory-state.ts';
+import {
+  blocksOf,
+  containerHints,
+  memoryState,
+  memoryStateProblem,
+  podHints,
+  withContainer,
+} from '../../policies/memory-manager/static-memory.ts';
+import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import type { Container, Pod } from '../../../types/kubernetes.ts';
+import type { HintProvider } from '../topology/hint-provider.ts';
+import type { StateFile } from '../topology/state-file.ts';
+import { memoryStateFile } from './memory-state-file.ts';
+
+const POLICY = 'Static';
+
+/** What others may know of it: PodResources. */
+export interface HeldMemoryBlocks {
+  /** What containers may get. */
+  readonly allocatable: readonly MemoryBlock[];
+  /** What the container has; empty where it has none of its own. */
+  held(uid: string, container: string): readonly MemoryBlock[];
+}
+
+export class MemoryManager implements HintProvider, HeldMemoryBlocks {
+  readonly name = 'memory';
+  /** With no container on it. */
+  readonly #machine: NumaMemory;
+  readonly #file: StateFile<MemoryState>;
+  #state: MemoryState;
+
+  private constructor(machine: NumaMemory, file: StateFile<MemoryState>, assigned: MemoryAssignments) {
+    this.#machine = machine;
+    this.#file = file;
+    this.#state = memoryState(machine, assigned);
+  }
+
+  /**
+   * Goes on with what a former agent has assigned. `machine`: with no container on it. Rejects as FailedPrecondition where that does not fit
+   * this machine or these settings.
+   */
+  static async open(rootDir: string, machine: NumaMemory): Promise<MemoryManager> {
+    const file = memoryStateFile(rootDir);
+    const former = await file.read(POLICY);
+    const problem = former && memoryStateProblem(machine, former);
+    if (problem !== undefined) throw file.unusable(problem);
+    const manager = new MemoryManager(machine, file, former?.assigned ?? new Map());
+    await manager.#save();
+    return manager;
+  }
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    return containerHints(this.#state, pod, container);
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    return podHints(this.#state, pod);
+  }
+
+  allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
+    this.#become(withContainer(this.#state, pod, container, hint));
+  }
+
+  /** A next agent has to know whose the memory is before a container uses it. */
+  complete(): Promise<void> | undefined {
+    return this.#file.isSaved(this.#state) ? undefined : this.#save();
+  }
+
+  holds(uid: string): boolean {
+    return this.#state.assigned.has(uid);
+  }
+
+  async release(uid: string): Promise<void> {
+    if (this.holds(uid)) {
+      const assigned = new Map(this.#state.assigned);
+      assigned.delete(uid);
+      this.#become(assigned);
+    }
+    await this.#save();
+  }
+
+  get allocatable(): readonly MemoryBlock[] {
+    return [...this.#machine].flatMap(([id, { memoryMap }]) =>
+      Array.from(memoryMap, ([type, { allocatable: size }]) => ({ numaAffinity: [id], type, size })),
+    );
+  }
+
+  held(uid: string, container: string): readonly MemoryBlock[] {
+    return blocksOf(this.#state, uid, container) ?? [];
+  }
+
+  /** UIDs of the pods that have memory of their own. */
+  get pods(): readonly string[] {
+    return [...this.#state.assigned.keys()];
+  }
+
+  #become(assigned: MemoryAssignments): void {
+    if (assigned !== this.#state.assigned) this.#state = memoryState(this.#machine, assigned);
+  }
+
+  #save(): Promise<void> {
+    return this.#file.save(POLICY, () => this.#state);
+  }
+}

@@ -1,0 +1,81 @@
+/** Memory that is kept for containers, as the kernel shows it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { describeOnContainerd } from '../../../support/cri-suite.ts';
+import type { CriDaemonBed } from '../../../support/cri-daemon.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const RESOURCES = { cpu: '100m', memory: '48Mi' };
+const reserving = (memory: string) => ({
+  memoryManagerPolicy: 'Static',
+  systemReserved: { memory: '200Mi' },
+  evictionHard: { 'memory.available': '100Mi' },
+  reservedMemory: [{ numaNode: 0, limits: { memory } }],
+});
+const STATIC = reserving('300Mi');
+
+describeOnContainerd('the memory manager', ({ openBed }) => {
+  interface State {
+    readonly machineState: Readonly<
+      Record<string, { readonly memoryMap: { readonly memory: { reserved: number } } }>
+    >;
+    readonly entries?: unknown;
+  }
+  const stateOf = (bed: CriDaemonBed) =>
+    JSON.parse(readFileSync(join(bed.rootDir, 'memory_manager_state'), 'utf8')) as State;
+  const reserved = (bed: CriDaemonBed) =>
+    Object.values(stateOf(bed).machineState).reduce(
+      (sum, { memoryMap }) => sum + memoryMap.memory.reserved,
+      0,
+    );
+  const refusal = async (bed: CriDaemonBed) => {
+    const refused = bed.launch(['--pod-manifest-path', bed.manifestDir]);
+    await waitFor(() => refused.ending !== undefined, { what: 'the daemon to refuse to start' });
+    return refused.stderr;
+  };
+
+  test('keeps memory for a Guaranteed pod, over the death of the agent', async () => {
+    const bed = openBed({ config: STATIC });
+    let daemon = await bed.start();
+    bed.apply('own', {
+      containers: [
+        bed.shell('trap "exit 0" TERM; sleep 1000 & wait', {
+          resources: { requests: RESOURCES, limits: RESOURCES },
+        }),
+      ],
+    });
+    const own = await daemon.running('own');
+    const block = { numaAffinity: [0], type: 'memory', size: 48 * 2 ** 20 };
+    const entries = { [own.metadata.uid]: { main: [block] } };
+    expect(stateOf(bed)).toMatchObject({ policyName: 'Static', entries });
+    expect(await bed.exec(own, ['cat', '/proc/1/status'])).toMatch(/^Mems_allowed_list:\s+0$/mu);
+
+    await daemon.end('SIGKILL');
+    daemon = await bed.start();
+    await daemon.running('own');
+    expect(stateOf(bed)).toMatchObject({ entries });
+    expect(reserved(bed)).toBe(block.size);
+
+    bed.withdraw('own');
+    await waitFor(() => reserved(bed) === 0, { what: 'the memory to be free' });
+    expect(stateOf(bed).entries).toBeUndefined();
+  });
+
+  test('another policy, and another reservation, do not start on what this one has left', async () => {
+    const bed = openBed({ config: STATIC });
+    const daemon = await bed.start();
+    await daemon.end();
+    bed.configure({ memoryManagerPolicy: 'None' });
+    expect(await refusal(bed)).toContain(
+      'configured policy "None" differs from state checkpoint policy "Static", please drain this node and delete the memory manager checkpoint file',
+    );
+    bed.configure({ ...reserving('310Mi'), systemReserved: { memory: '210Mi' } });
+    expect(await refusal(bed)).toContain('the expected machine state is different from the real one');
+    bed.configure(reserving('1Gi'));
+    expect(await refusal(bed)).toContain(
+      'the total amount "1Gi" of type "memory" is not equal to the value "300Mi" determined by Node Allocatable feature',
+    );
+    bed.configure(STATIC);
+  });
+});
