@@ -246,13 +246,19 @@ function goneRow(
   if (why === undefined) return [];
   const { end } = life ?? {};
   const endedMs = end?.endedMs ?? life?.sinceMs ?? Date.parse(last?.lastTimestamp ?? '');
-  const status = end === undefined ? 'Gone' : end.reason === '' ? end.cause : end.reason;
   return [
     {
-      ...{ namespace, name, uid, status },
+      ...{ namespace, name, uid, status: goneStatus(end) },
       kind: end?.phase === 'Failed' ? 'failed' : 'done',
       ...(!Number.isNaN(endedMs) && { endedMs }),
       says: why.sentences.join(' ').replaceAll(DISTANCE, ''),
     },
   ];
+}
+
+/** As kubectl has it, one whose containers have all ended, and not all of them well, is no Completed one. */
+function goneStatus(end: RecordedLife['end']): string {
+  if (end === undefined) return 'Gone';
+  if (end.reason !== '') return end.reason;
+  return end.cause === 'Completed' && end.phase === 'Failed' ? 'Error' : end.cause;
 }
