@@ -26,20 +26,19 @@ export const ROOM_MUTANTS: readonly Mutant[] = [
     name: 'ending-pods-hold-nothing',
     breaks: 'A pod that was told to end holds no resources, though it still runs (admission)',
     file: ADMISSION,
-    find: `    if (others.length === 0) return admitPod(node, pod, held);
-    const holders = this.#ledger.holders().filter(({ metadata }) => metadata.uid !== uid);
-    return admitPodBeside(node, pod, holders, this.#room());`,
+    find: `    if (others.length === 0) return admitPod(node, pod, this.#ledger.besides(uid));
+    return admitPodBeside(node, pod, this.#holdersBeside(uid), this.#room());`,
     replace: `    const { ending, promisedTo } = this.#room();
-    const isGone = ({ metadata }: Pod) => others.length >= 0 && held !== undefined && ending.has(metadata.uid);
-    const holders = this.#ledger.holders().filter((holder) => holder.metadata.uid !== uid && !isGone(holder));
+    const isGone = ({ metadata }: Pod) => others.length >= 0 && ending.has(metadata.uid);
+    const holders = this.#holdersBeside(uid).filter((holder) => !isGone(holder));
     return admitPodBeside(node, pod, holders, { ending, promisedTo });`,
   },
   {
     name: 'room-never-given-back',
     breaks: 'The resources of a pod are not freed when it has ended (admission)',
     file: ADMISSION,
-    find: `    const hasFreed = this.#ledger.remove(uid);`,
-    replace: `    const hasFreed = this.#ledger.has(uid);`,
+    find: `    const hasFreed = this.#ledger.remove(uid) || hadParts;`,
+    replace: `    const hasFreed = this.#ledger.has(uid) || hadParts;`,
   },
   {
     name: 'ports-never-given-back',
