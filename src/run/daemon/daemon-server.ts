@@ -78,7 +78,7 @@ export class DaemonServer {
     if (config.containerRuntimeEndpoint === EMBEDDED) return;
     const { openPodResources } = await import('./open-pod-resources.ts');
     this.#podResources = await openPodResources(context, {
-      devices: own.parts.devices,
+      parts: own.parts,
       agent,
       rootDir: config.rootDir,
       metrics,

@@ -1,7 +1,7 @@
 /** Serves which devices, CPUs and memory the containers of a node have. Loaded only for a CRI runtime. */
 import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
-import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
+import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
@@ -9,25 +9,31 @@ import type { HeldResources, ResourceHolders } from '../../types/pod-resources.t
 
 export interface PodResourcesDeps {
   readonly agent: NodeAgent;
-  readonly devices: DeviceManager | undefined;
+  readonly parts: Pick<NodeParts, 'devices' | 'cpus'>;
   readonly rootDir: string;
   readonly metrics: AgentMetrics | undefined;
 }
 
 const NOTHING: HeldResources = { devices: [], cpuIDs: [], memory: [] };
 
-function holdersOf(devices: DeviceManager | undefined): ResourceHolders {
-  if (devices === undefined) return { ofContainer: () => NOTHING, allocatable: () => NOTHING };
-  const { heldResources, healthyResources } = devices;
+export function holdersOf({ devices, cpus }: Pick<NodeParts, 'devices' | 'cpus'>): ResourceHolders {
   return {
-    ofContainer: (uid, container) => ({ ...NOTHING, devices: heldResources(uid, container) }),
-    allocatable: () => ({ ...NOTHING, devices: healthyResources() }),
+    ofContainer: (uid, container) => ({
+      ...NOTHING,
+      devices: devices?.heldResources(uid, container) ?? [],
+      cpuIDs: cpus?.exclusive(uid, container) ?? [],
+    }),
+    allocatable: () => ({
+      ...NOTHING,
+      devices: devices?.healthyResources() ?? [],
+      cpuIDs: cpus?.allocatable ?? [],
+    }),
   };
 }
 
 export async function openPodResources(
   { clock, logger }: AgentContext,
-  { agent, devices, rootDir, metrics }: PodResourcesDeps,
+  { agent, parts, rootDir, metrics }: PodResourcesDeps,
 ): Promise<PodResourcesSocket> {
   const { registry, desired } = agent.supervisor;
   const isActive = (uid: string) => !registry.isPodKnownTerminated(uid);
@@ -35,7 +41,7 @@ export async function openPodResources(
     activePods: () => registry.activePods().filter(({ metadata }) => isActive(metadata.uid)),
     pods: () => [...desired.pods()],
     pod: (namespace, name) => desired.getByFullName(fullName({ namespace, name })),
-    holders: holdersOf(devices),
+    holders: holdersOf(parts),
     measurements: metrics?.podResources,
     now: () => clock.now(),
   }));

@@ -125,6 +125,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       memory: memory && (await memoryPart(memory)),
     }),
     devices,
+    cpus,
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);

@@ -9,6 +9,7 @@ import { type ErrorKind, errorMessage, StateletError } from '../../../types/erro
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
+import type { CpuAssignments } from '../cpus/cpu-manager.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -213,6 +214,8 @@ export interface NodeParts {
   readonly node: PodNode;
   /** Undefined where pods can have no devices. */
   readonly devices?: DeviceManager;
+  /** Undefined where no container has CPUs for itself. */
+  readonly cpus?: CpuAssignments | undefined;
   /** With which driver the cgroups of pods are made now; undefined where pods have none. */
   readonly cgroupDriver?: () => CgroupDriverName;
   /** The group that has `kubepods` below it, where it is not the configured one. */

@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { cpuTopology } from '../../../src/agent/policies/cpus/cpu-topology.ts';
+import { CpuManager } from '../../../src/agent/runtime/cpus/cpu-manager.ts';
+import { holdersOf } from '../../../src/run/daemon/open-pod-resources.ts';
+import type { Container, Pod } from '../../../src/types/kubernetes.ts';
+
+let rootDir = '';
+beforeEach(async () => {
+  rootDir = await mkdtemp(join(tmpdir(), 'statelet-pod-resources-'));
+});
+afterEach(() => rm(rootDir, { recursive: true }));
+
+/** Four CPUs, each a core of one socket; the first is reserved. */
+function openCpus(): Promise<CpuManager> {
+  const facts = [0, 1, 2, 3].map((cpu) => ({
+    cpu,
+    coreId: cpu,
+    packageId: 0,
+    node: 0,
+    cacheCpus: undefined,
+  }));
+  const options = {
+    'full-pcpus-only': false,
+    'distribute-cpus-across-numa': false,
+    'align-by-socket': false,
+    'distribute-cpus-across-cores': false,
+    'strict-cpu-reservation': false,
+    'prefer-align-cpus-by-uncorecache': false,
+  };
+  return CpuManager.open(rootDir, { topology: cpuTopology(facts), options, reserved: [0] });
+}
+
+test('a container has the CPUs that it has for itself, and can be given those that are not reserved', async () => {
+  const cpus = await openCpus();
+  const container = (name: string, cpu: string): Container => {
+    const amounts = { cpu, memory: '1Mi' };
+    return { name, image: 'app:1', resources: { limits: amounts, requests: amounts } };
+  };
+  const [own, sharing] = [container('own', '2'), container('sharing', '500m')];
+  const pod: Pod = {
+    metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
+    spec: { containers: [own, sharing] },
+  };
+  for (const each of [own, sharing]) cpus.allocate(pod, each, undefined);
+  const holders = holdersOf({ cpus });
+  expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([1, 2]);
+  expect(holders.ofContainer('uid-web', 'sharing').cpuIDs).toEqual([]);
+  expect(holders.allocatable().cpuIDs).toEqual([1, 2, 3]);
+  await cpus.release('uid-web');
+  expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([]);
+});
+
+test('a node without such parts gives out nothing', () => {
+  const nothing = { devices: [], cpuIDs: [], memory: [] };
+  const holders = holdersOf({});
+  expect([holders.ofContainer('uid-web', 'main'), holders.allocatable()]).toEqual([nothing, nothing]);
+});
