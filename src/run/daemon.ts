@@ -96,20 +96,12 @@ class RunningDaemon implements Daemon {
   }
 
   async start(): Promise<void> {
-    const { context, config, cluster, parts, facts } = this.#own;
-    const { devices } = parts;
+    const { context, config, cluster } = this.#own;
     const { agent } = this;
     await this.#server.openEndpoints();
     announce(this.#own, this.#deps, this.address);
-    const port = await this.#server.openPorts();
-    await cluster?.prepare({
-      runtime: parts.runtime,
-      facts,
-      conditions: () => agent.nodeFacts().conditions,
-      nodeHealth: () => agent.nodeHealth(),
-      devices: devices && (() => devices.resources()),
-      port,
-    });
+    await this.#server.openPorts();
+    await cluster?.prepare(this.#server.agentFacts());
     agent.start();
     await this.#server.openPodResources();
     this.#shutdownWatch = await openShutdownWatch(context, agent, config);

@@ -169,6 +169,7 @@ const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
   get: [
     plainly('get', 'pods'),
     plainly('get', 'pods', '-o', 'wide'),
+    plainly('get', 'nodes', '-o', 'wide'),
     shows('get', 'pods', '-o', 'json'),
     shows('get', 'pods', '-o', 'yaml'),
     shows('get', 'pods', HOSTILE),

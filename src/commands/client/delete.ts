@@ -56,6 +56,8 @@ interface ToDelete {
 function objectsIn(words: readonly string[], { all, selector }: DeleteFlags): readonly ToDelete[] {
   if (!isTypeWord((words[0] ?? '').split('/')[0] ?? '')) return words.map((text) => ({ kind: 'Pod', text }));
   const { type, names } = namedObjects(words);
+  if (type === 'nodes')
+    throw new StateletError('InvalidArgument', 'a node is not deleted here; a pod of that name is pod/NAME');
   if (type !== 'pods' && (all === true || selector !== undefined))
     throw new StateletError('InvalidArgument', `--all and --selector take pods alone: name the ${type}`);
   return names.map((text) => ({ kind: kindOf(type), text }));

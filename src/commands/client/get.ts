@@ -1,4 +1,4 @@
-/** `statelet get`: pods, and what they refer to, as `kubectl get` shows them. */
+/** `statelet get`: pods, what they refer to, and the node, as `kubectl get` shows them. */
 import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import type { PodChange } from '../../agent/server/routes/watch-pods.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -35,6 +35,10 @@ export async function get(
   const [isSelected, hasFields] = [labelSelector(flags.selector), fieldSelector(flags.fieldSelector)];
   const shown = new ShownPods(flags, output, now);
   await withDaemon(flags, async (daemon) => {
+    if (objects.type === 'nodes') {
+      const { getNodes } = await import('./get-nodes.ts');
+      return getNodes(daemon, names, flags, output, now());
+    }
     if (objects.type !== 'pods') {
       const { getObjects } = await import('./get-objects.ts');
       return getObjects(daemon, objects, flags, output);

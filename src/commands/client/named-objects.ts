@@ -8,6 +8,7 @@ const TYPES = {
   configmaps: ['configmaps', 'configmap', 'cm'],
   secrets: ['secrets', 'secret'],
   persistentvolumeclaims: ['persistentvolumeclaims', 'persistentvolumeclaim', 'pvc'],
+  nodes: ['nodes', 'node', 'no'],
 } as const;
 export type ObjectType = keyof typeof TYPES;
 
@@ -19,6 +20,7 @@ const KINDS: Readonly<Record<ObjectType, string>> = {
   configmaps: 'ConfigMap',
   secrets: 'Secret',
   persistentvolumeclaims: 'PersistentVolumeClaim',
+  nodes: 'Node',
 };
 
 export function kindOf(type: ObjectType): string {
@@ -29,9 +31,6 @@ export function kindOf(type: ObjectType): string {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   events: 'statelet events',
   ev: 'statelet events',
-  nodes: 'statelet why node, statelet top node',
-  node: 'statelet why node, statelet top node',
-  no: 'statelet why node, statelet top node',
 };
 
 export interface NamedObjects {

@@ -17,7 +17,7 @@ export function addObjectCommands(root: Command): void {
 function typeArgument(): Argument {
   return new Argument(
     '<TYPE>',
-    'pods (pod, po), configmaps (cm), secrets, persistentvolumeclaims (pvc); or TYPE/NAME',
+    'pods (pod, po), configmaps (cm), secrets, persistentvolumeclaims (pvc), nodes (no); or TYPE/NAME',
   );
 }
 
@@ -27,7 +27,7 @@ function namesArgument(): Argument {
 
 function addGet(root: Command): void {
   addAll(clientCommand(root, 'get'), [namespaceFlag()])
-    .description('Show pods, or what they refer to, in the columns of kubectl')
+    .description('Show pods, what they refer to, or the node, in the columns of kubectl')
     .addArgument(typeArgument())
     .addArgument(namesArgument())
     .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))

@@ -8,10 +8,12 @@ import { Endpoints } from '../../agent/server/endpoints.ts';
 import type { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
 import { systemClock } from '../../system/timer.ts';
+import type { Node } from '../../types/kubernetes.ts';
 import { NODE_PORT } from '../../types/node-settings.ts';
 import type { DaemonStats } from './daemon-stats.ts';
 import type { OpenNodePorts } from './open-node-ports.ts';
 import type { DaemonParts } from './daemon-parts.ts';
+import type { AgentFacts } from './own-node.ts';
 
 const NO_CERTIFICATES = { client: undefined, serving: undefined };
 
@@ -60,15 +62,28 @@ export class DaemonServer {
     await own.page.open(agent, own.events);
   }
 
-  /** Opens the node's ports. Returns the port that the node object tells. Code is loaded only for what is opened. */
-  async openPorts(): Promise<number> {
+  /** Opens the node's ports. Code is loaded only for what is opened. */
+  async openPorts(): Promise<void> {
     const { context, config, cluster } = this.#options.own;
-    const { port = NODE_PORT } = config.server;
-    if (!opensPorts(config)) return port;
+    if (!opensPorts(config)) return;
     const { openNodePorts } = await import('./open-node-ports.ts');
     const routes = await this.#routesOfNode();
     this.#ports = await openNodePorts(context, { config, cluster, routes });
-    return this.#ports.port ?? port;
+  }
+
+  /** What the node object is made from. */
+  agentFacts(): AgentFacts {
+    const { own, agent } = this.#options;
+    const { facts, parts, config } = own;
+    const { runtime, devices } = parts;
+    return {
+      runtime,
+      facts,
+      conditions: () => agent.nodeFacts().conditions,
+      health: () => agent.nodeHealth(),
+      devices: devices && (() => devices.resources()),
+      port: this.#ports?.port ?? config.server.port ?? NODE_PORT,
+    };
   }
 
   /** As the kubelet does, for those who watch devices and CPUs. Pods of plain processes are given none of either. */
@@ -100,9 +115,23 @@ export class DaemonServer {
     const { config, events, page, flightRecorder, localObjects: objects } = own;
     const { routesOfOwner } = await import('./serve-owner.ts');
     return [
-      ...routesOfOwner(agent, events, systemClock, { config, objects, flightRecorder }),
+      ...routesOfOwner(agent, events, systemClock, {
+        config,
+        objects,
+        flightRecorder,
+        node: () => this.#node(),
+      }),
       ...(await page.routes(agent, events)),
     ];
+  }
+
+  /** As the API server has it, where it does. */
+  async #node(): Promise<Node> {
+    const { own, agent } = this.#options;
+    const known = agent.cluster?.node();
+    if (known !== undefined) return { ...known, kind: 'Node', apiVersion: 'v1' };
+    const { ownNode } = await import('./own-node.ts');
+    return ownNode(own.context, own.config, this.agentFacts());
   }
 
   /** Loaded when a client first asks for a path of the node's server. */

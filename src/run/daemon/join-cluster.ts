@@ -19,34 +19,18 @@ import type { StateletConfig } from '../../agent/config/config.ts';
 import { runtimeClassesOf } from '../../agent/policies/cri/sandbox-config.ts';
 import { objectTTLOf } from '../../agent/policies/node/initial-node.ts';
 import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
-import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
-import type { NodeHealth } from '../../agent/policies/node/ready-problems.ts';
 import { StatusFacts } from '../../agent/runtime/node/status-facts.ts';
-import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../types/node-facts.ts';
+import { type AgentFacts, registrationOf, statusFactsParts } from './own-node.ts';
 
 const USER_AGENT = `statelet (linux/${process.arch === 'x64' ? 'amd64' : process.arch})`;
 /** For requests that ask to whom a token belongs, and what a user may do. */
 const REVIEW_LIMIT = { perSecond: 50, burst: 100 };
 const nothing = () => undefined;
 const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
-
-/** The agent that joins. It is built after this, and exists by the time it is asked. */
-interface JoiningAgent {
-  readonly runtime: RuntimeService;
-  /** Of the machine. */
-  readonly facts: OwnNodeFacts;
-  /** The pressure conditions that are true now. */
-  readonly conditions: () => readonly string[];
-  readonly nodeHealth: () => NodeHealth;
-  /** What device plugins serve; undefined where pods can have no devices. */
-  readonly devices: (() => PluginResources) | undefined;
-  /** Of the node's own server, as the node object tells it. */
-  readonly port: number;
-}
 
 /** What eviction by plugins needs of the cluster. */
 export interface PluginCluster {
@@ -143,23 +127,8 @@ export class Cluster {
   }
 
   /** Reads the machine. To be called before the agent is started. */
-  async prepare({ runtime, facts, conditions, nodeHealth, port, devices }: JoiningAgent): Promise<void> {
-    const { node, cluster, maxPods, podsPerCore, extendedResources } = this.#config;
-    this.#statusFacts = await StatusFacts.open(this.#context, {
-      runtime,
-      nodeIPs: node.nodeIP,
-      externalCloudProvider: cluster.cloudProvider === 'external',
-      maxPods,
-      podsPerCore,
-      extendedResources,
-      reservations: this.#config,
-      port,
-      maxImages: cluster.nodeStatusMaxImages,
-      facts,
-      devices,
-      conditions,
-      health: nodeHealth,
-    });
+  async prepare(agent: AgentFacts): Promise<void> {
+    this.#statusFacts = await StatusFacts.open(this.#context, statusFactsParts(this.#config, agent));
   }
 
   /** The serving certificate that the API server gives; undefined unless `serverTLSBootstrap` is set. */
@@ -191,24 +160,12 @@ export class Cluster {
   }
 
   /** The part of the agent in the cluster. */
-  join(core: AgentCore, { os, arch }: OwnNodeFacts): ClusterParts {
-    const { cluster: settings, nodeName, nodeLabels, registerWithTaints } = this.#config;
+  join(core: AgentCore, facts: OwnNodeFacts): ClusterParts {
     const { client, serving } = this.#credentials;
     const agent = new ClusterAgent(core, {
       clients: this.#clients,
-      settings,
-      registration: {
-        nodeName,
-        hostname: nodeName,
-        os,
-        arch,
-        nodeLabels,
-        registerWithTaints,
-        registerSchedulable: settings.registerSchedulable,
-        externalCloudProvider: settings.cloudProvider === 'external',
-        providerID: settings.providerID,
-        controllerManagedAttach: true,
-      },
+      settings: this.#config.cluster,
+      registration: registrationOf(this.#config, facts),
       statusFacts: () => this.#readStatusFacts(),
       statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,

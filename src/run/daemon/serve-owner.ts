@@ -12,6 +12,7 @@ import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
 import { ownerRoutes } from '../../agent/server/routes/owner-routes.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
 import type { Clock } from '../../types/clock.ts';
+import type { Node } from '../../types/kubernetes.ts';
 
 interface OwnerOptions {
   readonly config: StateletConfig;
@@ -19,13 +20,14 @@ interface OwnerOptions {
   readonly objects: Pick<LocalObjects, 'all'> | undefined;
   /** Undefined where it is off: an older record may be there. */
   readonly flightRecorder: Pick<FlightRecorder, 'flush'> | undefined;
+  readonly node: () => Promise<Node>;
 }
 
 export function routesOfOwner(
   agent: NodeAgent,
   events: RecentEvents,
   clock: Clock,
-  { config, objects, flightRecorder }: OwnerOptions,
+  { config, objects, flightRecorder, node }: OwnerOptions,
 ): readonly Route[] {
   const { supervisor, statusManager } = agent;
   const { rootDir, nodeName, localPods, cluster } = config;
@@ -57,6 +59,7 @@ export function routesOfOwner(
     whyPod: (namespace, name) => whyOfPodWithRecord(sources, { namespace, name }, recorded),
     whyNode: () => whyOfNode(sources),
     nodeFacts: () => agent.nodeFacts(),
+    node,
     pods: () => servedPods(registry, statusManager),
     onPodChange,
     pod: (namespace, name) => {

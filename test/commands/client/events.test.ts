@@ -20,6 +20,7 @@ beforeEach(async () => {
     ownerRoutes({
       ...NO_MANIFESTS,
       events: recent,
+      node: () => Promise.resolve({ metadata: { name: 'n' } }),
       nodeFacts: () => ROOMY_NODE,
       pod: () => undefined,
       deletePod: () => Promise.resolve(undefined),

@@ -18,10 +18,10 @@ test.each<[string, string[], string?]>([
 test.each([
   [
     'podz',
-    /^a node has no resource type "podz", but pods, configmaps, secrets, persistentvolumeclaims; did you mean "pods"\?$/u,
+    /^a node has no resource type "podz", but pods, configmaps, secrets, persistentvolumeclaims, nodes; did you mean "pods"\?$/u,
   ],
   ['deployments', /^a node has no resource type "deployments", but pods, configmaps, /u],
-  ['nodes', /see statelet why node/u],
+  ['events', /see statelet events/u],
   ['pod/', /"pod\/" is not of the form TYPE\/NAME/u],
   ['pod/web cm/a', /^objects of one type can be named at a time$/u],
   ['pod/web db', /"db" is not of the form TYPE\/NAME/u],

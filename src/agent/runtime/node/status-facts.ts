@@ -63,7 +63,7 @@ const RESIZING_FEATURES: readonly string[] = [
   'InPlacePodVerticalScalingInitContainers',
 ];
 
-/** How long the first report waits for DNS. Addresses that come later are in a later report. */
+/** How long the first report waits for DNS, and somebody who asks once for the runtime, too. Addresses that come later are in a later report. */
 const FIRST_ADDRESSES_MS = 5_000;
 
 /** What the machine says of itself. */
@@ -84,6 +84,8 @@ export class StatusFacts {
   #dns: readonly string[] = [];
   #defaultRoute: DefaultRouteAddresses = {};
   #known = Promise.resolve();
+  /** Resolves when DNS and the runtime have answered for the first time, or have failed to. */
+  #asked = Promise.resolve();
 
   private constructor(
     context: AgentContext,
@@ -110,6 +112,20 @@ export class StatusFacts {
     return facts;
   }
 
+  /** The facts of now, for somebody who asks once: with what DNS and the runtime answer within some seconds. */
+  static async once(
+    context: AgentContext,
+    parts: StatusFactsParts,
+    readers = OWN_ADDRESSES,
+  ): Promise<NodeStatusFacts> {
+    const facts = await StatusFacts.open(context, parts, readers);
+    const limit = facts.#limit();
+    await Promise.race([facts.#asked, limit.passed]);
+    limit.end();
+    facts.stop();
+    return facts.now();
+  }
+
   /** Resolves when the addresses of the node have been looked for, after some seconds at most. Only the first report waits for it. */
   get known(): Promise<void> {
     return this.#known;
@@ -117,11 +133,16 @@ export class StatusFacts {
 
   #begin(): void {
     const addresses = this.#readAddresses();
-    void this.#refresh(addresses);
+    this.#asked = this.#refresh(addresses);
+    const limit = this.#limit();
+    this.#known = Promise.race([addresses, limit.passed]).finally(limit.end);
+  }
+
+  #limit(): { readonly passed: Promise<void>; readonly end: () => void } {
     const waited = new AbortController();
     const signal = AbortSignal.any([waited.signal, this.#stopped.signal]);
-    const limit = sleep(this.#context.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
-    this.#known = Promise.race([addresses, limit]).finally(() => waited.abort());
+    const passed = sleep(this.#context.clock, FIRST_ADDRESSES_MS, signal).catch(() => undefined);
+    return { passed, end: () => waited.abort() };
   }
 
   stop(): void {

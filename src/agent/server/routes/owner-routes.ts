@@ -1,7 +1,7 @@
 /** What only the owner of the root folder may ask, at the socket in it: what a cluster's API server would otherwise offer. */
 import type { ServerResponse } from 'node:http';
 import { conditionTaintKey } from '../../policies/eviction-plugins/taints-of-conditions.ts';
-import type { Pod } from '../../../types/kubernetes.ts';
+import type { Node, Pod } from '../../../types/kubernetes.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { Why } from '../../policies/why/why-pod.ts';
 import type { EventChange, RecentEvents } from '../recent-events.ts';
@@ -13,6 +13,8 @@ import { type WatchedPods, watchPodsRoute } from './watch-pods.ts';
 export interface OwnerApi extends Pick<NodeApi, 'pod'>, WatchedPods, ApplyApi, ObjectsApi {
   readonly events: Pick<RecentEvents, 'list' | 'version' | 'watch'>;
   nodeFacts(): OwnNodeFacts;
+  /** The whole object. What it needs of the machine is read when it is asked for. */
+  node(): Promise<Node>;
   /**
    * Ends a pod of a manifest until that changes, and removes the manifest if `statelet apply` has written it. Resolves when the pod has been
    * told to end, with the place of a manifest that stays. Rejects with a `StateletError`.
@@ -31,6 +33,11 @@ export function ownerRoutes(api: OwnerApi): readonly Route[] {
       path: '/node',
       methods: ['GET'],
       handle: (_, response) => answerJSON(response, nodeObject(api.nodeFacts())),
+    },
+    {
+      path: '/node/object',
+      methods: ['GET'],
+      handle: async (_, response) => answerJSON(response, await api.node()),
     },
     { path: '/events', methods: ['GET'], handle: (request, response) => events(api, request, response) },
     { path: '/why', methods: ['GET'], handle: (_, response) => answerJSON(response, api.whyNode()) },

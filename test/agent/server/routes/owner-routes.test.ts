@@ -32,6 +32,7 @@ beforeEach(async () => {
   const router = new Router(
     ownerRoutes({
       events,
+      node: () => Promise.resolve({ metadata: { name: 'n' } }),
       nodeFacts: () => ({
         ...ROOMY_NODE,
         conditions: ['MemoryPressure'],
@@ -190,6 +191,10 @@ test('GET /node has capacity, allocatable and the conditions that are true', asy
       ],
     },
   });
+});
+
+test('GET /node/object has the whole object', async () => {
+  expect(JSON.parse((await ask('GET', '/node/object')).body)).toEqual({ metadata: { name: 'n' } });
 });
 
 test('GET /why tells of the node, and of a pod of which something is known', async () => {
