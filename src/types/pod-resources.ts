@@ -17,7 +17,7 @@ export interface HeldMemory {
 
 export interface HeldResources {
   readonly devices: readonly HeldDevices[];
-  /** CPUs that nobody else uses. */
+  /** CPUs that nobody else uses; of all that can be given out, those that are not reserved. */
   readonly cpuIDs: readonly number[];
   readonly memory: readonly HeldMemory[];
 }
