@@ -60,7 +60,7 @@ test('a node with a port of its own counts what it does, and shows what plain pr
   const labels = `image="busy",name="[0-9a-f]+",namespace="${metadata.namespace}",pod="${metadata.name}"`;
   const isBusy = async () =>
     new RegExp(
-      `\ncontainer_cpu_usage_seconds_total{container="main",cpu="total",id="/[0-9a-f]+",${labels}} (?:0\\.[0-9]*)?[1-9]`,
+      `\ncontainer_cpu_usage_seconds_total{container="main",cpu="total",id="/[^"]+",${labels}} (?:0\\.[0-9]*)?[1-9]`,
     ).test(await scrape('/metrics/cadvisor'));
   await waitFor(isBusy, { what: 'CPU time' });
   expect(await scrape('/metrics/resource')).toMatch(
