@@ -147,6 +147,9 @@ async function argumentValues(
   const [, type] = /^([^/]+\/)/u.exec(current) ?? [];
   const isOfType = type !== undefined && isTypeWord(type.slice(0, -1));
   if (argument.name() === 'TYPE' && !isOfType) return OBJECT_TYPES.map(plain);
+  const [first = ''] = typed.positionals;
+  // Names of other objects are not known here.
+  if (argument.name() === 'POD' && isTypeWord(first) && !POD_TYPE.test(first)) return [];
   if (argument.name() === 'TYPE' || argument.name() === 'POD') {
     const names = podNames(await pods(), typed);
     const shown = isOfType ? names.map((one) => ({ ...one, value: type + one.value })) : names;
@@ -156,6 +159,8 @@ async function argumentValues(
   const pod = (await pods()).find((one) => isNamed(one, typed.positionals[0], typed));
   return portsOf(pod);
 }
+
+const POD_TYPE = /^(?:pods?|po)$/u;
 
 /** Without `--namespace`, pods of other namespaces than the default one are offered with theirs. */
 function podNames(pods: readonly Pod[], { values }: Typed): readonly Candidate[] {

@@ -3,32 +3,37 @@ import type { NodeAgent } from '../../agent/actors/node-agent.ts';
 import type { AgentMetrics } from '../../agent/server/metrics/agent-metrics.ts';
 import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
 import { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
+import type { MemoryBlock } from '../../agent/policies/memory-manager/numa-memory.ts';
 import { fullName } from '../../agent/policies/pod/pod-kinds.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
-import type { HeldResources, ResourceHolders } from '../../types/pod-resources.ts';
+import type { HeldMemory, ResourceHolders } from '../../types/pod-resources.ts';
+
+type ResourceParts = Pick<NodeParts, 'devices' | 'cpus' | 'memory'>;
 
 export interface PodResourcesDeps {
   readonly agent: NodeAgent;
-  readonly parts: Pick<NodeParts, 'devices' | 'cpus'>;
+  readonly parts: ResourceParts;
   readonly rootDir: string;
   readonly metrics: AgentMetrics | undefined;
 }
 
-const NOTHING: HeldResources = { devices: [], cpuIDs: [], memory: [] };
-
-export function holdersOf({ devices, cpus }: Pick<NodeParts, 'devices' | 'cpus'>): ResourceHolders {
+export function holdersOf({ devices, cpus, memory }: ResourceParts): ResourceHolders {
   return {
     ofContainer: (uid, container) => ({
-      ...NOTHING,
       devices: devices?.heldResources(uid, container) ?? [],
       cpuIDs: cpus?.exclusive(uid, container) ?? [],
+      memory: (memory?.held(uid, container) ?? []).map(heldMemory),
     }),
     allocatable: () => ({
-      ...NOTHING,
       devices: devices?.healthyResources() ?? [],
       cpuIDs: cpus?.allocatable ?? [],
+      memory: (memory?.allocatable ?? []).map(heldMemory),
     }),
   };
+}
+
+function heldMemory({ type, size, numaAffinity }: MemoryBlock): HeldMemory {
+  return { memoryType: type, sizeBytes: size, numaNodes: numaAffinity };
 }
 
 export async function openPodResources(

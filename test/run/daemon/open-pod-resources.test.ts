@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { cpuTopology } from '../../../src/agent/policies/cpus/cpu-topology.ts';
+import { emptyMachine } from '../../../src/agent/policies/memory-manager/numa-memory.ts';
 import { CpuManager } from '../../../src/agent/runtime/cpus/cpu-manager.ts';
+import { MemoryManager } from '../../../src/agent/runtime/memory-manager/memory-manager.ts';
 import { holdersOf } from '../../../src/run/daemon/open-pod-resources.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 
@@ -51,6 +53,25 @@ test('a container has the CPUs that it has for itself, and can be given those th
   expect(holders.allocatable().cpuIDs).toEqual([1, 2, 3]);
   await cpus.release('uid-web');
   expect(holders.ofContainer('uid-web', 'own').cpuIDs).toEqual([]);
+});
+
+test('a container has the memory of NUMA nodes that is kept for it', async () => {
+  const sizes = new Map([[0, new Map([['memory', 1000]])]]);
+  const reserved = new Map([[0, new Map([['memory', 200]])]]);
+  const memory = await MemoryManager.open(rootDir, emptyMachine(sizes, reserved));
+  const amounts = { cpu: '1', memory: '300' };
+  const own: Container = { name: 'own', image: 'app:1', resources: { limits: amounts, requests: amounts } };
+  const pod: Pod = {
+    metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
+    spec: { containers: [own] },
+  };
+  memory.allocate(pod, own, undefined);
+  const holders = holdersOf({ memory });
+  const ofNodeZero = (sizeBytes: number) => [{ memoryType: 'memory', sizeBytes, numaNodes: [0] }];
+  expect(holders.ofContainer('uid-web', 'own').memory).toEqual(ofNodeZero(300));
+  expect(holders.allocatable().memory).toEqual(ofNodeZero(800));
+  await memory.release('uid-web');
+  expect(holders.ofContainer('uid-web', 'own').memory).toEqual([]);
 });
 
 test('a node without such parts gives out nothing', () => {

@@ -126,6 +126,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
     }),
     devices,
     cpus,
+    memory,
     cgroupDriver: () => cgroups.driver,
     start: (view) => {
       upkeep.start(view);

@@ -10,6 +10,7 @@ import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { CpuAssignments } from '../cpus/cpu-manager.ts';
+import type { HeldMemoryBlocks } from '../memory-manager/memory-manager.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -216,6 +217,8 @@ export interface NodeParts {
   readonly devices?: DeviceManager;
   /** Undefined where no container has CPUs for itself. */
   readonly cpus?: CpuAssignments | undefined;
+  /** Undefined where no memory of NUMA nodes is kept for containers. */
+  readonly memory?: HeldMemoryBlocks | undefined;
   /** With which driver the cgroups of pods are made now; undefined where pods have none. */
   readonly cgroupDriver?: () => CgroupDriverName;
   /** The group that has `kubepods` below it, where it is not the configured one. */
