@@ -7,7 +7,7 @@ export interface ServedPod {
   readonly status?: PodStatus;
   /** The state of the pod's chart: `Syncing.Settled`. */
   readonly state: string;
-  /** Why the pod has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
+  /** Why the pod, or one of its containers, has not been started, in words for people: `waits for default/old (UID …) to end: …`. */
   readonly waitsFor?: string;
 }
 

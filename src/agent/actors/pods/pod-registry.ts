@@ -2,6 +2,7 @@
 import { type ActorRefFrom, createActor, type SnapshotFrom } from 'xstate';
 import type { PodEvent, PodTag, RuntimeHolds } from '../../machines/pod-context.ts';
 import type { PodContext, podMachine } from '../../machines/pod-machine.ts';
+import type { PluginWait } from '../../policies/devices/plugin-wait.ts';
 import { fullName, parsePodFullName } from '../../policies/pod/pod-kinds.ts';
 import type { KillPodOptions } from '../../policies/termination/pod-termination.ts';
 import type { Clock } from '../../../types/clock.ts';
@@ -34,6 +35,8 @@ export interface PodRegistryParts {
   /** Whether every source has been seen: before that, a UID that is not known may still come. */
   readonly synced: () => boolean;
   readonly observers?: readonly PodObserver[];
+  /** Of a pod, by its UID. Undefined where pods can have no devices. */
+  readonly pluginWait?: ((uid: string) => PluginWait | undefined) | undefined;
 }
 
 export class PodRegistry {
@@ -111,6 +114,11 @@ export class PodRegistry {
   /** Since when the chart is in its state, in Unix milliseconds. */
   inStateSince({ actor }: PodEntry): number | undefined {
     return this.#times.since(actor);
+  }
+
+  /** The call of a device plugin that the pod waits for. */
+  pluginWait(uid: string): PluginWait | undefined {
+    return this.#parts.pluginWait?.(uid);
   }
 
   // The questions of docs/lifecycle.md. Each takes a UID.

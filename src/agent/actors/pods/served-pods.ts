@@ -1,4 +1,5 @@
 import { stateName } from '../transitions.ts';
+import { pluginWaitText } from '../../policies/devices/plugin-wait.ts';
 import { isManifestPod } from '../../policies/pod/pod-kinds.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodWorker, ServedPod } from '../../../types/served-pod.ts';
@@ -10,7 +11,7 @@ import type { StatusManager } from './status-manager.ts';
 export function* servedPods(registry: PodRegistry, statusManager: StatusManager): Generator<ServedPod> {
   for (const entry of registry.entries()) {
     const { pod } = entry.actor.getSnapshot().context;
-    if (pod !== undefined) yield served(pod, entry, statusManager);
+    if (pod !== undefined) yield served(pod, registry, statusManager, entry);
   }
 }
 
@@ -31,19 +32,27 @@ export function* podWorkers(registry: PodRegistry, desired: Pick<DesiredPods, 'h
 
 /** A pod that should be here, as it should be now. */
 export function servedPod(pod: Pod, registry: PodRegistry, statusManager: StatusManager): ServedPod {
-  return served(pod, registry.get(pod.metadata.uid), statusManager);
+  return served(pod, registry, statusManager);
 }
 
 /** A pod without actor has not been taken up yet, or is over. */
-function served(pod: Pod, entry: PodEntry | undefined, statusManager: StatusManager): ServedPod {
-  const status = statusManager.get(pod.metadata.uid);
+function served(
+  pod: Pod,
+  registry: PodRegistry,
+  statusManager: StatusManager,
+  entry: PodEntry | undefined = registry.get(pod.metadata.uid),
+): ServedPod {
+  const { uid } = pod.metadata;
+  const status = statusManager.get(uid);
   const snapshot = entry?.actor.getSnapshot();
-  const delay = snapshot?.context.delay;
+  const wait = registry.pluginWait(uid);
+  const since = wait && new Date(wait.since).toISOString();
+  const waitsFor = wait && since ? pluginWaitText(wait, since) : snapshot?.context.delay?.message;
   return {
     pod,
     status,
     state: snapshot === undefined ? '' : stateName(snapshot.value),
-    ...(delay && { waitsFor: delay.message }),
+    ...(waitsFor !== undefined && { waitsFor }),
   };
 }
 

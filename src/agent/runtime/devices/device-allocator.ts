@@ -6,34 +6,23 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { DeviceRecord, DeviceRecords } from './device-records.ts';
 import type { DeviceStock } from './device-stock.ts';
+import type { DeviceWaits } from './device-waits.ts';
 
 export interface DeviceAllocatorParts {
   readonly stock: DeviceStock;
   readonly records: DeviceRecords;
+  readonly waits: DeviceWaits;
 }
 
 type RequestingContainer = Pick<Container | EphemeralContainer, 'name' | 'resources'>;
 
-/** A plugin is being asked for devices of a pod. */
-export interface DeviceWait {
-  readonly uid: string;
-  readonly resource: string;
-  /** Unix ms. */
-  readonly since: number;
-}
-
 export class DeviceAllocator {
   readonly #context: AgentContext;
   readonly #parts: DeviceAllocatorParts;
-  readonly #waits = new Set<DeviceWait>();
 
   constructor(context: AgentContext, parts: DeviceAllocatorParts) {
     this.#context = context;
     this.#parts = parts;
-  }
-
-  get waits(): Iterable<DeviceWait> {
-    return this.#waits;
   }
 
   /** The devices that the container asks for, by resource: of resources that have or had a plugin. */
@@ -68,22 +57,18 @@ export class DeviceAllocator {
 
   async #completeOne(pod: Pod, reserved: DeviceRecord, signal: AbortSignal): Promise<void> {
     const { resource } = reserved;
-    const wait = { uid: pod.metadata.uid, resource, since: this.#context.clock.now() };
-    this.#waits.add(wait);
+    const { stock, waits } = this.#parts;
     const end = this.#context.measurements?.devices.allocated(resource);
-    try {
-      signal.throwIfAborted();
-      const ids = await this.#preferred(pod, reserved, signal);
-      const plugin = this.#parts.stock.plugin(resource);
-      if (plugin === undefined)
-        throw new StateletError('FailedPrecondition', `unknown Device Plugin ${resource}`);
-      const answer = await plugin.allocate(ids, signal);
-      signal.throwIfAborted();
-      end?.();
-      this.#record(pod, { ...reserved, ids, answer });
-    } finally {
-      this.#waits.delete(wait);
-    }
+    signal.throwIfAborted();
+    const ids = await this.#preferred(pod, reserved, signal);
+    const plugin = stock.plugin(resource);
+    if (plugin === undefined)
+      throw new StateletError('FailedPrecondition', `unknown Device Plugin ${resource}`);
+    const wait = { uid: pod.metadata.uid, resource, call: 'Allocate' } as const;
+    const answer = await waits.during(wait, plugin.allocate(ids, signal));
+    signal.throwIfAborted();
+    end?.();
+    this.#record(pod, { ...reserved, ids, answer });
   }
 
   /** What is set aside may be exchanged for what the plugin would rather give. */
@@ -93,7 +78,9 @@ export class DeviceAllocator {
     const before = this.#chooseAgain(pod, reserved);
     if (before.kind !== 'open' || plugin?.options.getPreferredAllocationAvailable !== true)
       return this.#exchange(pod, reserved, before, []);
-    const preferred = await askPreference(plugin.preferred(before.question, signal), signal);
+    const wait = { uid: pod.metadata.uid, resource, call: 'GetPreferredAllocation' } as const;
+    const answer = this.#parts.waits.during(wait, plugin.preferred(before.question, signal));
+    const preferred = await askPreference(answer, signal);
     signal.throwIfAborted();
     // Others may have taken some meanwhile.
     return this.#exchange(pod, reserved, this.#chooseAgain(pod, reserved), preferred);

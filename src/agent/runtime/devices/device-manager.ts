@@ -11,6 +11,7 @@ import {
 } from '../../policies/devices/device-list.ts';
 import type { HeldDevices } from '../../../types/pod-resources.ts';
 import type { DevicesCheckpoint } from '../../policies/devices/devices-checkpoint.ts';
+import type { PluginWait } from '../../policies/devices/plugin-wait.ts';
 import { podLimits, textsOf } from '../../policies/pod/resources.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
 import type { PluginResources } from '../../policies/node/machine-resources.ts';
@@ -20,9 +21,10 @@ import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { Container, ContainerStatus, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
-import { DeviceAllocator, type DeviceWait } from './device-allocator.ts';
+import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
 import { DeviceStock } from './device-stock.ts';
+import { DeviceWaits } from './device-waits.ts';
 import { DevicesFile } from './devices-file.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
 
@@ -39,6 +41,7 @@ export class DeviceManager implements HintProvider {
   readonly #context: AgentContext;
   readonly #stock = new DeviceStock();
   readonly #records = new DeviceRecords();
+  readonly #waits: DeviceWaits;
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
   readonly #numaNodes: readonly number[] | undefined;
@@ -51,7 +54,9 @@ export class DeviceManager implements HintProvider {
     this.#numaNodes = numaNodes;
     this.folder = folder;
     this.#file = new DevicesFile(folder, context.logger);
-    this.#allocator = new DeviceAllocator(context, { stock: this.#stock, records: this.#records });
+    this.#waits = new DeviceWaits(context.clock);
+    const parts = { stock: this.#stock, records: this.#records, waits: this.#waits };
+    this.#allocator = new DeviceAllocator(context, parts);
     this.hasCheckpoint = this.#file.exists;
     const { entries, registered } = this.#file.read();
     const unreadable = this.#records.recall(entries);
@@ -132,9 +137,9 @@ export class DeviceManager implements HintProvider {
     );
   }
 
-  /** The plugins that the pod waits for. */
-  waitsOf(uid: string): readonly DeviceWait[] {
-    return [...this.#allocator.waits].filter((wait) => wait.uid === uid);
+  /** The call of a plugin that the pod waits for. */
+  waitOf(uid: string): PluginWait | undefined {
+    return this.#waits.of(uid);
   }
 
   /** The UIDs of the pods that have devices. */
@@ -229,7 +234,8 @@ export class DeviceManager implements HintProvider {
       throw new StateletError('FailedPrecondition', `no devices found allocated in local cache for ${what}`);
     }
     try {
-      await plugin.preStartContainer(ids, this.#life.signal);
+      const answer = plugin.preStartContainer(ids, this.#life.signal);
+      await this.#waits.during({ uid, resource, call: 'PreStartContainer' }, answer);
     } catch (error) {
       const problem = `device plugin PreStartContainer rpc failed with err: ${errorMessage(error)}`;
       throw new StateletError('FailedPrecondition', problem, { cause: error });

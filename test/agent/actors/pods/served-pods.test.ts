@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createActor } from 'xstate';
 import { DesiredPods } from '../../../../src/agent/actors/pods/desired-pods.ts';
-import { PodRegistry } from '../../../../src/agent/actors/pods/pod-registry.ts';
+import { PodRegistry, type PodRegistryParts } from '../../../../src/agent/actors/pods/pod-registry.ts';
 import { podsForCluster, servedPods } from '../../../../src/agent/actors/pods/served-pods.ts';
 import { StatusManager } from '../../../../src/agent/actors/pods/status-manager.ts';
 import type { PodEvent } from '../../../../src/agent/machines/pod-machine.ts';
@@ -15,8 +15,12 @@ const pod = testPod();
 
 /** What is served of a pod that has been told these events. */
 function served(...events: PodEvent[]) {
+  return servedWith(undefined, ...events);
+}
+
+function servedWith(pluginWait: PodRegistryParts['pluginWait'], ...events: PodEvent[]) {
   const parent = createActor(supervisorMachine, { input: { sources: [] } });
-  const registry = new PodRegistry(testContext({ parent }), { synced: () => true });
+  const registry = new PodRegistry(testContext({ parent }), { synced: () => true, pluginWait });
   const { uid, name, namespace } = pod.metadata;
   registry.spawn({ uid, name, namespace }, 'nothing', podChart);
   for (const event of events) registry.send(uid, event);
@@ -44,6 +48,13 @@ test('a pod that waits is served with what it waits for, until it waits no more'
     status: STATUS,
     state: 'Syncing.Working',
   });
+});
+
+test('a pod that waits for a device plugin is served with the call', () => {
+  const wait = { resource: 'example.com/gpu', call: 'Allocate', since: 0 } as const;
+  expect(servedWith((uid) => (uid === pod.metadata.uid ? wait : undefined), CREATE)[0]?.waitsFor).toBe(
+    'has waited since 1970-01-01T00:00:00.000Z for the device plugin of example.com/gpu to answer Allocate',
+  );
 });
 
 test('the cluster gets the pods of the sources without mirror pods; static pods with the status of this node', () => {

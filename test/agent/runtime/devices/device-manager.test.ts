@@ -76,26 +76,48 @@ test('a container uses what an init container leaves, and not what a sidecar kee
   expect([...held(devices, 'side'), ...held(devices, 'side', 'init')].toSorted()).toEqual(['b', 'c']);
 });
 
-test('a pod that is given up while its plugin hangs, or that its plugin refuses, leaves its devices to others', async () => {
+test('a pod that is withdrawn while its plugin hangs, or after its plugin has refused, leaves its devices to others', async () => {
+  const asked = Promise.withResolvers<undefined>();
   const answers = [
-    (signal: AbortSignal) => unlessAborted(new Promise<never>(() => undefined), signal),
+    (signal: AbortSignal) => {
+      asked.resolve(undefined);
+      return unlessAborted(new Promise<never>(() => undefined), signal);
+    },
     () => Promise.reject(new Error('on fire')),
     () => Promise.resolve(NOTHING),
   ];
-  const { devices, admit } = bed(
+  const { devices, topology, admit } = bed(
     { allocate: (_, signal) => answers.shift()?.(signal) ?? Promise.reject(new Error('no more')) },
     ['a'],
   );
   const stop = new AbortController();
   const hung = admit(pod('hung', 1), stop.signal);
-  expect(devices.waitsOf('hung')).toMatchObject([{ resource: GPU }]);
+  await asked.promise;
+  expect(devices.waitOf('hung')).toMatchObject({ resource: GPU, call: 'Allocate' });
+  expect(devices.waitOf('next')).toBeUndefined();
   stop.abort(new Error('deleted'));
   await hung;
+  topology.withdraw('hung');
+  expect(devices.waitOf('hung')).toBeUndefined();
   expect(await admit(pod('refused', 1))).toMatchObject({
     message: 'Allocate failed due to on fire, which is unexpected',
   });
+  topology.withdraw('refused');
   expect(await admit(pod('next', 1))).toBeUndefined();
   expect(held(devices, 'next')).toEqual(['a']);
+});
+
+test('a container that starts waits for PreStartContainer of its plugin, and for nothing afterwards', async () => {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const options = { preStartRequired: true, getPreferredAllocationAvailable: false };
+  const { devices, admit } = bed({ options, preStartContainer: () => promise });
+  const starting = pod('p1', 1);
+  await admit(starting);
+  const started = devices.additions(starting, starting.spec.containers[0]!);
+  expect(devices.waitOf('p1')).toMatchObject({ resource: GPU, call: 'PreStartContainer' });
+  resolve(undefined);
+  await started;
+  expect(devices.waitOf('p1')).toBeUndefined();
 });
 
 test('a next agent knows who has which device, and gives none of them away', async () => {

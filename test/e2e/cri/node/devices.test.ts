@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { describeOnBed } from '../../../support/cri-suite.ts';
-import { containerStatus, type Daemon } from '../../../support/daemon.ts';
+import { containerStatus, type Daemon, statelet } from '../../../support/daemon.ts';
 import {
   healthy,
   TestDevicePlugin,
   type TestDevicePluginOptions,
 } from '../../../support/test-device-plugin.ts';
+
 import { waitFor } from '../../../support/wait-for.ts';
 
 const GPU = 'example.com/gpu';
@@ -118,6 +119,9 @@ describeOnBed('device plugins', (bed) => {
     bed.apply('refused', { containers: [bed.server(wants(1))] });
     const refused = await daemon.logged('why the pod waits', ({ msg }) => msg.includes('the GPU is on fire'));
     expect(refused.msg).toContain('Allocate failed due to');
+    const wait = /has waited since .+ for the device plugin of example\.com\/slow to answer Allocate/u;
+    for (const command of [['why', 'hung'], ['pods']])
+      expect((await statelet(...command, '--root-dir', bed.rootDir)).stdout).toMatch(wait);
     bed.apply('plain', { containers: [bed.server()] });
     await daemon.running('plain');
 
