@@ -15,7 +15,7 @@ const options = (seed: number, more: Partial<SimulationOptions> = {}): Simulatio
 describe('I1 to I10 hold', () => {
   test('on several nodes at once', async () => {
     const runs = [];
-    for (const seed of [3, 5]) runs.push(await simulate(options(seed, { nodes: 5, pods: 10 })));
+    for (const seed of [4, 5]) runs.push(await simulate(options(seed, { nodes: 5, pods: 10 })));
     expect(runs.map(({ violation }) => violation)).toEqual([undefined, undefined]);
     const tally = newTally();
     for (const key of Object.keys(tally) as (keyof typeof tally)[])
