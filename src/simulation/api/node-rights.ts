@@ -58,7 +58,9 @@ export class NodeRights {
       case 'secrets':
         return this.#whyNoContent(attempt, attempt.target.resource);
       // No simulated pod has a claim, asks for a token or has trust bundles, and no simulated node has clients about whom it would ask.
+      // Budgets are read by the user that writes taints.
       case 'clustertrustbundles':
+      case 'poddisruptionbudgets':
       case 'persistentvolumeclaims':
       case 'persistentvolumes':
       case 'serviceaccounts':

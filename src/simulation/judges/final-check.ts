@@ -128,8 +128,14 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
     pod,
     run.agent.statusManager.get(uid),
     (name) => runningContainer(host, uid, name)?.resources,
-    () => run.admission.hasRoomFor(pod),
+    () => !hasNoExecute(host.api) && run.admission.hasRoomFor(pod),
   );
+}
+
+/** Such a taint keeps the node from granting a resize, as with the kubelet. Somebody else than a plugin may have set it. */
+function hasNoExecute(api: Host['api']): boolean {
+  const taints = nodeObject(api)?.spec?.taints ?? [];
+  return taints.some(({ effect }) => effect === 'NoExecute');
 }
 
 /** A static pod that does not fit may wait, and its status says for what. */
