@@ -10,6 +10,7 @@ import { StateletError } from '../../src/types/errors.ts';
 
 /** Synchronous methods: they are not steered. */
 const SYNCHRONOUS: ReadonlySet<string | symbol> = new Set([
+  'withdraw',
   'unsupportedFields',
   'rejection',
   'created',

@@ -77,7 +77,9 @@ test('a plugin whose token is that of a user with the right is registered', asyn
   start();
   const { hears } = await plugin(() => basicToken('rss', 'secret'));
   await hears('true');
-  expect(plugins.plugins().map((hosted) => hosted.plugin.name)).toEqual(['rss']);
+  const names = () => plugins.plugins().map((hosted) => hosted.plugin.name);
+  await waitFor(() => names().length > 0, { what: 'the plugin to be registered' });
+  expect(names()).toEqual(['rss']);
   expect(validated()).toEqual(['rss of rss: valid true']);
 });
 
