@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { StateletError } from '../../types/errors.ts';
+import { isGoTrue } from '../policies/formats/go-text.ts';
 import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
 import { goDuration, MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 
@@ -52,12 +53,11 @@ export const list: Kind<readonly string[]> = {
   ...oneList,
   merge: (previous, value) => [...previous, ...value],
 };
-const TRUE: readonly string[] = ['1', 't', 'T', 'true', 'TRUE', 'True'];
 const FALSE: readonly string[] = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 
 /** A truth value is written as Go writes it. */
 export const flagOrNot: Kind<boolean> = {
-  fromText: (given) => (TRUE.includes(given) ? true : FALSE.includes(given) ? false : undefined),
+  fromText: (given) => (isGoTrue(given) ? true : FALSE.includes(given) ? false : undefined),
   fromField: (value) => value as boolean,
   expects: 'true or false',
   show: String,

@@ -13,6 +13,13 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
+/** As Go writes and reads what is true. */
+const TRUE: readonly string[] = ['1', 't', 'T', 'true', 'TRUE', 'True'];
+
+export function isGoTrue(text: string): boolean {
+  return TRUE.includes(text);
+}
+
 /** Text in quotes, as Go's `%q` writes it. */
 export function goQuote(text: string): string {
   return `"${Array.from(text, (character) => quotedCharacter(character)).join('')}"`;

@@ -1,6 +1,6 @@
 /** The static CPU manager: who has which CPUs, remembered in `cpu_manager_state`. */
 import { type CpuSet, cpuSetString, isSameSet, without } from '../../policies/cpus/cpu-set.ts';
-import { assignedCpus, type CpuState, exclusiveCpus, withoutPod } from '../../policies/cpus/cpu-state.ts';
+import { assignedCpus, type CpuState, withoutPod } from '../../policies/cpus/cpu-state.ts';
 import {
   containerHints,
   initialState,
@@ -18,7 +18,7 @@ import { cpuStateFile } from './cpu-state-file.ts';
 
 const POLICY = 'static';
 
-/** What others may know of it: PodResources, metrics. */
+/** What others may know of it: PodResources. */
 export interface CpuAssignments {
   /** CPUs that containers may get for themselves. */
   readonly allocatable: CpuSet;
@@ -97,12 +97,6 @@ export class CpuManager implements HintProvider, CpuAssignments {
   /** UIDs of the pods that have CPUs of their own. */
   get pods(): readonly string[] {
     return [...this.#state.assigned.keys()];
-  }
-
-  /** For metrics. */
-  get figures(): { readonly shared: number; readonly exclusive: CpuSet } {
-    const shared = without(this.#state.shared, this.#policy.reserved).length;
-    return { shared, exclusive: exclusiveCpus(this.#state) };
   }
 
   #become(state: CpuState): void {

@@ -2,6 +2,7 @@
 import type { CpuOptions } from '../../policies/cpus/cpu-choice.ts';
 import { cpuSetString, isSameSet, parseCpuSet, union } from '../../policies/cpus/cpu-set.ts';
 import { reservedCpus } from '../../policies/cpus/static-cpus.ts';
+import { isGoTrue } from '../../policies/formats/go-text.ts';
 import { addQuantity, milliValue } from '../../policies/formats/quantity.ts';
 import type { Reservations } from '../../policies/node/node-allocatable.ts';
 import { amountIn } from '../../policies/pod/resources.ts';
@@ -37,7 +38,7 @@ export async function openCpuManager(setup: CpuManagerSetup): Promise<CpuManager
 }
 
 function cpuOptions(given: Readonly<Record<string, string>>): CpuOptions {
-  const isOn = (name: string) => /^(?:1|t|true)$/iu.test(given[name] ?? '');
+  const isOn = (name: string) => isGoTrue(given[name] ?? '');
   return {
     'full-pcpus-only': isOn('full-pcpus-only'),
     'distribute-cpus-across-numa': isOn('distribute-cpus-across-numa'),

@@ -36,28 +36,23 @@ export class DeviceManager implements HintProvider {
   readonly changes = new Subject<void>();
   /** Emits the UIDs of pods whose devices have become better or worse. */
   readonly healthChanges = new Subject<readonly string[]>();
-  /** A former agent, or a kubelet, has written of devices. */
-  readonly hasCheckpoint: boolean;
   readonly #context: AgentContext;
   readonly #stock = new DeviceStock();
   readonly #records = new DeviceRecords();
   readonly #waits: DeviceWaits;
   readonly #allocator: DeviceAllocator;
   readonly #file: DevicesFile;
-  readonly #numaNodes: readonly number[] | undefined;
   readonly #life = new AbortController();
   #running: () => Iterable<RuntimePodStatus> = () => [];
 
-  /** Reads the checkpoint. `numaNodes`: those of the machine; undefined where they are not known. */
-  constructor(context: AgentContext, folder: string, numaNodes?: readonly number[]) {
+  /** Reads the checkpoint. */
+  constructor(context: AgentContext, folder: string) {
     this.#context = context;
-    this.#numaNodes = numaNodes;
     this.folder = folder;
     this.#file = new DevicesFile(folder, context.logger);
     this.#waits = new DeviceWaits(context.clock);
     const parts = { stock: this.#stock, records: this.#records, waits: this.#waits };
     this.#allocator = new DeviceAllocator(context, parts);
-    this.hasCheckpoint = this.#file.exists;
     const { entries, registered } = this.#file.read();
     const unreadable = this.#records.recall(entries);
     if (unreadable > 0)
@@ -199,8 +194,7 @@ export class DeviceManager implements HintProvider {
       Array.from(requests, ([resource, count]) => {
         const devices: Devices = this.#stock.devices(resource) ?? new Map<string, Device>();
         const allocated = this.#records.allocated(resource);
-        const numaNodes = this.#numaNodes;
-        return [resource, deviceHints({ ...of(resource), devices, count, allocated, numaNodes })];
+        return [resource, deviceHints({ ...of(resource), devices, count, allocated, numaNodes: undefined })];
       }),
     );
   }

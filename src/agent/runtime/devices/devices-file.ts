@@ -29,14 +29,10 @@ export class DevicesFile {
     this.#logger = logger;
   }
 
-  get exists(): boolean {
-    return existsSync(this.#path);
-  }
-
   /** One that cannot be read is reported, and counts as empty. */
   read(): DevicesCheckpoint {
     const none = { entries: [], registered: {} };
-    if (!this.exists) return none;
+    if (!existsSync(this.#path)) return none;
     try {
       return readCheckpoint(readPlainFile(this.#path, BYTES_MAX), (text) => [...Buffer.from(text, 'base64')]);
     } catch (error) {

@@ -153,6 +153,8 @@ async function cpuManager(setup: CriNodeSetup): Promise<CpuManager | undefined> 
     const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
     return openCpuManager(setup);
   }
+  // A node that never had one loads nothing of it.
+  if (!existsSync(join(setup.rootDir, 'cpu_manager_state'))) return undefined;
   const { cpuStateFile } = await import('../cpus/cpu-state-file.ts');
   await cpuStateFile(setup.rootDir).read('none');
   return undefined;

@@ -1,3 +1,4 @@
+import { isGoTrue } from '../../policies/formats/go-text.ts';
 import type { NumaNodes } from '../../policies/topology/merge-hints.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { ResourceManagerSettings } from '../../../types/node-settings.ts';
@@ -20,7 +21,7 @@ export async function openTopologyManager(
     const problem = `topologyManagerPolicy ${policy}: unsupported on machines with more than ${most} NUMA Nodes`;
     throw new StateletError('FailedPrecondition', `${problem}: topologyManagerPolicyOptions may allow more`);
   }
-  const prefersClosest = /^(?:1|t|true)$/iu.test(options['prefer-closest-numa-nodes'] ?? '');
+  const prefersClosest = isGoTrue(options['prefer-closest-numa-nodes'] ?? '');
   return new TopologyManager({
     policy,
     scope: settings.topologyManagerScope,

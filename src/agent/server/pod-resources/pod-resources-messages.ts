@@ -18,11 +18,8 @@ export interface ContainerMemory {
   readonly topology: TopologyInfo | undefined;
 }
 
-interface ContainerResources {
+interface ContainerResources extends AllocatableResources {
   readonly name: string;
-  readonly devices: readonly ContainerDevices[];
-  readonly cpuIDs: readonly number[];
-  readonly memory: readonly ContainerMemory[];
 }
 
 export interface PodResources {
