@@ -5,6 +5,8 @@ import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-p
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import { registrationClient } from '../../agent/plugins/protocol/registration-client.ts';
 import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
+import { RegistrationSocket } from '../../agent/runtime/devices/registration-socket.ts';
+import { RemoteDevicePlugin } from '../../agent/runtime/devices/remote-device-plugin.ts';
 
 export interface DevicePluginsDeps {
   readonly devices: DeviceManager;
@@ -16,7 +18,11 @@ export function openDevicePlugins(
   core: AgentCore,
   { devices, registryDir }: DevicePluginsDeps,
 ): NodeDevicePlugins {
-  const plugins = new DevicePlugins(core, devices);
+  const plugins = new DevicePlugins(core, {
+    devices,
+    listen: (register) => new RegistrationSocket(devices.folder, register),
+    connect: (resource, endpoint) => new RemoteDevicePlugin(resource, endpoint),
+  });
   const { handlers } = plugins;
   const watcher =
     registryDir === undefined

@@ -6,13 +6,12 @@ import {
 } from '../../policies/devices/device-registration.ts';
 import type { PluginHandler, PluginHandlers } from '../../plugins/registration/plugin-handler.ts';
 import type { DeviceManager } from '../../runtime/devices/device-manager.ts';
-import { RemoteDevicePlugin } from '../../runtime/devices/remote-device-plugin.ts';
-import { RegistrationSocket } from '../../runtime/devices/registration-socket.ts';
+import type { Register } from '../../runtime/devices/registration-socket.ts';
 import { join } from 'node:path';
 import type { RegisterRequest } from '../../runtime/devices/device-messages.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
-import { DevicePluginActor } from './device-plugin.ts';
+import { DevicePluginActor, type DevicePluginActorParts } from './device-plugin.ts';
 
 export interface DevicePluginView {
   readonly resource: string;
@@ -24,18 +23,34 @@ export interface DevicePluginView {
   readonly healthyCount: number;
 }
 
+/** Where device plugins register themselves. */
+export interface DevicePluginSocket {
+  /** Rejects where no plugin can register. */
+  open(): Promise<void>;
+  close(): void;
+}
+
+export interface DevicePluginsParts {
+  readonly devices: DeviceManager;
+  readonly listen: (register: Register) => DevicePluginSocket;
+  /** To the plugin of a resource, at its endpoint. */
+  readonly connect: DevicePluginActorParts['open'];
+}
+
 export class DevicePlugins {
   readonly #context: ActorContext;
   readonly #devices: DeviceManager;
   readonly #plugins = new Map<string, DevicePluginActor>();
-  readonly #socket: RegistrationSocket;
+  readonly #socket: DevicePluginSocket;
+  readonly #connect: DevicePluginsParts['connect'];
   #isStopped = false;
   #opening: Promise<void> = Promise.resolve();
 
-  constructor(context: ActorContext, devices: DeviceManager) {
+  constructor(context: ActorContext, { devices, listen, connect }: DevicePluginsParts) {
     this.#context = context;
     this.#devices = devices;
-    this.#socket = new RegistrationSocket(devices.folder, (request) => this.#register(request));
+    this.#connect = connect;
+    this.#socket = listen((request) => this.#register(request));
   }
 
   /** Resources that a former agent knew wait for their plugins from now on. */
@@ -108,7 +123,7 @@ export class DevicePlugins {
     const plugin = new DevicePluginActor(this.#context, {
       resource,
       devices: this.#devices,
-      open: (...plugin) => new RemoteDevicePlugin(...plugin),
+      open: this.#connect,
       onForgotten: () => {
         if (this.#plugins.get(resource) === plugin) this.#plugins.delete(resource);
       },

@@ -25,7 +25,7 @@ import { DeviceAllocator } from './device-allocator.ts';
 import { type DeviceRecord, DeviceRecords } from './device-records.ts';
 import { DeviceStock } from './device-stock.ts';
 import { DeviceWaits } from './device-waits.ts';
-import { DevicesFile } from './devices-file.ts';
+import type { DevicesFile } from './devices-file.ts';
 import type { DevicePlugin } from './remote-device-plugin.ts';
 
 export class DeviceManager implements HintProvider {
@@ -45,15 +45,15 @@ export class DeviceManager implements HintProvider {
   readonly #life = new AbortController();
   #running: () => Iterable<RuntimePodStatus> = () => [];
 
-  /** Reads the checkpoint. */
-  constructor(context: AgentContext, folder: string) {
+  /** Reads what a former agent has written. */
+  constructor(context: AgentContext, folder: string, file: DevicesFile) {
     this.#context = context;
     this.folder = folder;
-    this.#file = new DevicesFile(folder, context.logger);
+    this.#file = file;
     this.#waits = new DeviceWaits(context.clock);
     const parts = { stock: this.#stock, records: this.#records, waits: this.#waits };
     this.#allocator = new DeviceAllocator(context, parts);
-    const { entries, registered } = this.#file.read();
+    const { entries, registered } = file.read() ?? { entries: [], registered: {} };
     const unreadable = this.#records.recall(entries);
     if (unreadable > 0)
       context.logger.warn({ folder }, `${unreadable} entries of the checkpoint of devices cannot be read`);

@@ -7,6 +7,7 @@ import { containerLogPath, podOfLogsFolder } from '../../policies/cri/cri-labels
 import { appArmorRejection } from '../../policies/security/apparmor.ts';
 import { sysctlRejection } from '../../policies/security/sysctls.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
+import { deviceSubsystem } from '../devices/device-subsystem.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { cgroupSubsystem, processSubsystem } from './cgroup-subsystems.ts';
 import type { PodDNSSource } from './pod-dns-source.ts';
@@ -68,7 +69,7 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     },
     { name: 'start times', remove: ({ uid }) => options.startTimes.remove(uid) },
     { name: 'known containers', remove: ({ uid }) => options.knownContainers.remove(uid) },
-    devices(options),
+    deviceSubsystem(options.devices),
     RESOURCE_CLAIMS,
     podFolders(options),
     { name: 'user namespaces', release: (uid) => options.users.release(uid) },
@@ -81,15 +82,6 @@ function criSubsystems(options: CriNodeOptions): readonly PodSubsystem[] {
     logs(options),
     processSubsystem(options.cgroups),
   ];
-}
-
-/** They are set aside by the topology manager. */
-function devices({ devices }: CriNodeOptions): PodSubsystem {
-  return {
-    name: 'devices',
-    container: ({ pod, container }) => devices.additions(pod, container),
-    podsOnDisk: () => Promise.resolve(devices.holders.map(podOfUID)),
-  };
 }
 
 function podFolders({ volumes }: CriNodeOptions): PodSubsystem {

@@ -16,6 +16,7 @@ import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
 import { joinCgroup } from '../cgroups/delegation.ts';
 import { openTopologyManager } from '../topology/open-topology-manager.ts';
 import { DeviceManager } from '../devices/device-manager.ts';
+import { checkpointIn, DevicesFile } from '../devices/devices-file.ts';
 import { createCriRuntime } from '../cri/cri-runtime.ts';
 import { criNode } from './cri-node.ts';
 import { fileSystemStats } from '../stats/disks/file-systems.ts';
@@ -91,7 +92,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const runtime = withCgroupDriver(context, measured, cgroups);
   const logLinks = new LogLinks(context, join(dirname(podLogsDir), 'containers'));
   const capabilities = new RuntimeCapabilities(runtime);
-  const devices = new DeviceManager(context, join(setup.rootDir, 'device-plugins'));
+  const devices = openDevices(context, setup);
   const { plugins, ...ofImages } = await openImages(context, setup, runtime);
   const { images } = ofImages;
   const upkeep = new NodeUpkeep(context, {
@@ -145,6 +146,11 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       await runtime.close();
     },
   };
+}
+
+function openDevices(context: AgentContext, { rootDir }: CriNodeSetup): DeviceManager {
+  const folder = join(rootDir, 'device-plugins');
+  return new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
 }
 
 /** Undefined where containers share all CPUs. */

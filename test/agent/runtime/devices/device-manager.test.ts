@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { deviceList } from '../../../../src/agent/policies/devices/device-list.ts';
 import { DeviceManager } from '../../../../src/agent/runtime/devices/device-manager.ts';
+import { checkpointIn, DevicesFile } from '../../../../src/agent/runtime/devices/devices-file.ts';
 import type { DevicePlugin } from '../../../../src/agent/runtime/devices/remote-device-plugin.ts';
 import { TopologyManager } from '../../../../src/agent/runtime/topology/topology-manager.ts';
 import { unlessAborted } from '../../../../src/system/promises.ts';
@@ -21,7 +22,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function bed(more: Partial<DevicePlugin> = {}, ids = ['a', 'b', 'c']) {
-  const devices = new DeviceManager(testContext(), folder);
+  const context = testContext();
+  const devices = new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
   const plugin: DevicePlugin = {
     options: { preStartRequired: false, getPreferredAllocationAvailable: more.preferred !== undefined },
     allocate: (given) => Promise.resolve({ ...NOTHING, envs: { IDS: given.join() } }),

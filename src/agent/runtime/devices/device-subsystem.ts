@@ -1,0 +1,12 @@
+import { podOfUID } from '../node/compose-node.ts';
+import type { PodSubsystem } from '../node/pod-node.ts';
+import type { DeviceManager } from './device-manager.ts';
+
+/** What containers have of their devices. They are set aside by the topology manager. */
+export function deviceSubsystem(devices: DeviceManager): PodSubsystem {
+  return {
+    name: 'devices',
+    container: ({ pod, container }) => devices.additions(pod, container),
+    podsOnDisk: () => Promise.resolve(devices.holders.map(podOfUID)),
+  };
+}
