@@ -88,6 +88,7 @@ export async function startAgent(options: AgentOptions = {}) {
     runtime,
     shutDown: (exitWithPods: boolean) => agent.shutDown(exitWithPods),
     statusManager,
+    pleg: agent.pleg,
     events,
     log,
     conditions: () => agent.nodeFacts().conditions,

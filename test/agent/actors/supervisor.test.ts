@@ -2,6 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { PodContext } from '../../../src/agent/machines/pod-machine.ts';
+import { sandboxLabels } from '../../../src/agent/policies/cri/cri-labels.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../support/admission.ts';
 import { apiPod, startAgent, staticPod, type TestAgent } from '../../support/agent.ts';
@@ -194,6 +195,39 @@ describe('on the embedded runtime', () => {
     await agent.supervisor.killPod('uid-web');
     expect(await runningNames()).toEqual([]);
     expect(agent.events.filter((event) => event === 'web Started')).toHaveLength(1);
+  });
+
+  test('I3: a sandbox that comes after the pod is Terminated is stopped before the clean-up ends', async () => {
+    await agent.cleanUp();
+    let hasFailed = false;
+    agent = await startAgent({
+      wrapEffects: (effects) => ({
+        ...effects,
+        cleanUpPod: (context: PodContext, signal) => {
+          if (hasFailed) return effects.cleanUpPod(context, signal);
+          hasFailed = true;
+          return Promise.reject(new Error('the test lets the first clean-up fail'));
+        },
+      }),
+    });
+    agent.ready();
+    agent.add(staticPod('web', 'uid-web'));
+    await agent.until('uid-web', 'Syncing.Settled');
+    await agent.supervisor.killPod('uid-web');
+    await agent.until('uid-web', 'Terminated.BackingOff');
+    // As a call does that had timed out.
+    await agent.runtime.runPodSandbox({
+      metadata: { name: 'web', namespace: 'default', uid: 'uid-web', attempt: 1 },
+      logDirectory: join(agent.rootDir, 'pods', 'default_web_uid-web'),
+      labels: sandboxLabels(staticPod('web', 'uid-web')),
+      annotations: {},
+    });
+    await agent.pleg.relist();
+    expect(agent.pleg.runtimeHolds('uid-web')).toBe('running');
+    agent.supervisor.send({ type: 'SYNC', uids: ['uid-web'] });
+    await agent.until('uid-web', 'Terminated.Finished');
+    const sandboxes = await agent.runtime.listPodSandbox();
+    expect(sandboxes.filter(({ state }) => state === 'SANDBOX_READY')).toEqual([]);
   });
 
   test('I7: a kill of a pod whose actor has just failed is answered', async () => {

@@ -138,29 +138,40 @@ async function syncPod(deps: Deps, context: PodContext, signal: AbortSignal): Pr
 }
 
 async function stopPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
-  const { pleg, podRuntime, probes } = deps;
+  const { pleg, probes } = deps;
   const reference = referenceOf(context);
   probes.stopLivenessAndStartup(context.uid);
   if (context.pod) await recallStart(deps, context.pod);
   const before = withKnown(deps, context.pod, await pleg.current(reference, { signal }));
   if (context.pod) report(deps, context, before);
-  await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
-  const after = withKnown(deps, context.pod, await pleg.read(reference, { signal }));
-  if (context.pod) report(deps, context, after);
-  if (isRunning(after)) {
-    throw new StateletError(
-      'Internal',
-      'the stop reported success, but the runtime still runs something of the pod',
-    );
-  }
+  await endAll(deps, context, before, signal);
   probes.removePod(context.uid);
   return { type: 'STOP_DONE' };
+}
+
+/** Ends what runs of the pod, and makes sure by a read that nothing is left. */
+async function endAll(
+  deps: Deps,
+  context: PodContext,
+  before: RuntimePodStatus,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pleg, podRuntime } = deps;
+  await podRuntime.killPod(context.pod, before, context.gracePeriodSeconds, signal);
+  const after = withKnown(deps, context.pod, await pleg.read(referenceOf(context), { signal }));
+  if (context.pod) report(deps, context, after);
+  if (!isRunning(after)) return;
+  const message = 'the stop reported success, but the runtime still runs something of the pod';
+  throw new StateletError('Internal', message);
 }
 
 async function cleanUpPod(deps: Deps, context: PodContext, signal: AbortSignal): Promise<PodEvent> {
   const { pleg, statusManager, node, probes } = deps;
   const { pod } = context;
   probes.removePod(context.uid);
+  const found = await pleg.current(referenceOf(context), { signal });
+  // A start that timed out may be carried out after the pod has been stopped (I3).
+  if (isRunning(found)) await endAll(deps, context, withKnown(deps, pod, found), signal);
   if (pod && !statusManager.isFinal(context.uid)) {
     await recallStart(deps, pod);
     const podStatus = await pleg.current(pod.metadata, { signal });
