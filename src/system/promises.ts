@@ -51,6 +51,12 @@ export class OneAtATime {
   }
 }
 
+/** Does the work where it is first asked for, and never again. */
+export function once<T>(work: () => T): () => T {
+  let result: { readonly value: T } | undefined;
+  return () => (result ??= { value: work() }).value;
+}
+
 /** Does synchronous work where a promise is wanted: what the work throws becomes a rejection. */
 export function promiseOf<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => resolve(work()));

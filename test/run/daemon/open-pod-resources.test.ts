@@ -7,6 +7,7 @@ import { emptyMachine } from '../../../src/agent/policies/memory-manager/numa-me
 import { CpuManager } from '../../../src/agent/runtime/cpus/cpu-manager.ts';
 import { MemoryManager } from '../../../src/agent/runtime/memory-manager/memory-manager.ts';
 import { holdersOf } from '../../../src/run/daemon/open-pod-resources.ts';
+import { storedText } from '../../../src/system/newest-file.ts';
 import type { Container, Pod } from '../../../src/types/kubernetes.ts';
 
 let rootDir = '';
@@ -16,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(rootDir, { recursive: true }));
 
 /** Four CPUs, each a core of one socket; the first is reserved. */
-function openCpus(): Promise<CpuManager> {
+function openCpus(): CpuManager {
   const facts = [0, 1, 2, 3].map((cpu) => ({
     cpu,
     coreId: cpu,
@@ -32,11 +33,15 @@ function openCpus(): Promise<CpuManager> {
     'strict-cpu-reservation': false,
     'prefer-align-cpus-by-uncorecache': false,
   };
-  return CpuManager.open(rootDir, { topology: cpuTopology(facts), options, reserved: [0] });
+  return CpuManager.open(storedText(join(rootDir, 'cpu_manager_state')), {
+    topology: cpuTopology(facts),
+    options,
+    reserved: [0],
+  });
 }
 
 test('a container has the CPUs that it has for itself, and can be given those that are not reserved', async () => {
-  const cpus = await openCpus();
+  const cpus = openCpus();
   const container = (name: string, cpu: string): Container => {
     const amounts = { cpu, memory: '1Mi' };
     return { name, image: 'app:1', resources: { limits: amounts, requests: amounts } };
@@ -58,7 +63,10 @@ test('a container has the CPUs that it has for itself, and can be given those th
 test('a container has the memory of NUMA nodes that is kept for it', async () => {
   const sizes = new Map([[0, new Map([['memory', 1000]])]]);
   const reserved = new Map([[0, new Map([['memory', 200]])]]);
-  const memory = await MemoryManager.open(rootDir, emptyMachine(sizes, reserved));
+  const memory = MemoryManager.open(
+    storedText(join(rootDir, 'memory_manager_state')),
+    emptyMachine(sizes, reserved),
+  );
   const amounts = { cpu: '1', memory: '300' };
   const own: Container = { name: 'own', image: 'app:1', resources: { limits: amounts, requests: amounts } };
   const pod: Pod = {

@@ -13,10 +13,9 @@ import {
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { AdmissionRefusal, type HintProvider } from '../topology/hint-provider.ts';
+import type { StoredText } from '../../../system/newest-file.ts';
 import type { StateFile } from '../topology/state-file.ts';
 import { cpuStateFile } from './cpu-state-file.ts';
-
-const POLICY = 'static';
 
 /** What others may know of it: PodResources. */
 export interface CpuAssignments {
@@ -42,15 +41,13 @@ export class CpuManager implements HintProvider, CpuAssignments {
     this.allocatable = without(policy.topology.cpus, policy.reserved);
   }
 
-  /** Goes on with what a former agent has assigned. Rejects as FailedPrecondition where that does not fit this machine or these settings. */
-  static async open(rootDir: string, policy: StaticCpus): Promise<CpuManager> {
-    const file = cpuStateFile(rootDir);
-    const state = (await file.read(POLICY)) ?? initialState(policy);
+  /** Goes on with what a former agent has assigned. Throws as FailedPrecondition where that does not fit this machine or these settings. */
+  static open(stored: StoredText, policy: StaticCpus): CpuManager {
+    const file = cpuStateFile(stored, 'static');
+    const state = file.read() ?? initialState(policy);
     const problem = stateProblem(policy, state);
     if (problem !== undefined) throw file.unusable(problem);
-    const manager = new CpuManager(policy, file, state);
-    await manager.#save();
-    return manager;
+    return new CpuManager(policy, file, state);
   }
 
   set onShared(changed: () => void) {
@@ -106,7 +103,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
   }
 
   #save(): Promise<void> {
-    return this.#file.save(POLICY, () => this.#state);
+    return this.#file.write(() => this.#state);
   }
 }
 

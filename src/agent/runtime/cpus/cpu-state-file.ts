@@ -1,9 +1,10 @@
 /** The file `cpu_manager_state`, which a former agent may have left. */
-import { join } from 'node:path';
 import { type CpuState, cpuStateText, readCpuState } from '../../policies/cpus/cpu-state.ts';
+import type { StoredText } from '../../../system/newest-file.ts';
 import { StateFile } from '../topology/state-file.ts';
 
-export function cpuStateFile(rootDir: string): StateFile<CpuState> {
-  const path = join(rootDir, 'cpu_manager_state');
-  return new StateFile({ path, manager: 'CPU manager', read: readCpuState, text: cpuStateText });
+export const CPU_STATE_FILE = 'cpu_manager_state';
+
+export function cpuStateFile(file: StoredText, policy: 'none' | 'static'): StateFile<CpuState> {
+  return new StateFile(file, { manager: 'CPU manager', policy, read: readCpuState, text: cpuStateText });
 }

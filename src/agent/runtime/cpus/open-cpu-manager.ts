@@ -1,4 +1,5 @@
 /** Opens the CPU manager, where there is one. */
+import { join } from 'node:path';
 import type { CpuOptions } from '../../policies/cpus/cpu-choice.ts';
 import { cpuSetString, isSameSet, parseCpuSet, union } from '../../policies/cpus/cpu-set.ts';
 import { reservedCpus } from '../../policies/cpus/static-cpus.ts';
@@ -6,24 +7,26 @@ import { isGoTrue } from '../../policies/formats/go-text.ts';
 import { addQuantity, milliValue } from '../../policies/formats/quantity.ts';
 import type { Reservations } from '../../policies/node/node-allocatable.ts';
 import { amountIn } from '../../policies/pod/resources.ts';
+import { storedText } from '../../../system/newest-file.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { ResourceManagerSettings } from '../../../types/node-settings.ts';
 import { CpuManager } from './cpu-manager.ts';
-import { readMachine, SYSTEM_DIR } from './read-topology.ts';
+import { CPU_STATE_FILE } from './cpu-state-file.ts';
+import type { Machine } from './read-topology.ts';
 
 export interface CpuManagerSetup {
   readonly rootDir: string;
   readonly settings: ResourceManagerSettings;
   readonly reservations: Reservations;
-  /** Default: that of this machine. */
-  readonly systemDir?: string;
+  /** Where the CPUs of this machine are. */
+  readonly machine: () => Promise<Pick<Machine, 'cpus'>>;
 }
 
 /** Rejects where settings do not fit the machine, or a former agent's assignments do not fit the settings. */
 export async function openCpuManager(setup: CpuManagerSetup): Promise<CpuManager> {
-  const { rootDir, settings, reservations, systemDir = SYSTEM_DIR } = setup;
+  const { rootDir, settings, reservations, machine } = setup;
   const options = cpuOptions(settings.cpuManagerPolicyOptions);
-  const { cpus: topology } = await readMachine(systemDir);
+  const { cpus: topology } = await machine();
   const { systemReserved, kubeReserved } = reservations;
   const milliCPU = milliValue(addQuantity(amountIn(systemReserved, 'cpu'), amountIn(kubeReserved, 'cpu')));
   const named = parseCpuSet(settings.reservedSystemCPUs) ?? [];
@@ -34,7 +37,10 @@ export async function openCpuManager(setup: CpuManagerSetup): Promise<CpuManager
       `reservedSystemCPUs ${settings.reservedSystemCPUs} are not all among ${cpuSetString(topology.cpus)}`,
     );
   const reserved = named.length > 0 ? named : reservedCpus(topology, options, milliCPU);
-  return CpuManager.open(rootDir, { topology, options, reserved });
+  const file = storedText(join(rootDir, CPU_STATE_FILE));
+  const manager = CpuManager.open(file, { topology, options, reserved });
+  await manager.complete();
+  return manager;
 }
 
 function cpuOptions(given: Readonly<Record<string, string>>): CpuOptions {

@@ -23,7 +23,7 @@ import { ImagePuller, type ImagePullerParts, type PulledImage } from './image-pu
 import type { ImageRecords } from './image-records.ts';
 import { podCredentials, type CredentialSources } from './keyring.ts';
 import { PresentImages } from './present-images.ts';
-import { unlessAborted } from '../../../system/promises.ts';
+import { once, unlessAborted } from '../../../system/promises.ts';
 
 /** How long the status shows why a pull failed, before it shows the back-off. */
 const FAILURE_SHOWN_MS = 1_000;
@@ -266,9 +266,4 @@ export class ImageManager {
   #event({ pod, container }: Target, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#context.recorder.event(pod.metadata, type, reason, message, { container });
   }
-}
-
-function once<T>(work: () => T): () => T {
-  let result: { readonly value: T } | undefined;
-  return () => (result ??= { value: work() }).value;
 }

@@ -12,10 +12,9 @@ import {
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
+import type { StoredText } from '../../../system/newest-file.ts';
 import type { StateFile } from '../topology/state-file.ts';
 import { memoryStateFile } from './memory-state-file.ts';
-
-const POLICY = 'Static';
 
 /** What others may know of it: PodResources. */
 export interface HeldMemoryBlocks {
@@ -39,17 +38,15 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
   }
 
   /**
-   * Goes on with what a former agent has assigned. `machine`: with no container on it. Rejects as FailedPrecondition where that does not fit
+   * Goes on with what a former agent has assigned. `machine`: with no container on it. Throws as FailedPrecondition where that does not fit
    * this machine or these settings.
    */
-  static async open(rootDir: string, machine: NumaMemory): Promise<MemoryManager> {
-    const file = memoryStateFile(rootDir);
-    const former = await file.read(POLICY);
+  static open(stored: StoredText, machine: NumaMemory): MemoryManager {
+    const file = memoryStateFile(stored, 'Static');
+    const former = file.read();
     const problem = former && memoryStateProblem(machine, former);
     if (problem !== undefined) throw file.unusable(problem);
-    const manager = new MemoryManager(machine, file, former?.assigned ?? new Map());
-    await manager.#save();
-    return manager;
+    return new MemoryManager(machine, file, former?.assigned ?? new Map());
   }
 
   hints(pod: Pod, container: Container): TopologyHints {
@@ -102,6 +99,6 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
   }
 
   #save(): Promise<void> {
-    return this.#file.save(POLICY, () => this.#state);
+    return this.#file.write(() => this.#state);
   }
 }

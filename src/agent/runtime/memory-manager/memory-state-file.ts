@@ -1,13 +1,19 @@
 /** The file `memory_manager_state`, which a former agent may have left. */
-import { join } from 'node:path';
 import {
   type MemoryState,
   memoryStateText,
   readMemoryState,
 } from '../../policies/memory-manager/memory-state.ts';
+import type { StoredText } from '../../../system/newest-file.ts';
 import { StateFile } from '../topology/state-file.ts';
 
-export function memoryStateFile(rootDir: string): StateFile<MemoryState> {
-  const path = join(rootDir, 'memory_manager_state');
-  return new StateFile({ path, manager: 'memory manager', read: readMemoryState, text: memoryStateText });
+export const MEMORY_STATE_FILE = 'memory_manager_state';
+
+export function memoryStateFile(file: StoredText, policy: 'None' | 'Static'): StateFile<MemoryState> {
+  return new StateFile(file, {
+    manager: 'memory manager',
+    policy,
+    read: readMemoryState,
+    text: memoryStateText,
+  });
 }

@@ -13,7 +13,9 @@ import type { MemoryManagerSettings } from '../../../types/node-settings.ts';
 import { readNodeIds, SYSTEM_DIR } from '../cpus/read-topology.ts';
 import { readHugePages, readHugePagesIn } from '../node/machine-facts.ts';
 import { meminfoBytes } from '../stats/small-files.ts';
+import { storedText } from '../../../system/newest-file.ts';
 import { MemoryManager } from './memory-manager.ts';
+import { MEMORY_STATE_FILE } from './memory-state-file.ts';
 
 export interface MemoryManagerSetup {
   readonly rootDir: string;
@@ -36,7 +38,10 @@ export async function openMemoryManager(setup: MemoryManagerSetup): Promise<Memo
       'InvalidArgument',
       `reservedMemory (--reserved-memory): ${problem}. It is to be the sum of systemReserved, kubeReserved and evictionHard`,
     );
-  return MemoryManager.open(rootDir, emptyMachine(sizes, reservedByNode(reservedMemory)));
+  const file = storedText(join(rootDir, MEMORY_STATE_FILE));
+  const manager = MemoryManager.open(file, emptyMachine(sizes, reservedByNode(reservedMemory)));
+  await manager.complete();
+  return manager;
 }
 
 /** A machine without NUMA is one node, 0. */

@@ -10,6 +10,8 @@ import type { ApiObjects } from '../../../types/api-objects.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
+import { storedText } from '../../../system/newest-file.ts';
+import { once } from '../../../system/promises.ts';
 import { openPodCgroups, resourceFacts } from '../cgroups/open-pod-cgroups.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { namingOOMKills } from '../cgroups/pod-oom-kills.ts';
@@ -29,6 +31,7 @@ import { PodLogs } from '../logs/pod-logs.ts';
 import { readMachineFacts } from './machine-facts.ts';
 import { NodeUpkeep } from './node-upkeep.ts';
 import type { CpuManager } from '../cpus/cpu-manager.ts';
+import type { Machine } from '../cpus/read-topology.ts';
 import type { MemoryManager } from '../memory-manager/memory-manager.ts';
 import type { NodeParts, NodeView, PodNode, PodSubsystem } from './pod-node.ts';
 import { withCgroupDriver } from './runtime-cgroup-driver.ts';
@@ -81,7 +84,8 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { podLogsDir, settings } = setup;
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
-  const cpus = await cpuManager(setup);
+  const machine = once(machineHere);
+  const cpus = await cpuManager(setup, machine);
   const memory = await memoryManager(setup);
   const bare = bareRuntime(context, setup);
   const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
@@ -121,7 +125,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       capabilities,
       images,
       devices,
-      topology: await openTopologyManager(settings, [devices, cpus, memory]),
+      topology: await openTopologyManager(settings, machine, [devices, cpus, memory]),
       cpus: cpusets?.subsystem,
       memory: memory && (await memoryPart(memory)),
     }),
@@ -153,16 +157,25 @@ function openDevices(context: AgentContext, { rootDir }: CriNodeSetup): DeviceMa
   return new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
 }
 
+async function machineHere(): Promise<Machine> {
+  const { readMachine, SYSTEM_DIR } = await import('../cpus/read-topology.ts');
+  return readMachine(SYSTEM_DIR);
+}
+
 /** Undefined where containers share all CPUs. */
-async function cpuManager(setup: CriNodeSetup): Promise<CpuManager | undefined> {
+async function cpuManager(
+  setup: CriNodeSetup,
+  machine: () => Promise<Machine>,
+): Promise<CpuManager | undefined> {
   if (setup.settings.cpuManagerPolicy === 'static') {
     const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
-    return openCpuManager(setup);
+    return openCpuManager({ ...setup, machine });
   }
   // A node that never had one loads nothing of it.
-  if (!existsSync(join(setup.rootDir, 'cpu_manager_state'))) return undefined;
+  const file = storedText(join(setup.rootDir, 'cpu_manager_state'));
+  if (!existsSync(file.path)) return undefined;
   const { cpuStateFile } = await import('../cpus/cpu-state-file.ts');
-  await cpuStateFile(setup.rootDir).read('none');
+  cpuStateFile(file, 'none').read();
   return undefined;
 }
 
@@ -173,9 +186,10 @@ async function memoryManager(setup: CriNodeSetup): Promise<MemoryManager | undef
     return openMemoryManager(setup);
   }
   // A node that never had one loads nothing of it.
-  if (!existsSync(join(setup.rootDir, 'memory_manager_state'))) return undefined;
+  const file = storedText(join(setup.rootDir, 'memory_manager_state'));
+  if (!existsSync(file.path)) return undefined;
   const { memoryStateFile } = await import('../memory-manager/memory-state-file.ts');
-  await memoryStateFile(setup.rootDir).read('None');
+  memoryStateFile(file, 'None').read();
   return undefined;
 }
 

@@ -1,63 +1,43 @@
 /** The file in which a manager of CPUs or memory keeps what it has given to containers: a next agent goes on with it. */
-import { readFile } from 'node:fs/promises';
-import { OneAtATime } from '../../../system/promises.ts';
-import { replaceFile } from '../../../system/replace-file.ts';
-import { ifThere } from '../../../system/system-errors.ts';
+import { NewestFile, type StoredText } from '../../../system/newest-file.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 
-const PRIVATE_FILE_MODE = 0o600;
-
 export interface StateFileKind<State> {
-  readonly path: string;
   readonly manager: 'CPU manager' | 'memory manager';
+  /** The one that this agent has. */
+  readonly policy: string;
   /** Throws an Error that says why the text is no state of this policy. */
   readonly read: (text: string, policy: string) => State;
   readonly text: (policy: string, state: State) => string;
 }
 
-export class StateFile<State> {
+export class StateFile<State> extends NewestFile<State> {
+  readonly #file: StoredText;
   readonly #kind: StateFileKind<State>;
-  readonly #writes = new OneAtATime();
-  /** What the file has; undefined: not known, or there is none. */
-  #saved: State | undefined;
 
-  constructor(kind: StateFileKind<State>) {
+  constructor(file: StoredText, kind: StateFileKind<State>) {
+    super(file, (state) => kind.text(kind.policy, state));
+    this.#file = file;
     this.#kind = kind;
   }
 
   /**
-   * Undefined where there is no file. Rejects as FailedPrecondition where it cannot be gone on with. It is of another policy: containers would
+   * Undefined where there is no file. Throws as FailedPrecondition where it cannot be gone on with. It is of another policy: containers would
    * keep what others use.
    */
-  async read(policy: string): Promise<State | undefined> {
-    const text = await ifThere(readFile(this.#kind.path, 'utf8'));
+  read(): State | undefined {
+    const text = this.#file.read();
     if (text === undefined) return undefined;
     try {
-      return this.#kind.read(text, policy);
+      return this.#kind.read(text, this.#kind.policy);
     } catch (error) {
       throw this.unusable(errorMessage(error));
     }
   }
 
   unusable(problem: string): StateletError {
-    const { path, manager } = this.#kind;
     const what = `could not restore state from checkpoint: ${problem}`;
-    const advice = `please drain this node and delete the ${manager} checkpoint file "${path}" before the next start`;
+    const advice = `please drain this node and delete the ${this.#kind.manager} checkpoint file "${this.#file.path}" before the next start`;
     return new StateletError('FailedPrecondition', `${what}, ${advice}`);
-  }
-
-  isSaved(state: State): boolean {
-    return state === this.#saved;
-  }
-
-  /** Resolves when the file has what `current` returned when its turn came. */
-  save(policy: string, current: () => State): Promise<void> {
-    return this.#writes.run(async () => {
-      const state = current();
-      if (state === this.#saved) return;
-      const { path, text } = this.#kind;
-      await replaceFile(path, text(policy, state), { mode: PRIVATE_FILE_MODE });
-      this.#saved = state;
-    });
   }
 }
