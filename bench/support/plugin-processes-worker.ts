@@ -27,7 +27,7 @@ const starts = plugins.map(({ name, answersAfterMs }) => {
         return { metType: 'SOFT_MET', scope: 'memory', thresholdValue: 10, observedValue: 11 };
       },
     },
-    { registryDir, log: () => undefined },
+    { registryDir, log: () => undefined, handleSignals: false },
   );
 });
 await Promise.all(starts);

@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { GrpcClient } from '../../system/grpc/grpc-client.ts';
+import { GrpcClient, type Introduce } from '../../system/grpc/grpc-client.ts';
 import type { Method } from '../../system/grpc/method.ts';
 import type {
   ActivePods,
@@ -36,10 +36,18 @@ export class RemoteEvictionPlugin implements EvictionPlugin {
   readonly name: string;
   readonly #client: GrpcClient;
 
-  /** `endpoint`: the path of its socket. */
-  constructor({ name, endpoint }: { readonly name: string; readonly endpoint: string }) {
+  /**
+   * `endpoint`: the path of its socket. `prove`: whether the plugin is who it says, by its token; asked after each time that it had to be
+   * connected anew, since another one may listen there by then. Rejects where it has not proved it.
+   */
+  constructor(
+    { name, endpoint }: { readonly name: string; readonly endpoint: string },
+    prove?: (askToken: (signal: AbortSignal) => Promise<string>) => Promise<void>,
+  ) {
     this.name = name;
-    this.#client = new GrpcClient(`eviction plugin ${name}`, endpoint);
+    const introduce: Introduce | undefined =
+      prove && ((ask) => prove(async (signal) => (await ask(GET_TOKEN, {}, signal)).token));
+    this.#client = new GrpcClient(`eviction plugin ${name}`, endpoint, introduce);
   }
 
   async getToken(signal: AbortSignal): Promise<string> {

@@ -67,7 +67,7 @@ function directoryOf(core: AgentCore, { config, nodeFacts, stats, handlers }: Ev
     authentication: settings.usersFile === '' ? undefined : authenticationOf(core, settings),
     isGuarded: settings.strictAuthentication,
     handlers,
-    connect: (registered) => new RemoteEvictionPlugin(registered),
+    connect: (...args) => new RemoteEvictionPlugin(...args),
     openRegistration: registrationClient,
   });
 }

@@ -1,10 +1,20 @@
 import { type ErrorKind, errorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { unlessAborted } from '../promises.ts';
 import { GrpcConnection } from './grpc-connection.ts';
 import { LatestMessage, type LatestMessageListener } from './latest-message.ts';
 import type { Method } from './method.ts';
 
 /** As many bytes as the kubelet accepts of a runtime. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Asks on one connection. */
+export type Ask = <Q, A>(method: Method<Q, A>, request: Q, signal: AbortSignal) => Promise<A>;
+
+/**
+ * Asked first on each connection but the first one: another server may listen at the socket by then. Where it rejects, nothing else is asked
+ * there.
+ */
+export type Introduce = (ask: Ask) => Promise<void>;
 
 /**
  * Asks a gRPC server on a socket of this machine. It is connected with the first question, and with the next one after the connection broke:
@@ -13,13 +23,17 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 export class GrpcClient {
   readonly #what: string;
   readonly #socketPath: string;
+  readonly #introduce: Introduce | undefined;
   #connection: GrpcConnection | undefined;
+  /** Of the connection. */
+  #introduced: Promise<void> | undefined;
   #isClosed = false;
 
   /** `what`: the server's name in errors. */
-  constructor(what: string, socketPath: string) {
+  constructor(what: string, socketPath: string, introduce?: Introduce) {
     this.#what = what;
     this.#socketPath = socketPath;
+    this.#introduce = introduce;
   }
 
   call<Q, A>(method: Method<Q, A>, request: Q, signal: AbortSignal): Promise<A> {
@@ -76,6 +90,7 @@ export class GrpcClient {
     if (!this.#connection?.isOpen) this.#connection = this.#connect();
     const connection = this.#connection;
     try {
+      if (this.#introduced) await unlessAborted(this.#introduced, signal);
       return await work(connection);
     } finally {
       // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
@@ -84,10 +99,26 @@ export class GrpcClient {
   }
 
   #connect(): GrpcConnection {
-    return new GrpcConnection(
+    const connection = new GrpcConnection(
       { path: this.#socketPath },
       { authority: 'localhost', userAgent: 'statelet', answerBytesMax: ANSWER_BYTES_MAX },
     );
+    const isFirst = this.#connection === undefined;
+    this.#introduced = isFirst ? undefined : this.#introduction(connection);
+    return connection;
+  }
+
+  async #introduction(connection: GrpcConnection): Promise<void> {
+    if (this.#introduce === undefined) return;
+    try {
+      await connection.ready;
+      await this.#introduce(async ({ path, request, response }, question, signal) =>
+        response.decode(await connection.ask(path, [request.encode(question)], signal)),
+      );
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
   }
 
   #error(method: string, kind: ErrorKind, text: string, cause?: unknown): StateletError {

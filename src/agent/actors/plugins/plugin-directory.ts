@@ -15,6 +15,8 @@ import type {
 } from '../../plugins/registration/plugin-handler.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import { PluginSockets, type SocketListener } from '../../plugins/registration/plugin-sockets.ts';
+import { NEVER_ABORTED } from '../../../system/promises.ts';
+import { StateletError } from '../../../types/errors.ts';
 import type { EvictionPlugin } from '../../../types/eviction-plugin.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { PluginLog } from './plugin-log.ts';
@@ -36,6 +38,9 @@ export type ConnectedPlugin = EvictionPlugin & {
   getToken?(signal: AbortSignal): Promise<string>;
 };
 
+/** Rejects where the plugin has not proved who it is. */
+type ProvePlugin = (askToken: (signal: AbortSignal) => Promise<string>) => Promise<void>;
+
 /** Where sockets come from. */
 export interface SocketSource {
   start(): void;
@@ -50,7 +55,7 @@ export interface PluginsParts {
   /** Nor the name of one that is built in and is not asked. */
   readonly reservedNames?: readonly string[];
   /** Connects to an eviction plugin. Without it none is taken. */
-  readonly connect?: (plugin: RegisteredPlugin) => ConnectedPlugin;
+  readonly connect?: (plugin: RegisteredPlugin, prove: ProvePlugin | undefined) => ConnectedPlugin;
   /** Without it, whoever can make a socket in the folder is a plugin. */
   readonly authentication?: Pick<PluginAuthentication, 'problemOf'> | undefined;
   /** Plugins that have not proved who they are are refused: it does not matter who can make sockets. */
@@ -182,19 +187,26 @@ export class Plugins implements PluginDirectory {
 
 function evictionHandlers(
   { clock }: ActorContext,
-  { builtIn, reservedNames = [], connect, authentication }: PluginsParts,
+  { builtIn, reservedNames = [], connect, authentication, isGuarded = false }: PluginsParts,
 ): PluginHandlers {
   if (connect === undefined) return new Map();
   const builtInNames = new Set([...reservedNames, ...builtIn.map(({ name }) => name)]);
   const handler: PluginHandler = {
     problemOf: (offer) => evictionOfferProblem(offer, builtInNames),
     register: (plugin) => {
-      const eviction = connect(plugin);
-      const verify = (signal: AbortSignal) =>
-        authentication?.problemOf(plugin.name, () =>
-          askForToken((limit) => eviction.getToken?.(limit) ?? Promise.resolve(''), { clock, signal }),
-        ) ?? Promise.resolve(undefined);
-      return { eviction, verify, close: () => eviction.close() };
+      const problemOf = async (askToken: (limit: AbortSignal) => Promise<string>, signal: AbortSignal) =>
+        authentication?.problemOf(plugin.name, () => askForToken(askToken, { clock, signal }));
+      const prove: ProvePlugin = async (askToken) => {
+        const problem = await problemOf(askToken, NEVER_ABORTED);
+        if (problem !== undefined) throw new StateletError('PermissionDenied', problem);
+      };
+      const eviction = connect(plugin, isGuarded ? prove : undefined);
+      const askToken = (limit: AbortSignal) => eviction.getToken?.(limit) ?? Promise.resolve('');
+      return {
+        eviction,
+        verify: (signal) => problemOf(askToken, signal),
+        close: () => eviction.close(),
+      };
     },
   };
   return new Map([[EVICTION_PLUGIN_TYPE, handler]]);

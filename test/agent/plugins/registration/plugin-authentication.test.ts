@@ -1,5 +1,5 @@
 /** Tokens of plugins on real sockets, and a file of users that changes. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -9,6 +9,7 @@ import { registrationClient } from '../../../../src/agent/plugins/protocol/regis
 import { RemoteEvictionPlugin } from '../../../../src/agent/plugins/remote-eviction-plugin.ts';
 import { startEvictionPlugin } from '../../../../src/eviction-plugin-kit/eviction-plugin-kit.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
+import { errorMessage } from '../../../../src/types/errors.ts';
 import { basicToken, writeUsers } from '../../../support/plugin-users.ts';
 import { RSS_INFO } from '../../../support/fake-registration.ts';
 import { PluginServer } from '../../../support/plugin-server.ts';
@@ -45,7 +46,7 @@ function start(isStrict = true) {
     builtIn: [],
     authentication: new PluginAuthentication({ usersFile, isStrict, measurements }),
     isGuarded: isStrict,
-    connect: (registered) => new RemoteEvictionPlugin(registered),
+    connect: (...args) => new RemoteEvictionPlugin(...args),
     openRegistration: registrationClient,
   });
   plugins.start();
@@ -53,10 +54,10 @@ function start(isStrict = true) {
 }
 
 /** What the plugin is told, and how often its token was asked for. */
-async function plugin(token: (() => string) | undefined, name = 'rss') {
+async function plugin(token: (() => string) | undefined, name = 'rss', endpoint = '') {
   const told: (string | true)[] = [];
   const answers = {
-    getInfo: () => ({ ...RSS_INFO, name }),
+    getInfo: () => ({ ...RSS_INFO, name, endpoint }),
     notifyRegistrationStatus: ({ registered, error }: { registered: boolean; error: string }) => {
       told.push(registered || error);
       return {};
@@ -96,6 +97,47 @@ test.each([
   await hears(problem);
   expect(plugins.plugins()).toEqual([]);
   expect(JSON.stringify([told, lines])).not.toMatch(/[sS]ecret/);
+});
+
+test('a plugin elsewhere whose socket is made again by another one is not asked before that one has proved who it is', async () => {
+  writeUsers(usersFile, { rss: ['secret', ['*']] });
+  start();
+  const elsewhere = join(folder, '.elsewhere');
+  mkdirSync(elsewhere);
+  const endpoint = join(elsewhere, 'rss.sock');
+  const asked: string[] = [];
+  const serve = (who: string, password: string) =>
+    PluginServer.start(
+      {
+        getToken: () => (asked.push(`${who} token`), { token: basicToken('rss', password) }),
+        getEvictPods: () => (asked.push(`${who} pods`), { evictPods: [] }),
+      },
+      endpoint,
+    );
+  const first = await serve('first', 'secret');
+  const { hears } = await plugin(() => basicToken('rss', 'secret'), 'rss', endpoint);
+  await hears('true');
+  const hosted = () => plugins.plugins()[0];
+  await waitFor(() => hosted() !== undefined, { what: 'the plugin to be registered' });
+  const ask = () =>
+    hosted()!.plugin.getEvictPods({ activePods: { pods: [] }, signal: AbortSignal.timeout(60_000) });
+  await ask();
+  first.stop();
+  const impostor = await serve('impostor', 'guessed');
+  const outcome = () => ask().then(() => 'answered', errorMessage);
+  const refusal = `${endpoint}): GetEvictPods: failed to verify token`;
+  await waitFor(async () => (await outcome()).includes(refusal), { what: 'the refusal' });
+  impostor.stop();
+  const again = await serve('again', 'secret');
+  cleanUp.push(() => again.stop());
+  await expect(Promise.all([ask(), ask()])).resolves.toHaveLength(2);
+  expect([...new Set(asked)]).toEqual([
+    'first token',
+    'first pods',
+    'impostor token',
+    'again token',
+    'again pods',
+  ]);
 });
 
 test('users are read each time: a plugin that was refused is taken once its user is known', async () => {
