@@ -89,7 +89,8 @@ export function readBody(answer: HttpAnswer): Promise<string> {
   });
   body.once('error', reject);
   body.once('close', cut);
-  if (body.closed) cut();
+  // A stream of HTTP/2 is closed once all of it has come, although it still has to be read: only one that is destroyed tells no end.
+  if (body.destroyed) cut();
   return promise;
 }
 

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { readBody, refusedAsHttp } from '../../../../src/agent/cluster/client/read-answer.ts';
@@ -63,6 +67,22 @@ test.each([new Error('the connection is broken'), undefined])(
     await expect(readBody(answer(body))).rejects.toThrow(message);
   },
 );
+
+test('a body of HTTP/2 is read whole that had come to its end before its reader', async () => {
+  const server = createServer();
+  server.on('stream', (stream) => stream.end('{"name":"pod"}'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  try {
+    const body = session.request({ ':path': '/' });
+    await once(body, 'response');
+    while (!body.closed) await turn();
+    expect(await readBody({ status: 200, headers: {}, body })).toBe('{"name":"pod"}');
+  } finally {
+    session.close();
+    server.close();
+  }
+});
 
 test('a page of a proxy does not say that an object is not there; a server of Go says so of a path', () => {
   const page = '<html>No such page</html>';
