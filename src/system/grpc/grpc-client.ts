@@ -16,23 +16,38 @@ export type Ask = <Q, A>(method: Method<Q, A>, request: Q, signal: AbortSignal) 
  */
 export type Introduce = (ask: Ask) => Promise<void>;
 
+/** The error of a call of that method, whose failure has a kind and a text. */
+export type CallErrors = (method: string, kind: ErrorKind, text: string, cause: unknown) => StateletError;
+
+/** Errors that name the method, the socket and `what` is asked. */
+function namedErrors(what: string, socketPath: string): CallErrors {
+  return (method, kind, text, cause) =>
+    new StateletError(kind, `${what} (${socketPath}): ${method}: ${text}`, { cause });
+}
+
+interface Listening<A> {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly onAnswer: (answer: A) => void;
+}
+
 /**
  * Asks a gRPC server on a socket of this machine. It is connected with the first question, and with the next one after the connection broke:
- * between questions nothing is dialed. Errors are StateletErrors that name the method and `what` is asked.
+ * between questions nothing is dialed.
  */
 export class GrpcClient {
-  readonly #what: string;
   readonly #socketPath: string;
+  readonly #errorOf: CallErrors;
   readonly #introduce: Introduce | undefined;
   #connection: GrpcConnection | undefined;
   /** Of the connection. */
   #introduced: Promise<void> | undefined;
   #isClosed = false;
 
-  /** `what`: the server's name in errors. */
-  constructor(what: string, socketPath: string, introduce?: Introduce) {
-    this.#what = what;
+  /** `errors`: how to make them, or the server's name in them. */
+  constructor(errors: CallErrors | string, socketPath: string, introduce?: Introduce) {
     this.#socketPath = socketPath;
+    this.#errorOf = typeof errors === 'string' ? namedErrors(errors, socketPath) : errors;
     this.#introduce = introduce;
   }
 
@@ -42,10 +57,23 @@ export class GrpcClient {
 
   /** `request` gives the parts of the message, which are encoded already. */
   ask<Q, A>(method: Method<Q, A>, request: () => readonly Uint8Array[], signal: AbortSignal): Promise<A> {
-    return this.#named(method.name, signal, async () => {
-      const answer = await this.#ask(signal, (connection) => connection.ask(method.path, request(), signal));
-      return method.response.decode(answer);
-    });
+    const { name, path, response } = method;
+    return this.#asked(name, signal, async (connection) =>
+      response.decode(await connection.ask({ path, request: request(), signal })),
+    );
+  }
+
+  /** Asks once and hears each answer. Resolves when the server ends them well. */
+  listen<Q, A>(
+    { name, path, request: { encode }, response }: Method<Q, A>,
+    request: Q,
+    { signal, headers, onAnswer }: Listening<A>,
+  ): Promise<void> {
+    return this.#asked(name, signal, (connection) =>
+      connection.listen({ path, request: [encode(request)], signal, headers }, (message) =>
+        onAnswer(response.decode(message)),
+      ),
+    );
   }
 
   /**
@@ -53,30 +81,16 @@ export class GrpcClient {
    * the server ends the answer well.
    */
   watch<Q, A>(
-    method: Method<Q, A>,
+    { name, path, request: { encode } }: Method<Q, A>,
     request: Q,
     { signal, ...listener }: LatestMessageListener & { readonly signal: AbortSignal },
   ): Promise<void> {
-    return this.#named(method.name, signal, async () => {
-      const latest = new LatestMessage(listener);
-      const parts = [method.request.encode(request)];
-      try {
-        await this.#ask(signal, (connection) =>
-          connection.follow(method.path, parts, signal, (stream) => latest.read(stream)),
-        );
-      } finally {
-        latest.stop();
-      }
-    });
-  }
-
-  async #named<T>(method: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (this.#isClosed) throw this.#error(method, 'Unavailable', 'the connection was closed');
-    try {
-      return await work();
-    } catch (error) {
-      throw this.#error(method, kindOf(error, signal), errorMessage(error), error);
-    }
+    const latest = new LatestMessage(listener);
+    return this.#asked(name, signal, (connection) =>
+      connection
+        .follow({ path, request: [encode(request)], signal }, (chunk, stream) => latest.take(chunk, stream))
+        .finally(() => latest.stop()),
+    );
   }
 
   /** Calls under way reject. */
@@ -85,27 +99,34 @@ export class GrpcClient {
     this.#connection?.close();
   }
 
-  async #ask<T>(signal: AbortSignal, work: (connection: GrpcConnection) => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
-    if (!this.#connection?.isOpen) this.#connection = this.#connect();
-    const connection = this.#connection;
+  async #asked<T>(
+    method: string,
+    signal: AbortSignal,
+    work: (connection: GrpcConnection) => Promise<T>,
+  ): Promise<T> {
     try {
-      if (this.#introduced) await unlessAborted(this.#introduced, signal);
-      return await work(connection);
-    } finally {
-      // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
-      if (!connection.isReady || (signal.aborted && connection.isIdle)) connection.close();
+      signal.throwIfAborted();
+      const connection = this.#open();
+      try {
+        if (this.#introduced) await unlessAborted(this.#introduced, signal);
+        return await work(connection);
+      } finally {
+        // A server that no longer reads would let requests and cancellations pile up: the next request gets a new connection.
+        if (connection.isIdle && (signal.aborted || !connection.isReady)) connection.close();
+      }
+    } catch (error) {
+      throw this.#errorOf(method, kindOf(error, signal), errorMessage(error), error);
     }
   }
 
-  #connect(): GrpcConnection {
-    const connection = new GrpcConnection(
-      { path: this.#socketPath },
-      { authority: 'localhost', userAgent: 'statelet', answerBytesMax: ANSWER_BYTES_MAX },
-    );
+  #open(): GrpcConnection {
+    if (this.#isClosed) throw new StateletError('Unavailable', 'the connection was closed');
+    if (this.#connection?.isOpen) return this.#connection;
+    const options = { authority: 'localhost', userAgent: 'statelet', answerBytesMax: ANSWER_BYTES_MAX };
+    const connection = new GrpcConnection({ path: this.#socketPath }, options);
     const isFirst = this.#connection === undefined;
     this.#introduced = isFirst ? undefined : this.#introduction(connection);
-    return connection;
+    return (this.#connection = connection);
   }
 
   async #introduction(connection: GrpcConnection): Promise<void> {
@@ -113,17 +134,12 @@ export class GrpcClient {
     try {
       await connection.ready;
       await this.#introduce(async ({ path, request, response }, question, signal) =>
-        response.decode(await connection.ask(path, [request.encode(question)], signal)),
+        response.decode(await connection.ask({ path, request: [request.encode(question)], signal })),
       );
     } catch (error) {
       connection.close();
       throw error;
     }
-  }
-
-  #error(method: string, kind: ErrorKind, text: string, cause?: unknown): StateletError {
-    const message = `${this.#what} (${this.#socketPath}): ${method}: ${text}`;
-    return new StateletError(kind, message, cause === undefined ? {} : { cause });
   }
 }
 

@@ -1,8 +1,4 @@
-/**
- * One connection to a gRPC server, over HTTP/2 without TLS, for methods that are asked once. It is dialed once and never
- * again. grpc-js is not used: its channel goes on dialing after it was closed, and keeps the connection to a server that accepts it and
- * then stays silent.
- */
+/** One connection to a gRPC server, over HTTP/2 without TLS, for methods that are asked once. It is dialed once and never again. */
 import { STATUS_CODES } from 'node:http';
 import {
   type ClientHttp2Session,
@@ -15,6 +11,7 @@ import { connect as connectSocket, type NetConnectOpts, type Socket } from 'node
 import { type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
 import { unlessAborted } from '../promises.ts';
 import { kindOfCode } from './grpc-codes.ts';
+import { FrameReader, prefixOf } from './grpc-frames.ts';
 
 export interface GrpcConnectionOptions {
   /** The server's name in requests. */
@@ -24,14 +21,14 @@ export interface GrpcConnectionOptions {
   readonly answerBytesMax: number;
 }
 
-interface Exchange {
+export interface Exchange {
   readonly path: string;
+  /** The parts of the message, one after another. */
   readonly request: readonly Uint8Array[];
   readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The prefix of each message: whether it is compressed, and its length. */
-export const PREFIX_BYTES = 5;
 /** In megabytes: requests that wait for the server count. Node's default is 10. */
 const SESSION_MEMORY_MAX = 256;
 
@@ -93,40 +90,31 @@ export class GrpcConnection {
     return this.#underWay === 0;
   }
 
-  /**
-   * The message of the answer. `request`: the parts of the message, one after another. Rejects with gRPC's code as the kind, or with the
-   * signal's reason as soon as it aborts.
-   */
-  async ask(path: string, request: readonly Uint8Array[], signal: AbortSignal): Promise<Buffer> {
-    const answer = new Answer(this.#options.answerBytesMax);
-    const failure = await this.#exchange({ path, request, signal }, answer, (stream) =>
-      stream.on('data', (chunk: Buffer) => {
-        if (!answer.add(chunk)) stream.close(constants.NGHTTP2_CANCEL);
-      }),
-    );
-    return answer.message(failure);
+  /** The message of the answer. Rejects with gRPC's code as the kind, or with the signal's reason as soon as it aborts. */
+  async ask(exchange: Exchange): Promise<Buffer> {
+    const frames = new FrameReader(this.#options.answerBytesMax);
+    let answer: Buffer | undefined;
+    await this.follow(exchange, (chunk) => {
+      for (const message of frames.take(chunk)) {
+        if (answer !== undefined) throw notOne();
+        answer = message;
+      }
+    });
+    if (answer === undefined || !frames.isAtEnd) throw notOne();
+    return answer;
   }
 
-  /**
-   * Asks once and hears many messages. `onStream` reads them, as soon as the request has been sent. Resolves when the server has ended the
-   * stream well.
-   */
+  /** Hears each message of the answer. Resolves when the server has ended it well; rejects also with what `onMessage` throws. */
+  listen(exchange: Exchange, onMessage: (message: Buffer) => void): Promise<void> {
+    const frames = new FrameReader(this.#options.answerBytesMax);
+    return this.follow(exchange, (chunk) => frames.take(chunk).forEach(onMessage));
+  }
+
+  /** The same with each piece of the answer as it comes, and with the stream, which may be held up. */
   async follow(
-    path: string,
-    request: readonly Uint8Array[],
-    signal: AbortSignal,
-    onStream: (stream: ClientHttp2Stream) => void,
+    { path, request, signal, headers }: Exchange,
+    onChunk: (chunk: Buffer, stream: ClientHttp2Stream) => void,
   ): Promise<void> {
-    const answer = new Answer(0);
-    answer.checkStatus(await this.#exchange({ path, request, signal }, answer, onStream));
-  }
-
-  /** Resolves at the end of the answer, to why the stream broke, if it did. */
-  async #exchange(
-    { path, request, signal }: Exchange,
-    answer: Answer,
-    onStream: (stream: ClientHttp2Stream) => void,
-  ): Promise<Error | undefined> {
     signal.throwIfAborted();
     if (!this.isOpen) throw this.#broken();
     const stream = this.#session.request({
@@ -136,22 +124,30 @@ export class GrpcConnection {
       'content-type': 'application/grpc',
       te: 'trailers',
       'user-agent': this.#options.userAgent,
+      ...headers,
     });
+    const answer = new Answer();
     const { promise: end, resolve } = Promise.withResolvers<undefined>();
     let failure: Error | undefined;
     stream
-      .on('response', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
-      .on('trailers', (headers: IncomingHttpHeaders) => answer.addHeaders(headers))
+      .on('response', (answered: IncomingHttpHeaders) => answer.addHeaders(answered))
+      .on('trailers', (answered: IncomingHttpHeaders) => answer.addHeaders(answered))
+      .on('data', (chunk: Buffer) => {
+        try {
+          onChunk(chunk, stream);
+        } catch (error) {
+          stream.destroy(error as Error);
+        }
+      })
       .on('error', (error: Error) => void (failure ??= error))
       .once('close', () => resolve(undefined));
-    onStream(stream);
     stream.write(prefixOf(request));
     for (const part of request) stream.write(part);
     stream.end();
     this.#underWay += 1;
     try {
       await unlessAborted(end, signal);
-      return this.#error ?? failure;
+      answer.check(this.#error ?? failure);
     } finally {
       this.#underWay -= 1;
       stream.close(constants.NGHTTP2_CANCEL);
@@ -170,55 +166,21 @@ export class GrpcConnection {
   }
 }
 
-export function prefixOf(parts: readonly Uint8Array[]): Buffer {
-  const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt32BE(
-    parts.reduce((length, part) => length + part.length, 0),
-    1,
-  );
-  return prefix;
-}
+const notOne = (): StateletError =>
+  new StateletError('Internal', 'the server has answered with something else than one message');
 
-/** What has come of an answer so far. */
+/** What has come of an answer so far, but for its messages. */
 class Answer {
-  readonly #bytesMax: number;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
   /** Includes the trailers. */
   #headers: IncomingHttpHeaders = {};
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax + PREFIX_BYTES;
-  }
-
-  get #isTooLong(): boolean {
-    return this.#length > this.#bytesMax;
-  }
 
   addHeaders(headers: IncomingHttpHeaders): void {
     this.#headers = { ...this.#headers, ...headers };
   }
 
-  /** False: it is longer than allowed. */
-  add(chunk: Buffer): boolean {
-    this.#length += chunk.length;
-    if (this.#isTooLong) this.#chunks.length = 0;
-    else this.#chunks.push(chunk);
-    return !this.#isTooLong;
-  }
-
-  /** `failure`: why the stream broke, if it did. */
-  message(failure: unknown): Buffer {
-    if (this.#isTooLong) {
-      const limit = this.#bytesMax - PREFIX_BYTES;
-      throw new StateletError('ResourceExhausted', `the answer is longer than ${limit} bytes`);
-    }
-    this.checkStatus(failure);
-    return messageIn(Buffer.concat(this.#chunks, this.#length));
-  }
-
   /** Throws unless the server has said that all went well. `failure`: why the stream broke, if it did. */
-  checkStatus(failure: unknown): void {
+  check(failure: unknown): void {
+    if (failure instanceof StateletError) throw failure;
     const code = Number(this.#headers['grpc-status'] ?? Number.NaN);
     if (Number.isNaN(code)) throw this.#withoutStatus(failure);
     if (code !== 0) throw new StateletError(kindOfCode(code), detailsOf(this.#headers));
@@ -233,14 +195,6 @@ class Answer {
     const kind = KIND_OF_HTTP_STATUS[status] ?? 'Unknown';
     return new StateletError(kind, `unexpected HTTP status code received from server: ${text}`);
   }
-}
-
-function messageIn(body: Buffer): Buffer {
-  if (body.length < PREFIX_BYTES || body.readUInt32BE(1) !== body.length - PREFIX_BYTES) {
-    throw new StateletError('Internal', 'the server has answered with something else than one message');
-  }
-  if (body[0] !== 0) throw new StateletError('Internal', 'the answer is compressed, which it must not be');
-  return body.subarray(PREFIX_BYTES);
 }
 
 function detailsOf({ 'grpc-message': details = '' }: IncomingHttpHeaders): string {

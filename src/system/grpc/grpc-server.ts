@@ -3,7 +3,7 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { errorKind, errorMessage } from '../../types/errors.ts';
 import { codeOfKind } from './grpc-codes.ts';
-import { PREFIX_BYTES, prefixOf } from './grpc-connection.ts';
+import { PREFIX_BYTES, prefixOf } from './grpc-frames.ts';
 import type { Method } from './method.ts';
 
 export interface ServedMethod {

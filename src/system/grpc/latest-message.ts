@@ -1,8 +1,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Clock } from '../../types/clock.ts';
-import { StateletError } from '../../types/errors.ts';
 import { Timer } from '../timer.ts';
-import { PREFIX_BYTES } from './grpc-connection.ts';
+import { FrameReader } from './grpc-frames.ts';
 
 export interface LatestMessageListener {
   readonly clock: Clock;
@@ -23,9 +22,7 @@ const PAUSES_A_COST = 20;
 export class LatestMessage {
   readonly #listener: LatestMessageListener;
   readonly #pause: Timer;
-  /** The beginning of a message. */
-  #chunks: Buffer[] = [];
-  #length = 0;
+  readonly #frames: FrameReader;
   #latest: Buffer | undefined;
   #readBytes = 0;
   #stream: ClientHttp2Stream | undefined;
@@ -33,52 +30,21 @@ export class LatestMessage {
   constructor(listener: LatestMessageListener) {
     this.#listener = listener;
     this.#pause = new Timer(listener.clock);
+    this.#frames = new FrameReader(listener.messageBytesMax);
   }
 
-  read(stream: ClientHttp2Stream): void {
+  /** Throws what ends the stream. */
+  take(chunk: Buffer, stream: ClientHttp2Stream): void {
     this.#stream = stream;
-    stream.on('data', (chunk: Buffer) => {
-      this.#orEnd(() => this.#add(chunk));
-    });
+    this.#readBytes += chunk.length;
+    this.#latest = this.#frames.take(chunk).at(-1) ?? this.#latest;
+    if (!this.#pause.isArmed) this.#tell();
+    else if (this.#readBytes > this.#listener.messageBytesMax) stream.pause();
   }
 
   stop(): void {
     this.#pause.disarm();
     this.#stream = undefined;
-  }
-
-  #add(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#length += chunk.length;
-    this.#readBytes += chunk.length;
-    this.#takeWhole();
-    if (!this.#pause.isArmed) this.#tell();
-    else if (this.#readBytes > this.#listener.messageBytesMax) this.#stream?.pause();
-  }
-
-  #takeWhole(): void {
-    if (this.#length < this.#nextLength()) return;
-    let bytes = Buffer.concat(this.#chunks, this.#length);
-    for (let length = lengthOf(bytes); bytes.length >= length; length = lengthOf(bytes)) {
-      if (bytes[0] !== 0)
-        throw new StateletError('Internal', 'the answer is compressed, which it must not be');
-      this.#latest = bytes.subarray(PREFIX_BYTES, length);
-      bytes = bytes.subarray(length);
-    }
-    this.#chunks = [bytes];
-    this.#length = bytes.length;
-  }
-
-  /** With its prefix, of the message that has begun; infinite while its length is not known. */
-  #nextLength(): number {
-    const [first] = this.#chunks;
-    if (first !== undefined && first.length < PREFIX_BYTES)
-      this.#chunks = [Buffer.concat(this.#chunks, this.#length)];
-    const length = lengthOf(this.#chunks[0]);
-    const { messageBytesMax } = this.#listener;
-    if (length > messageBytesMax + PREFIX_BYTES && length !== Number.POSITIVE_INFINITY)
-      throw new StateletError('ResourceExhausted', `the answer is longer than ${messageBytesMax} bytes`);
-    return length;
   }
 
   #tell(): void {
@@ -92,23 +58,13 @@ export class LatestMessage {
     onMessage(Buffer.from(latest));
     const costMs = Math.max(0, clock.now() - began);
     this.#pause.arm(Math.max(PAUSE_MS, PAUSES_A_COST * costMs), () => {
-      this.#orEnd(() => this.#tell());
-      this.#stream?.resume();
+      const stream = this.#stream;
+      try {
+        this.#tell();
+        stream?.resume();
+      } catch (error) {
+        stream?.destroy(error as Error);
+      }
     });
   }
-
-  #orEnd(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#pause.disarm();
-      this.#stream?.destroy(error as Error);
-    }
-  }
-}
-
-/** Of the message at the beginning of the bytes, with its prefix. */
-function lengthOf(bytes: Buffer | undefined): number {
-  if (bytes === undefined || bytes.length < PREFIX_BYTES) return Number.POSITIVE_INFINITY;
-  return PREFIX_BYTES + bytes.readUInt32BE(1);
 }

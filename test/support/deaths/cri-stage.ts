@@ -106,19 +106,22 @@ function turnsOf(endpoint: string): Observable<Turn> {
   return new Observable((subscriber) => {
     const channel = new Channel(endpoint);
     const filters = [START, EXIT].map((topic) => `namespace==${NAMESPACE},topic=="${topic}"`);
-    const stream = channel.stream(SUBSCRIBE, { filters }, { 'containerd-namespace': NAMESPACE });
-    stream.on('data', ({ topic, event }: Envelope) => {
+    const stop = new AbortController();
+    const headers = { 'containerd-namespace': NAMESPACE };
+    const onAnswer = ({ topic, event }: Envelope) => {
       const value = event?.value ?? Buffer.alloc(0);
       if (topic === START) subscriber.next({ id: startOfTask.decode(value).containerId, starts: true });
       if (topic !== EXIT) return;
       const { containerId, id } = exitOfTask.decode(value);
       if (id === containerId) subscriber.next({ id, starts: false });
-    });
-    stream.on('error', (error) => {
-      if (!subscriber.closed) subscriber.error(error);
-    });
+    };
+    channel
+      .listen(SUBSCRIBE, { filters }, { signal: stop.signal, headers, onAnswer })
+      .catch((error: unknown) => {
+        if (!subscriber.closed) subscriber.error(error);
+      });
     return () => {
-      stream.cancel();
+      stop.abort();
       channel.close();
     };
   });

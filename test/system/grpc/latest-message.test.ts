@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { GrpcClient } from '../../../src/system/grpc/grpc-client.ts';
-import { prefixOf } from '../../../src/system/grpc/grpc-connection.ts';
+import { prefixOf } from '../../../src/system/grpc/grpc-frames.ts';
 import { field, message, string } from '../../../src/system/protobuf.ts';
 import { systemClock } from '../../../src/system/timer.ts';
 

@@ -78,7 +78,8 @@ async function check(
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    const answer = await connection.ask(CHECK, [healthCheckRequest.encode({ service })], signal);
+    const request = [healthCheckRequest.encode({ service })];
+    const answer = await connection.ask({ path: CHECK, request, signal });
     const { status } = healthCheckResponse.decode(answer);
     return SERVING_STATUS[status] ?? String(status);
   } catch (error) {

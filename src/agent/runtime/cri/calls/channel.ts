@@ -1,26 +1,8 @@
-import grpc, { type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
-import { kindOfCode } from '../../../../system/grpc/grpc-codes.ts';
+import { codeOfKind, kindOfCode } from '../../../../system/grpc/grpc-codes.ts';
+import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
-import { MAX_TIMER_MS } from '../../../../types/clock.ts';
+import { systemClock, Timer } from '../../../../system/timer.ts';
 import { type ErrorKind, StateletError } from '../../../../types/errors.ts';
-
-/** The kubelet's limit: a list of many containers with long annotations is larger than gRPC's default of 4 MB. */
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-
-const TIMER_INEXACTNESS_MS = 5;
-
-const OPTIONS = {
-  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-  'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
-  // The socket is on this machine: a try is cheap, and pods wait for the connection.
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2000,
-  // These features are not needed and would cost time in every call.
-  'grpc.enable_retries': 0,
-  'grpc.enable_channelz': 0,
-  'grpc.enable_http_proxy': 0,
-  'grpc.service_config_disable_resolution': 1,
-};
 
 export interface UnaryOptions {
   /** Default: no limit. */
@@ -28,12 +10,17 @@ export interface UnaryOptions {
   readonly signal?: AbortSignal;
 }
 
+interface Listening<A> {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly onAnswer: (answer: A) => void;
+}
+
 /** A connection to a runtime's socket. It is made with the first call, and again after it broke. */
 export class Channel {
   readonly endpoint: string;
-  readonly #client: grpc.Client;
-  readonly #underWay = new Set<{ cancel(): void }>();
-  #closed = false;
+  readonly #client: GrpcClient;
+  #isClosed = false;
 
   /** `endpoint`: `unix:///path`. */
   constructor(endpoint: string) {
@@ -42,77 +29,55 @@ export class Channel {
       throw new StateletError('InvalidArgument', message);
     }
     this.endpoint = endpoint;
-    this.#client = new grpc.Client(endpoint, grpc.credentials.createInsecure(), OPTIONS);
+    this.#client = new GrpcClient(
+      (name, kind, details) => callError(name, endpoint, { code: codeOfKind(kind), details }),
+      endpoint.slice('unix://'.length),
+    );
   }
 
-  call<Q, A>(method: Method<Q, A>, request: Q, { timeoutMs, signal }: UnaryOptions = {}): Promise<A> {
-    if (this.#closed) return Promise.reject(closed(method.name));
-    if (signal?.aborted) return Promise.reject(canceled(method.name));
-    const deadline = deadlineOf(timeoutMs);
-    return new Promise<A>((resolve, reject) => {
-      const call = this.#client.makeUnaryRequest<Q, A>(
-        method.path,
-        method.request.encode,
-        method.response.decode,
-        request,
-        new grpc.Metadata(),
-        deadline === undefined ? {} : { deadline },
-        (error, answer) => {
-          this.#underWay.delete(call);
-          signal?.removeEventListener('abort', onAbort);
-          if (error === null && answer !== undefined) resolve(answer);
-          else reject(this.#explain(method.name, error, { timeoutMs, deadline, signal }));
-        },
-      );
-      const onAbort = (): void => call.cancel();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#underWay.add(call);
-    });
+  async call<Q, A>(method: Method<Q, A>, request: Q, { timeoutMs, signal }: UnaryOptions = {}): Promise<A> {
+    const { name } = method;
+    if (signal?.aborted) throw canceled(name);
+    const given = new AbortController();
+    const giveUp = () => given.abort();
+    const limit = new Timer(systemClock);
+    let isLate = false as boolean;
+    if (timeoutMs !== undefined)
+      limit.arm(timeoutMs, () => {
+        isLate = true;
+        giveUp();
+      });
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await this.#client.call(method, request, given.signal);
+    } catch (error) {
+      if (signal?.aborted) throw canceled(name);
+      if (this.#isClosed) throw closed(name);
+      if (isLate) throw deadlineError(name, this.endpoint, timeoutMs ?? 0);
+      throw error;
+    } finally {
+      limit.disarm();
+      signal?.removeEventListener('abort', giveUp);
+    }
   }
 
-  /** A stream of answers, which ends with `error` or `end`. If the runtime is down, the stream waits for it. */
-  stream<Q, A>(
-    method: Method<Q, A>,
-    request: Q,
-    headers: Record<string, string> = {},
-  ): ClientReadableStream<A> {
-    const metadata = new grpc.Metadata({ waitForReady: true });
-    for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
-    const { path, request: asked, response } = method;
-    return this.#client.makeServerStreamRequest<Q, A>(path, asked.encode, response.decode, request, metadata);
+  /** Hears each answer of a stream. Resolves when the runtime ends it well. */
+  listen<Q, A>(method: Method<Q, A>, request: Q, listening: Listening<A>): Promise<void> {
+    return this.#client.listen(method, request, listening);
   }
 
-  /** Cancels all calls under way, but no streams. */
+  /** Calls and streams under way end. */
   close(): void {
-    this.#closed = true;
-    for (const call of this.#underWay) call.cancel();
+    this.#isClosed = true;
     this.#client.close();
   }
-
-  #explain(
-    name: string,
-    error: ServiceError | null,
-    { timeoutMs, deadline, signal }: { timeoutMs?: number; deadline?: number; signal?: AbortSignal },
-  ): StateletError {
-    if (signal?.aborted) return canceled(name);
-    if (this.#closed) return closed(name);
-    if (error === null) return new StateletError('Internal', `${name} was answered with nothing`);
-    // The runtime uses the same code for a command that took too long.
-    const own = deadline !== undefined && Date.now() >= deadline - TIMER_INEXACTNESS_MS;
-    if (own && error.code === grpc.status.DEADLINE_EXCEEDED) {
-      return deadlineError(name, this.endpoint, timeoutMs ?? 0);
-    }
-    return callError(name, this.endpoint, error);
-  }
 }
 
-/** In Unix milliseconds. Node's timers reach 24 days: a longer limit counts as none. */
-function deadlineOf(timeoutMs: number | undefined): number | undefined {
-  if (timeoutMs === undefined || timeoutMs > MAX_TIMER_MS) return undefined;
-  return Date.now() + timeoutMs;
+interface Answer {
+  /** Of gRPC. */
+  readonly code: number;
+  readonly details: string;
 }
-
-type Answer = Pick<ServiceError, 'code' | 'details'>;
 
 export function callError(name: string, endpoint: string, answer: Answer): StateletError {
   const kind = kindOf(answer);

@@ -1,9 +1,9 @@
-import type { StatusObject } from '@grpc/grpc-js';
 import { sleep } from '../../../../system/timer.ts';
 import type { Clock } from '../../../../types/clock.ts';
 import type { ContainerEvent, ContainerEventType, PodSandboxMetadata } from '../../../../types/cri.ts';
+import { errorKind } from '../../../../types/errors.ts';
 import type { PlegMeasurements } from '../../../../types/measurements.ts';
-import { callError, type Channel } from '../calls/channel.ts';
+import type { Channel } from '../calls/channel.ts';
 import type { ContainerEventResponse } from '../messages/container-messages.ts';
 import { type Envelope, SUBSCRIBE } from '../messages/containerd-messages.ts';
 import { GET_CONTAINER_EVENTS } from '../messages/methods.ts';
@@ -74,22 +74,16 @@ async function listen(
   const begunAt = clock.now();
   let heard = false as boolean;
   const measured = source === criEvents ? measurements : undefined;
-  const stream = source(channel, (raw) => {
+  const tellHeard = (raw: RawEvent): void => {
     heard = true;
     measured?.eventHeard(clock.now() - raw.createdAt / NS_PER_MS);
     tell(raw);
-  });
+  };
   measured?.eventsAsked();
-  const onAbort = (): void => stream.cancel();
-  signal.addEventListener('abort', onAbort);
   if (gap) void untilDone(clock, repeatStates, ended.signal);
-  // The status has the same information, and always comes.
-  stream.on('error', () => undefined);
-  const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve));
-  signal.removeEventListener('abort', onAbort);
+  const kind = await source(channel, tellHeard, signal).then(() => undefined, errorKind);
   ended.abort();
   if (!signal.aborted) measured?.eventsFailed();
-  const { kind } = callError('the stream of events', channel.endpoint, status);
   // An idle runtime has no events: a long stream without one counts as up, too.
   const wasUp = heard || clock.now() - begunAt >= MAX_DELAY_MS;
   if (kind === 'Unimplemented') return { how: 'missing', wasUp };
@@ -200,30 +194,29 @@ const EARLY: ReadonlySet<ContainerEventType> = new Set([
   'CONTAINER_DELETED_EVENT',
 ]);
 
-/** Opens a stream of events, which ends with `error` or `end`. If the runtime is down, the stream waits for it. */
-type EventSource = (channel: Channel, tell: (raw: RawEvent) => void) => Stream;
-
-type Stream = ReturnType<Channel['stream']>;
+/** Hears events until the runtime ends the stream, which resolves, or something fails. */
+type EventSource = (channel: Channel, tell: (raw: RawEvent) => void, signal: AbortSignal) => Promise<void>;
 
 /** CRI's own service, which not every runtime has; containerd has it since 1.7. */
-const criEvents: EventSource = (channel, tell) => {
-  const stream = channel.stream(GET_CONTAINER_EVENTS, {});
-  return stream.on('data', (event: ContainerEventResponse) => {
+const criEvents: EventSource = (channel, tell, signal) => {
+  const onAnswer = (event: ContainerEventResponse): void => {
     const { containerId: id, containerEventType: type, createdAt, podSandboxStatus } = event;
     tell({ id, type, createdAt, pod: podSandboxStatus?.metadata });
-  });
+  };
+  return channel.listen(GET_CONTAINER_EVENTS, {}, { signal, onAnswer });
 };
 
-const containerdEvents: EventSource = (channel, tell) => {
+const containerdEvents: EventSource = (channel, tell, signal) => {
   const filters = Object.keys(TYPE_OF_TOPIC).map((topic) => `namespace==${NAMESPACE},topic=="${topic}"`);
-  const stream = channel.stream(SUBSCRIBE, { filters }, { 'containerd-namespace': NAMESPACE });
-  return stream.on('data', ({ topic, timestamp, event }: Envelope) => {
+  const headers = { 'containerd-namespace': NAMESPACE };
+  const onAnswer = ({ topic, timestamp, event }: Envelope): void => {
     const type = TYPE_OF_TOPIC[topic];
     const id = event?.value?.id;
     if (type === undefined || id === undefined) return;
     const createdAt = (timestamp?.seconds ?? 0) * 1e9 + (timestamp?.nanos ?? 0);
     tell({ id, type, createdAt, early: EARLY.has(type) });
-  });
+  };
+  return channel.listen(SUBSCRIBE, { filters }, { signal, headers, onAnswer });
 };
 
 /** The sources, in the order in which they are tried. */

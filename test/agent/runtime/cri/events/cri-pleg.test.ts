@@ -9,6 +9,7 @@ import { createCriRuntime } from '../../../../../src/agent/runtime/cri/cri-runti
 import { GET_CONTAINER_EVENTS, VERSION } from '../../../../../src/agent/runtime/cri/messages/methods.ts';
 import { Pleg } from '../../../../../src/agent/runtime/pleg/pleg.ts';
 import type { RuntimeService } from '../../../../../src/agent/runtime/service/runtime-service.ts';
+import { errorKind } from '../../../../../src/types/errors.ts';
 import { type ContainerdBed, startContainerd } from '../../../../support/containerd/containerd.ts';
 import { describeWithContainerd, SET_UP_TIMEOUT_MS } from '../../../../support/containerd/suite.ts';
 import { podConfig, shell, startPod } from '../../../../support/runtime-configs.ts';
@@ -19,8 +20,6 @@ import { ToldChanges } from '../../pleg/told-changes.ts';
 import { HOST_SANDBOX, hostContainer } from '../support.ts';
 
 const PATIENCE_MS = 100_000;
-/** gRPC's. */
-const UNIMPLEMENTED = 12;
 
 describeWithContainerd('what containerd tells of, without any relist,', () => {
   let containerd: ContainerdBed;
@@ -145,13 +144,13 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
 
   test("comes by its own service of events before 1.7, which is the first to have CRI's", async () => {
     const channel = new Channel(containerd.endpoint);
-    const stream = channel.stream(GET_CONTAINER_EVENTS, {});
-    stream.on('error', () => undefined);
-    const { code } = await new Promise<{ code: number }>((resolve) => stream.once('status', resolve));
+    const listening = { signal: new AbortController().signal, onAnswer: () => undefined };
+    const asked = channel.listen(GET_CONTAINER_EVENTS, {}, listening);
+    const kind = await asked.then(() => undefined, errorKind);
     const { runtimeVersion } = await channel.call(VERSION, {});
     channel.close();
     const isBeforeItHadThem = /^v?1\.[0-6]\./.test(runtimeVersion);
-    expect(code === UNIMPLEMENTED).toBe(isBeforeItHadThem);
+    expect(kind === 'Unimplemented').toBe(isBeforeItHadThem);
   });
 
   async function pidOf(id: string): Promise<number> {
