@@ -7,6 +7,7 @@ import { closeSync, constants, lstatSync, openSync, readFileSync, readlinkSync }
 import { delimiter, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseMountInfo } from '../../agent/policies/formats/mountinfo.ts';
+import { namesOf } from '../../agent/policies/volumes/projected-files.ts';
 import { O_PATH, type Opened, placeOf } from '../../system/files/open-place.ts';
 import { BoundedOutput, CommandError, runCommand } from '../../system/run-command.ts';
 import { errnoCode } from '../../system/system-errors.ts';
@@ -170,10 +171,6 @@ async function whenMade(maker: ChildProcess): Promise<void> {
   }).finally(() => clearTimeout(timer));
   if (problem !== undefined)
     throw new StateletError('FailedPrecondition', `its volumes could not be mounted: ${problem}`);
-}
-
-function namesOf(path: string): readonly string[] {
-  return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
 /** Undefined for what is no link, or cannot be looked at. */

@@ -16,10 +16,10 @@ interface Failure {
 export function asksForSomething(actions: PodActions): boolean {
   return (
     actions.killPod ||
-    actions.createSandbox ||
+    needsSandbox(actions) ||
     actions.containersToKill.length > 0 ||
-    changesRunning(actions.resize) ||
-    startsSomething(actions)
+    actions.containersToReset.length > 0 ||
+    changesRunning(actions.resize)
   );
 }
 
@@ -28,13 +28,11 @@ export function asksForMore(actions: PodActions, after: RuntimePodStatus): boole
   return asksForSomething({ ...actions, killPod: actions.killPod && isRunning(after) });
 }
 
-function startsSomething(actions: PodActions): boolean {
-  return (
-    actions.initContainersToStart.length > 0 ||
-    actions.containersToStart.length > 0 ||
-    actions.ephemeralContainersToStart.length > 0 ||
-    actions.containersToReset.length > 0
-  );
+/** Whether a sandbox is created, or a container starts in the one that is there. */
+export function needsSandbox(actions: PodActions): boolean {
+  const { initContainersToStart, containersToStart, ephemeralContainersToStart, createSandbox } = actions;
+  const starts = [initContainersToStart, containersToStart, ephemeralContainersToStart];
+  return createSandbox || starts.some(({ length }) => length > 0);
 }
 
 /** The names of what failed, without containers that were created and have ended: those restart after their back-off. */

@@ -1,3 +1,4 @@
+import { needsSandbox } from '../../policies/pod-actions/after-sync.ts';
 import type { PodActions } from '../../policies/pod-actions/pod-actions.ts';
 import { changesRunning } from '../../policies/resize/resize-actions.ts';
 import { sandboxView } from '../../policies/cri/runtime-pod-status.ts';
@@ -73,7 +74,7 @@ export class PodRuntime {
     const killFailures = await this.#kill(pod, podStatus, actions, signal);
     if (killFailures.length > 0) return killFailures;
     signal.throwIfAborted();
-    if (!startsSomething(actions)) return this.#resize(pod, podStatus, actions, signal);
+    if (!needsSandbox(actions)) return this.#resize(pod, podStatus, actions, signal);
 
     const prepared = await this.#prepare(pod, podStatus, actions, signal);
     return isFailure(prepared) ? [prepared] : this.#start(pod, actions, prepared, signal);
@@ -188,7 +189,7 @@ export class PodRuntime {
 
   /** Reports the end of killed containers before their successors start: PLEG does not read the pod during a sync. */
   async #tellEnds(pod: Pod, podStatus: RuntimePodStatus, actions: PodActions): Promise<void> {
-    if (!startsSomething(actions)) return;
+    if (!needsSandbox(actions)) return;
     const running = podStatus.containers.filter(({ state }) => state === 'running');
     const killed = actions.killPod ? running : actions.containersToKill;
     await Promise.all(killed.map(({ id }) => this.#tellEnd(pod, podStatus, id)));
@@ -311,12 +312,6 @@ interface PreparedSandbox {
   readonly sandboxConfig: PodSandboxConfig;
   /** Includes the sandbox. */
   readonly podStatus: RuntimePodStatus;
-}
-
-function startsSomething(actions: PodActions): boolean {
-  const { ephemeralContainersToStart, initContainersToStart, containersToStart: regular } = actions;
-  const starts = ephemeralContainersToStart.length + initContainersToStart.length + regular.length;
-  return actions.createSandbox || starts > 0;
 }
 
 function isFailure(prepared: PreparedSandbox | SyncFailure): prepared is SyncFailure {

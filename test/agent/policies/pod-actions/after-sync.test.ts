@@ -5,23 +5,11 @@ import {
   namesWithoutBackOff,
   resyncReason,
 } from '../../../../src/agent/policies/pod-actions/after-sync.ts';
-import type { PodActions } from '../../../../src/agent/policies/pod-actions/pod-actions.ts';
-import { NO_RESIZE } from '../../../../src/agent/policies/resize/resize-actions.ts';
+import { noActions } from '../../../support/no-actions.ts';
 import { testPod } from '../../../support/pods.ts';
 import { runtimePodStatus } from '../../../support/runtime-pod-status.ts';
 
-const NOTHING: PodActions = {
-  killPod: false,
-  createSandbox: false,
-  sandboxId: 's1',
-  attempt: 0,
-  initContainersToStart: [],
-  containersToStart: [],
-  ephemeralContainersToStart: [],
-  containersToKill: [],
-  containersToReset: [],
-  resize: NO_RESIZE,
-};
+const NOTHING = noActions('s1');
 const POD = { ...testPod(), spec: { containers: [{ name: 'a' }, { name: 'b' }] } };
 const running = runtimePodStatus({ containers: [{ id: '1', name: 'a', state: 'running' }] });
 const ended = runtimePodStatus({ containers: [{ id: '1', name: 'a', state: 'exited' }] });

@@ -1,4 +1,3 @@
-import { NO_RESIZE } from '../../../../src/agent/policies/resize/resize-actions.ts';
 import { describe, expect, test } from '@jest/globals';
 import {
   computePodActions,
@@ -14,6 +13,7 @@ import {
   type PartialSandbox,
   runtimePodStatus,
 } from '../../../support/runtime-pod-status.ts';
+import { noActions } from '../../../support/no-actions.ts';
 import { testVectors } from '../../../support/test-vectors.ts';
 
 testVectors('podActions');
@@ -41,18 +41,7 @@ const MIGRATE: Container = { name: 'migrate' };
 const PROXY: Container = { name: 'proxy', restartPolicy: 'Always' };
 const AGENT: Container = { name: 'agent', restartPolicy: 'Always' };
 
-const NOTHING: PodActions = {
-  killPod: false,
-  createSandbox: false,
-  sandboxId: 'sandbox',
-  attempt: 0,
-  initContainersToStart: [],
-  containersToStart: [],
-  ephemeralContainersToStart: [],
-  containersToKill: [],
-  containersToReset: [],
-  resize: NO_RESIZE,
-};
+const NOTHING = noActions('sandbox');
 
 /** An instance. Its id is its name unless another one is given. */
 function instance(name: string, state: RuntimeContainerState, rest: Partial<PartialContainer> = {}) {

@@ -1,9 +1,8 @@
-import { NO_RESIZE } from '../../../../src/agent/policies/resize/resize-actions.ts';
+import { noActions } from '../../../support/no-actions.ts';
 import { status } from '@grpc/grpc-js';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { CRASH_LOOP_BACK_OFF } from '../../../../src/agent/policies/pod-actions/back-off.ts';
-import type { PodActions } from '../../../../src/agent/policies/pod-actions/pod-actions.ts';
 import { callError } from '../../../../src/agent/runtime/cri/calls/channel.ts';
 import { PrepareError } from '../../../../src/agent/runtime/node/pod-node.ts';
 import { PodRuntime, type PodRuntimeParts } from '../../../../src/agent/runtime/pods/pod-runtime.ts';
@@ -12,18 +11,7 @@ import type { RuntimeService } from '../../../../src/agent/runtime/service/runti
 import { StartGate } from '../../../../src/agent/runtime/pods/start-gate.ts';
 import { podBed, type PodBed, podOf, shell } from './pod-bed.ts';
 
-const NOTHING: PodActions = {
-  killPod: false,
-  createSandbox: false,
-  sandboxId: '',
-  attempt: 0,
-  initContainersToStart: [],
-  containersToStart: [],
-  ephemeralContainersToStart: [],
-  containersToKill: [],
-  containersToReset: [],
-  resize: NO_RESIZE,
-};
+const NOTHING = noActions('');
 
 let bed: PodBed;
 
