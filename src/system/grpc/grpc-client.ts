@@ -25,7 +25,7 @@ function namedErrors(what: string, socketPath: string): CallErrors {
     new StateletError(kind, `${what} (${socketPath}): ${method}: ${text}`, { cause });
 }
 
-interface Listening<A> {
+export interface Listening<A> {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
   readonly onAnswer: (answer: A) => void;

@@ -1,5 +1,5 @@
 import { codeOfKind, kindOfCode } from '../../../../system/grpc/grpc-codes.ts';
-import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
+import { GrpcClient, type Listening } from '../../../../system/grpc/grpc-client.ts';
 import type { Method } from '../../../../system/grpc/method.ts';
 import { systemClock, Timer } from '../../../../system/timer.ts';
 import { type ErrorKind, StateletError } from '../../../../types/errors.ts';
@@ -8,12 +8,6 @@ export interface UnaryOptions {
   /** Default: no limit. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-}
-
-interface Listening<A> {
-  readonly signal: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly onAnswer: (answer: A) => void;
 }
 
 /** A connection to a runtime's socket. It is made with the first call, and again after it broke. */
