@@ -8,7 +8,7 @@ import { onOutputClosed, print, printError, printStyled } from '../system/termin
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
-import { withPlainBooleans } from './client/plain-booleans.ts';
+import { withPlainWords } from './client/kubectl-words.ts';
 import type { DemoFlags } from './demo.ts';
 import type { DoctorFlags } from './doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
@@ -48,7 +48,7 @@ async function runCommand(argv: readonly string[]): Promise<void> {
   const [, , name = '', ...words] = argv;
   const root = program();
   const command = root.commands.find((one) => one.name() === name && WITH_KUBELET_FLAGS.includes(name));
-  if (command === undefined) await root.parseAsync(withPlainBooleans(argv));
+  if (command === undefined) await root.parseAsync(withPlainWords(argv));
   else await parseAsKubelet(command, words);
 }
 

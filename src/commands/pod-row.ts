@@ -19,14 +19,14 @@ export interface ShownPod {
 export function podRow({ pod, state, waitsFor }: ShownPod, nowMs: number): readonly string[] {
   const { metadata } = pod;
   const { ready, total, status, restarts, lastRestart } = podSummaryIn(pod, state);
-  const ago = lastRestart === undefined ? '' : ` (${age(lastRestart, nowMs)} ago)`;
+  const ago = lastRestart === undefined ? '' : ` (${ageText(lastRestart, nowMs)} ago)`;
   return [
     metadata.namespace,
     metadata.name,
     `${ready}/${total}`,
     status,
     `${restarts}${ago}`,
-    age(since(pod), nowMs),
+    podAge(pod, nowMs),
     waitsFor === undefined ? (state ?? '<none>') : `${state ?? ''} (${waitsFor})`,
   ];
 }
@@ -44,10 +44,12 @@ export function byName(a: readonly string[], b: readonly string[]): number {
 }
 
 /** Static pods have no creation time. One that has not started yet counts from when its source first had it. */
-function since({ metadata, status }: Pod): string | undefined {
-  return metadata.creationTimestamp ?? status?.startTime ?? metadata.annotations?.[CONFIG_SEEN_ANNOTATION];
+export function podAge({ metadata, status }: Pod, nowMs: number): string {
+  const since =
+    metadata.creationTimestamp ?? status?.startTime ?? metadata.annotations?.[CONFIG_SEEN_ANNOTATION];
+  return ageText(since, nowMs);
 }
 
-function age(time: string | undefined, nowMs: number): string {
+export function ageText(time: string | undefined, nowMs: number): string {
   return time === undefined ? '<unknown>' : humanDuration(nowMs - Date.parse(time));
 }

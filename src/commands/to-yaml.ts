@@ -4,7 +4,8 @@ import { isPrintable } from '../agent/policies/formats/terminal-text.ts';
 
 /** What is printed with escapes stands between double quotes, where escapes have their meaning. */
 export function toYAML(value: unknown): string {
-  const document = new Document(value);
+  // Others read YAML 1.1, in which `no` and a date are no texts.
+  const document = new Document(value, { compat: 'yaml-1.1' });
   visit(document, {
     Scalar: (_, scalar) => {
       if (typeof scalar.value === 'string' && !isPrintable(scalar.value)) scalar.type = 'QUOTE_DOUBLE';

@@ -1,15 +1,26 @@
 /** What may be typed next on a command line: commands, flags, their values, and the pods of the daemon. */
 import type { Argument, Command, Option } from 'commander';
 import type { Pod } from '../../types/kubernetes.ts';
-import { isTypeWord, OBJECT_TYPES } from './named-objects.ts';
+import { withCommandFirst } from './kubectl-words.ts';
+import { isTypeWord, OBJECT_TYPES, type ObjectType, typeOf } from './named-objects.ts';
 
 export interface Candidate {
   readonly value: string;
   readonly description: string;
 }
 
-/** Asks the daemon of that root folder; an empty list where none answers. */
-export type AskForPods = (rootDir: string | undefined) => Promise<readonly Pod[]>;
+/** What the daemon of a root folder answers; empty lists where none does. */
+export interface Asked {
+  pods(rootDir: string | undefined): Promise<readonly Pod[]>;
+  /** Of nodes, ConfigMaps and the like. */
+  names(type: ObjectType, rootDir: string | undefined): Promise<readonly ObjectName[]>;
+}
+
+export interface ObjectName {
+  readonly name: string;
+  /** A node has none. */
+  readonly namespace?: string | undefined;
+}
 
 /** The words before the one that is completed, in their roles. */
 interface Typed {
@@ -27,13 +38,13 @@ interface Typed {
 export async function completions(
   root: Command,
   words: readonly string[],
-  askForPods: AskForPods,
+  asked: Asked,
 ): Promise<readonly Candidate[]> {
   const given = words.flatMap(apart);
   const current = given.at(-1) ?? '';
-  const [name = '', ...before] = given.slice(0, -1);
+  const [name = '', ...before] = withCommandFirst(given.slice(0, -1));
   const candidates =
-    given.length <= 1 ? commandsOf(root) : await within(root, name, { before, current, askForPods });
+    given.length <= 1 ? commandsOf(root) : await within(root, name, { before, current, asked });
   return candidates.filter(({ value }) => value.startsWith(current));
 }
 
@@ -52,13 +63,13 @@ function commandsOf(root: Command): readonly Candidate[] {
 interface Place {
   readonly before: readonly string[];
   readonly current: string;
-  readonly askForPods: AskForPods;
+  readonly asked: Asked;
 }
 
 async function within(
   root: Command,
   name: string,
-  { before, current, askForPods }: Place,
+  { before, current, asked }: Place,
 ): Promise<readonly Candidate[]> {
   const command = root.commands.find((own) => own.name() === name);
   if (command === undefined) return name === 'help' ? commandsOf(root) : [];
@@ -66,18 +77,18 @@ async function within(
     const [inner, ...words] = before;
     return inner === undefined
       ? commandsOf(command)
-      : within(command, inner, { before: words, current, askForPods });
+      : within(command, inner, { before: words, current, asked });
   }
   const typed = typedWords(command, before);
   if (typed.isAfterDashes) return [];
-  const pods = () => askForPods(typed.values.get('--root-dir'));
+  const pods = () => asked.pods(typed.values.get('--root-dir'));
   if (typed.option !== undefined) return optionValues(typed.option, typed, pods);
   if (current.startsWith('-')) return flagsOf(command);
   const argument =
     command.registeredArguments[typed.positionals.length] ?? command.registeredArguments.at(-1);
   const isMore = typed.positionals.length < command.registeredArguments.length;
   return argument !== undefined && (isMore || argument.variadic)
-    ? argumentValues(argument, { typed, current }, pods)
+    ? argumentValues(argument, { typed, current, asked }, pods)
     : [];
 }
 
@@ -140,7 +151,7 @@ async function optionValues(
 
 async function argumentValues(
   argument: Argument,
-  { typed, current }: { readonly typed: Typed; readonly current: string },
+  { typed, current, asked }: { readonly typed: Typed; readonly current: string; readonly asked: Asked },
   pods: () => Promise<readonly Pod[]>,
 ): Promise<readonly Candidate[]> {
   if (argument.argChoices !== undefined) return argument.argChoices.map(plain);
@@ -148,10 +159,13 @@ async function argumentValues(
   const isOfType = type !== undefined && isTypeWord(type.slice(0, -1));
   if (argument.name() === 'TYPE' && !isOfType) return OBJECT_TYPES.map(plain);
   const [first = ''] = typed.positionals;
-  // Names of other objects are not known here.
-  if (argument.name() === 'POD' && isTypeWord(first) && !POD_TYPE.test(first)) return [];
-  if (argument.name() === 'TYPE' || argument.name() === 'POD') {
-    const names = podNames(await pods(), typed);
+  if (['TYPE', 'NAME', 'POD'].includes(argument.name())) {
+    const word = isOfType ? type.slice(0, -1) : first;
+    const wanted = isTypeWord(word) ? typeOf(word) : 'pods';
+    const names =
+      wanted === 'pods'
+        ? podNames(await pods(), typed)
+        : objectNames(await asked.names(wanted, typed.values.get('--root-dir')), typed);
     const shown = isOfType ? names.map((one) => ({ ...one, value: type + one.value })) : names;
     return shown.filter(({ value }) => !typed.positionals.includes(value));
   }
@@ -160,7 +174,11 @@ async function argumentValues(
   return portsOf(pod);
 }
 
-const POD_TYPE = /^(?:pods?|po)$/u;
+/** Of the namespace in which the command would look. */
+function objectNames(objects: readonly ObjectName[], { values }: Typed): readonly Candidate[] {
+  const wanted = values.get('--namespace') ?? 'default';
+  return objects.filter(({ namespace = wanted }) => namespace === wanted).map(({ name }) => plain(name));
+}
 
 /** Without `--namespace`, pods of other namespaces than the default one are offered with theirs. */
 function podNames(pods: readonly Pod[], { values }: Typed): readonly Candidate[] {

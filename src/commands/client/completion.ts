@@ -1,9 +1,10 @@
 /** `statelet completion`: scripts by which shells ask this program what may be typed next. */
 import type { Command } from 'commander';
 import { podsOf } from './chosen-pod.ts';
-import { type Candidate, completions } from './complete.ts';
+import { type Candidate, completions, type ObjectName } from './complete.ts';
 import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
-import { withDaemon } from './daemon-connection.ts';
+import { type DaemonConnection, withDaemon } from './daemon-connection.ts';
+import { kindOf, type ObjectType } from './named-objects.ts';
 import { COMPLETE, type Shell } from './shells.ts';
 
 /** Somebody waits at the keyboard. */
@@ -16,12 +17,31 @@ export function completionScript(shell: Shell): string {
 /** One candidate a line: the word, a tab, and what it means. Empty where the shell should offer files. */
 export async function completionLines(root: Command, words: readonly string[]): Promise<string> {
   const signal = AbortSignal.timeout(ANSWER_MS);
-  const found = await completions(root, words, (rootDir) =>
-    withDaemon(rootDir === undefined ? {} : { rootDir }, (daemon) => podsOf(daemon, signal), signal).catch(
-      () => [],
-    ),
-  );
+  const ask = <T>(rootDir: string | undefined, use: (daemon: DaemonConnection) => Promise<readonly T[]>) =>
+    withDaemon(rootDir === undefined ? {} : { rootDir }, use, signal).catch((): readonly T[] => []);
+  const found = await completions(root, words, {
+    pods: (rootDir) => ask(rootDir, (daemon) => podsOf(daemon, signal)),
+    names: (type, rootDir) => ask(rootDir, (daemon) => namesOf(daemon, type, signal)),
+  });
   return found.map(lineOf).join('');
+}
+
+async function namesOf(
+  daemon: DaemonConnection,
+  type: ObjectType,
+  signal: AbortSignal,
+): Promise<readonly ObjectName[]> {
+  if (type === 'nodes') {
+    const { metadata } = await daemon.json<{ readonly metadata: ObjectName }>('/node', { signal });
+    return [metadata];
+  }
+  const { items } = await daemon.json<{ readonly items: readonly NamedObject[] }>('/objects', { signal });
+  return items.flatMap(({ kind, metadata }) => (kind === kindOf(type) ? [metadata] : []));
+}
+
+interface NamedObject {
+  readonly kind: string;
+  readonly metadata: ObjectName;
 }
 
 function lineOf({ value, description }: Candidate): string {

@@ -1,19 +1,26 @@
-/** `statelet describe`: a pod as `kubectl describe` shows it, and what it does now. */
-import { without } from '../../agent/policies/formats/canonical-json.ts';
-import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
+/** `statelet describe`: pods, what they refer to, and the node, as `kubectl describe` shows them, and what pods and node do now. */
+import { humanDuration } from '../../agent/policies/formats/duration.ts';
 import { podQOS } from '../../agent/policies/pod/qos.ts';
 import type { Why } from '../../agent/policies/why/why-pod.ts';
-import { StateletError } from '../../types/errors.ts';
 import type { CoreEvent, Pod } from '../../types/kubernetes.ts';
 import { chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
-import { describedContainers, given, longTime } from './described-containers.ts';
+import { describedContainers } from './described-containers.ts';
+import {
+  amountLines,
+  annotationLines,
+  given,
+  listLines,
+  longTime,
+  pairLines,
+  seccompLines,
+  whyLines,
+  withEvents,
+} from './described-parts.ts';
 import { describedVolumes } from './described-volumes.ts';
-import { lastSeen } from './events.ts';
-import { noResources } from './get-output.ts';
+import { isWithin, noResources } from './get-output.ts';
 import { labelSelector } from './label-selector.ts';
-import { namedObjects } from './named-objects.ts';
-import { tabbedText } from './tabbed-text.ts';
+import { type NamedObjects, namedObjects } from './named-objects.ts';
 
 export interface DescribeFlags extends FolderFlags, NamespaceFlags {
   readonly selector?: string;
@@ -21,40 +28,85 @@ export interface DescribeFlags extends FolderFlags, NamespaceFlags {
   readonly showEvents?: boolean;
 }
 
-/** Returns what to print; that there is none is told apart. Rejects with `NotFound` for a pod that is not there. */
+/** Returns what to print; that there is none is told apart. Rejects with `NotFound` for one that is not there. */
 export async function describe(
   words: readonly string[],
   flags: DescribeFlags,
   tell: (line: string) => void,
   nowMs = Date.now(),
 ): Promise<string> {
-  const { type, names } = namedObjects(words);
-  if (type !== 'pods')
-    throw new StateletError('InvalidArgument', `describe shows pods; see statelet get ${type} -o yaml`);
-  const isSelected = labelSelector(flags.selector);
+  const objects = namedObjects(words);
   return withDaemon(flags, async (daemon) => {
-    const pods =
-      names.length > 0
-        ? await Promise.all(names.map((name) => chosenPod(daemon, name, flags)))
-        : (await podsOf(daemon)).filter((pod) => isWithin(pod, flags));
-    const wanted = pods.filter(({ metadata }) => isSelected(metadata.labels));
-    if (wanted.length === 0) {
-      tell(noResources(flags));
-      return '';
-    }
-    const { items } = await daemon.json<{ readonly items: readonly CoreEvent[] }>('/events');
-    const texts = await Promise.all(
-      wanted.map(async (pod) => {
-        const events = items.filter(({ involvedObject }) => involvedObject.uid === pod.metadata.uid);
-        return described(pod, { why: await whyOf(daemon, pod), events, nowMs }, flags);
-      }),
-    );
+    const texts = await textsOf(daemon, objects, flags, nowMs);
+    if (texts.length === 0) tell(noResources(flags));
     return texts.join('\n\n');
   });
 }
 
-function isWithin({ metadata }: Pod, { allNamespaces, namespace = 'default' }: DescribeFlags): boolean {
-  return allNamespaces === true || metadata.namespace === namespace;
+async function textsOf(
+  daemon: DaemonConnection,
+  objects: NamedObjects,
+  flags: DescribeFlags,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const { type, names } = objects;
+  if (type === 'pods') return podTexts(daemon, names, flags, nowMs);
+  const { showEvents = true } = flags;
+  if (type === 'nodes') {
+    const [{ foundNodes }, { describedNode }] = await Promise.all([
+      import('./get-nodes.ts'),
+      import('./describe-node.ts'),
+    ]);
+    const [nodes, pods, items] = [
+      await foundNodes(daemon, names, flags),
+      await podsOf(daemon),
+      await eventsOf(daemon),
+    ];
+    const why = await daemon.json<Why>('/why');
+    return nodes.map((node) => {
+      const own = items.filter(
+        ({ involvedObject: { kind, name } }) => kind === 'Node' && name === node.metadata.name,
+      );
+      return describedNode({ node, pods, why, events: showEvents ? own : undefined, nowMs });
+    });
+  }
+  const [{ foundObjects }, { describedObject }] = await Promise.all([
+    import('./get-objects.ts'),
+    import('./described-objects.ts'),
+  ]);
+  const [found, pods] = [await foundObjects(daemon, objects, flags), await podsOf(daemon)];
+  return found.map((object) => describedObject(object, pods, showEvents));
+}
+
+async function podTexts(
+  daemon: DaemonConnection,
+  names: readonly string[],
+  flags: DescribeFlags,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const isSelected = labelSelector(flags.selector);
+  const pods =
+    names.length > 0
+      ? await Promise.all(names.map((name) => chosenPod(daemon, name, flags)))
+      : (await podsOf(daemon)).filter((pod) => isWithin(pod, flags));
+  const wanted = pods.filter(({ metadata }) => isSelected(metadata.labels));
+  const items = wanted.length === 0 ? [] : await eventsOf(daemon);
+  const { showEvents = true } = flags;
+  return Promise.all(
+    wanted.map(async (pod) => {
+      const own = items.filter(({ involvedObject }) => involvedObject.uid === pod.metadata.uid);
+      const body = podLines(pod, nowMs);
+      return withEvents(
+        [...body, ...whyLines(await whyOf(daemon, pod))],
+        showEvents ? own : undefined,
+        nowMs,
+      );
+    }),
+  );
+}
+
+async function eventsOf(daemon: DaemonConnection): Promise<readonly CoreEvent[]> {
+  return (await daemon.json<{ readonly items: readonly CoreEvent[] }>('/events')).items;
 }
 
 /** A pod may go meanwhile. */
@@ -66,39 +118,36 @@ async function whyOf(
   return daemon.json<Why>(path).catch(() => undefined);
 }
 
-/** kubectl keeps the whole manifest in it. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-
-interface Facts {
-  readonly why: Why | undefined;
-  readonly events: readonly CoreEvent[];
-  readonly nowMs: number;
-}
-
-function described(pod: Pod, { why, events, nowMs }: Facts, { showEvents = true }: DescribeFlags): string {
+function podLines(pod: Pod, nowMs: number): readonly string[] {
   const { spec, status } = pod;
-  const { initContainers = [], containers, volumes = [] } = spec;
-  const body = [
-    ...headLines(pod),
+  const { initContainers = [], ephemeralContainers = [] } = spec;
+  return [
+    ...headLines(pod, nowMs),
     ...(initContainers.length === 0
       ? []
-      : describedContainers('Init Containers', initContainers, status?.initContainerStatuses)),
-    ...describedContainers('Containers', containers, status?.containerStatuses),
+      : describedContainers('Init Containers', pod, initContainers, status?.initContainerStatuses)),
+    ...describedContainers('Containers', pod, spec.containers, status?.containerStatuses),
+    ...(ephemeralContainers.length === 0
+      ? []
+      : describedContainers(
+          'Ephemeral Containers',
+          pod,
+          ephemeralContainers,
+          status?.ephemeralContainerStatuses,
+        )),
+    ...gateLines(pod),
     ...conditionLines(pod),
-    ...describedVolumes(volumes),
+    ...describedVolumes(spec.volumes ?? []),
     `QoS Class:\t${podQOS(pod)}`,
-    ...pairLines('Node-Selectors', spec.nodeSelector, '='),
+    ...pairLines('Node-Selectors', spec.nodeSelector),
     ...tolerationLines(pod),
-    ...(why === undefined ? [] : ['Why:', ...why.sentences.map((text) => `  ${oneLine(text)}`)]),
   ];
-  if (!showEvents) return tabbedText(body);
-  // As kubectl has it, a table of events has columns of its own.
-  if (events.length === 0) return tabbedText([...body, 'Events:\t<none>']);
-  return `${tabbedText(body)}${tabbedText(eventLines(events, nowMs))}`;
 }
 
-function headLines({ metadata, spec, status = {} }: Pod): readonly string[] {
+function headLines(pod: Pod, nowMs: number): readonly string[] {
+  const { metadata, spec, status = {} } = pod;
   const { podIPs = [] } = status;
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
   return [
     `Name:\t${metadata.name}`,
     `Namespace:\t${metadata.namespace}`,
@@ -108,24 +157,42 @@ function headLines({ metadata, spec, status = {} }: Pod): readonly string[] {
     ...given('Service Account', spec.serviceAccountName),
     `Node:\t${spec.nodeName === undefined ? '<none>' : `${spec.nodeName}/${status.hostIP ?? ''}`}`,
     ...(status.startTime === undefined ? [] : [`Start Time:\t${longTime(status.startTime)}`]),
-    ...pairLines('Labels', metadata.labels, '='),
-    ...pairLines('Annotations', without(metadata.annotations ?? {}, [LAST_APPLIED]), ': '),
-    `Status:\t${status.phase ?? ''}`,
+    ...pairLines('Labels', metadata.labels),
+    ...annotationLines(metadata.annotations),
+    ...statusLines(pod, nowMs),
     ...given('Reason', status.reason),
     ...given('Message', status.message),
+    ...seccompLines(spec.securityContext, ''),
     `IP:\t${status.podIP ?? ''}`,
     ...(podIPs.length === 0 ? ['IPs:\t<none>'] : ['IPs:', ...podIPs.map(({ ip }) => `  IP:\t${ip}`)]),
+    ...given('Controlled By', controller && `${controller.kind}/${controller.name}`),
+    ...given('NominatedNodeName', status.nominatedNodeName),
+    ...(spec.resources === undefined
+      ? []
+      : [
+          'Resources:',
+          ...amountLines('Limits:', spec.resources.limits, '  '),
+          ...amountLines('Requests:', spec.resources.requests, '  '),
+        ]),
   ];
 }
 
-function pairLines(
-  label: string,
-  pairs: Readonly<Record<string, string>> | undefined,
-  sign: string,
-): readonly string[] {
-  const texts = Object.entries(pairs ?? {}).map(([key, value]) => oneLine(`${key}${sign}${value}`));
-  const [first = '<none>', ...others] = texts.sort();
-  return [`${label}:\t${first}`, ...others.map((text) => `\t${text}`)];
+function statusLines({ metadata, status }: Pod, nowMs: number): readonly string[] {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  const { phase = '' } = status ?? {};
+  if (deletionTimestamp === undefined || phase === 'Failed' || phase === 'Succeeded')
+    return [`Status:\t${phase}`];
+  return [
+    `Status:\tTerminating (lasts ${humanDuration(nowMs - Date.parse(deletionTimestamp))})`,
+    `Termination Grace Period:\t${deletionGracePeriodSeconds}s`,
+  ];
+}
+
+function gateLines({ spec: { readinessGates = [] }, status }: Pod): readonly string[] {
+  if (readinessGates.length === 0) return [];
+  const statusOf = (type: string) => status?.conditions?.find((one) => one.type === type)?.status ?? '<none>';
+  const rows = readinessGates.map(({ conditionType: type }) => `  ${type} \t${statusOf(type)} `);
+  return ['Readiness Gates:', '  Type\tStatus', ...rows];
 }
 
 function conditionLines({ status }: Pod): readonly string[] {
@@ -144,21 +211,5 @@ function tolerationLines({ spec: { tolerations = [] } }: Pod): readonly string[]
     const how = operator === 'Exists' ? ' op=Exists' : '';
     return `${what.join(':')}${how}${tolerationSeconds === undefined ? '' : ` for ${tolerationSeconds}s`}`;
   });
-  const [first = '<none>', ...others] = texts.sort();
-  return [`Tolerations:\t${first}`, ...others.map((text) => `\t${text}`)];
-}
-
-function eventLines(events: readonly CoreEvent[], nowMs: number): readonly string[] {
-  const rows = events.map((event) => {
-    const { type = '', reason = '', source, message = '', involvedObject } = event;
-    const { fieldPath = '' } = involvedObject;
-    const text = fieldPath === '' ? message.trim() : `${fieldPath}: ${message.trim()}`;
-    return [type, reason, lastSeen(event, nowMs), source?.component ?? '', text].map(oneLine);
-  });
-  const table = [
-    ['Type', 'Reason', 'Age', 'From', 'Message'],
-    ['----', '------', '----', '----', '-------'],
-    ...rows,
-  ];
-  return ['Events:', ...table.map((cells) => `  ${cells.join('\t')}`)];
+  return listLines('Tolerations', texts.sort());
 }

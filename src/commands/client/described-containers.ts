@@ -1,31 +1,43 @@
 /** The containers of a pod, as `kubectl describe` shows them: lines with tabs between their cells. */
 import { goQuote } from '../../agent/policies/formats/go-text.ts';
 import { oneLine } from '../../agent/policies/formats/terminal-text.ts';
-import type { Container, ContainerState, ContainerStatus } from '../../types/kubernetes.ts';
+import { compareTexts } from '../../agent/policies/formats/text-order.ts';
+import { fileFieldValue, resourceFieldValue } from '../../agent/policies/volumes/downward-fields.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  EphemeralContainer,
+  Pod,
+} from '../../types/kubernetes.ts';
+import { amountLines, given, longTime, seccompLines } from './described-parts.ts';
 
+type AnyContainer = Container | EphemeralContainer;
 type Probe = NonNullable<Container['livenessProbe']>;
-
-/** `Wed, 01 Jan 2030 00:00:00 +0000`. */
-export function longTime(time: string | undefined): string {
-  const parsed = new Date(time ?? '');
-  return Number.isNaN(parsed.getTime()) ? '<unknown>' : parsed.toUTCString().replace('GMT', '+0000');
-}
 
 export function describedContainers(
   label: string,
-  containers: readonly Container[],
+  pod: Pod,
+  containers: readonly AnyContainer[],
   statuses: readonly ContainerStatus[] = [],
 ): readonly string[] {
   return [
     `${label}:`,
     ...containers.flatMap((container) => {
       const status = statuses.find(({ name }) => name === container.name);
-      return [`  ${container.name}:`, ...describedContainer(container, status).map((line) => `    ${line}`)];
+      return [
+        `  ${container.name}:`,
+        ...describedContainer(pod, container, status).map((line) => `    ${line}`),
+      ];
     }),
   ];
 }
 
-function describedContainer(container: Container, status: ContainerStatus | undefined): readonly string[] {
+function describedContainer(
+  pod: Pod,
+  container: AnyContainer,
+  status: ContainerStatus | undefined,
+): readonly string[] {
   const { image = '', command = [], args = [] } = container;
   return [
     ...(status ? [`Container ID:\t${oneLine(status.containerID ?? '')}`] : []),
@@ -33,22 +45,24 @@ function describedContainer(container: Container, status: ContainerStatus | unde
     ...(status ? [`Image ID:\t${oneLine(status.imageID)}`] : []),
     ...ports(container, 'Port', 'containerPort'),
     ...ports(container, 'Host Port', 'hostPort'),
+    ...seccompLines(container.securityContext, '  '),
     ...words('Command:', command),
     ...words('Args:', args),
     ...(status ? stateLines(status) : []),
-    ...amounts('Limits:', container.resources?.limits),
-    ...amounts('Requests:', container.resources?.requests),
+    ...amountLines('Limits:', container.resources?.limits),
+    ...amountLines('Requests:', container.resources?.requests),
     ...probe('Liveness', container.livenessProbe),
     ...probe('Readiness', container.readinessProbe),
     ...probe('Startup', container.startupProbe),
     ...sources(container),
-    ...variables(container),
+    ...variables(pod, container),
     ...mounts(container),
+    ...devices(container),
   ];
 }
 
 function ports(
-  { ports = [] }: Container,
+  { ports = [] }: AnyContainer,
   label: string,
   member: 'containerPort' | 'hostPort',
 ): readonly string[] {
@@ -88,16 +102,6 @@ function described(label: string, state: ContainerState | undefined): readonly s
   ];
 }
 
-/** A line for a text that is there. */
-export function given(label: string, text: string | undefined): readonly string[] {
-  return text === undefined || text === '' ? [] : [`${label}:\t${oneLine(text)}`];
-}
-
-function amounts(label: string, list: Readonly<Record<string, string>> | undefined): readonly string[] {
-  const entries = Object.entries(list ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.length === 0 ? [] : [label, ...entries.map(([name, amount]) => `  ${name}:\t${amount}`)];
-}
-
 function probe(label: string, own: Probe | undefined): readonly string[] {
   if (own === undefined) return [];
   const { initialDelaySeconds = 0, timeoutSeconds = 1, periodSeconds = 10 } = own;
@@ -110,13 +114,14 @@ function attempt({ exec, httpGet, tcpSocket, grpc }: Probe): string {
   if (exec) return `exec [${(exec.command ?? []).join(' ')}]`;
   if (httpGet) {
     const { scheme = 'HTTP', host = '', port, path = '' } = httpGet;
-    return `http-get ${scheme.toLowerCase()}://${host}:${port}${path}`;
+    const name = host.includes(':') ? `[${host}]` : host;
+    return `http-get ${scheme.toLowerCase()}://${name}:${port}${encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23')}`;
   }
   if (tcpSocket) return `tcp-socket ${tcpSocket.host ?? ''}:${tcpSocket.port}`;
   return grpc ? `grpc <pod>:${grpc.port} ${grpc.service ?? ''}` : 'unknown';
 }
 
-function sources({ envFrom = [] }: Container): readonly string[] {
+function sources({ envFrom = [] }: AnyContainer): readonly string[] {
   if (envFrom.length === 0) return [];
   const lines = envFrom.map(({ configMapRef, secretRef, prefix = '' }) => {
     const { name = '', optional = false } = configMapRef ?? secretRef ?? {};
@@ -126,10 +131,11 @@ function sources({ envFrom = [] }: Container): readonly string[] {
   return ['Environment Variables from:', ...lines];
 }
 
-function variables({ env = [] }: Container): readonly string[] {
+function variables(pod: Pod, container: AnyContainer): readonly string[] {
+  const { env = [] } = container;
   if (env.length === 0) return ['Environment:\t<none>'];
   const lines = env.flatMap(({ name, value = '', valueFrom }) => {
-    if (valueFrom) return [`  ${name}:\t${reference(valueFrom)}`];
+    if (valueFrom) return [`  ${name}:\t${reference(pod, container, valueFrom)}`];
     return value.split('\n').map((text, index) => `  ${index === 0 ? `${name}:` : ''}\t${oneLine(text)}`);
   });
   return ['Environment:', ...lines];
@@ -137,16 +143,37 @@ function variables({ env = [] }: Container): readonly string[] {
 
 type Reference = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
 
-/** Values that the agent takes from elsewhere are not repeated. */
-function reference({ fieldRef, resourceFieldRef, secretKeyRef, configMapKeyRef }: Reference): string {
-  if (fieldRef) return ` (${fieldRef.apiVersion ?? 'v1'}:${fieldRef.fieldPath})`;
-  if (resourceFieldRef) return ` (${resourceFieldRef.resource})`;
+/** Values of ConfigMaps and Secrets are not repeated, and of fields of the pod those of its metadata alone, as in kubectl. */
+function reference(
+  pod: Pod,
+  container: AnyContainer,
+  { fieldRef, resourceFieldRef, secretKeyRef, configMapKeyRef }: Reference,
+): string {
+  if (fieldRef) {
+    const value = unlessInvalid(() => fileFieldValue(pod, fieldRef.fieldPath));
+    return `${oneLine(value)} (${fieldRef.apiVersion ?? 'v1'}:${fieldRef.fieldPath})`;
+  }
+  if (resourceFieldRef) {
+    const { resource } = resourceFieldRef;
+    const value = unlessInvalid(() => resourceFieldValue(pod, container, resourceFieldRef, {}));
+    const isOfNode = value === '0' && /^limits\.(?:cpu|memory)$/u.test(resource);
+    return `${isOfNode ? 'node allocatable' : value} (${resource})`;
+  }
   const { key = '', name = '', optional = false } = secretKeyRef ?? configMapKeyRef ?? {};
   const place = secretKeyRef ? `in secret '${name}'` : `of config map '${name}'`;
   return `<set to the key '${key}' ${place}>\tOptional: ${optional}`;
 }
 
-function mounts({ volumeMounts = [] }: Container): readonly string[] {
+/** kubectl shows nothing for a field that no container can read. */
+function unlessInvalid(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return '';
+  }
+}
+
+function mounts({ volumeMounts = [] }: AnyContainer): readonly string[] {
   if (volumeMounts.length === 0) return ['Mounts:\t<none>'];
   const sorted = volumeMounts.toSorted((a, b) => (a.mountPath < b.mountPath ? -1 : 1));
   const lines = sorted.map(({ mountPath, name, readOnly = false, subPath = '' }) => {
@@ -154,4 +181,10 @@ function mounts({ volumeMounts = [] }: Container): readonly string[] {
     return `  ${oneLine(mountPath)} from ${name} (${flags.join()})`;
   });
   return ['Mounts:', ...lines];
+}
+
+function devices({ volumeDevices = [] }: AnyContainer): readonly string[] {
+  if (volumeDevices.length === 0) return [];
+  const sorted = volumeDevices.toSorted((a, b) => compareTexts(a.devicePath, b.devicePath));
+  return ['Devices:', ...sorted.map(({ devicePath, name }) => `  ${oneLine(devicePath)} from ${name}`)];
 }

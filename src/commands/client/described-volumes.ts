@@ -30,6 +30,7 @@ function linesOf(volume: Volume): readonly string[] {
     persistentVolumeClaim: claim,
     downwardAPI,
     projected,
+    image,
   } = volume;
   if (hostPath)
     return [
@@ -74,6 +75,12 @@ function linesOf(volume: Volume): readonly string[] {
     return [
       'Type:\tProjected (a volume that contains injected data from multiple sources)',
       ...(projected.sources ?? []).flatMap(partOf),
+    ];
+  if (image)
+    return [
+      'Type:\tImage (a container image or OCI artifact)',
+      `Reference:\t${image.reference ?? ''}`,
+      `PullPolicy:\t${image.pullPolicy ?? ''}`,
     ];
   const [kind = '<unknown>'] = Object.keys(volume).filter((member) => member !== 'name');
   return [`Type:\t${kind}`];

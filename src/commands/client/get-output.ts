@@ -1,14 +1,39 @@
 /** What `statelet get` writes, of whatever kind. */
-import { StateletError } from '../../types/errors.ts';
+import { readForeignFile } from '../../system/files/foreign-file.ts';
+import { errorMessage, StateletError } from '../../types/errors.ts';
 import { canonicalJson } from '../../agent/policies/formats/canonical-json.ts';
 import type { NamespaceFlags } from './chosen-pod.ts';
 import type { FolderFlags } from './daemon-connection.ts';
 
 /** Formats that show the objects themselves, not the cells of the table. */
 export type DocumentFormat =
-  'json' | 'yaml' | `jsonpath=${string}` | `jsonpath-as-json=${string}` | `custom-columns=${string}`;
+  | 'json'
+  | 'yaml'
+  | `jsonpath=${string}`
+  | `jsonpath-as-json=${string}`
+  | `jsonpath-file=${string}`
+  | `custom-columns=${string}`;
 
-export const FORMATS = ['wide', 'json', 'yaml', 'name', 'jsonpath=', 'jsonpath-as-json=', 'custom-columns='];
+export const FORMATS = [
+  'wide',
+  'json',
+  'yaml',
+  'name',
+  'jsonpath=',
+  'jsonpath-as-json=',
+  'jsonpath-file=',
+  'custom-columns=',
+];
+
+/** What kubectl has, too, and what is nearest to it here. */
+const NEAREST: Readonly<Record<string, string>> = {
+  'go-template': 'jsonpath={.items[*].metadata.name} or custom-columns=NAME:.metadata.name',
+  'go-template-file': 'jsonpath-file=FILE',
+  template: 'jsonpath={.items[*].metadata.name} or custom-columns=NAME:.metadata.name',
+  templatefile: 'jsonpath-file=FILE',
+  'custom-columns-file': 'custom-columns=NAME:.metadata.name',
+  kyaml: 'yaml',
+};
 
 /** Throws `InvalidArgument`. */
 export function outputFormat(text: string): NonNullable<GetFlags['output']> {
@@ -16,6 +41,10 @@ export function outputFormat(text: string): NonNullable<GetFlags['output']> {
     format.endsWith('=') ? text.startsWith(format) && text !== format : text === format,
   );
   if (isKnown) return text as NonNullable<GetFlags['output']>;
+  const [name = ''] = text.split('=');
+  const nearest = Object.hasOwn(NEAREST, name) ? NEAREST[name] : undefined;
+  if (nearest !== undefined)
+    throw new StateletError('InvalidArgument', `--output: ${name} is not there; write it as ${nearest}`);
   const all = FORMATS.map((format) => (format.endsWith('=') ? `${format}…` : format)).join(', ');
   throw new StateletError('InvalidArgument', `--output: "${text}" is none of ${all}`);
 }
@@ -34,6 +63,8 @@ export interface GetFlags extends FolderFlags, NamespaceFlags {
   readonly sortBy?: string;
   readonly headers?: boolean;
   readonly showLabels?: boolean;
+  /** Keys of labels. */
+  readonly labelColumns?: readonly string[];
   readonly ignoreNotFound?: boolean;
 }
 
@@ -43,13 +74,40 @@ export interface GetOutput {
   readonly tell: (line: string) => void;
 }
 
-export function noResources({ allNamespaces, namespace = 'default' }: GetFlags): string {
+export function noResources({ allNamespaces, namespace = 'default' }: WithinFlags): string {
   return allNamespaces === true ? 'No resources found' : `No resources found in ${namespace} namespace.`;
 }
 
-export function labelsOf(labels: Readonly<Record<string, string>> = {}): string {
+type Labels = Readonly<Record<string, string>>;
+type LabelFlags = Pick<GetFlags, 'labelColumns' | 'showLabels'>;
+
+/** The headings of the cells with labels, behind the others: `example.com/tier` is the column TIER. */
+export function labelHeads({ labelColumns = [], showLabels }: LabelFlags): readonly string[] {
+  const names = labelColumns.map((key) => key.slice(key.lastIndexOf('/') + 1).toUpperCase());
+  return [...names, ...(showLabels === true ? ['LABELS'] : [])];
+}
+
+export function labelCells(
+  labels: Labels = {},
+  { labelColumns = [], showLabels }: LabelFlags,
+): readonly string[] {
+  const values = labelColumns.map((key) => (Object.hasOwn(labels, key) ? (labels[key] ?? '') : ''));
+  return [...values, ...(showLabels === true ? [labelsOf(labels)] : [])];
+}
+
+function labelsOf(labels: Labels): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? '<none>' : pairs.sort().join();
+}
+
+type WithinFlags = Pick<GetFlags, 'allNamespaces' | 'namespace'>;
+
+/** Whether it is of the namespaces that are asked for. */
+export function isWithin(
+  { metadata }: { readonly metadata?: { readonly namespace?: string } },
+  { allNamespaces, namespace = 'default' }: WithinFlags,
+): boolean {
+  return allNamespaces === true || metadata?.namespace === namespace;
 }
 
 /** In the order of `--sort-by`, or as they are. */
@@ -65,7 +123,8 @@ export async function documentOf(
   output: DocumentFormat,
   { isSingle, hasHeaders = true }: { readonly isSingle: boolean; readonly hasHeaders?: boolean },
 ): Promise<string> {
-  const [, format, template = ''] = /^(custom-columns|jsonpath(?:-as-json)?)=(.*)$/su.exec(output) ?? [];
+  const [, format, template = ''] =
+    /^(custom-columns|jsonpath(?:-as-json|-file)?)=(.*)$/su.exec(output) ?? [];
   if (format === 'custom-columns') {
     const { columnsTable, customColumns } = await import('./json-path/custom-columns.ts');
     return columnsTable(customColumns(template), items, hasHeaders);
@@ -78,7 +137,20 @@ export async function documentOf(
   if (format === undefined) return written(whole, output as 'json' | 'yaml');
   const { jsonPathTemplate, jsonPathValues } = await import('./json-path/json-path-template.ts');
   if (format === 'jsonpath') return jsonPathTemplate(template)(whole);
+  if (format === 'jsonpath-file') return jsonPathTemplate(await templateIn(template))(whole);
   return `${JSON.stringify(jsonPathValues(template)(whole), null, 4)}\n`;
+}
+
+/** A longer one is no template. */
+const TEMPLATE_BYTES_MAX = 1024 * 1024;
+
+async function templateIn(file: string): Promise<string> {
+  try {
+    const { content } = await readForeignFile(file, { bytesMax: TEMPLATE_BYTES_MAX, waitsForPipe: true });
+    return content.toString();
+  } catch (error) {
+    throw new StateletError('InvalidArgument', `-o jsonpath-file: ${errorMessage(error)}`, { cause: error });
+  }
 }
 
 /** With its members in the order of their names, as kubectl has them. */

@@ -13,7 +13,9 @@ import {
   type GetFlags,
   type GetOutput,
   isDocument,
-  labelsOf,
+  isWithin,
+  labelCells,
+  labelHeads,
   noResources,
   sortedObjects,
 } from './get-output.ts';
@@ -41,11 +43,12 @@ export async function get(
     }
     if (objects.type !== 'pods') {
       const { getObjects } = await import('./get-objects.ts');
-      return getObjects(daemon, objects, flags, output);
+      return getObjects(daemon, objects, flags, output, now());
     }
     const pods = await podsOf(daemon);
-    const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods };
-    const isWanted = names.length > 0 ? isOneOf(found) : isWithin(flags);
+    // As they were named, as kubectl shows them.
+    const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods.toSorted(byKey) };
+    const isWanted = names.length > 0 ? isOneOf(found) : (pod: Pod) => isWithin(pod, flags);
     const wanted = (pod: Pod) => isWanted(pod) && isSelected(pod.metadata.labels) && hasFields(pod);
     if (flags.watch !== true && flags.watchOnly !== true) {
       await shown.list(found.filter(wanted), names.length === 1);
@@ -72,7 +75,7 @@ async function watch(
   let arePresentShown = false;
   for await (const { type, object } of daemon.watch<PodChange>('/watch/pods', signal)) {
     if (type === 'BOOKMARK') {
-      if (!isNewOnly) await shown.begin(present);
+      if (!isNewOnly) await shown.begin(present.sort(byKey));
       shown.know(present);
       arePresentShown = true;
     } else if (wanted(object as Pod)) {
@@ -102,10 +105,6 @@ function isOneOf(found: readonly Pod[]): (pod: Pod) => boolean {
     found.some(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 }
 
-function isWithin({ allNamespaces, namespace = 'default' }: GetFlags): (pod: Pod) => boolean {
-  return ({ metadata }) => allNamespaces === true || metadata.namespace === namespace;
-}
-
 class ShownPods {
   readonly #flags: GetFlags;
   readonly #output: GetOutput;
@@ -125,8 +124,7 @@ class ShownPods {
   /** `isSingle`: one was named, and is shown by itself, not in a list. */
   async list(pods: readonly Pod[], isSingle: boolean): Promise<void> {
     const { output } = this.#flags;
-    const inOrder = pods.toSorted((a, b) => byName(keyOf(a), keyOf(b)));
-    const sorted = await sortedObjects(inOrder, this.#flags);
+    const sorted = await sortedObjects(pods, this.#flags);
     if (isDocument(output)) {
       this.#output.write(await this.#document(sorted, output, isSingle));
     } else if (sorted.length === 0) {
@@ -182,13 +180,17 @@ class ShownPods {
   }
 
   #row(pod: Pod): readonly string[] {
-    const { allNamespaces, output, showLabels } = this.#flags;
+    const { allNamespaces, output } = this.#flags;
     return [
       ...this.#cells(pod).slice(allNamespaces === true ? 0 : 1, AGE + 1),
       ...(output === 'wide' ? [...wideCells(pod), '<none>', gatesOf(pod)] : []),
-      ...(showLabels === true ? [labelsOf(pod.metadata.labels)] : []),
+      ...labelCells(pod.metadata.labels, this.#flags),
     ];
   }
+}
+
+function byKey(a: Pod, b: Pod): number {
+  return byName(keyOf(a), keyOf(b));
 }
 
 function keyOf({ metadata }: Pod): readonly string[] {
@@ -198,11 +200,12 @@ function keyOf({ metadata }: Pod): readonly string[] {
 const AGE = POD_COLUMNS.indexOf('AGE');
 
 /** kubectl has no column for the state of the chart. */
-function columnsOf({ allNamespaces, output, showLabels }: GetFlags): readonly string[] {
+function columnsOf(flags: GetFlags): readonly string[] {
+  const { allNamespaces, output } = flags;
   return [
     ...POD_COLUMNS.slice(allNamespaces === true ? 0 : 1, AGE + 1),
     ...(output === 'wide' ? [...WIDE_COLUMNS, 'NOMINATED NODE', 'READINESS GATES'] : []),
-    ...(showLabels === true ? ['LABELS'] : []),
+    ...labelHeads(flags),
   ];
 }
 

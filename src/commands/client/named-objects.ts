@@ -67,7 +67,8 @@ function checkedNames(words: readonly string[]): readonly string[] {
   throw invalid(`"${odd}" follows a type: give names alone, or each as TYPE/NAME`);
 }
 
-function typeOf(word: string): ObjectType {
+/** Throws `NotFound`. */
+export function typeOf(word: string): ObjectType {
   const found = Object.entries(TYPES).find(([, words]) => words.some((own) => own === word.toLowerCase()));
   if (found !== undefined) return found[0] as ObjectType;
   const elsewhere = ELSEWHERE[word];

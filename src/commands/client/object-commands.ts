@@ -22,7 +22,7 @@ function typeArgument(): Argument {
 }
 
 function namesArgument(): Argument {
-  return new Argument('[POD...]', 'only these, without the name of the node, too');
+  return new Argument('[NAME...]', 'only these; pods without the name of the node, too');
 }
 
 function addGet(root: Command): void {
@@ -46,13 +46,23 @@ function addGet(root: Command): void {
     .option('-w, --watch', 'go on with the changes that come')
     .option('--watch-only', 'only the changes that come')
     .option('--show-labels', 'a column with the labels')
+    .addOption(
+      new Option(
+        '-L, --label-columns <KEYS>',
+        'a column for each of these labels: app,tier; may be repeated',
+      ).argParser(moreKeys),
+    )
     .option('--no-headers', 'without the heading')
-    .option('--ignore-not-found', 'a pod that is not there is no error')
+    .option('--ignore-not-found', 'one that is not there is no error')
     .addHelpText('after', GET_EXAMPLES)
     .action(async (type: string, names: readonly string[], flags: GetFlags) => {
       const { get } = await import('./get.ts');
       await get([type, ...names], flags, { write: print, tell: (line) => printError(`${line}\n`) });
     });
+}
+
+function moreKeys(keys: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...keys.split(',')];
 }
 
 /** An option with a parser of its own, whose words a shell offers. */
@@ -95,7 +105,9 @@ function addDelete(root: Command): void {
 
 function addDescribe(root: Command): void {
   addAll(clientCommand(root, 'describe'), [namespaceFlag()])
-    .description('Show a pod in detail, with its events, and what it does now')
+    .description(
+      'Show pods, what they refer to, or the node in detail, with events, and what a pod or the node does now',
+    )
     .addArgument(typeArgument())
     .addArgument(namesArgument())
     .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { completions } from '../../../src/commands/client/complete.ts';
+import { completions, type ObjectName } from '../../../src/commands/client/complete.ts';
 import { podOnNode } from '../../support/owner-socket.ts';
 
 const PODS = [
@@ -15,13 +15,21 @@ const PODS = [
   podOnNode('proxy', 'kube-system'),
 ];
 
+const NAMES: Partial<Record<string, readonly ObjectName[]>> = {
+  nodes: [{ name: 'node-a' }],
+  configmaps: [
+    { name: 'settings', namespace: 'default' },
+    { name: 'other', namespace: 'kube-system' },
+  ],
+};
+
 function program(): Command {
   const root = new Command('statelet');
   const common = (command: Command) =>
     command.option('--root-dir <DIR>').option('-n, --namespace <NAME>').option('-i, --stdin');
   common(root.command('exec')).option('-c, --container <NAME>').argument('<POD>').argument('[COMMAND...]');
   common(root.command('delete')).argument('[POD...]');
-  common(root.command('get')).argument('<TYPE>').argument('[POD...]');
+  common(root.command('get')).argument('<TYPE>').argument('[NAME...]');
   common(root.command('port-forward')).argument('<POD>').argument('<PORT...>');
   common(root.command('events')).option('--for <OBJECT>');
   root
@@ -41,9 +49,15 @@ beforeEach(() => {
 
 /** The last word of the line is the one that is completed. */
 async function complete(line: string): Promise<string> {
-  const found = await completions(program(), line.split(' '), (rootDir) => {
-    asked.push(rootDir);
-    return Promise.resolve(PODS);
+  const found = await completions(program(), line.split(' '), {
+    pods: (rootDir) => {
+      asked.push(rootDir);
+      return Promise.resolve(PODS);
+    },
+    names: (type, rootDir) => {
+      asked.push(rootDir);
+      return Promise.resolve(NAMES[type] ?? []);
+    },
   });
   return found.map(({ value }) => value).join(' ');
 }
@@ -56,6 +70,11 @@ describe('what may be typed', () => {
     ['nothing ', ''],
     ['top ', 'pods node'],
     ['record ', 'export help'],
+    ['get nodes ', 'node-a'],
+    ['get no/', 'no/node-a'],
+    ['delete cm ', 'settings'],
+    ['-n kube-system get cm ', 'other'],
+    ['get secrets ', ''],
     ['record export w', 'web-node-a wax-node-a'],
     ['record export --name', '--namespace'],
     ['top pods ', ''],
@@ -76,7 +95,6 @@ describe('what may be typed', () => {
     ['exec web -- ', ''],
     ['exec web -- -', ''],
     ['get ', 'pods configmaps secrets persistentvolumeclaims nodes'],
-    ['get nodes ', ''],
     ['get secrets w', ''],
     ['get pod/w', 'pod/web-node-a pod/wax-node-a'],
     ['get po/web-node-a po/w', 'po/wax-node-a'],

@@ -28,9 +28,24 @@ afterEach(async () => {
   socket = undefined;
 });
 
-async function described(pods: readonly Pod[], words: string, flags = {}, events: readonly object[] = []) {
+interface Served {
+  readonly node?: object;
+  readonly objects?: readonly object[];
+}
+
+async function described(
+  pods: readonly Pod[],
+  words: string,
+  flags = {},
+  events: readonly object[] = [],
+  { node = {}, objects = [] }: Served = {},
+) {
+  await socket?.close();
   socket = await ownerSocket(
     [
+      { path: '/node/object', handle: (_, response) => answerJSON(response, node) },
+      { path: '/objects', handle: (_, response) => answerJSON(response, { items: objects }) },
+      { path: '/why', handle: (_, response) => answerJSON(response, { sentences: ['The node is ready.'] }) },
       { path: '/events', handle: (_, response) => answerJSON(response, { items: events }) },
       {
         path: '/why/default/web-node-a',
@@ -79,6 +94,72 @@ suite('a description', () => {
     });
     const text = await described([pod], 'pod web');
     expect(text).toMatch(/\n {6}A: +a b\\u001b\[2J\n/u);
+  });
+});
+
+suite('a description of the node', () => {
+  const node = {
+    metadata: { name: 'one' },
+    status: {
+      allocatable: { cpu: '2', memory: '0', pods: '110', 'example.com/gpu': '4', 'hugepages-2Mi': '4Mi' },
+      conditions: [{ type: 'Ready', status: 'True' }],
+    },
+  };
+  const greedy = podOnNode('web', 'default', {
+    containers: [
+      { name: 'main', resources: { requests: { cpu: '500m', memory: '1Gi', 'example.com/gpu': '1' } } },
+    ],
+  });
+
+  test('has what it does, its own events, and what its pods have asked for', async () => {
+    const involvedObject = { kind: 'Node', name: 'one', uid: 'one' };
+    const events = [EVENT, { ...EVENT, involvedObject, message: 'It is short of memory.', reason: 'Short' }];
+    const over = { ...podOnNode('done'), status: { phase: 'Succeeded' } };
+    const text = await described([greedy, over], 'nodes', {}, events, { node });
+    expect(text).toMatch(/^Name: +one\nRoles: +<none>\n/u);
+    expect(text).toMatch(/\n {2}Ready +True +<unknown> +<unknown> *\n/u);
+    expect(text).toMatch(/\nNon-terminated Pods: +\(1 in total\)\n/u);
+    expect(text).toMatch(/\n {2}default +web-node-a +500m \(25%\) +0 \(0%\) +1Gi \(0%\) +0 \(0%\) +\S+\n/u);
+    expect(text).toMatch(/\n {2}hugepages-2Mi +0 \(0%\) +0 \(0%\)\n {2}example.com\/gpu +1 +0\n/u);
+    expect(text).toMatch(/\nWhy:\n {2}The node is ready\.\nEvents:\n/u);
+    expect(text.match(/Short|BackOff/gu)).toEqual(['Short']);
+  });
+
+  test('of another one is an error', async () => {
+    await expect(described([], 'node two', {}, [], { node })).rejects.toThrow(
+      'there is no node "two" here, but one',
+    );
+  });
+});
+
+suite('a description of what pods refer to', () => {
+  const metadata = { name: 'token', namespace: 'default' };
+
+  test('does not have the values of a Secret', async () => {
+    const secret = { kind: 'Secret', metadata, data: { password: '***' } };
+    expect(await described([], 'secret token', {}, [], { objects: [secret] })).toMatch(
+      /\n\nType: +Opaque\n\nData\n====\npassword: +\*\*\*\n$/u,
+    );
+  });
+
+  test('says which pods use a claim', async () => {
+    const user = podOnNode('web', 'default', {
+      containers: [{ name: 'main' }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'token' } }],
+    });
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const objects = [{ kind: 'PersistentVolumeClaim', metadata, spec }];
+    const text = await described([user, podOnNode('db')], 'pvc', {}, [], { objects });
+    expect(text).toMatch(/\nCapacity: +1Gi\nAccess Modes: +RWO\nUsed By: +web-node-a\nEvents: +<none>\n$/u);
+  });
+
+  test('keeps to its terminal, whatever a ConfigMap says', async () => {
+    const objects = [{ kind: 'ConfigMap', metadata, data: { key: 'a\n\u001b[2Jb' } }];
+    expect(await described([], 'cm', {}, [], { objects })).toContain('\nkey:\n----\na\n\\u001b[2Jb\n\n');
+  });
+
+  test('of one that is not there is an error', async () => {
+    await expect(described([], 'cm other')).rejects.toMatchObject({ kind: 'NotFound' });
   });
 });
 
@@ -175,6 +256,8 @@ describeOnControlPlane('beside kubectl', (controlPlane) => {
     ],
   };
 
+  const plain = (text: string) => text.split('\n').map((line) => line.trimEnd());
+
   beforeEach(async () => {
     await controlPlane.apply(POD);
     const patch = JSON.stringify({ status: STATUS });
@@ -184,7 +267,68 @@ describeOnControlPlane('beside kubectl', (controlPlane) => {
   test('each line is the same', async () => {
     const pod = await controlPlane.kubectlJson<Pod>('get', 'pod', 'web');
     const theirs = await controlPlane.kubectl('describe', 'pod', 'web');
-    const plain = (text: string) => text.split('\n').map((line) => line.trimEnd());
     expect(plain(await described([pod], 'pod web'))).toEqual(plain(theirs));
+  });
+
+  test('those of a ConfigMap are', async () => {
+    await controlPlane.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings', labels: { app: 'web' }, annotations: { note: 'one\ntwo' } },
+      data: { key: 'one\ntwo\n' },
+      binaryData: { bin: 'AAECAw==' },
+    });
+    const object = await controlPlane.kubectlJson<object>('get', 'cm', 'settings');
+    const theirs = await controlPlane.kubectl('describe', 'cm', 'settings');
+    expect(plain(await described([], 'cm settings', {}, [], { objects: [object] }))).toEqual(plain(theirs));
+  });
+
+  test('those of the node are, but for its lease', async () => {
+    const amounts = {
+      cpu: '3800m',
+      memory: '7Gi',
+      pods: '110',
+      'example.com/gpu': '4',
+      'hugepages-2Mi': '4Mi',
+    };
+    const heldSince = { lastHeartbeatTime: times.startedAt, lastTransitionTime: times.startedAt };
+    await controlPlane.apply({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'node-1', labels: { 'node-role.kubernetes.io/worker': '' } },
+      spec: {
+        taints: [
+          { key: 'b', value: 'c', effect: 'NoSchedule' },
+          { key: 'a', effect: 'NoExecute' },
+        ],
+        podCIDR: '10.1.0.0/24',
+        podCIDRs: ['10.1.0.0/24'],
+        providerID: 'x://y',
+        unschedulable: true,
+      },
+    });
+    await controlPlane.patch('/api/v1/nodes/node-1/status', {
+      status: {
+        capacity: amounts,
+        allocatable: amounts,
+        conditions: [{ type: 'Ready', status: 'True', reason: 'Good', message: 'It is.', ...heldSince }],
+        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+        nodeInfo: {
+          kernelVersion: '6.12',
+          osImage: 'Debian',
+          architecture: 'amd64',
+          kubeletVersion: 'v1.36.2',
+        },
+      },
+    });
+    const node = await controlPlane.kubectlJson<object>('get', 'node', 'node-1');
+    const pod = await controlPlane.kubectlJson<Pod>('get', 'pod', 'web');
+    const theirs = await controlPlane.kubectl('describe', 'node', 'node-1', '--show-events=false');
+    // Later versions of kubectl do not show that of kube-proxy, and the socket does not know the lease.
+    const others =
+      /^(?:Lease:| {2}(?:Kube-Proxy|HolderIdentity|AcquireTime|RenewTime)|Why:| {2}The node is)/u;
+    const lines = (text: string) =>
+      plain(text.replace(/^( {2}default .*) \S+$/mu, '$1')).filter((line) => !others.test(line));
+    expect(lines(await described([pod], 'node', { showEvents: false }, [], { node }))).toEqual(lines(theirs));
   });
 });

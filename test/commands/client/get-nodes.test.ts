@@ -16,7 +16,12 @@ const NODE = {
   status: {
     conditions: [{ type: 'Ready', status: 'True' }],
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
-    nodeInfo: { kubeletVersion: 'v1.36.2', osImage: 'Debian 13', kernelVersion: '6.1' },
+    nodeInfo: {
+      kubeletVersion: 'v1.36.2',
+      osImage: 'Debian 13',
+      kernelVersion: '6.1',
+      architecture: 'amd64',
+    },
   },
 };
 
@@ -51,7 +56,7 @@ test('the columns are those of kubectl', async () => {
       '10.0.0.1',
       '<none>',
       'Debian 13',
-    ].concat('6.1', '<unknown>', ''),
+    ].concat('6.1 (amd64)', '<unknown>', ''),
   );
 });
 

@@ -45,7 +45,15 @@ test.each<[string, GetFlags, string[]]>([
   [
     'pvc disk',
     {},
-    ['NAME   STATUS   CAPACITY   ACCESS MODES   AGE', 'disk   Bound    1Gi        RWO            <unknown>'],
+    [
+      'NAME   STATUS   VOLUME   CAPACITY   ACCESS MODES   STORAGECLASS   VOLUMEATTRIBUTESCLASS   AGE',
+      'disk   Bound             1Gi        RWO                           <unset>                 <unknown>',
+    ],
+  ],
+  [
+    'pvc',
+    { output: 'wide', headers: false, labelColumns: ['app'] },
+    ['disk   Bound      1Gi   RWO      <unset>   <unknown>   Filesystem   disk'],
   ],
   ['cm', { output: 'name', selector: 'app' }, ['configmap/settings']],
   ['secrets', { namespace: 'x' }, ['No resources found in x namespace.']],

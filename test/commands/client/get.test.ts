@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { get } from '../../../src/commands/client/get.ts';
@@ -217,6 +219,23 @@ describe('as kubectl selects, sorts and cuts', () => {
     expect(await shown('pod web', { output: 'jsonpath={.kind} {.status.podIP}' })).toBe('Pod 10.0.0.1');
   });
 
+  test('a template may be in a file', async () => {
+    const file = join(socket.rootDir, 'template');
+    writeFileSync(file, '{.kind}');
+    expect(await shown('pod web', { output: `jsonpath-file=${file}` })).toBe('Pod');
+    await expect(shown('pods', { output: `jsonpath-file=${file}x` })).rejects.toThrow(/^-o jsonpath-file: /u);
+  });
+
+  test('labels have columns of their own', async () => {
+    expect(await shown('pods', { labelColumns: ['example.com/tier', 'app'], showLabels: true })).toMatch(
+      /AGE +TIER +APP +LABELS\ndb .* 60s {10}db +app=db\nweb-node-a .* 60s {10}web +app=web\n$/u,
+    );
+  });
+
+  test('pods that are named are shown as they are named', async () => {
+    expect(await shown('pod/web pod/db', { output: 'name' })).toBe('pod/web-node-a\npod/db\n');
+  });
+
   test('custom columns are sorted by the field that is asked for', async () => {
     const output = 'custom-columns=NAME:.metadata.name,APP:.metadata.labels.app';
     expect(await shown('pods', { output, sortBy: '.metadata.labels.app' })).toBe(
@@ -234,4 +253,7 @@ test('an unknown format is refused with those that there are', () => {
     '--output: "jsonpath=" is none of wide, json, yaml, name, jsonpath=…',
   );
   expect(() => outputFormat('xml')).toThrow('--output: "xml" is none of');
+  expect(() => outputFormat('go-template={{.kind}}')).toThrow(
+    '--output: go-template is not there; write it as jsonpath={.items[*].metadata.name} or',
+  );
 });

@@ -176,7 +176,8 @@ export function textsOf(quantities: ResourceQuantities): ResourceList {
 }
 
 /** Adds to `sums` in place. */
-function addQuantities(sums: Map<string, Quantity>, addends: ResourceQuantities): void {
+/** `sums` grows by them. */
+export function addQuantities(sums: Map<string, Quantity>, addends: ResourceQuantities): void {
   for (const [name, quantity] of addends) {
     const sum = sums.get(name);
     sums.set(name, sum ? addQuantity(sum, quantity) : quantity);

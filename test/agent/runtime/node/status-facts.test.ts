@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openApiClients } from '../../../../src/agent/cluster/client/open-api-clients.ts';
 import { initialNode } from '../../../../src/agent/policies/node/initial-node.ts';
-import { buildNodeStatus, NO_EVENTS_SENT } from '../../../../src/agent/policies/node/node-status.ts';
+import {
+  buildNodeStatus,
+  NO_EVENTS_SENT,
+  type NodeStatusFacts,
+} from '../../../../src/agent/policies/node/node-status.ts';
 import type { NodeHealth } from '../../../../src/agent/policies/node/ready-problems.ts';
 import { nodePatch } from '../../../../src/agent/policies/node/registration.ts';
 import { nodeHasChanged } from '../../../../src/agent/policies/node/status-report.ts';
@@ -16,6 +20,7 @@ import { ObservedConnection } from '../../../support/api/observed-connection.ts'
 import { describeOnControlPlane } from '../../../support/control-plane.ts';
 import { REGISTRATION } from '../../../support/node-status-facts.ts';
 import { testContext } from '../../../support/test-context.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 const IMAGE: Image = { id: 'sha256:1', repoTags: ['registry.example/app:1'], size: 1024 };
 const VERSION = { runtimeName: 'containerd', runtimeVersion: 'v1.7.24', runtimeApiVersion: 'v1' };
@@ -51,39 +56,38 @@ const READERS: AddressReaders = {
   defaultRoute: () => Promise.resolve({ ipv4: '10.0.0.7', ipv6: 'fd00::7' }),
 };
 
+function parts(own: Partial<StatusFactsParts> = {}): StatusFactsParts {
+  return {
+    runtime: { version: () => Promise.resolve(VERSION), listImages: () => listImages() },
+    nodeIPs: [],
+    externalCloudProvider: false,
+    maxPods: 110,
+    podsPerCore: 0,
+    extendedResources: { 'example.com/gpu': '2' },
+    reservations: { systemReserved: { cpu: '100m' }, kubeReserved: { cpu: '100m' }, evictionHard: {} },
+    port: 10250,
+    maxImages: 50,
+    facts: {
+      name: 'node-1',
+      os: 'linux',
+      arch: 'amd64',
+      labels: {},
+      taints: [],
+      capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
+      allocatable: {},
+      conditions: [],
+    },
+    conditions: () => conditions,
+    health: () => health,
+    ...own,
+  };
+}
+
 async function opened(
   own: Partial<StatusFactsParts> = {},
   readers: Partial<AddressReaders> = {},
 ): Promise<StatusFacts> {
-  const opening = StatusFacts.open(
-    testContext({ clock }),
-    {
-      runtime: { version: () => Promise.resolve(VERSION), listImages: () => listImages() },
-      nodeIPs: [],
-      externalCloudProvider: false,
-      maxPods: 110,
-      podsPerCore: 0,
-      extendedResources: { 'example.com/gpu': '2' },
-      reservations: { systemReserved: { cpu: '100m' }, kubeReserved: { cpu: '100m' }, evictionHard: {} },
-      port: 10250,
-      maxImages: 50,
-      facts: {
-        name: 'node-1',
-        os: 'linux',
-        arch: 'amd64',
-        labels: {},
-        taints: [],
-        capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
-        allocatable: {},
-        conditions: [],
-      },
-      conditions: () => conditions,
-      health: () => health,
-      ...own,
-    },
-    { ...READERS, ...readers },
-  );
-  facts = await opening;
+  facts = await StatusFacts.open(testContext({ clock }), parts(own), { ...READERS, ...readers });
   await settled();
   return facts;
 }
@@ -120,6 +124,34 @@ test('pressure and problems are those of now', async () => {
   const now = from.now();
   expect(now.pressure).toEqual(new Set(['DiskPressure']));
   expect(now.readiness.problems).toEqual(['node is shutting down']);
+});
+
+describe('for somebody who asks once', () => {
+  test('the facts have what DNS and the runtime answer, and nothing is asked afterwards', async () => {
+    const once = await StatusFacts.once(testContext({ clock }), parts(), READERS);
+    expect(once).toMatchObject({ images: [IMAGE], versions: { runtimeName: 'containerd' } });
+    expect(once.addresses.defaultRoute(true)).toBe('10.0.0.7');
+    expect(clock.armed).toBe(0);
+  });
+
+  test('a runtime that hangs is waited for 5 s', async () => {
+    let isGivenUp: boolean | undefined;
+    listImages = () => new Promise(() => undefined);
+    const version = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
+      new Promise<never>(() => signal?.addEventListener('abort', () => (isGivenUp = true)));
+    const hanging = { runtime: { version, listImages } };
+    let once: NodeStatusFacts | undefined;
+    const asking = StatusFacts.once(testContext({ clock }), parts(hanging), READERS).then(
+      (now) => (once = now),
+    );
+    await waitFor(() => clock.armed > 0, { what: 'the limit' });
+    await clock.advance(4_999);
+    expect(once).toBeUndefined();
+    await clock.advance(1);
+    await asking;
+    expect(once).toMatchObject({ images: undefined, versions: { runtimeName: 'unknown' } });
+    expect([isGivenUp, clock.armed]).toEqual([true, 0]);
+  });
 });
 
 describe('what is read in the background', () => {

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { withPlainBooleans } from '../../../src/commands/client/plain-booleans.ts';
+import { withPlainWords } from '../../../src/commands/client/kubectl-words.ts';
 
 const plain = (line: string) =>
-  withPlainBooleans(['node', 'statelet', ...line.split(' ')])
+  withPlainWords(['node', 'statelet', ...line.split(' ')])
     .slice(2)
     .join(' ');
 
@@ -14,6 +14,12 @@ test.each([
   ['delete web --grace-period=5', 'delete web --grace-period=5'],
   ['events --types=true', 'events --types=true'],
   ['run --wait=false', 'run --wait=false'],
+  ['get pods -o=json -n=kube-system -w=true', 'get pods -o json -n kube-system -w'],
+  ['-n kube-system get pods', 'get -n kube-system pods'],
+  ['--namespace=a --root-dir b logs web', 'logs --namespace=a --root-dir b web'],
+  ['exec web -- sh -o=json', 'exec web -- sh -o=json'],
+  ['-n a', '-n a'],
+  ['-n a charts', '-n a charts'],
 ])('%s', (line, expected) => {
   expect(plain(line)).toBe(expected);
 });
