@@ -1,6 +1,7 @@
 import { ACTOR_MUTANTS } from './actor-mutants.ts';
 import { CLUSTER_MUTANTS } from './cluster-mutants.ts';
 import { CONTENT_MUTANTS } from './content-mutants.ts';
+import { DEVICE_MUTANTS } from './device-mutants.ts';
 import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
@@ -19,4 +20,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONTENT_MUTANTS,
   ...LOCAL_MUTANTS,
   ...PLUGIN_MUTANTS,
+  ...DEVICE_MUTANTS,
 ];

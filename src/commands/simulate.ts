@@ -145,6 +145,7 @@ function summary(
     `${String(preempted)} preempted`,
     evictions(result.tally),
     `${String(result.tally.chosenByPlugins)} chosen by plugins`,
+    `${String(result.tally.devicesAsked)} given devices`,
     `${String(rejected)} rejected`,
     `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,

@@ -8,6 +8,7 @@ import { type Operation, plan, type PlanOptions } from './plan/plan.ts';
 import { findLeftover, findUnsettled, type Finding } from './judges/final-check.ts';
 import { keyedRandom } from './plan/seeded-random.ts';
 import { newTally, type Tally } from './tally.ts';
+import { drawnDevices } from './devices/devices-plan.ts';
 import { drawnPlugins } from './plugins/plugins-plan.ts';
 import { VirtualClock } from './node/virtual-clock.ts';
 import type { TransitionListener } from '../types/transition.ts';
@@ -82,6 +83,7 @@ class Simulation {
         nodeFacts: (ordinal) => drawnNodeFacts(pods, ofNode, ordinal),
         resources: drawnNodeResources(pods, ofNode),
         plugins: drawnPlugins(ofNode),
+        devices: drawnDevices(ofNode),
         node: index + 1,
         clock: this.#clock,
         random: ofNode,

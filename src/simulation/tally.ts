@@ -14,6 +14,8 @@ export interface Tally {
   evictedForLimits: number;
   /** Pods that eviction plugins have chosen. */
   chosenByPlugins: number;
+  /** How often device plugins were asked for devices. */
+  devicesAsked: number;
   /** Pods that were not admitted. */
   rejected: number;
   agentsKilled: number;
@@ -37,6 +39,7 @@ export function newTally(): Tally {
     evictedForPIDs: 0,
     evictedForLimits: 0,
     chosenByPlugins: 0,
+    devicesAsked: 0,
     rejected: 0,
     agentsKilled: 0,
     calls: 0,

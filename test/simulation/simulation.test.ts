@@ -21,6 +21,7 @@ describe('I1 to I10 hold', () => {
     for (const key of Object.keys(tally) as (keyof typeof tally)[])
       tally[key] = runs.reduce((sum, run) => sum + run.tally[key], 0);
     expect(tally.chosenByPlugins).toBeGreaterThan(0);
+    expect(tally.devicesAsked).toBeGreaterThan(0);
     expect(tally.agentsKilled).toBeGreaterThan(0);
     expect(tally.rejected).toBeGreaterThan(0);
     expect(tally.preempted).toBeGreaterThan(0);

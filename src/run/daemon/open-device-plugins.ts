@@ -28,11 +28,6 @@ export function openDevicePlugins(
     registryDir === undefined
       ? undefined
       : new Plugins(core, { registryDir, handlers, builtIn: [], openRegistration: registrationClient });
-  devices.healthChanges.subscribe((uids) => core.sync(uids));
-  devices.changes.subscribe(() => {
-    core.onAllocatable();
-    core.reportNow();
-  });
   return {
     handlers,
     views: () => plugins.views(),

@@ -13,6 +13,7 @@ import {
   insufficientResources,
   takenPorts,
 } from './admission-obstacles.ts';
+import type { DevicesJudge } from './devices-judge.ts';
 import { EvictionJudge, type EvictionTruth } from './eviction/eviction-judge.ts';
 import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
 import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
@@ -33,6 +34,8 @@ export interface AdmissionJudgeOptions {
   readonly eviction?: EvictionTruth | undefined;
   /** Undefined for a node without plugins. */
   readonly plugins?: PluginTruth | undefined;
+  /** Undefined for a node without devices. */
+  readonly devices?: Pick<DevicesJudge, 'lacking' | 'hasJustFailed'> | undefined;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -114,6 +117,7 @@ export class AdmissionJudge {
     const { pod } = this.#records.get(uid) ?? {};
     if (pod === undefined || !isStaticPod(pod)) return 'waits for its start, and stays there';
     if (this.#wasFound(uid)) return 'waits for room, and runs';
+    if (this.#lacksDevices(pod)) return undefined;
     const isNeedless = this.#couldFit(pod, podsOf(this.#records.possibleHolders()), []);
     return isNeedless ? 'waits for room that it could have' : undefined;
   }
@@ -215,6 +219,7 @@ export class AdmissionJudge {
   #whyFalse(reason: string, pod: Pod, others: readonly Pod[], promised: readonly Pod[]): string | undefined {
     if (reason === 'NodeAffinity')
       return pod.spec.nodeSelector === undefined ? 'and has no node selector' : undefined;
+    if (reason === 'UnexpectedAdmissionError' && this.#lacksDevices(pod)) return undefined;
     if (reason === 'UnexpectedAdmissionError')
       return this.#couldFit(pod, others, promised) ? 'and could have room' : undefined;
     const { allocatable } = this.#options.nodeFacts();
@@ -230,6 +235,13 @@ export class AdmissionJudge {
     const staying = isCriticalPod(pod) ? others.filter((other) => !this.#mayBePreempted(pod, other)) : others;
     const { allocatable } = this.#options.nodeFacts();
     return admissionObstacles(pod, [...staying, ...promised], allocatable).length === 0;
+  }
+
+  /** Devices are set aside for pods that are still being admitted, too. */
+  #lacksDevices(pod: Pod): boolean {
+    const { devices } = this.#options;
+    const others = this.#records.known().filter(({ uid }) => uid !== pod.metadata.uid);
+    return devices?.hasJustFailed(pod) === true || (devices?.lacking(pod, podsOf(others)) ?? []).length > 0;
   }
 
   #mayBePreempted(preemptor: Pod, other: Pod): boolean {

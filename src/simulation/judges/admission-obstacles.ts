@@ -8,12 +8,19 @@ import type { NodeFacts } from '../../types/node-facts.ts';
 
 type Allocatable = NodeFacts['allocatable'];
 
-/** The resources that simulated pods request. */
+/** The resources that all simulated pods may request. */
 const RESOURCES = ['pods', 'cpu', 'memory'];
+
+/** With the devices that it asks for; those that the node knows nothing of do not count. */
+function resourcesOf({ spec }: Pod, allocatable: Allocatable): readonly string[] {
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  const names = new Set(all.flatMap(({ resources }) => Object.keys(resources?.requests ?? {})));
+  return [...RESOURCES, ...[...names].filter((name) => name.includes('/') && name in allocatable)];
+}
 
 /** The resources of which the node has not enough left for the pod beside the others. */
 export function insufficientResources(pod: Pod, others: readonly Pod[], allocatable: Allocatable): string[] {
-  return RESOURCES.filter((resource) => {
+  return resourcesOf(pod, allocatable).filter((resource) => {
     const wanted = amount(pod, resource);
     const used = others.reduce((sum, other) => sum + amount(other, resource), 0);
     return (

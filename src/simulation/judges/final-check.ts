@@ -6,6 +6,7 @@ import type { Node, Pod } from '../../types/kubernetes.ts';
 import type { AgentRun } from '../node/agent-run.ts';
 import type { Host } from '../node/host.ts';
 import { endsForGood, goesOnForever } from '../plan/pod-specs.ts';
+import { podsIn } from './devices-judge.ts';
 import { lackedObject, needlessWatch, outdatedVolume } from './contents/content-check.ts';
 import { type ApiCheckFacts, findUntold } from './api/api-check.ts';
 import { localUID } from './api/pod-object-judge.ts';
@@ -35,7 +36,7 @@ export function findUnsettled(host: Host): Finding | undefined {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
-  return watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
+  return devicesFinding(host) ?? watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
 }
 
 function nodeObject({ store, nodeName }: Host['api']): Node | undefined {
@@ -54,6 +55,11 @@ function killUnderWay({ agent }: AgentRun): Finding | undefined {
 
 function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefined {
   const what = needlessWatch(client.watched, sources.pods);
+  return what === undefined ? undefined : { what };
+}
+
+function devicesFinding({ devices, api }: Host): Finding | undefined {
+  const what = devices?.judge.untruthOfNode(nodeObject(api)?.status ?? {});
   return what === undefined ? undefined : { what };
 }
 
@@ -83,6 +89,9 @@ export function findLeftover(host: Host): Finding | undefined {
     const state = stateName(entry.actor.getSnapshot().value);
     return finding(host, entry.pod.uid, `its actor is left, in ${state}, though no pod is wanted`);
   }
+  const [entryOf] = podsIn(host.devices?.folder.checkpoint);
+  if (entryOf !== undefined)
+    return finding(host, entryOf, 'the checkpoint has devices for it, though no pod is wanted');
   const [object] = host.sources.objects;
   if (object !== undefined)
     return finding(host, localUID(object), 'its object is left, though no pod is wanted');
@@ -124,6 +133,8 @@ function whyUnsettled(host: Host, run: AgentRun, pod: Pod): string | undefined {
   if (state !== 'Syncing.Settled') return `in ${state}, and does not settle`;
   const stopped = pod.spec.containers.find(({ name }) => !isRunning(host, uid, name));
   if (stopped !== undefined) return `settled, and its container ${stopped.name} does not run`;
+  const untruth = host.devices?.judge.untruth(run.agent.statusManager.get(uid));
+  if (untruth !== undefined) return untruth;
   return whyUnresized(
     pod,
     run.agent.statusManager.get(uid),

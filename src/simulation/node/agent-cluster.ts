@@ -5,6 +5,7 @@ import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster
 import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
 import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import { watchNode } from '../../agent/cluster/watches/watched-object.ts';
+import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import type { RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
@@ -46,6 +47,8 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   readonly nodeFacts: () => NodeFacts;
   /** The pressure conditions that hold. */
   readonly conditions: () => readonly string[];
+  /** What its device plugins serve. */
+  readonly devices: () => PluginResources | undefined;
 }
 
 export class AgentCluster {
@@ -88,13 +91,13 @@ export class AgentCluster {
   }
 
   join(core: AgentCore): ClusterParts {
-    const { client, clock, nodeFacts, conditions } = this.#options;
+    const { client, clock, nodeFacts, conditions, devices } = this.#options;
     const facts = () => ({ ...nodeFacts(), conditions: conditions() });
     this.#agent = new ClusterAgent(core, {
       clients: client.clients,
       settings: SETTINGS,
       registration: registration(nodeFacts()),
-      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now()),
+      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now(), devices()),
       node: this.#node,
     });
     return this.#agent;

@@ -33,6 +33,7 @@ import { PodEndJudge } from '../judges/pod-end-judge.ts';
 import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
+import type { HostDevices } from '../devices/host-devices.ts';
 import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
 import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
@@ -45,6 +46,7 @@ import type { SimulatedDisk } from './simulated-disk.ts';
 import { simulatedNode } from './simulated-node.ts';
 import { SimulatedReclaimer } from './simulated-reclaimer.ts';
 import type { SimulatedSources } from './simulated-sources.ts';
+import { type NodeManagers, nodeManagers } from './node-managers.ts';
 import { NODE_ADDRESS } from './simulated-status-facts.ts';
 import type { NodeReclaim } from '../../agent/policies/eviction/file-system-parts.ts';
 
@@ -76,6 +78,8 @@ export interface AgentRunOptions {
   readonly eviction?: { readonly resources: SimulatedResources; readonly rules: EvictionRules } | undefined;
   /** Undefined for a node without plugins. */
   readonly plugins?: HostPlugins | undefined;
+  /** Undefined for a node without devices. */
+  readonly devices?: HostDevices | undefined;
   readonly nameOf: (uid: string) => string | undefined;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, name: string, what: string) => void;
@@ -115,6 +119,7 @@ export class AgentRun {
   readonly #inspection: ActorInspection;
   readonly #stats: SimulatedStats | undefined;
   readonly #reclaimer: SimulatedReclaimer | undefined;
+  readonly #managers: NodeManagers;
   readonly #crashed = new Subject<undefined>();
   #isAlive = true;
 
@@ -144,11 +149,13 @@ export class AgentRun {
       found: runtime.uids().filter((uid) => runtime.isRunning(uid)),
       eviction: this.#evictionTruth(),
       plugins: this.#pluginTruth(),
+      devices: options.devices?.judge,
       onViolation,
     });
     this.#inspection = this.#buildInspection();
     this.#stats = this.#buildStats();
     this.#reclaimer = this.#buildReclaimer();
+    this.#managers = this.#buildManagers();
     this.agent = this.#buildAgent();
     this.#listen(options.listen?.(ordinal));
     this.#judgeHooks();
@@ -207,7 +214,7 @@ export class AgentRun {
     await this.agent.shutDown(false);
     const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
     this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
-    const stopped = Promise.all([this.agent.stop(), this.#cluster.stop()]);
+    const stopped = Promise.all([this.agent.stop(), this.#cluster.stop(), this.#managers.stop()]);
     await Promise.race([stopped, timeUp]);
     if (this.#isAlive) this.crash();
   }
@@ -263,6 +270,7 @@ export class AgentRun {
       objectChanges: this.#cluster.objects.changes,
       cluster: (core) => this.#cluster.join({ ...core, random: this.#clusterRandom }),
       ...this.#plugins(),
+      ...(this.#managers.devicePlugins && { devicePlugins: this.#managers.devicePlugins }),
       wrapEffects: (effects) => this.#judged(effects),
     });
   }
@@ -283,6 +291,14 @@ export class AgentRun {
     };
   }
 
+  #buildManagers(): NodeManagers {
+    const { devices } = this.#options;
+    devices?.judge.agentStarts(devices.folder.checkpoint);
+    return nodeManagers(this.#context(), {
+      ...(devices && { devices: { folder: devices.folder, witness: devices.judge } }),
+    });
+  }
+
   #buildCluster(): AgentCluster {
     return new AgentCluster({
       client: this.client,
@@ -293,6 +309,7 @@ export class AgentRun {
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
+      devices: () => this.#managers.devices?.resources(),
     });
   }
 
@@ -318,7 +335,7 @@ export class AgentRun {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults, remains } = this.#options;
+    const { disk, random, faults, remains, devices } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -331,13 +348,19 @@ export class AgentRun {
       onMount: (uid) => this.#isAlive && this.lifecycle.volumesMounted(uid),
       onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
       onRemove: (uid) => this.#isAlive && remains.removes(uid),
+      managers: this.#managers.subsystems,
+      onContainer: (...made) => this.#isAlive && devices?.judge.configured(...made),
       isAlive: () => this.#isAlive,
     });
     return {
       runtime,
       node,
       reclaimer,
-      start: (view) => reclaimer?.start(view),
+      ...(this.#managers.devices && { devices: this.#managers.devices }),
+      start: (view) => {
+        reclaimer?.start(view);
+        this.#managers.start(view);
+      },
       stop: () => Promise.resolve(),
     };
   }

@@ -20,6 +20,10 @@ import { HookJudge } from '../judges/hook-judge.ts';
 import { RemainsJudge } from '../judges/remains-judge.ts';
 import { TaintJudge } from '../judges/plugins/taint-judge.ts';
 import { ObjectVersions } from '../judges/contents/object-versions.ts';
+import { DevicePluginFolder } from '../devices/device-plugin-folder.ts';
+import { type DevicesPlan, withDevices } from '../devices/devices-plan.ts';
+import type { HostDevices } from '../devices/host-devices.ts';
+import { DevicesJudge } from '../judges/devices-judge.ts';
 import type { HostPlugins } from '../plugins/agent-plugins.ts';
 import { isGuarded, podMarks, TaintedBySomebody } from '../plugins/pod-marks.ts';
 import { PluginFolder } from '../plugins/plugin-folder.ts';
@@ -35,6 +39,9 @@ import { SimulatedSources } from './simulated-sources.ts';
 const MAX_API_DELAY_MS = 30_000;
 
 const HOUSEKEEPING_MS = 2_000;
+
+/** After an agent was killed while it wrote a file. */
+const MAX_DOWN_MS = 20_000;
 
 /** Containers find the API server by it. */
 const API_SERVICE = {
@@ -54,6 +61,8 @@ export interface HostOptions {
   readonly resources?: NodeResources | undefined;
   /** Undefined for a node without eviction plugins. */
   readonly plugins?: PluginsPlan | undefined;
+  /** Undefined for a node without devices. */
+  readonly devices?: DevicesPlan | undefined;
   /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean;
   /** Hears of the transitions of the agent with that ordinal. */
@@ -76,6 +85,7 @@ export class Host {
   readonly #pods = new CreatedPods();
   readonly #resources: SimulatedResources | undefined;
   readonly #plugins: HostPlugins | undefined;
+  readonly devices: HostDevices | undefined;
   readonly #changes: NodeChanges;
   readonly #remains: RemainsJudge;
   readonly #hooks: HookJudge;
@@ -99,6 +109,7 @@ export class Host {
     this.api = this.#buildApi();
     this.#hooks = this.#buildHookJudge();
     this.versions = new ObjectVersions(this.api.store.changes);
+    this.devices = this.#buildDevices();
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
@@ -136,6 +147,7 @@ export class Host {
     this.runtime.goDown();
     this.runtime.comeUp();
     this.api.comeUp();
+    this.devices?.folder.calm();
   }
 
   /** Adds a line to the history: about the node, or about the pod of that name or UID. */
@@ -166,6 +178,7 @@ export class Host {
         violated: (uid, what) => this.#violated({ invariant: 'contents', node, uid, what }),
       }),
       hooks: this.#hooks,
+      devices: this.devices?.judge,
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => {
         this.#changes.callBegan(call);
@@ -177,7 +190,7 @@ export class Host {
   }
 
   #buildChanges(): NodeChanges {
-    const { clock, random, plugins } = this.#options;
+    const { clock, random, plugins, devices } = this.#options;
     return new NodeChanges({
       clock,
       runtime: this.runtime,
@@ -194,6 +207,7 @@ export class Host {
       },
       faults: () => this.#faults,
       marks: plugins && ((uid) => podMarks(uid, random)),
+      equipped: devices && ((spec, uid) => withDevices(spec, uid, devices, random)),
       tell: (what, name) => this.tell(what, { name }),
     });
   }
@@ -325,6 +339,28 @@ export class Host {
     return { plan, world, folder, onChosen, onCondition, hadNoExecute: () => taints.hadNoExecute };
   }
 
+  #buildDevices(): HostDevices | undefined {
+    const { devices: plan, clock, random, node, tally } = this.#options;
+    if (plan === undefined) return undefined;
+    const judge = new DevicesJudge({
+      resources: plan.resources.map(({ resource }) => resource),
+      now: () => clock.now(),
+      runtime: () => this.runtime,
+      onAsked: () => (tally.devicesAsked += 1),
+      violated: (uid, what) => this.#violated({ invariant: 'devices', node, uid, what }),
+    });
+    const folder = new DevicePluginFolder({
+      plan,
+      world: { random, misbehaves: () => this.#faults.has('devices') },
+      clock,
+      mayDie: () => this.#faults.has('devices') && this.#faults.has('agent'),
+      killAgent: () =>
+        this.#crashAgent(Math.ceil(MAX_DOWN_MS * random(`devices/down/${String(this.#agentRuns)}`))),
+      tell: (what) => this.tell(what),
+    });
+    return { plan, folder, judge };
+  }
+
   #startAgent(): void {
     const { node, clock, random, nodeFacts, resources: { rules } = {} } = this.#options;
     const resources = this.#resources;
@@ -353,6 +389,7 @@ export class Host {
       faults: () => ({ ...nodeFaults(this.#faults), ...statsFaults(this.#faults) }),
       eviction: resources && rules && { resources, rules },
       plugins: this.#plugins,
+      devices: this.devices,
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),

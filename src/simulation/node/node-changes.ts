@@ -4,7 +4,7 @@ import { rfc3339 } from '../../agent/policies/formats/time.ts';
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { CallUnderWay } from '../runtime/witness.ts';
 import type { Clock } from '../../types/clock.ts';
-import type { Pod } from '../../types/kubernetes.ts';
+import type { Pod, PodSpec } from '../../types/kubernetes.ts';
 import type { SimulatedApiServer } from '../api/simulated-api-server.ts';
 import type { Fault } from '../plan/fault-kinds.ts';
 import type { Change, Kill } from '../plan/plan.ts';
@@ -36,6 +36,8 @@ export interface NodeChangesOptions {
   readonly agent: ChangedAgent;
   /** Annotations and labels of a new pod. */
   readonly marks?: ((uid: string) => Pick<Pod['metadata'], 'annotations' | 'labels'>) | undefined;
+  /** What the node has of its own, such as devices, new pods ask for. */
+  readonly equipped?: ((spec: PodSpec, uid: string) => PodSpec) | undefined;
   /** The faults that are switched on. */
   readonly faults: () => ReadonlySet<Fault>;
   /** Adds a line about the pod name to the history. */
@@ -225,8 +227,9 @@ export class NodeChanges {
     return sources.pods.some(({ metadata }) => metadata.uid === uid) ? undefined : uid;
   }
 
-  #create(name: string, uid: string, { source, spec }: ChangeOf<'create'>): void {
-    const { pods, sources, clock } = this.#options;
+  #create(name: string, uid: string, { source, spec: planned }: ChangeOf<'create'>): void {
+    const { pods, sources, clock, equipped } = this.#options;
+    const spec = equipped?.(planned, uid) ?? planned;
     pods.add({ uid, name, source, spec });
     const creationTimestamp = rfc3339(clock.now());
     const metadata = { name, namespace: NAMESPACE, uid, creationTimestamp, ...this.#options.marks?.(uid) };

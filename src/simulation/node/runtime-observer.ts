@@ -9,6 +9,7 @@ import type {
 import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
+import type { DevicesJudge } from '../judges/devices-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
 import { isRead, secondInstance } from '../judges/pod-states.ts';
 import type { Tally } from '../tally.ts';
@@ -28,6 +29,8 @@ export interface RuntimeObserverOptions {
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, what: string, isMinor?: boolean) => void;
   readonly onCall: (call: CallUnderWay) => void;
+  /** Undefined for a node without devices. */
+  readonly devices?: Pick<DevicesJudge, 'started'> | undefined;
   /** A container or a sandbox has started or ended. */
   readonly onChange: () => void;
   readonly onViolation: (violation: Violation) => void;
@@ -72,7 +75,9 @@ export class RuntimeObserver implements RuntimeWitness {
     const other = secondInstance(runtime(), container);
     if (other !== undefined) this.#violated('I10', uid, `${metadata.name} runs twice: ${other.id} and ${id}`);
     if (!this.#isOfEarlierAgent(id, uid)) this.#checkStaticName(uid);
-    if (!this.#isUnawaited(id, uid)) this.#options.contents.started(container);
+    const isAwaited = !this.#isUnawaited(id, uid);
+    this.#options.devices?.started(container, isAwaited);
+    if (isAwaited) this.#options.contents.started(container);
   }
 
   containerEnded({ uid, id, metadata, exitCode }: ContainerTruth): void {

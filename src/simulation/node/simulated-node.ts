@@ -20,6 +20,8 @@ import {
 import { objectSubsystem, readServerFacts } from '../../agent/runtime/pods/object-subsystem.ts';
 import type { RuntimeService } from '../../agent/runtime/service/runtime-service.ts';
 import { PodResizer } from '../../agent/runtime/pods/pod-resizer.ts';
+import type { ContainerConfig } from '../../types/cri.ts';
+import type { Pod } from '../../types/kubernetes.ts';
 import type { KnownContainer } from '../../types/runtime-pod.ts';
 import { folderOf } from './simulated-disk.ts';
 import { NodeFaultDraws } from './node-fault-draws.ts';
@@ -27,6 +29,10 @@ import { simulatedVolumes, type SimulatedVolumesOptions, stepOf } from './simula
 
 export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
+  /** What gives containers something for themselves. */
+  readonly managers?: readonly PodSubsystem[];
+  /** A container is about to be created. */
+  readonly onContainer?: (pod: Pod, config: ContainerConfig) => void;
   /** The pod's folder is removed. */
   readonly onRemove?: (uid: string) => void;
 }
@@ -35,7 +41,8 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
 export function simulatedNode(options: SimulatedNodeOptions): PodNode {
   const faults = new NodeFaultDraws(options);
   const volumes = simulatedVolumes(options, faults);
-  const subsystems = [podFolders(options), objectSubsystem(options.objects), volumes];
+  const { managers = [], objects } = options;
+  const subsystems = [...managers, podFolders(options), objectSubsystem(objects), volumes];
   return composeNode(subsystems, podDetails(options, faults, additionsOf(subsystems)));
 }
 
@@ -80,7 +87,9 @@ function podDetails(
       const added = await additions.container(request, resolved.envs);
       const config = containerConfig({ pod, container, attempt, resolved, imageRef: image.imageRef });
       const resources = containerResources(pod, container, RESOURCE_FACTS);
-      return added.reduce(withAdditions, { ...config, linux: { ...config.linux, resources } });
+      const whole = added.reduce(withAdditions, { ...config, linux: { ...config.linux, resources } });
+      options.onContainer?.(pod, whole);
+      return whole;
     },
     pastInstances: ({ uid }, containerName) => disk.get(uid)?.instances.get(containerName) ?? 0,
     podIP: ({ spec }, { sandboxes: [sandbox] }) => (spec.hostNetwork === true ? '127.0.0.1' : sandbox?.ip),

@@ -1,5 +1,6 @@
 /** What a simulated node says of itself in its status. */
 import { bytesQuantity } from '../../agent/policies/node/node-capacity.ts';
+import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import { PRESSURE_CONDITIONS } from '../../agent/policies/eviction/signals.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
@@ -13,6 +14,7 @@ export function simulatedStatusFacts(
   { name, os, arch, allocatable, conditions }: NodeFacts,
   health: NodeHealth,
   nowMs: number,
+  plugins: PluginResources = { capacity: {}, allocatable: {}, removed: [] },
 ): NodeStatusFacts {
   const milliCPUs = Number(milliValue(parseQuantity(allocatable.cpu ?? '0')));
   const cpus = Math.ceil(milliCPUs / 1000);
@@ -40,7 +42,7 @@ export function simulatedStatusFacts(
       podsPerCore: 0,
       // A node that does not know how much it has is not ready.
       ephemeralStorage: bytesQuantity(allocatable['ephemeral-storage'] ?? '1Pi'),
-      plugins: { capacity: {}, allocatable: {}, removed: [] },
+      plugins,
       reserved: { cpu: `${String(cpus * 1000 - milliCPUs)}m` },
     },
     versions: {

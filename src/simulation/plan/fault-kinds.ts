@@ -21,6 +21,7 @@ export const FAULTS = {
   api: 'requests to the API server fail, hang, are slow, or are carried out without an answer',
   'api-outage': 'the API server goes away and comes back',
   watch: 'watches of the API server end, break, fall silent, come late, or need a new list',
+  devices: 'device plugins come and go, fail, hang, are slow, lie and flood, and devices break',
   plugins: 'eviction plugins fail, hang, come late, come and go, and name what they must not name',
 } as const;
 

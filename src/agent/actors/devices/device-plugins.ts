@@ -11,17 +11,9 @@ import { join } from 'node:path';
 import type { RegisterRequest } from '../../runtime/devices/device-messages.ts';
 import { errorMessage, StateletError } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
+import type { AgentCore } from '../cluster/cluster-parts.ts';
 import { DevicePluginActor, type DevicePluginActorParts } from './device-plugin.ts';
-
-export interface DevicePluginView {
-  readonly resource: string;
-  readonly state: string;
-  /** Unix ms. */
-  readonly since: number;
-  readonly problem: string | undefined;
-  readonly deviceCount: number;
-  readonly healthyCount: number;
-}
+import type { DevicePluginView, NodeDevicePlugins } from './node-device-plugins.ts';
 
 /** Where device plugins register themselves. */
 export interface DevicePluginSocket {
@@ -37,7 +29,7 @@ export interface DevicePluginsParts {
   readonly connect: DevicePluginActorParts['open'];
 }
 
-export class DevicePlugins {
+export class DevicePlugins implements NodeDevicePlugins {
   readonly #context: ActorContext;
   readonly #devices: DeviceManager;
   readonly #plugins = new Map<string, DevicePluginActor>();
@@ -46,11 +38,16 @@ export class DevicePlugins {
   #isStopped = false;
   #opening: Promise<void> = Promise.resolve();
 
-  constructor(context: ActorContext, { devices, listen, connect }: DevicePluginsParts) {
-    this.#context = context;
+  constructor(core: AgentCore, { devices, listen, connect }: DevicePluginsParts) {
+    this.#context = core;
     this.#devices = devices;
     this.#connect = connect;
     this.#socket = listen((request) => this.#register(request));
+    devices.healthChanges.subscribe((uids) => core.sync(uids));
+    devices.changes.subscribe(() => {
+      core.onAllocatable();
+      core.reportNow();
+    });
   }
 
   /** Resources that a former agent knew wait for their plugins from now on. */

@@ -1,5 +1,14 @@
 import type { PluginHandlers } from '../../plugins/registration/plugin-handler.ts';
-import type { DevicePluginView } from './device-plugins.ts';
+
+export interface DevicePluginView {
+  readonly resource: string;
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  readonly problem: string | undefined;
+  readonly deviceCount: number;
+  readonly healthyCount: number;
+}
 
 /** The device plugins, as the agent sees them. */
 export interface NodeDevicePlugins {

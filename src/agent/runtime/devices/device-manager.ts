@@ -12,6 +12,7 @@ import {
 import type { HeldDevices } from '../../../types/pod-resources.ts';
 import type { DevicesCheckpoint } from '../../policies/devices/devices-checkpoint.ts';
 import type { PluginWait } from '../../policies/devices/plugin-wait.ts';
+import { isRunning } from '../../policies/cri/runtime-pod-status.ts';
 import { podLimits, textsOf } from '../../policies/pod/resources.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
 import type { PluginResources } from '../../policies/node/machine-resources.ts';
@@ -60,7 +61,7 @@ export class DeviceManager implements HintProvider {
     for (const resource of Object.keys(registered)) this.#stock.recall(resource);
   }
 
-  /** `running`: the pods that the runtime has. Containers that run have their devices. */
+  /** `running`: the pods that the runtime has. */
   start(running: () => Iterable<RuntimePodStatus>): void {
     this.#running = running;
   }
@@ -162,10 +163,13 @@ export class DeviceManager implements HintProvider {
     }));
   }
 
-  /** A container that runs has its devices, also if it is not known which. */
+  /**
+   * A pod of which something runs keeps its devices, whatever has become of their plugin; what is not known of them is asked when a container
+   * is created. Else a restart of the agent would end pods whose containers are just being started again.
+   */
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
     if (this.#allocator.requests(container).size === 0) return;
-    if (this.#isRunning(pod.metadata.uid, container.name)) return;
+    if (this.#runs(pod.metadata.uid)) return;
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
@@ -236,10 +240,8 @@ export class DeviceManager implements HintProvider {
     }
   }
 
-  #isRunning(uid: string, name: string): boolean {
-    for (const pod of this.#running())
-      if (pod.uid === uid)
-        return pod.containers.some((container) => container.name === name && container.state === 'running');
+  #runs(uid: string): boolean {
+    for (const pod of this.#running()) if (pod.uid === uid) return isRunning(pod);
     return false;
   }
 

@@ -1,0 +1,199 @@
+/** The folder of device plugins of a simulated node, and the plugins: they come and go, and register with the agent that listens. */
+import type { DevicePluginSocket } from '../../agent/actors/devices/device-plugins.ts';
+import type { RegisterRequest } from '../../agent/runtime/devices/device-messages.ts';
+import type { StoredText } from '../../system/newest-file.ts';
+import type { Register } from '../../agent/runtime/devices/registration-socket.ts';
+import { sleep } from '../../system/timer.ts';
+import type { Clock } from '../../types/clock.ts';
+import { pick } from '../plugins/plugins-plan.ts';
+import { DevicePluginLife, type DeviceWorld } from './device-plugin-life.ts';
+import type { DevicesOfNode, DevicesPlan } from './devices-plan.ts';
+import { type DevicesWitness, SimulatedDeviceConnection } from './simulated-device-connection.ts';
+
+export interface DevicePluginFolderOptions {
+  readonly plan: DevicesPlan;
+  readonly world: DeviceWorld;
+  readonly clock: Clock;
+  /** Whether the agent dies while it writes. */
+  readonly mayDie: () => boolean;
+  /** The agent is killed now. */
+  readonly killAgent: () => void;
+  readonly tell: (what: string) => void;
+}
+
+/** One agent, as the folder knows it. */
+export interface FolderUser {
+  /** Of the agent: nothing happens to it when it is dead. */
+  readonly clock: Clock;
+  readonly witness: DevicesWitness;
+}
+
+interface Listener extends FolderUser {
+  readonly register: Register;
+}
+
+const THERE_MS = [20_000, 120_000, 1_200_000];
+/** The last ones are longer than the node keeps its capacity. */
+const AWAY_MS = [1, 500, 10_000, 400_000, 800_000];
+const NOTICED_MS = 2_000;
+const WRITE_MS = 30;
+const DIES_AT_WRITE = 0.06;
+
+const WRONG: readonly Partial<RegisterRequest>[] = [
+  { version: 'v7' },
+  { resourceName: 'cpu' },
+  { resourceName: 'kubernetes.io/gpu' },
+  { endpoint: '../gpu.sock' },
+  { endpoint: '' },
+];
+
+export class DevicePluginFolder {
+  readonly #options: DevicePluginFolderOptions;
+  readonly #there = new Map<string, DevicePluginLife>();
+  /** By the endpoint. */
+  readonly #endpoints = new Map<string, DevicePluginLife>();
+  readonly #ordinals = new Map<string, number>();
+  #listener: Listener | undefined;
+  /** As the disk has it. */
+  #checkpoint: string | undefined;
+
+  constructor(options: DevicePluginFolderOptions) {
+    this.#options = options;
+    for (const devices of options.plan.resources) {
+      const isThere = options.world.random(`${devices.resource}/first`) < 0.7;
+      if (isThere || !options.world.misbehaves()) this.#appears(devices);
+      else this.#away(devices);
+    }
+  }
+
+  get checkpoint(): string | undefined {
+    return this.#checkpoint;
+  }
+
+  /** As the plugin of the resource tells them now; undefined while there is none. */
+  listOf(resource: string): DevicePluginLife['list'] | undefined {
+    return this.#there.get(resource)?.list;
+  }
+
+  /** From now on no plugin misbehaves: those that have are gone, and others come. */
+  calm(): void {
+    for (const devices of this.#options.plan.resources) {
+      this.#there.get(devices.resource)?.die();
+      this.#appears(devices);
+    }
+  }
+
+  /** For the agent with that clock. It may be killed before the disk has what it writes, and before it learns that the disk has it. */
+  file({ clock }: Pick<FolderUser, 'clock'>): StoredText {
+    const { world, mayDie, killAgent } = this.#options;
+    return {
+      path: 'kubelet_internal_checkpoint',
+      read: () => this.#checkpoint,
+      replace: async (text) => {
+        const key = this.#key('write');
+        const never = new AbortController();
+        await sleep(clock, 1 + Math.floor(WRITE_MS * world.random(`${key}/ms`)), never.signal);
+        const fate = mayDie() ? world.random(`${key}/fate`) : 1;
+        if (fate >= DIES_AT_WRITE / 2) this.#checkpoint = text;
+        if (fate >= DIES_AT_WRITE) return;
+        killAgent();
+        await new Promise(() => undefined);
+      },
+    };
+  }
+
+  listen(register: Register, user: FolderUser): DevicePluginSocket {
+    const listener = { ...user, register };
+    return {
+      open: () => {
+        this.#listener = listener;
+        // It has removed their sockets, which they notice.
+        this.#endpoints.clear();
+        for (const life of this.#there.values()) this.#registers(life);
+        return Promise.resolve();
+      },
+      close: () => {
+        if (this.#listener === listener) this.#listener = undefined;
+      },
+    };
+  }
+
+  connect(resource: string, endpoint: string, user: FolderUser): SimulatedDeviceConnection {
+    return new SimulatedDeviceConnection({ ...user, resource, life: this.#endpoints.get(endpoint) });
+  }
+
+  #appears(devices: DevicesOfNode): void {
+    const { clock, world, tell } = this.#options;
+    const { resource } = devices;
+    const life = new DevicePluginLife({ devices, key: this.#key(resource), world, clock });
+    this.#there.set(resource, life);
+    tell(`a device plugin of ${resource} appears: ${life.character}`);
+    this.#registers(life);
+    if (!world.misbehaves()) return;
+    clock.setTimeout(
+      () => this.#vanishes(devices, life),
+      drawnMs(THERE_MS, life.draw('there'), life.draw('ms')),
+    );
+  }
+
+  /** One that is there when nothing misbehaves any more stays. */
+  #vanishes(devices: DevicesOfNode, life: DevicePluginLife): void {
+    const { world, tell } = this.#options;
+    if (!world.misbehaves() || !life.isAlive) return;
+    life.die();
+    this.#there.delete(devices.resource);
+    tell(`the device plugin of ${devices.resource} dies`);
+    this.#away(devices);
+  }
+
+  #away(devices: DevicesOfNode): void {
+    const { clock, world } = this.#options;
+    const key = this.#key(`${devices.resource}/away`);
+    const awayMs = drawnMs(AWAY_MS, world.random(key), world.random(`${key}/share`));
+    clock.setTimeout(() => {
+      if (world.misbehaves()) this.#appears(devices);
+    }, awayMs);
+  }
+
+  /** Each time at another socket. One that lies says wrong things first, and registers twice. */
+  #registers(life: DevicePluginLife): void {
+    const listener = this.#listener;
+    if (listener === undefined) return;
+    const times = life.character === 'lying' ? 2 : 1;
+    const delayMs = 1 + Math.floor(NOTICED_MS * life.draw('register'));
+    for (let time = 0; time < times; time++)
+      listener.clock.setTimeout(
+        () => {
+          if (this.#listener !== listener || !life.isAlive) return;
+          const endpoint = `${this.#key('socket').replaceAll('/', '-')}.sock`;
+          this.#endpoints.set(endpoint, life);
+          const request = { version: 'v1beta1', endpoint, resourceName: life.resource };
+          if (life.character === 'lying') this.#lie(listener, life, request);
+          listener.register(request).catch(() => this.#registersAgain(listener, life));
+        },
+        delayMs * (time + 1),
+      );
+  }
+
+  /** It was not taken: it has not answered in time, or has failed. */
+  #registersAgain(listener: Listener, life: DevicePluginLife): void {
+    if (this.#listener === listener && life.isAlive) this.#registers(life);
+  }
+
+  #lie({ register, witness }: Listener, life: DevicePluginLife, request: RegisterRequest): void {
+    register({ ...request, ...pick(WRONG, life.draw('wrong')) }).then(
+      () => witness.takenWrongly(life.resource),
+      () => undefined,
+    );
+  }
+
+  #key(what: string): string {
+    const ordinal = (this.#ordinals.get(what) ?? 0) + 1;
+    this.#ordinals.set(what, ordinal);
+    return `devices/${what}/${String(ordinal)}`;
+  }
+}
+
+function drawnMs(most: readonly number[], which: number, share: number): number {
+  return Math.ceil(pick(most, which) * share) || 1;
+}

@@ -1,0 +1,171 @@
+/** The connection of one agent to a simulated device plugin: it answers as the plugin does, for as long as both live. */
+import type { AllocatedContainer } from '../../agent/policies/devices/container-devices.ts';
+import type { PreferenceQuestion } from '../../agent/policies/devices/device-choice.ts';
+import type { ListedDevice } from '../../agent/policies/devices/device-list.ts';
+import type { DevicePluginOptions } from '../../agent/runtime/devices/device-messages.ts';
+import type { DevicePluginConnection } from '../../agent/runtime/devices/remote-device-plugin.ts';
+import type { Clock } from '../../types/clock.ts';
+import { StateletError } from '../../types/errors.ts';
+import type { DevicePluginLife } from './device-plugin-life.ts';
+
+/** Sees what an agent is told by device plugins, and what it asks them. */
+export interface DevicesWitness {
+  /** The agent knows these devices from now on, and may hand them out. */
+  listed(resource: string, devices: readonly ListedDevice[]): void;
+  /** No plugin tells the agent of the resource any more. */
+  silent(resource: string): void;
+  asked(resource: string, ids: readonly string[]): void;
+  /** A call of the plugin has failed. */
+  failed(resource: string): void;
+  /** A registration has been taken that must be refused. */
+  takenWrongly(resource: string): void;
+}
+
+export interface SimulatedDeviceConnectionOptions {
+  /** Undefined: nothing listens at the endpoint. */
+  readonly life: DevicePluginLife | undefined;
+  readonly resource: string;
+  /** Of the agent: nothing is answered when it is dead. */
+  readonly clock: Clock;
+  readonly witness: DevicesWitness;
+}
+
+/** The variable in which a container finds the IDs of its devices. */
+export const DEVICES_VARIABLE = 'DEVICES_';
+
+const PRE_START_LIMIT_MS = 30_000;
+const HONEST_MS = 50;
+const SLOW_MS = 20_000;
+const FAILS = 0.3;
+const HANGS = 0.5;
+const ENDS_LIST = 0.3;
+const ENDS_AFTER_MS = 120_000;
+
+export class SimulatedDeviceConnection implements DevicePluginConnection {
+  readonly #options: SimulatedDeviceConnectionOptions;
+  readonly #closed = new AbortController();
+
+  constructor(options: SimulatedDeviceConnectionOptions) {
+    this.#options = options;
+  }
+
+  get options(): DevicePluginOptions {
+    const { life } = this.#options;
+    const { preStartRequired = false, getPreferredAllocationAvailable = false } = life ?? {};
+    return { preStartRequired, getPreferredAllocationAvailable };
+  }
+
+  connect(signal: AbortSignal): Promise<void> {
+    return this.#answer('connect', signal, () => undefined);
+  }
+
+  async listAndWatch(
+    _clock: Clock,
+    onDevices: (devices: readonly ListedDevice[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { life, resource, clock, witness } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const told = (devices: readonly ListedDevice[]) =>
+      clock.setTimeout(() => {
+        if (signal.aborted || this.#closed.signal.aborted || life?.isAlive !== true) return;
+        witness.listed(resource, devices);
+        onDevices(devices);
+      }, 1);
+    const broken = this.#untilBroken(signal, reject);
+    try {
+      if (life?.isAlive === true) {
+        life.onList.add(told);
+        told(life.list);
+        if (life.character === 'failing' && life.draw('list') < ENDS_LIST)
+          clock.setTimeout(() => resolve(undefined), Math.ceil(ENDS_AFTER_MS * life.draw('end')));
+      }
+      await promise;
+    } finally {
+      broken();
+      life?.onList.delete(told);
+      witness.silent(resource);
+    }
+  }
+
+  allocate(ids: readonly string[], signal: AbortSignal): Promise<AllocatedContainer> {
+    const { resource, witness } = this.#options;
+    witness.asked(resource, ids);
+    return this.#answer('allocate', signal, () => ({
+      envs: { [`${DEVICES_VARIABLE}${resource}`]: ids.join() },
+      mounts: [],
+      devices: [],
+      annotations: {},
+      cdiDevices: [],
+    }));
+  }
+
+  /** One that lies names devices that do not exist, that others have, some twice, and too many. */
+  preferred(
+    { available, mustInclude, size }: PreferenceQuestion,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { life } = this.#options;
+    return this.#answer('preferred', signal, () => {
+      const last = available.toReversed();
+      if (life?.character === 'lying')
+        return [...last, 'unknown', ...life.list.map(({ ID }) => ID), ...mustInclude];
+      return [...mustInclude, ...last.filter((id) => !mustInclude.includes(id))].slice(0, size);
+    });
+  }
+
+  preStartContainer(_ids: readonly string[], signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const limit = new AbortController();
+    const timer = clock.setTimeout(
+      () => limit.abort(new StateletError('DeadlineExceeded', 'it has not answered in time')),
+      PRE_START_LIMIT_MS,
+    );
+    const both = AbortSignal.any([signal, limit.signal]);
+    return this.#answer('preStart', both, () => undefined).finally(() => clock.clearTimeout(timer));
+  }
+
+  close(): void {
+    this.#closed.abort(new StateletError('Unavailable', 'the connection was closed'));
+  }
+
+  async #answer<T>(what: string, signal: AbortSignal, answer: () => T): Promise<T> {
+    const { life, clock, witness, resource } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const broken = this.#untilBroken(signal, reject);
+    if (life?.isAlive === true && !(life.character === 'hanging' && life.draw(what) < HANGS)) {
+      const mostMs = life.character === 'slow' ? SLOW_MS : HONEST_MS;
+      const fails = life.character === 'failing' && life.draw(what) < FAILS;
+      clock.setTimeout(
+        () => (fails ? reject(new StateletError('Unknown', 'the plugin fails')) : resolve(answer())),
+        1 + Math.floor(mostMs * life.draw(what)),
+      );
+    }
+    try {
+      return await promise;
+    } catch (error) {
+      witness.failed(resource);
+      throw error;
+    } finally {
+      broken();
+    }
+  }
+
+  /** The plugin dies, or is let go, or its answer does not matter any more. Returns what is to be called at the end. */
+  #untilBroken(signal: AbortSignal, reject: (error: Error) => void): () => void {
+    const { life, clock } = this.#options;
+    const gone = () => {
+      clock.setTimeout(() => reject(new StateletError('Unavailable', 'nothing listens there')), 1);
+    };
+    const either = AbortSignal.any([signal, this.#closed.signal]);
+    const aborted = () => reject(either.reason as Error);
+    if (life?.isAlive === true) life.onDeath.add(gone);
+    else gone();
+    if (either.aborted) aborted();
+    either.addEventListener('abort', aborted);
+    return () => {
+      life?.onDeath.delete(gone);
+      either.removeEventListener('abort', aborted);
+    };
+  }
+}

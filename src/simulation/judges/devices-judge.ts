@@ -1,0 +1,229 @@
+/**
+ * Whether containers have the devices that they ask for, and nobody else has them. It knows what plugins have told the agent, what the agent
+ * has asked them, and what containers that run were made with. It outlives the agents of its node.
+ */
+import { resourceAmount } from '../../agent/policies/admission/used-resources.ts';
+import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import { podRequest } from '../../agent/policies/pod/resources.ts';
+import type { ListedDevice } from '../../agent/policies/devices/device-list.ts';
+import type { ContainerConfig, KeyValue } from '../../types/cri.ts';
+import type { Container, Pod, PodStatus } from '../../types/kubernetes.ts';
+import { DEVICES_VARIABLE, type DevicesWitness } from '../devices/simulated-device-connection.ts';
+import type { ContainerTruth, SandboxTruth } from '../runtime/witness.ts';
+
+export interface DevicesJudgeOptions {
+  readonly resources: readonly string[];
+  /** Unix ms. */
+  readonly now: () => number;
+  readonly runtime: () => { uids(): Iterable<string>; sandboxesOf(uid: string): Iterable<SandboxTruth> };
+  /** A plugin is asked for devices. */
+  readonly onAsked: () => void;
+  readonly violated: (uid: string | undefined, what: string) => void;
+}
+
+interface Told {
+  /** The IDs that can be handed out. Undefined while no plugin tells of the resource. */
+  readonly healthy: ReadonlySet<string> | undefined;
+  readonly all: number;
+  /** Unix ms. Infinity: the agent has never heard of it. */
+  readonly knownSince: number;
+  /** Unix ms; undefined while a plugin tells of it. */
+  readonly silentSince: number | undefined;
+}
+
+const UNKNOWN: Told = { healthy: undefined, all: 0, knownSince: Infinity, silentSince: undefined };
+/** The node says so long that it has them. */
+const GRACE_MS = 5 * 60_000;
+const ID_MAX_LENGTH = 1024;
+
+export class DevicesJudge implements DevicesWitness {
+  readonly #options: DevicesJudgeOptions;
+  readonly #told = new Map<string, Told>();
+  /** When a call of a plugin has failed last. */
+  readonly #failedAt = new Map<string, number>();
+  /** Ids of containers that nobody waited for any more when they started. */
+  readonly #unawaited = new Set<string>();
+
+  constructor(options: DevicesJudgeOptions) {
+    this.#options = options;
+  }
+
+  /** `checkpoint`: what the disk has for the agent. */
+  agentStarts(checkpoint: string | undefined): void {
+    this.#told.clear();
+    this.#failedAt.clear();
+    for (const resource of registeredIn(checkpoint)) {
+      const now = this.#options.now();
+      this.#told.set(resource, { ...UNKNOWN, knownSince: now, silentSince: now });
+    }
+  }
+
+  listed(resource: string, listed: readonly ListedDevice[]): void {
+    const health = new Map(
+      listed
+        .filter(({ ID }) => ID !== '' && ID.length <= ID_MAX_LENGTH)
+        .map((device) => [device.ID, device.health]),
+    );
+    const healthy = new Set([...health.keys()].filter((id) => health.get(id) === 'Healthy'));
+    const knownSince = Math.min(this.#of(resource).knownSince, this.#options.now());
+    this.#told.set(resource, { healthy, all: health.size, knownSince, silentSince: undefined });
+  }
+
+  silent(resource: string): void {
+    const told = this.#of(resource);
+    if (told.healthy === undefined) return;
+    this.#told.set(resource, { ...told, healthy: undefined, silentSince: this.#options.now() });
+  }
+
+  asked(resource: string, ids: readonly string[]): void {
+    this.#options.onAsked();
+    const { healthy } = this.#of(resource);
+    if (new Set(ids).size !== ids.length)
+      this.#options.violated(undefined, `a device of ${resource} is asked for twice at once: ${ids.join()}`);
+    const bad = ids.filter((id) => healthy?.has(id) !== true);
+    if (bad.length > 0)
+      this.#options.violated(
+        undefined,
+        `${bad.join()} is handed out, and is no healthy device of ${resource}`,
+      );
+    for (const container of this.#running())
+      for (const id of idsOf(container.envs, resource))
+        if (ids.includes(id)) this.#options.violated(container.uid, `${id} is handed out, and it has it`);
+  }
+
+  failed(resource: string): void {
+    this.#failedAt.set(resource, this.#options.now());
+  }
+
+  takenWrongly(resource: string): void {
+    this.#options.violated(undefined, `a plugin of ${resource} is registered that says what makes no sense`);
+  }
+
+  /** The agent has made the configuration of a container. */
+  configured(
+    { metadata: { uid }, spec }: Pod,
+    { metadata: { name }, envs }: Pick<ContainerConfig, 'metadata' | 'envs'>,
+  ): void {
+    const container = [...(spec.initContainers ?? []), ...spec.containers].find((one) => one.name === name);
+    for (const resource of this.#options.resources) {
+      const ids = idsOf(envs, resource);
+      const wanted = countOf(container, resource);
+      if (ids.length === 0 && !this.#isKnown(resource)) continue;
+      if (ids.length !== wanted)
+        this.#options.violated(
+          uid,
+          `${name} gets ${String(ids.length)} of ${String(wanted)} devices of ${resource}`,
+        );
+    }
+  }
+
+  /** `isAwaited`: not so where the agent that asked for its start is gone, or has given up. */
+  started(container: ContainerTruth, isAwaited: boolean): void {
+    const { id, uid, envs, metadata } = container;
+    if (!isAwaited) this.#unawaited.add(id);
+    for (const resource of this.#options.resources) {
+      const ids = new Set(idsOf(envs, resource));
+      if (ids.size === 0 || !isAwaited) continue;
+      for (const other of this.#running()) {
+        if (other.id === id || this.#unawaited.has(other.id)) continue;
+        const shared = idsOf(other.envs, resource).filter((one) => ids.has(one));
+        if (shared.length > 0)
+          this.#options.violated(
+            uid,
+            `${metadata.name} runs with ${shared.join()}, which ${other.metadata.name} of ${other.uid} has`,
+          );
+      }
+    }
+  }
+
+  /** The resources of which there are not enough healthy devices for the pod, if all the others have what they ask for. */
+  lacking(pod: Pod, others: readonly Pod[]): readonly string[] {
+    return this.#options.resources.filter((resource) => {
+      const wanted = podCount(pod, resource);
+      const held = others.reduce((sum, other) => sum + podCount(other, resource), 0);
+      return wanted > 0 && held + wanted > (this.#of(resource).healthy?.size ?? 0);
+    });
+  }
+
+  /** Whether a plugin has just failed the pod. */
+  hasJustFailed(pod: Pod): boolean {
+    const now = this.#options.now();
+    return this.#options.resources.some(
+      (resource) => podCount(pod, resource) > 0 && this.#failedAt.get(resource) === now,
+    );
+  }
+
+  /** Once nothing happens any more: what the status of a pod says of its devices otherwise than its plugins do. */
+  untruth(status: PodStatus | undefined): string | undefined {
+    const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+    const told = all.flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus);
+    for (const { name, resources = [] } of told)
+      for (const { resourceID, health } of resources)
+        if ((health === 'Healthy') !== (this.#of(name).healthy?.has(resourceID) === true))
+          return `its device ${resourceID} is said to be ${String(health)}, and is not`;
+    return undefined;
+  }
+
+  /** The same of the node. */
+  untruthOfNode({
+    capacity = {},
+    allocatable = {},
+  }: {
+    readonly capacity?: Readonly<Record<string, string>>;
+    readonly allocatable?: Readonly<Record<string, string>>;
+  }): string | undefined {
+    for (const resource of this.#options.resources) {
+      const { all, healthy } = this.#of(resource);
+      const said = `${String(allocatable[resource])} of ${String(capacity[resource])}`;
+      const true_ = `${String(healthy?.size)} of ${String(all)}`;
+      if (said !== true_) return `the node is said to have ${said} devices of ${resource}, and has ${true_}`;
+    }
+    return undefined;
+  }
+
+  #of(resource: string): Told {
+    return this.#told.get(resource) ?? UNKNOWN;
+  }
+
+  /** What it heard of in this moment, an agent need not know yet; what is forgotten soon, it need not know any more. */
+  #isKnown(resource: string): boolean {
+    const { knownSince, silentSince } = this.#of(resource);
+    const now = this.#options.now();
+    return knownSince < now && (silentSince === undefined || now < silentSince + GRACE_MS);
+  }
+
+  *#running(): Iterable<ContainerTruth> {
+    const runtime = this.#options.runtime();
+    for (const uid of runtime.uids())
+      for (const { containers } of runtime.sandboxesOf(uid))
+        for (const container of containers) if (container.state === 'CONTAINER_RUNNING') yield container;
+  }
+}
+
+function idsOf(envs: readonly KeyValue[], resource: string): readonly string[] {
+  const value = envs.find(({ key }) => key === `${DEVICES_VARIABLE}${resource}`)?.value ?? '';
+  return value === '' ? [] : value.split(',');
+}
+
+function countOf(container: Pick<Container, 'resources'> | undefined, resource: string): number {
+  return Number(quantityValue(parseQuantity(container?.resources?.limits?.[resource] ?? '0')));
+}
+
+function podCount(pod: Pod, resource: string): number {
+  return resourceAmount(resource, podRequest(pod, resource));
+}
+
+function registeredIn(checkpoint: string | undefined): readonly string[] {
+  if (checkpoint === undefined) return [];
+  const { Data } = JSON.parse(checkpoint) as { Data: { RegisteredDevices: object } };
+  return Object.keys(Data.RegisteredDevices);
+}
+
+/** The UIDs of pods of which the checkpoint has something. */
+export function podsIn(checkpoint: string | undefined): readonly string[] {
+  if (checkpoint === undefined) return [];
+  const { Data } = JSON.parse(checkpoint) as {
+    Data: { PodDeviceEntries: readonly { PodUID: string }[] | null };
+  };
+  return (Data.PodDeviceEntries ?? []).map(({ PodUID }) => PodUID);
+}

@@ -1,0 +1,141 @@
+/** Devices that a container must not have, or does not have, are reported. */
+import { expect, test } from '@jest/globals';
+import { DevicesJudge, podsIn } from '../../../src/simulation/judges/devices-judge.ts';
+import type { ContainerTruth } from '../../../src/simulation/runtime/witness.ts';
+import type { PodStatus } from '../../../src/types/kubernetes.ts';
+import { testPod } from '../../support/pods.ts';
+import { container, sandbox } from './lifecycle-judge-bed.ts';
+
+const GPU = 'example.com/gpu';
+const healthy = (...ids: string[]) => ids.map((ID) => ({ ID, health: 'Healthy' }));
+const envs = (...ids: string[]) => [{ key: `DEVICES_${GPU}`, value: ids.join() }];
+
+function bed() {
+  const violations: string[] = [];
+  const moment = { now: 1_000 };
+  const running: ContainerTruth[] = [];
+  const judge = new DevicesJudge({
+    resources: [GPU],
+    now: () => moment.now,
+    runtime: () => ({ uids: () => ['one'], sandboxesOf: () => [sandbox(true, ...running)] }),
+    onAsked: () => undefined,
+    violated: (uid, what) => violations.push(`${String(uid)}: ${what}`),
+  });
+  judge.agentStarts(undefined);
+  const runs = (id: string, uid: string, isAwaited: boolean, ...ids: string[]) => {
+    const made = container(id, { uid, envs: envs(...ids) });
+    running.push(made);
+    judge.started(made, isAwaited);
+  };
+  const reported = () => violations.splice(0);
+  return { judge, moment, running, runs, reported };
+}
+
+const podWith = (uid: string, count: number) => {
+  const amount = { [GPU]: String(count) };
+  const resources = { requests: amount, limits: amount };
+  return { ...testPod({ uid }), spec: { containers: [{ name: 'main', image: 'app:1', resources }] } };
+};
+
+test('a device in two containers that run, unless nobody waited for the start of one', () => {
+  const { runs, reported, running } = bed();
+  runs('c1', 'one', true, 'a', 'b');
+  runs('c2', 'two', true, 'c');
+  expect(reported()).toEqual([]);
+  runs('c3', 'three', true, 'b', 'd');
+  expect(reported()).toEqual([expect.stringContaining('three: main runs with b, which main of one has')]);
+  running.splice(0);
+  runs('c4', 'four', false, 'a');
+  runs('c5', 'five', true, 'a');
+  expect(reported()).toEqual([]);
+});
+
+test('a device that is handed out and is not healthy, not listed, listed before, without a plugin, or twice', () => {
+  const { judge, reported, runs } = bed();
+  judge.listed(GPU, [...healthy('a', 'b', '', 'b'), { ID: 'b', health: 'Unhealthy' }]);
+  judge.asked(GPU, ['a']);
+  expect(reported()).toEqual([]);
+  judge.asked(GPU, ['b', '', 'x']);
+  expect(reported()).toEqual([`undefined: b,,x is handed out, and is no healthy device of ${GPU}`]);
+  judge.asked(GPU, ['a', 'a']);
+  expect(reported()).toEqual([expect.stringContaining('is asked for twice at once')]);
+  runs('c1', 'one', true, 'a');
+  judge.asked(GPU, ['a']);
+  expect(reported()).toEqual(['one: a is handed out, and it has it']);
+  judge.silent(GPU);
+  judge.asked(GPU, ['a']);
+  expect(reported()).toHaveLength(2);
+});
+
+test('a container that is made without its devices, as soon as the agent knows the resource, until it is forgotten', () => {
+  const { judge, moment, reported } = bed();
+  const made = (count: number, ...ids: string[]) =>
+    judge.configured(podWith('one', count), { metadata: { name: 'main', attempt: 0 }, envs: envs(...ids) });
+  made(1);
+  judge.listed(GPU, healthy('a', 'b'));
+  made(1);
+  expect(reported()).toEqual([]);
+  moment.now += 1;
+  made(2, 'a', 'b');
+  expect(reported()).toEqual([]);
+  made(2, 'a');
+  expect(reported()).toEqual([`one: main gets 1 of 2 devices of ${GPU}`]);
+  made(1);
+  expect(reported()).toHaveLength(1);
+  judge.silent(GPU);
+  moment.now += 5 * 60_000;
+  made(1);
+  expect(reported()).toEqual([]);
+});
+
+test('the next agent knows what the checkpoint has, and the checkpoint names its pods', () => {
+  const { judge, moment, reported } = bed();
+  const text = JSON.stringify({
+    Data: { PodDeviceEntries: [{ PodUID: 'one' }], RegisteredDevices: { [GPU]: [] } },
+  });
+  judge.agentStarts(text);
+  moment.now += 1;
+  judge.configured(podWith('one', 1), { metadata: { name: 'main', attempt: 0 }, envs: [] });
+  expect(reported()).toHaveLength(1);
+  expect(podsIn(text)).toEqual(['one']);
+  expect(podsIn(undefined)).toEqual([]);
+});
+
+test('a pod lacks devices beside those that others may hold, and may have been failed by its plugin just now', () => {
+  const { judge, moment } = bed();
+  judge.listed(GPU, [...healthy('a', 'b', 'c'), { ID: 'd', health: 'Unhealthy' }]);
+  expect(judge.lacking(podWith('one', 2), [podWith('two', 1)])).toEqual([]);
+  expect(judge.lacking(podWith('one', 2), [podWith('two', 2)])).toEqual([GPU]);
+  expect(judge.lacking(podWith('one', 0), [podWith('two', 9)])).toEqual([]);
+  judge.failed(GPU);
+  expect(judge.hasJustFailed(podWith('one', 1))).toBe(true);
+  expect(judge.hasJustFailed(podWith('one', 0))).toBe(false);
+  moment.now += 1;
+  expect(judge.hasJustFailed(podWith('one', 1))).toBe(false);
+});
+
+test('a status that says of a device, or of the node, what is not so', () => {
+  const { judge } = bed();
+  judge.listed(GPU, [...healthy('a'), { ID: 'b', health: 'Unhealthy' }]);
+  const status = (resourceID: string, health: string): PodStatus => ({
+    containerStatuses: [
+      {
+        name: 'main',
+        image: '',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        allocatedResourcesStatus: [{ name: GPU, resources: [{ resourceID, health }] }],
+      },
+    ],
+  });
+  expect(judge.untruth(undefined)).toBeUndefined();
+  expect(judge.untruth(status('a', 'Healthy'))).toBeUndefined();
+  expect(judge.untruth(status('b', 'Unhealthy'))).toBeUndefined();
+  expect(judge.untruth(status('a', 'Unknown'))).toContain('is said to be Unknown');
+  expect(judge.untruth(status('b', 'Healthy'))).toContain('is said to be Healthy');
+  expect(judge.untruthOfNode({ capacity: { [GPU]: '2' }, allocatable: { [GPU]: '1' } })).toBeUndefined();
+  expect(judge.untruthOfNode({ capacity: { [GPU]: '2' }, allocatable: { [GPU]: '2' } })).toBe(
+    `the node is said to have 2 of 2 devices of ${GPU}, and has 1 of 2`,
+  );
+});
