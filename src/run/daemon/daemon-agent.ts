@@ -33,7 +33,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
     endedPods,
     instanceCounts: own.instanceCounts,
     shutdownRecord,
-    cluster: cluster && ((core: AgentCore) => cluster.join(core, facts)),
+    cluster: cluster && ((core: AgentCore) => cluster.join(core, facts, parts.devices)),
     objectChanges: own.objects?.changes,
     devicePlugins: openDevicePlugins && ((core) => (devicePlugins = openDevicePlugins(core))),
     plugins:

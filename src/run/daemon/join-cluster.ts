@@ -19,6 +19,7 @@ import type { StateletConfig } from '../../agent/config/config.ts';
 import { runtimeClassesOf } from '../../agent/policies/cri/sandbox-config.ts';
 import { objectTTLOf } from '../../agent/policies/node/initial-node.ts';
 import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
+import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
 import { StatusFacts } from '../../agent/runtime/node/status-facts.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
@@ -160,12 +161,15 @@ export class Cluster {
   }
 
   /** The part of the agent in the cluster. */
-  join(core: AgentCore, facts: OwnNodeFacts): ClusterParts {
+  join(core: AgentCore, facts: OwnNodeFacts, devices: DeviceManager | undefined): ClusterParts {
     const { client, serving } = this.#credentials;
     const agent = new ClusterAgent(core, {
       clients: this.#clients,
       settings: this.#config.cluster,
-      registration: registrationOf(this.#config, facts),
+      registration: {
+        ...registrationOf(this.#config, facts),
+        resetsExtendedResources: devices?.hadCheckpoint === false,
+      },
       statusFacts: () => this.#readStatusFacts(),
       statusFactsKnown: async () => this.#statusFacts?.known,
       node: this.#node,

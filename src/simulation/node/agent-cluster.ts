@@ -5,8 +5,8 @@ import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster
 import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
 import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import { watchNode } from '../../agent/cluster/watches/watched-object.ts';
-import type { PluginResources } from '../../agent/policies/node/machine-resources.ts';
 import type { RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
+import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/node-settings.ts';
@@ -47,8 +47,8 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   readonly nodeFacts: () => NodeFacts;
   /** The pressure conditions that hold. */
   readonly conditions: () => readonly string[];
-  /** What its device plugins serve. */
-  readonly devices: () => PluginResources | undefined;
+  /** Undefined: the node has none. */
+  readonly devices: () => DeviceManager | undefined;
 }
 
 export class AgentCluster {
@@ -96,8 +96,11 @@ export class AgentCluster {
     this.#agent = new ClusterAgent(core, {
       clients: client.clients,
       settings: SETTINGS,
-      registration: registration(nodeFacts()),
-      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now(), devices()),
+      registration: {
+        ...registration(nodeFacts()),
+        resetsExtendedResources: devices()?.hadCheckpoint === false,
+      },
+      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now(), devices()?.resources()),
       node: this.#node,
     });
     return this.#agent;

@@ -309,7 +309,7 @@ export class AgentRun {
       syncFrequencyMs: SYNC_FREQUENCY_MS,
       nodeFacts: this.#options.nodeFacts,
       conditions: () => this.agent.nodeFacts().conditions,
-      devices: () => this.#managers.devices?.resources(),
+      devices: () => this.#managers.devices,
     });
   }
 

@@ -84,7 +84,7 @@ export class NodeObject {
     }
     const other = otherMachine(existing, identityOf(initial.node), context);
     if (other !== undefined) return { type: 'OTHER_MACHINE', other, now: clock.now() };
-    const patch = registrationPatch(initial.node, existing, false);
+    const patch = registrationPatch(initial.node, existing, registration.resetsExtendedResources === true);
     if (patch === undefined) return this.#accepted(existing, initial);
     return this.#accepted(await api.patch<Node>(this.#status, patch, this.#requestOptions), initial);
   }

@@ -29,6 +29,8 @@ export interface RegistrationSettings {
   readonly providerID: string;
   /** Whether the controller manager attaches volumes to this node. */
   readonly controllerManagedAttach: boolean;
+  /** No agent of this machine has handed out devices: what an existing object says of extended resources is of a former node. */
+  readonly resetsExtendedResources?: boolean;
 }
 
 export function initialNode(settings: RegistrationSettings): Node {

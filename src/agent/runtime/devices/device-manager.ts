@@ -33,6 +33,8 @@ export class DeviceManager implements HintProvider {
   readonly name = 'devices';
   /** Of the device plugins and the checkpoint. */
   readonly folder: string;
+  /** False: no agent has handed out devices on this machine. */
+  readonly hadCheckpoint: boolean;
   /** Emits when the node has more or fewer devices, or others are healthy. */
   readonly changes = new Subject<void>();
   /** Emits the UIDs of pods whose devices have become better or worse. */
@@ -54,7 +56,9 @@ export class DeviceManager implements HintProvider {
     this.#waits = new DeviceWaits(context.clock);
     const parts = { stock: this.#stock, records: this.#records, waits: this.#waits };
     this.#allocator = new DeviceAllocator(context, parts);
-    const { entries, registered } = file.read() ?? { entries: [], registered: {} };
+    const checkpoint = file.read();
+    this.hadCheckpoint = checkpoint !== undefined;
+    const { entries, registered } = checkpoint ?? { entries: [], registered: {} };
     const unreadable = this.#records.recall(entries);
     if (unreadable > 0)
       context.logger.warn({ folder }, `${unreadable} entries of the checkpoint of devices cannot be read`);

@@ -71,6 +71,27 @@ describe('registration', () => {
     });
   });
 
+  test('sets extended resources of a former node to 0 where no agent of this machine has handed out devices', async () => {
+    const outcomes = [];
+    for (const resetsExtendedResources of [true, false]) {
+      const { clock, api, node } = setUp({ registration: { resetsExtendedResources } });
+      const resources = { cpu: '4', 'example.com/gpu': '3' };
+      api.putNode({
+        metadata: { name: 'node-1', uid: 'old' },
+        status: { capacity: resources, allocatable: resources },
+      });
+      node.start();
+      await clock.advance(1_000);
+      outcomes.push(
+        [api.node?.status?.capacity, api.node?.status?.allocatable].map((all) => all?.['example.com/gpu']),
+      );
+    }
+    expect(outcomes).toEqual([
+      ['0', '0'],
+      ['3', '3'],
+    ]);
+  });
+
   test('reads the object also where the node may not create it', async () => {
     const { clock, api, node, told } = setUp();
     api.putNode({ metadata: { name: 'node-1', uid: 'old' } });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { deviceList } from '../../../../src/agent/policies/devices/device-list.ts';
+import { emptyRuntimePodStatus } from '../../../../src/agent/policies/cri/runtime-pod-status.ts';
 import { DeviceManager } from '../../../../src/agent/runtime/devices/device-manager.ts';
 import { checkpointIn, DevicesFile } from '../../../../src/agent/runtime/devices/devices-file.ts';
 import type { DevicePlugin } from '../../../../src/agent/runtime/devices/remote-device-plugin.ts';
@@ -122,11 +123,28 @@ test('a container that starts waits for PreStartContainer of its plugin, and for
   expect(devices.waitOf('p1')).toBeUndefined();
 });
 
+test('a pod of which something runs is not judged by a next agent, though its plugin has not come back; one of which nothing runs is', async () => {
+  const first = bed();
+  for (const uid of ['runs', 'rebooted']) await first.admit(pod(uid, 1));
+  await first.devices.stop();
+  const { devices, admit } = bed();
+  const sandbox = { id: 's1', ready: true, attempt: 0, createdAt: 0, networkMode: 'POD' };
+  const reference = { uid: 'runs', name: 'runs', namespace: 'default' };
+  devices.start(() => [{ ...emptyRuntimePodStatus(reference, 0), sandboxes: [sandbox] }]);
+  devices.gone(GPU);
+  expect(await admit(pod('runs', 1))).toBeUndefined();
+  expect(held(devices, 'runs')).toEqual(held(first.devices, 'runs'));
+  expect(await admit(pod('rebooted', 1))).toMatchObject({
+    message: `Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ${GPU}, which is unexpected`,
+  });
+});
+
 test('a next agent knows who has which device, and gives none of them away', async () => {
   const first = bed();
   await first.admit(pod('p1', 2));
   await first.devices.stop();
   const next = bed();
+  expect([first.devices.hadCheckpoint, next.devices.hadCheckpoint]).toEqual([false, true]);
   expect(next.devices.holders).toEqual(['p1']);
   expect(held(next.devices, 'p1')).toEqual(held(first.devices, 'p1'));
   expect(await next.admit(pod('p2', 1))).toBeUndefined();
