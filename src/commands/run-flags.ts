@@ -17,6 +17,7 @@ import { ALL_ADMISSION_SETTINGS } from '../agent/config/load-admission-settings.
 import { FEATURE_GATES } from '../agent/config/load-feature-gates.ts';
 import { ALL_CLUSTER_SETTINGS } from '../agent/config/load-cluster-settings.ts';
 import { ALL_SERVER_SETTINGS } from '../agent/config/load-server-settings.ts';
+import { ALL_BUILT_IN_SETTINGS } from '../agent/config/load-built-in-settings.ts';
 import { ALL_EVICTION_PLUGIN_SETTINGS } from '../agent/config/load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from '../agent/config/load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from '../agent/config/load-node-settings.ts';
@@ -75,6 +76,7 @@ function runFlags(defaults: DefaultsByName): Flags {
     "The node's server": settingFlags(ALL_SERVER_SETTINGS),
     'Eviction plugins': settingFlags(ALL_EVICTION_PLUGIN_SETTINGS),
     ...howToRun(defaults),
+    'Built-in eviction plugins': settingFlags(ALL_BUILT_IN_SETTINGS),
   };
 }
 

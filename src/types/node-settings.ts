@@ -1,3 +1,4 @@
+import type { BuiltInSettings } from './built-in-thresholds.ts';
 import type { Taint } from './kubernetes.ts';
 
 /** Which pods have to show credentials for an image that is present. */
@@ -291,4 +292,6 @@ export interface EvictionPluginSettings {
   readonly usersFile: string;
   /** Where pods that want to be told of evictions have a folder each. Empty: they get an event alone. */
   readonly noticesDir: string;
+  /** Thresholds of the built-in plugins. */
+  readonly builtIn: BuiltInSettings;
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import type { RuledPod } from '../../src/agent/policies/eviction-plugins/collected-answers.ts';
 import type {
   ActivePods,
@@ -30,6 +31,7 @@ export const PLUGIN_SETTINGS: EvictionPluginSettings = {
   strictAuthentication: false,
   usersFile: '',
   noticesDir: '',
+  builtIn: DEFAULT_BUILT_IN_SETTINGS,
 };
 
 /** A pod as a plugin names it. */

@@ -152,6 +152,81 @@ const authorization = object({
 });
 const taint = object({ key: text, value: text, effect: text, timeAdded: text });
 
+const decimal: Schema = { type: 'number', description: 'a number' };
+const decimals = map(decimal, 'an object of numbers');
+
+// As Katalyst's AdminQoSConfiguration calls them, with what it has only as flags.
+const reclaimedResourcesEvictionConfig = object({
+  evictionThreshold: decimals,
+  softEvictionThreshold: decimals,
+  thresholdMetToleranceDuration: int32,
+  gracePeriod: int32,
+});
+const memoryPressureEvictionConfig = object({
+  enableNumaLevelEviction: bool,
+  numaVictimMinimumUtilizationThreshold: decimal,
+  numaFreeBelowWatermarkTimesReclaimedThreshold: int32,
+  numaFreeBelowWatermarkTimesThreshold: int32,
+  numaFreeConstraintFastEvictionWaitCycle: int32,
+  enableSystemLevelEviction: bool,
+  systemFreeMemoryThresholdMinimum: quantity,
+  systemKswapdRateThreshold: int32,
+  systemKswapdRateExceedDurationThreshold: int32,
+  memPressureSomeThreshold: int32,
+  memPressureFullThreshold: int32,
+  memPressureDuration: int32,
+  systemPressureCoolDownPeriod: int32,
+  enableRSSOveruseEviction: bool,
+  rssOveruseRateThreshold: decimal,
+  rssOveruseEvictionFilter: textMap,
+  reclaimedGracePeriod: int32,
+  gracePeriod: int32,
+});
+const rootfsPressureEvictionConfig = object({
+  enableRootfsPressureEviction: bool,
+  minimumImageFsFreeThreshold: text,
+  minimumImageFsInodesFreeThreshold: text,
+  podMinimumUsedThreshold: text,
+  podMinimumInodesUsedThreshold: text,
+  reclaimedQoSPodUsedPriorityThreshold: text,
+  reclaimedQoSPodInodesUsedPriorityThreshold: text,
+  minimumImageFsDiskCapacityThreshold: quantity,
+  enableRootfsOveruseEviction: bool,
+  rootfsOveruseEvictionSupportedQoSLevels: texts,
+  sharedQoSRootfsOveruseThreshold: text,
+  reclaimedQoSRootfsOveruseThreshold: text,
+  sharedQoSNamespaceFilter: texts,
+  rootfsOveruseEvictionCount: int32,
+  gracePeriod: int32,
+});
+const networkEvictionConfig = object({
+  enableNICNetworkEviction: bool,
+  nicUnhealthyToleranceDuration: duration,
+  gracePeriod: int32,
+});
+const cpuPressureEvictionConfig = object({
+  enableLoadEviction: bool,
+  loadUpperBoundRatio: decimal,
+  loadLowerBoundRatio: decimal,
+  loadThresholdMetPercentage: decimal,
+  loadMetricRingSize: int32,
+  loadEvictionCoolDownTime: duration,
+  loadEvictionSyncPeriod: duration,
+  enableSuppressionEviction: bool,
+  maxSuppressionToleranceRate: decimal,
+  minSuppressionToleranceDuration: duration,
+  gracePeriod: int32,
+  numaCPUPressureEvictionConfig: object({
+    enableEviction: bool,
+    cpuUsageRatioThreshold: decimal,
+    thresholdExpandFactor: decimal,
+    thresholdMetPercentage: decimal,
+    metricRingSize: int32,
+    skippedPodKinds: texts,
+    gracePeriod: int32,
+  }),
+});
+
 /** Statelet's own: the kubelet refuses a file that has it. */
 const evictionPlugins = object({
   enabled: bool,
@@ -169,6 +244,11 @@ const evictionPlugins = object({
   strictAuthentication: bool,
   usersFile: text,
   noticesDir: text,
+  reclaimedResourcesEvictionConfig,
+  memoryPressureEvictionConfig,
+  rootfsPressureEvictionConfig,
+  networkEvictionConfig,
+  cpuPressureEvictionConfig,
 });
 
 /** In the order of the type's definition. */

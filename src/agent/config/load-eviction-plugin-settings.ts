@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { QOS_LEVELS } from '../policies/eviction-plugins/qos-level.ts';
 import type { ExplainedPluginSetting } from '../policies/eviction-plugins/plugins-explanation.ts';
 import { StateletError } from '../../types/errors.ts';
+import { ALL_BUILT_IN_SETTINGS, builtInRows, resolveBuiltInSettings } from './load-built-in-settings.ts';
 import { type EvictionPluginSettings, POD_KILLERS, type PodKillerName } from '../../types/node-settings.ts';
 import {
   absolute,
@@ -32,8 +33,10 @@ const names: Kind<readonly string[]> = {
   expects: 'names with commas between; * for all, -NAME for all but one',
 };
 
+type OwnSettings = Omit<EvictionPluginSettings, 'builtIn'>;
+
 const EVICTION_PLUGIN_SETTINGS: {
-  readonly [Name in keyof EvictionPluginSettings]: Setting<EvictionPluginSettings[Name]>;
+  readonly [Name in keyof OwnSettings]: Setting<OwnSettings[Name]>;
 } = {
   enabled: {
     flag: '--eviction-plugins [BOOL]',
@@ -150,7 +153,7 @@ const EVICTION_PLUGIN_SETTINGS: {
   },
 };
 
-/** All rows of the table. */
+/** All rows of the table. Those of the built-in plugins are in a table of their own. */
 export const ALL_EVICTION_PLUGIN_SETTINGS = Object.values(
   EVICTION_PLUGIN_SETTINGS,
 ) as unknown as readonly Setting[];
@@ -160,22 +163,39 @@ interface Given {
   readonly file: object;
 }
 
-/** The value of a setting as text, and where it comes from: a flag before the files, and these before the default. */
-export function settingOrigin<Name extends keyof EvictionPluginSettings>(
-  name: Name,
-  value: EvictionPluginSettings[Name],
+/** Those that can change while the agent runs, and all of the built-in plugins. */
+const FOLLOWED = ['dryRun', 'evictionBurst', 'conditionTransitionPeriodMs'] as const;
+
+/** The values of the settings that are followed, as texts, and where each comes from. */
+export function explainedSettings(
+  settings: EvictionPluginSettings,
+  given: Given,
+): readonly ExplainedPluginSetting[] {
+  const own = FOLLOWED.map((name) => ({
+    row: EVICTION_PLUGIN_SETTINGS[name] as Setting,
+    value: settings[name],
+  }));
+  return [...own, ...builtInRows(settings.builtIn)].map(({ row, value }) => settingOrigin(row, value, given));
+}
+
+/** A flag comes before the files, and these before the default. */
+function settingOrigin(
+  { flag = '', field = '', kind }: Setting,
+  value: unknown,
   { flags, file }: Given,
 ): ExplainedPluginSetting {
-  const { flag = '', field = '', kind } = EVICTION_PLUGIN_SETTINGS[name];
-  const shown = { name: field.replace(/^.*\./u, ''), value: kind.show(value) };
+  const shown = { name: field.replace(/^evictionPlugins\./u, ''), value: kind.show(value) };
   if (flags[flagKey(flag)] !== undefined) return { ...shown, from: flag.split(' ')[0] ?? '' };
   const inFile = memberOf({ ...file }, field);
   if (inFile === undefined || kind.fromField(inFile) === undefined) return { ...shown, from: 'the default' };
   return { ...shown, from: [flags.config, flags.configDir].filter(Boolean).join(', ') };
 }
 
-/** The fields of the file that are in the table. */
-export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf(ALL_EVICTION_PLUGIN_SETTINGS);
+/** The fields of the file that are in the tables. */
+export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf([
+  ...ALL_EVICTION_PLUGIN_SETTINGS,
+  ...ALL_BUILT_IN_SETTINGS,
+]);
 
 export interface Surroundings {
   readonly rootDir: string;
@@ -189,7 +209,7 @@ export function resolveEvictionPluginSettings(
   fileName: string,
   { rootDir, hasCluster }: Surroundings,
 ): EvictionPluginSettings {
-  const settings = resolveSettings<EvictionPluginSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
+  const settings = resolveSettings<OwnSettings>(EVICTION_PLUGIN_SETTINGS, flags, file, fileName);
   if (!hasCluster) requireNoCluster(settings, fileName);
   if (settings.strictAuthentication && settings.usersFile === '')
     throw invalid('strictAuthentication', fileName, 'no users are known: name evictionPlugins.usersFile too');
@@ -200,10 +220,11 @@ export function resolveEvictionPluginSettings(
     taintsKubeconfig: absolute(taintsKubeconfig),
     usersFile: absolute(usersFile),
     noticesDir: absolute(noticesDir),
+    builtIn: resolveBuiltInSettings(flags, file, fileName),
   };
 }
 
-function requireNoCluster({ killers, taintsKubeconfig }: EvictionPluginSettings, fileName: string): void {
+function requireNoCluster({ killers, taintsKubeconfig }: OwnSettings, fileName: string): void {
   const ofServer = Object.entries(killers).find(([, killer]) => killer !== 'SyncPodKill');
   const wrong = [
     ...(ofServer ? [['killers', `${ofServer[0]}=${ofServer[1]} asks the API server`] as const] : []),
@@ -212,7 +233,7 @@ function requireNoCluster({ killers, taintsKubeconfig }: EvictionPluginSettings,
   for (const [name, why] of wrong) throw invalid(name, fileName, `${why}, and no kubeconfig was given`);
 }
 
-function invalid(name: keyof EvictionPluginSettings, fileName: string, why: string): StateletError {
+function invalid(name: keyof OwnSettings, fileName: string, why: string): StateletError {
   const { flag = '', field = '' } = EVICTION_PLUGIN_SETTINGS[name];
   const where = `${flag.split(' ')[0] ?? ''}, or ${field} in ${fileName}`;
   return new StateletError('InvalidArgument', `${where}: ${why}`);

@@ -7,6 +7,7 @@ import { API_VERSION, KIND, KUBELET_CONFIGURATION_SCHEMA, type Schema } from './
 import { ALL_ADMISSION_SETTINGS } from './load-admission-settings.ts';
 import { ALL_CLUSTER_SETTINGS } from './load-cluster-settings.ts';
 import { FEATURE_GATES } from './load-feature-gates.ts';
+import { ALL_BUILT_IN_SETTINGS } from './load-built-in-settings.ts';
 import { ALL_EVICTION_PLUGIN_SETTINGS } from './load-eviction-plugin-settings.ts';
 import { ALL_EVICTION_SETTINGS } from './load-eviction-settings.ts';
 import { ALL_NODE_SETTINGS } from './load-node-settings.ts';
@@ -19,6 +20,7 @@ export const ALL_SETTINGS: readonly Setting[] = [
   ...ALL_CLUSTER_SETTINGS,
   ...ALL_EVICTION_SETTINGS,
   ...ALL_EVICTION_PLUGIN_SETTINGS,
+  ...ALL_BUILT_IN_SETTINGS,
   ...ALL_NODE_SETTINGS,
   ...ALL_SERVER_SETTINGS,
   FEATURE_GATES as Setting,

@@ -2,17 +2,17 @@
 import { dirname } from 'node:path';
 import type { FollowedSettings } from '../../agent/actors/plugins/plugin-parts.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
-import { settingOrigin } from '../../agent/config/load-eviction-plugin-settings.ts';
+import { explainedSettings } from '../../agent/config/load-eviction-plugin-settings.ts';
 import type { PassSettings } from '../../agent/policies/eviction-plugins/plugin-pass.ts';
 import type { ExplainedPluginSetting } from '../../agent/policies/eviction-plugins/plugins-explanation.ts';
 import { type KernelWatch, kernelWatch } from '../../system/kernel-watch.ts';
 import { Timer } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
+import type { BuiltInSettings } from '../../types/built-in-thresholds.ts';
 import { errorMessage } from '../../types/errors.ts';
 
 type Configured = Pick<StateletConfig, 'evictionPlugins' | 'given'>;
 
-const FOLLOWED = ['dryRun', 'evictionBurst', 'conditionTransitionPeriodMs'] as const;
 /** After an event: programs write a file in several steps. */
 const QUIET_MS = 300;
 /** Where no event came: events can be lost. */
@@ -37,9 +37,14 @@ export class FollowedPluginSettings implements FollowedSettings {
     return this.#config.evictionPlugins;
   }
 
+  /** Of the built-in plugins. */
+  get builtIn(): BuiltInSettings {
+    return this.#config.evictionPlugins.builtIn;
+  }
+
   get explained(): readonly ExplainedPluginSetting[] {
     const { given, evictionPlugins } = this.#config;
-    return FOLLOWED.map((name) => settingOrigin(name, evictionPlugins[name], given));
+    return explainedSettings(evictionPlugins, given);
   }
 
   get problem(): string | undefined {

@@ -38,10 +38,11 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   const { noticesDir } = settings;
   const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
   const history = new EvictionHistory(core, server && ((namespace) => budgetsOf(server, namespace)));
+  const followed = new FollowedPluginSettings(core, deps.config);
   return new PluginManager(core, {
-    directory: directoryOf(core, deps),
+    directory: directoryOf(core, deps, followed),
     kills: killsOf(core, settings, server, history),
-    followed: new FollowedPluginSettings(core, deps.config),
+    followed,
     recordsOf: (pods) => history.of(pods),
     settings,
     registry,
@@ -54,13 +55,18 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   });
 }
 
-function directoryOf(core: AgentCore, { config, nodeFacts, stats, handlers }: EvictionPluginsDeps): Plugins {
+function directoryOf(
+  core: AgentCore,
+  { config, nodeFacts, stats, handlers }: EvictionPluginsDeps,
+  followed: FollowedPluginSettings,
+): Plugins {
   const { evictionPlugins: settings } = config;
   return new Plugins(core, {
     registryDir: settings.registryDir,
     reservedNames: BUILT_IN_NAMES,
     builtIn: builtInPlugins(core, {
       settings,
+      thresholds: () => followed.builtIn,
       stats,
       allocatable: () => nodeFacts().allocatable,
     }),

@@ -1,4 +1,5 @@
 /** Which eviction plugins simulated nodes have, and by which settings they are asked. */
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import type { EvictionPluginSettings, PodKillerName } from '../../types/node-settings.ts';
 import { drawn, type KeyedRandom } from '../resources/growth.ts';
 
@@ -61,6 +62,7 @@ export function drawnPlugins(random: KeyedRandom): PluginsPlan | undefined {
       strictAuthentication: false,
       usersFile: '',
       noticesDir: '',
+      builtIn: DEFAULT_BUILT_IN_SETTINGS,
     },
     onTrial: trial.names,
     builtIn,

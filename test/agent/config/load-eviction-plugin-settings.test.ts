@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { KUBELET_CONFIGURATION_SCHEMA } from '../../../src/agent/config/kubelet-configuration.ts';
+import {
+  KUBELET_CONFIGURATION_SCHEMA,
+  type Schema,
+} from '../../../src/agent/config/kubelet-configuration.ts';
 import {
   ALL_EVICTION_PLUGIN_SETTINGS,
   EVICTION_PLUGIN_FIELDS,
   resolveEvictionPluginSettings,
 } from '../../../src/agent/config/load-eviction-plugin-settings.ts';
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { parseSetting, shownDefault } from '../../../src/agent/config/setting.ts';
 
 type Fields = Record<string, unknown>;
@@ -34,6 +38,7 @@ test('without flags and file no plugin is asked', () => {
     strictAuthentication: false,
     usersFile: '',
     noticesDir: '',
+    builtIn: DEFAULT_BUILT_IN_SETTINGS,
   });
   expect(resolveEvictionPluginSettings({}, {}, '', { rootDir: '/', hasCluster: false }).enabled).toBe(false);
 });
@@ -48,9 +53,14 @@ test('to demand tokens without users is refused', () => {
   });
 });
 
+function fieldsIn({ properties }: Schema, path: string): string[] {
+  if (properties === undefined) return [path];
+  return Object.entries(properties).flatMap(([name, inner]) => fieldsIn(inner, `${path}.${name}`));
+}
+
 test('every field of the object evictionPlugins has a row, and no other', () => {
   const { evictionPlugins } = KUBELET_CONFIGURATION_SCHEMA.properties ?? {};
-  const fields = Object.keys(evictionPlugins?.properties ?? {}).map((name) => `evictionPlugins.${name}`);
+  const fields = fieldsIn(evictionPlugins!, 'evictionPlugins');
   expect([...EVICTION_PLUGIN_FIELDS].sort()).toEqual(fields.sort());
 });
 

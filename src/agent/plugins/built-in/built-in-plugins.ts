@@ -1,8 +1,4 @@
 /** The plugins that come with the agent. Each answers the same questions as one on a socket. */
-import {
-  type BuiltInSettings,
-  DEFAULT_BUILT_IN_SETTINGS,
-} from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type {
@@ -14,6 +10,7 @@ import type {
   TopEvictionPodsAnswer,
   TopEvictionPodsQuestion,
 } from '../../../types/eviction-plugin.ts';
+import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
 import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
 import {
@@ -39,8 +36,8 @@ export const BUILT_IN_NAMES: readonly string[] = [
 
 export interface BuiltInParts extends Pick<PluginTools, 'allocatable'> {
   readonly settings: Pick<EvictionPluginSettings, 'innerPlugins'>;
-  /** Default: `DEFAULT_BUILT_IN_SETTINGS`. */
-  readonly thresholds?: BuiltInSettings;
+  /** As they are now. */
+  readonly thresholds: () => BuiltInSettings;
   /** Called for the first question that needs figures, and after a call that failed. */
   readonly stats: () => Promise<BuiltInStats>;
 }
@@ -48,11 +45,13 @@ export interface BuiltInParts extends Pick<PluginTools, 'allocatable'> {
 /** The built-in plugins that the settings switch on. */
 export function builtInPlugins(
   { clock, logger }: AgentContext,
-  { settings: { innerPlugins }, thresholds = DEFAULT_BUILT_IN_SETTINGS, stats, allocatable }: BuiltInParts,
+  { settings: { innerPlugins }, thresholds, stats, allocatable }: BuiltInParts,
 ): readonly EvictionPlugin[] {
   const unanswered = new UnansweredLog(logger);
   const tools: PluginTools = {
-    settings: thresholds,
+    get settings() {
+      return thresholds();
+    },
     figures: new QuestionFigures(stats),
     allocatable,
     clock,

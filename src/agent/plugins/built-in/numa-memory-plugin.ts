@@ -62,7 +62,7 @@ export class NumaMemoryPlugin implements EvictionPlugin {
       return NO_PODS;
     }
     const chosen = new Set<Pod>();
-    let gracePeriodSeconds = settings.reclaimedGracePeriodSeconds as number | undefined;
+    let gracePeriodSeconds = victimGracePeriod('reclaimed', settings.memoryGrace);
     for (const { id, reach } of short) {
       const smallest = settings.numaMemory.smallestShare * this.#totalBytes(id);
       const usedBytes = ({ metadata }: Pod) => bytes.get(metadata.uid)?.get(id) ?? 0;
@@ -71,7 +71,8 @@ export class NumaMemoryPlugin implements EvictionPlugin {
       );
       const victims = memoryVictims(candidates, reach, usedBytes).slice(0, question.topN - chosen.size);
       for (const pod of victims) chosen.add(pod);
-      if (victims.length > 0 && reach === 'any') gracePeriodSeconds = victimGracePeriod(reach, settings);
+      if (victims.length > 0 && reach === 'any')
+        gracePeriodSeconds = victimGracePeriod(reach, settings.memoryGrace);
     }
     return chosen.size === 0 ? NO_PODS : topPods([...chosen], gracePeriodSeconds);
   }

@@ -1,5 +1,5 @@
-import type { BuiltInSettings } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
 import { unlessAborted } from '../../../system/promises.ts';
+import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type {
   ActivePods,

@@ -63,11 +63,9 @@ export class ReclaimedResourcesPlugin implements EvictionPlugin {
   }
 
   async #canGive(question: PluginQuestion): Promise<Amounts> {
-    const { figures, allocatable, settings } = this.#tools;
-    const { reclaimedResources } = settings;
-    const isGiven = reclaimedResources.given !== undefined;
-    const stats = isGiven ? new Map() : await figures.pods(question);
+    const { figures, allocatable } = this.#tools;
+    const stats = await figures.pods(question);
     const { pods } = question.activePods;
-    return reclaimableResources({ allocatable: allocatable(), pods, stats }, reclaimedResources);
+    return reclaimableResources({ allocatable: allocatable(), pods, stats });
   }
 }

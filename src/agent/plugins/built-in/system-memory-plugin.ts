@@ -79,7 +79,7 @@ export class SystemMemoryPlugin implements EvictionPlugin {
     const pods = victims.slice(0, question.topN);
     if (pods.length === 0) return NO_PODS;
     this.#namedAtMs = nowMs;
-    return topPods(pods, victimGracePeriod(pressure.reach, settings));
+    return topPods(pods, victimGracePeriod(pressure.reach, settings.memoryGrace));
   }
 
   getEvictPods(): Promise<GetEvictPodsAnswer<NamedPod>> {

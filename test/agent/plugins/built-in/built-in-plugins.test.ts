@@ -266,11 +266,11 @@ describe('system memory', () => {
 });
 
 describe('reclaimed resources', () => {
-  const given = { [RECLAIMED_MILLICPU]: '100' };
-  const { reclaimedResources } = DEFAULT_BUILT_IN_SETTINGS;
+  /** So that the node can give 100. */
+  const allocatable = { cpu: '112m' };
 
   test('the reclaimed pod goes that requests most', async () => {
-    const bed = open({ thresholds: { reclaimedResources: { ...reclaimedResources, given } } });
+    const bed = open({ allocatable });
     expect(await bed.thresholdMet(RECLAIMED, pods)).toMatchObject({
       metType: 'HARD_MET',
       scope: RECLAIMED_MILLICPU,
@@ -289,7 +289,7 @@ describe('reclaimed resources', () => {
     const notify = { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' };
     const requests = { [RECLAIMED_MILLICPU]: '200' };
     const told = qosPod('told', { level: 'reclaimed_cores', requests, annotations: notify });
-    const bed = open({ thresholds: { reclaimedResources: { ...reclaimedResources, given } } });
+    const bed = open({ allocatable });
     expect((await bed.thresholdMet(RECLAIMED, [told])).metType).toBe('SOFT_MET');
     const { targetPods } = await bed.getTopEvictionPods(RECLAIMED, [told, sweep], RECLAIMED_MILLICPU, 0);
     expect(namesOf(targetPods)).toEqual(['told']);

@@ -1,10 +1,8 @@
 /** The built-in plugins on the figures of a stats provider. */
-import {
-  type BuiltInSettings,
-  DEFAULT_BUILT_IN_SETTINGS,
-} from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { builtInPlugins } from '../../../../src/agent/plugins/built-in/built-in-plugins.ts';
 import type { BuiltInStats } from '../../../../src/agent/plugins/built-in/plugin-tools.ts';
+import type { BuiltInSettings } from '../../../../src/types/built-in-thresholds.ts';
 import type { Clock } from '../../../../src/types/clock.ts';
 import type { EvictionPlugin, NamedPod } from '../../../../src/types/eviction-plugin.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
@@ -21,6 +19,7 @@ interface PluginBedParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly thresholds?: Partial<BuiltInSettings>;
   readonly innerPlugins?: readonly string[];
+  readonly allocatable?: Readonly<Record<string, string>>;
 }
 
 export class PluginBed {
@@ -28,13 +27,19 @@ export class PluginBed {
   readonly signal = new AbortController();
   readonly #log = recordingLogger();
 
-  constructor({ stats, clock, thresholds, innerPlugins = ['*'] }: PluginBedParts) {
+  constructor({
+    stats,
+    clock,
+    thresholds,
+    innerPlugins = ['*'],
+    allocatable = { cpu: '4', memory: '10Gi' },
+  }: PluginBedParts) {
     const context = testContext({ clock: clockOf(() => clock.now()), logger: this.#log.logger });
     this.plugins = builtInPlugins(context, {
       settings: { innerPlugins },
-      thresholds: { ...DEFAULT_BUILT_IN_SETTINGS, ...thresholds },
+      thresholds: () => ({ ...DEFAULT_BUILT_IN_SETTINGS, ...thresholds }),
       stats,
-      allocatable: () => ({ cpu: '4', memory: '10Gi' }),
+      allocatable: () => allocatable,
     });
   }
 

@@ -5,12 +5,8 @@ import type { PodStats } from '../../../../types/stats.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity.ts';
 import { podRequest, type ResourceList } from '../../pod/resources.ts';
 import { isEvictable, wantsNotice } from '../qos-level.ts';
-import {
-  isReclaimed,
-  RECLAIMED_MEMORY,
-  RECLAIMED_MILLICPU,
-  type ReclaimedResourcesSettings,
-} from './built-in-settings.ts';
+import type { ReclaimedResourcesSettings } from '../../../../types/built-in-thresholds.ts';
+import { isReclaimed, RECLAIMED_MEMORY, RECLAIMED_MILLICPU } from './built-in-settings.ts';
 
 /** By the name of the resource. */
 export type Amounts = ReadonlyMap<string, number>;
@@ -24,16 +20,14 @@ export interface NodeUse {
 }
 
 const NANOS_PER_MILLI = 1_000_000;
+/** This part of allocatable is not given away: what others use changes from one question to the next. */
+const RESERVED_PERCENT = 10;
 
 /**
  * What the node can give: allocatable, less a reserve, less what other pods use. A pod that is not measured counts with what it requests.
  * Throws what `parseQuantity` throws.
  */
-export function reclaimableResources(
-  { allocatable, pods, stats }: NodeUse,
-  { given, reservedPercent }: ReclaimedResourcesSettings,
-): Amounts {
-  if (given !== undefined) return new Map(Object.entries(given).map(([name, text]) => [name, whole(text)]));
+export function reclaimableResources({ allocatable, pods, stats }: NodeUse): Amounts {
   const reclaimed = new Set(pods.filter(isReclaimed).map(({ metadata }) => metadata.uid));
   const measured = [...stats.values()].filter(({ podRef }) => !reclaimed.has(podRef.uid));
   const others = pods.filter(({ metadata }) => !reclaimed.has(metadata.uid));
@@ -44,7 +38,7 @@ export function reclaimableResources(
       return figures === undefined || usage(figures) === undefined;
     });
     const used = sum(known) + sum(unknown.map((pod) => request(pod, resource)));
-    return Math.max(0, Math.floor((total * (100 - reservedPercent)) / 100 - used));
+    return Math.max(0, Math.floor((total * (100 - RESERVED_PERCENT)) / 100 - used));
   };
   const { cpu, memory } = allocatable;
   const amounts = new Map<string, number>();

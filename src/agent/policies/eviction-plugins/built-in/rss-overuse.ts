@@ -4,7 +4,7 @@ import type { Pod } from '../../../../types/kubernetes.ts';
 import { wholeQuantity } from '../../eviction/observations.ts';
 import { formatQuantity, parseQuantity, quantityValue } from '../../formats/quantity.ts';
 import { isEvictable, knownQosLevel } from '../qos-level.ts';
-import type { RssOveruseSettings } from './built-in-settings.ts';
+import type { RssOveruseSettings } from '../../../../types/built-in-thresholds.ts';
 
 /** Its value is an object in JSON, whose values are texts. */
 const MEMORY_ENHANCEMENT = 'katalyst.kubewharf.io/memory_enhancement';

@@ -1,6 +1,7 @@
 /** When the whole machine is short of memory: little is free, kswapd has worked hard for long, or tasks have waited for long. */
 import type { MachineMemory, NumaNodeMemory } from '../../../../types/eviction-plugin.ts';
-import type { NumaMemorySettings, Reach, SystemMemorySettings } from './built-in-settings.ts';
+import type { NumaMemorySettings, SystemMemorySettings } from '../../../../types/built-in-thresholds.ts';
+import type { Reach } from './built-in-settings.ts';
 
 /** What is kept from one question to the next. Times are milliseconds. */
 export interface SystemPressureMemory {
@@ -30,6 +31,11 @@ interface Verdict {
   readonly pressure?: SystemPressure;
 }
 
+/** A program that reads many files keeps kswapd busy and harms no other: some task must have waited so many percent of ten seconds. */
+const KSWAPD_SOME_PERCENT = 1;
+/** So many pods that are not reclaimed must have waited, for more than this: one that fights its own limit is not the machine. */
+const WAITING_PODS = 3;
+const WAITING_POD_PERCENT = 1;
 const TEN_THOUSANDTHS = 10_000;
 /** A rate over a shorter time is not exact enough. */
 const SHORTEST_MS = 1000;
@@ -63,7 +69,7 @@ function judgeFree(
 function judgeKswapd(
   { machine: { kswapdPages: pages, psi }, nowMs }: SystemFacts,
   { kswapd: last, kswapdSinceMs }: SystemPressureMemory,
-  { kswapdPagesPerSecond: thresholdValue, kswapdDurationMs, kswapdSomePercent }: SystemMemorySettings,
+  { kswapdPagesPerSecond: thresholdValue, kswapdDurationMs }: SystemMemorySettings,
 ): Verdict {
   if (pages === undefined) return { kept: {} };
   // A clock may be set back.
@@ -75,7 +81,7 @@ function judgeKswapd(
   }
   const kswapd = { pages, atMs: nowMs };
   const observedValue = ((pages - last.pages) * 1000) / (nowMs - last.atMs);
-  const isHarmless = psi !== undefined && (psi.some?.avg10 ?? 0) < kswapdSomePercent;
+  const isHarmless = psi !== undefined && (psi.some?.avg10 ?? 0) < KSWAPD_SOME_PERCENT;
   if (observedValue < thresholdValue || isHarmless) return { kept: { kswapd } };
   const since = kswapdSinceMs ?? last.atMs;
   const kept = { kswapd, kswapdSinceMs: since };
@@ -86,12 +92,12 @@ function judgeKswapd(
 function judgeWaiting(
   { machine: { psi }, podsWaited, nowMs }: SystemFacts,
   { waitingSinceMs }: SystemPressureMemory,
-  { somePercent, fullPercent, waitingPods, waitingPodPercent, waitDurationMs }: SystemMemorySettings,
+  { somePercent, fullPercent, waitDurationMs }: SystemMemorySettings,
 ): Verdict {
   const some = psi?.some?.avg10 ?? 0;
   const full = psi?.full?.avg10 ?? 0;
-  const waited = podsWaited?.filter((percent) => percent > waitingPodPercent).length ?? waitingPods;
-  if (some < somePercent || full < fullPercent || waited < waitingPods) return { kept: {} };
+  const waited = podsWaited?.filter((percent) => percent > WAITING_POD_PERCENT).length ?? WAITING_PODS;
+  if (some < somePercent || full < fullPercent || waited < WAITING_PODS) return { kept: {} };
   const since = waitingSinceMs === undefined || nowMs < waitingSinceMs ? nowMs : waitingSinceMs;
   const kept = { waitingSinceMs: since };
   const elapsedMs = nowMs - since;
@@ -113,6 +119,16 @@ export interface NumaVerdict {
   readonly reach: Reach | undefined;
 }
 
+const GIB = 2 ** 30;
+/** A node whose inactive page cache is smaller than this is short of memory before its watermarks say so. */
+const CACHE_RESERVE_BYTES = 4 * GIB;
+/** Added then to both watermarks. With much cache nothing is: the kernel lets it grow until memory is near `low`, and gives it back. */
+const GAP_BYTES = GIB;
+/** Added then to `low`, so that kswapd is not woken and put to sleep in turn. */
+const LOW_GUARD_BYTES = GIB / 4;
+/** These amounts are meant for a NUMA node of this size; of a smaller one they take the same part. */
+const REFERENCE_NODE_BYTES = 128 * GIB;
+
 /** Questions in a row after which a deep shortage counts twice. */
 const DEEP_FROM_TIMES = 2;
 
@@ -123,7 +139,7 @@ export function judgeNumaNode(
   settings: NumaMemorySettings,
 ): NumaVerdict {
   const { id, freeBytes } = node;
-  const { min, low, gap } = watermarks(node, settings);
+  const { min, low, gap } = watermarks(node);
   const { timesAny, timesReclaimed, fastTimes } = settings;
   if (freeBytes < min) {
     const now = Math.max(times + 1, timesAny - fastTimes);
@@ -148,13 +164,14 @@ export function shortNumaNodes(
     .sort((a, b) => a.freeBytes / a.targetBytes - b.freeBytes / b.targetBytes);
 }
 
-function watermarks(
-  { totalBytes, minBytes, lowBytes, inactiveFileBytes }: NumaNodeMemory,
-  { lowGuardBytes, gapBytes, cacheReserveBytes, referenceNodeBytes }: NumaMemorySettings,
-): { readonly min: number; readonly low: number; readonly gap: number } {
-  const part = Math.min(1, totalBytes / referenceNodeBytes);
-  const gap = gapBytes * part;
-  const reserve = cacheReserveBytes * part;
+function watermarks({ totalBytes, minBytes, lowBytes, inactiveFileBytes }: NumaNodeMemory): {
+  readonly min: number;
+  readonly low: number;
+  readonly gap: number;
+} {
+  const part = Math.min(1, totalBytes / REFERENCE_NODE_BYTES);
+  const gap = GAP_BYTES * part;
+  const reserve = CACHE_RESERVE_BYTES * part;
   if (inactiveFileBytes >= Math.max(reserve, lowBytes)) return { min: minBytes, low: lowBytes, gap };
-  return { min: minBytes + gap, low: Math.max(reserve, lowBytes + lowGuardBytes * part + gap), gap };
+  return { min: minBytes + gap, low: Math.max(reserve, lowBytes + LOW_GUARD_BYTES * part + gap), gap };
 }

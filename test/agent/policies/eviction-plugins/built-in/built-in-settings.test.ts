@@ -41,7 +41,7 @@ test('pods of the system and critical ones are never named', () => {
 });
 
 test('where any pod may go, each has its own grace period; reclaimed ones have a second', () => {
-  const settings = { reclaimedGracePeriodSeconds: 1, gracePeriodSeconds: undefined };
+  const settings = { reclaimedGracePeriodSeconds: 1, gracePeriodSeconds: -1 };
   expect(victimGracePeriod('reclaimed', settings)).toBe(1);
   expect(victimGracePeriod('any', settings)).toBeUndefined();
 });

@@ -36,7 +36,7 @@ describe('what the node can give', () => {
   test('is allocatable without a tenth, less what pods use that are not reclaimed', () => {
     const pods = [qosPod('web'), batch('batch', '1k')];
     const measured = new Map([stats('web', 1_500_000_000, GIB), stats('batch', 9e9, 9 * GIB)]);
-    expect(reclaimableResources({ allocatable, pods, stats: measured }, settings)).toEqual(
+    expect(reclaimableResources({ allocatable, pods, stats: measured })).toEqual(
       new Map([
         [RECLAIMED_MILLICPU, 3600 - 1500],
         [RECLAIMED_MEMORY, 8 * GIB],
@@ -47,7 +47,7 @@ describe('what the node can give', () => {
   test('counts pods that plugins are not shown, and what a pod requests that is not measured', () => {
     const pods = [qosPod('new', { requests: { cpu: '500m', memory: '2Gi' } })];
     const measured = new Map([stats('hidden', 1_000_000_000, GIB), stats('new', undefined, GIB)]);
-    expect(reclaimableResources({ allocatable, pods, stats: measured }, settings)).toEqual(
+    expect(reclaimableResources({ allocatable, pods, stats: measured })).toEqual(
       new Map([
         [RECLAIMED_MILLICPU, 3600 - 1000 - 500],
         [RECLAIMED_MEMORY, 7 * GIB],
@@ -57,15 +57,9 @@ describe('what the node can give', () => {
 
   test('is never below zero, and not known of what the node does not have', () => {
     const measured = new Map([stats('web', 9e9)]);
-    expect(reclaimableResources({ allocatable: { cpu: '4' }, pods: [], stats: measured }, settings)).toEqual(
+    expect(reclaimableResources({ allocatable: { cpu: '4' }, pods: [], stats: measured })).toEqual(
       new Map([[RECLAIMED_MILLICPU, 0]]),
     );
-  });
-
-  test('can be set', () => {
-    const given = { [RECLAIMED_MEMORY]: '4Gi' };
-    const use = { allocatable, pods: [], stats: new Map() };
-    expect(reclaimableResources(use, { ...settings, given })).toEqual(new Map([[RECLAIMED_MEMORY, 4 * GIB]]));
   });
 });
 

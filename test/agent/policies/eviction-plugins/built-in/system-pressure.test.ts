@@ -160,7 +160,7 @@ test('of several reasons the one counts for which any pod goes', () => {
 
 const MIB = 2 ** 20;
 
-const numaSettings = DEFAULT_BUILT_IN_SETTINGS.numaMemory;
+const numaSettings = { ...DEFAULT_BUILT_IN_SETTINGS.numaMemory, timesReclaimed: 2, timesAny: 4 };
 
 /** A node with much page cache: its watermarks count as they are. */
 const node = (freeBytes: number, fields: Partial<NumaNodeMemory> = {}): NumaNodeMemory => ({

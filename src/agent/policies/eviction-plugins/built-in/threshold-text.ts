@@ -1,0 +1,27 @@
+/** Amounts of settings: a quantity (`10Gi`), or a part of the whole (`10%`). */
+import { parseQuantity, quantityValue } from '../../formats/quantity.ts';
+
+const PERCENT = /^(\d+(?:\.\d+)?)%$/u;
+
+/** For an amount that is none: the end of the sentence "must be …". An empty one is not compared. */
+export function thresholdTextProblem(text: string): string | undefined {
+  const isValid = text === '' || isBetween(percentOf(text), 100) || isBetween(quantityOf(text), Infinity);
+  return isValid ? undefined : 'a quantity such as 10Gi of more than 0, or a percentage such as 10%';
+}
+
+function percentOf(text: string): number | undefined {
+  const [, digits] = PERCENT.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function quantityOf(text: string): number | undefined {
+  try {
+    return Number(quantityValue(parseQuantity(text)));
+  } catch {
+    return undefined;
+  }
+}
+
+function isBetween(value: number | undefined, most: number): boolean {
+  return value !== undefined && value > 0 && value <= most;
+}
