@@ -58,7 +58,9 @@ interface Answers<T> {
 export class SimulatedPlugin implements EvictionPlugin {
   readonly name: string;
   readonly #options: SimulatedPluginOptions;
-  readonly #closed = new AbortController();
+  /** Of each question under way: lets it fail. A plugin is asked thousands of times, so none may stay here. */
+  readonly #underWay = new Set<(why: string) => void>();
+  #isClosed = false;
   /** By the call. */
   readonly #asked = new Map<AskedCall, number>();
   readonly #shown = new Map<string, Pod>();
@@ -70,7 +72,8 @@ export class SimulatedPlugin implements EvictionPlugin {
 
   /** Questions under way fail. */
   close(): void {
-    this.#closed.abort(new StateletError('Unavailable', 'the connection is closed'));
+    this.#isClosed = true;
+    for (const fail of this.#underWay) fail('the connection is closed');
   }
 
   getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
@@ -90,7 +93,7 @@ export class SimulatedPlugin implements EvictionPlugin {
 
   #answer<T>(call: AskedCall, question: PluginQuestion, answers: Answers<T>): Promise<T> {
     const { witness, world, clock } = this.#options;
-    if (this.#closed.signal.aborted) witness.askedClosed(this.name);
+    if (this.#isClosed) witness.askedClosed(this.name);
     const told = witness.asked(this.name, call, question);
     const ordinal = this.#count(call);
     const { manner, delayMs } = this.#behaviour(call, ordinal);
@@ -100,11 +103,16 @@ export class SimulatedPlugin implements EvictionPlugin {
     };
     if (manner === 'throws') throw failed('the plugin throws');
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#closed.signal.addEventListener('abort', () => reject(failed('the connection is closed')));
-    if (manner === 'hangs') question.signal.addEventListener('abort', () => reject(failed('is aborted')));
+    const fail = (why: string) => {
+      this.#underWay.delete(fail);
+      reject(failed(why));
+    };
+    this.#underWay.add(fail);
+    if (manner === 'hangs') question.signal.addEventListener('abort', () => fail('is aborted'));
     if (manner === 'hangs' || manner === 'deaf') return promise;
     clock.setTimeout(() => {
-      if (this.#closed.signal.aborted) return;
+      if (this.#isClosed) return;
+      this.#underWay.delete(fail);
       if (manner === 'rejects') {
         reject(failed('the plugin fails'));
         return;

@@ -248,8 +248,8 @@ export class Call<T> implements OpenCall {
   #armDeadline(): void {
     const { timeoutMs } = this.#request;
     if (timeoutMs > MAX_TIMER_MS) return;
-    const error = errorOf('DeadlineExceeded', this.name, `no answer within ${timeoutMs / 1000} s`);
-    this.#deadline.arm(timeoutMs, () => this.#abandon(error));
+    const problem = `no answer within ${timeoutMs / 1000} s`;
+    this.#deadline.arm(timeoutMs, () => this.#abandon(errorOf('DeadlineExceeded', this.name, problem)));
   }
 
   #after(delayMs: number, next: () => void): void {

@@ -1,5 +1,5 @@
 /** Which statuses are written to the API server, and how one is written. */
-import type { Pod, PodCondition } from '../../../types/kubernetes.ts';
+import type { Pod, PodCondition, PodStatus } from '../../../types/kubernetes.ts';
 import { type JsonObject, POD_STATUS_RULES, strategicMergePatch } from '../formats/strategic-merge.ts';
 import { isManifestPod, isMirrorPod } from '../pod/pod-kinds.ts';
 import { isTerminalPhase } from '../termination/pod-termination.ts';
@@ -69,6 +69,9 @@ function isDeletable(apiUID: string, { podIsFinished }: VersionedStatus, pods: K
   return pod !== undefined && canBeDeleted(pod, podIsFinished);
 }
 
+/** Of a status, the pod of the API server that was found to have it. Neither is ever changed: each comparison of all pods finds most again. */
+const reconciled = new WeakMap<PodStatus, Pod>();
+
 /** Whether the status at the API server, as last seen, is not the one of the node. */
 export function needsReconcile(
   uid: string,
@@ -78,7 +81,10 @@ export function needsReconcile(
   const pod = pods.get(uid);
   if (pod === undefined) return false;
   const served = isManifestPod(pod) ? pods.mirrorPodOf(pod) : pod;
-  return served !== undefined && !equalStatuses(normalizedStatus(served, served.status ?? {}), status);
+  if (served === undefined || reconciled.get(status) === served) return false;
+  const isEqual = equalStatuses(normalizedStatus(served, served.status ?? {}), status);
+  if (isEqual) reconciled.set(status, served);
+  return !isEqual;
 }
 
 /** Whether the pod is to be deleted at the API server now: it has a deletionTimestamp and a terminal phase there, and nothing is left of it here. */

@@ -100,13 +100,13 @@ export class PluginJudge implements PluginWitness {
       pass.questions.push(asked);
     }
     return (answer) => {
+      if (asked.reply !== undefined) return;
       const endable = new Set(
         tenants
           .known()
           .filter(isEndable)
           .map(({ uid }) => uid),
       );
-      if (asked.reply !== undefined) return;
       asked.reply = { atMs: now(), answer, endable };
       const condition = metCondition(asked, truth.plan.settings.timeoutMs);
       if (condition !== undefined && !truth.plan.onTrial.has(plugin)) truth.onCondition(condition);
