@@ -213,6 +213,7 @@ describeWithDpkg('the Debian package', () => {
     expect(readFileSync(config, 'utf8')).toBe('# changed\n');
     dpkg('--remove', 'statelet');
     expect(existsSync(join(root, 'usr/bin/statelet'))).toBe(false);
+    expect(existsSync(join(root, 'usr/lib/statelet'))).toBe(false);
     expect(existsSync(config)).toBe(true);
     dpkg('--purge', 'statelet');
     expect(existsSync(config)).toBe(false);
