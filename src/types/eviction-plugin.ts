@@ -138,3 +138,44 @@ export interface NodeMemoryFigures {
   /** On which NUMA nodes the memory of pods lies, by UID: only of pods with a cgroup that counts it. */
   podsByNumaNode(): ReadonlyMap<string, BytesByNumaNode>;
 }
+
+/** How many tasks want to run. */
+export interface MachineLoad {
+  /** The average of the last minute, as in /proc/loadavg. */
+  readonly load1: number;
+  /** Those that are online. */
+  readonly cpus: number;
+  /** How long tasks wait for a CPU. */
+  readonly psi?: PSIStats;
+}
+
+/** The CPUs of one NUMA node. Ticks are counted since the machine was started. */
+export interface NumaNodeCpu {
+  readonly id: number;
+  readonly cpus: number;
+  readonly busyTicks: number;
+  readonly totalTicks: number;
+}
+
+/** The number of the NUMA node, by UID: only of pods whose containers have CPUs of one node alone. */
+export type NumaNodesOfPods = ReadonlyMap<string, number>;
+
+/** Each call reads the kernel's files. */
+export interface NodeCpuFigures {
+  /** Undefined if the kernel does not tell. */
+  load(): MachineLoad | undefined;
+  /** Empty if the kernel does not tell. */
+  numaNodes(): readonly NumaNodeCpu[];
+  /** Of the pods with these UIDs. Empty on a machine with one NUMA node. */
+  podsOnOneNode(uids: readonly string[]): NumaNodesOfPods;
+}
+
+/** A network interface of a device of the machine, or one that bonds such interfaces. */
+export interface NetworkLink {
+  readonly name: string;
+  readonly isUp: boolean;
+  /** Left out if the kernel does not tell. */
+  readonly carrier?: boolean;
+  /** Of RFC 2863, as the kernel writes it: `up`, `down`, `lowerlayerdown`, `unknown`. */
+  readonly operState: string;
+}

@@ -13,6 +13,7 @@ import {
 import type { EvictionExplanation } from '../../../src/agent/policies/eviction/explanation.ts';
 import type { PluginsExplanation } from '../../../src/agent/policies/eviction-plugins/plugins-explanation.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
+import type { Summary } from '../../../src/types/stats.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const nothing = () => undefined;
@@ -34,8 +35,12 @@ afterEach(async () => {
   [daemon, plugin] = [undefined, undefined];
 });
 
-function manifest(name: string, annotations: Readonly<Record<string, string>> = {}): void {
-  const spec = { containers: [{ name: 'main', image: 'none', command: ['sleep', '1000'] }] };
+function manifest(
+  name: string,
+  annotations: Readonly<Record<string, string>> = {},
+  script = 'exec sleep 1000',
+): void {
+  const spec = { containers: [{ name: 'main', image: 'none', command: ['sh', '-c', script] }] };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, annotations }, spec };
   writeFileSync(join(dir, 'pods', `${name}.json`), JSON.stringify(pod));
 }
@@ -107,26 +112,28 @@ test('a plugin that goes is dropped, and built-in ones are asked as the settings
   await waitFor(async () => (await states()).join() === 'chooser,Gone', { what: 'the plugin to be gone' });
 });
 
-test('dry run follows the configuration file, and a file that is not valid changes nothing', async () => {
-  const file = join(dir, 'kubelet.yaml');
-  const write = (fields: object) =>
-    writeFileSync(
-      file,
-      JSON.stringify({
-        apiVersion: 'kubelet.config.k8s.io/v1beta1',
-        kind: 'KubeletConfiguration',
-        evictionPlugins: fields,
-      }),
-    );
-  manifest('chosen');
-  write({ dryRun: ['*'] });
+/** Writes the object `evictionPlugins` of the configuration file. */
+function configure(fields: object): void {
+  const [apiVersion, kind] = ['kubelet.config.k8s.io/v1beta1', 'KubeletConfiguration'];
+  writeFileSync(join(dir, 'kubelet.yaml'), JSON.stringify({ apiVersion, kind, evictionPlugins: fields }));
+}
+
+/** With that file, which is followed. */
+async function startByFile(fields: object): Promise<void> {
+  configure(fields);
   const { configurationLayers, resolveLayers } =
     await import('../../../src/agent/config/kubelet/configuration-layers.ts');
   const flags = {
-    ...({ rootDir: join(dir, 'root'), healthzPort: 'auto', exitWithPods: true, config: file } as const),
+    ...({ rootDir: join(dir, 'root'), healthzPort: 'auto', exitWithPods: true } as const),
     ...{ pods: [join(dir, 'pods')], evictionPlugins: true, evictionPluginsSyncPeriod: 50 },
+    config: join(dir, 'kubelet.yaml'),
   };
   daemon = await startDaemon(resolveLayers(flags, (await configurationLayers(flags)).layers), { logger });
+}
+
+test('dry run follows the configuration file, and a file that is not valid changes nothing', async () => {
+  manifest('chosen');
+  await startByFile({ dryRun: ['*'] });
   await untilRuns('chosen');
   await startPlugin({
     evictPods: ({ activePods }) => ({
@@ -142,19 +149,50 @@ test('dry run follows the configuration file, and a file that is not valid chang
   );
   const { settings } = await explained();
   expect(settings?.slice(0, 3)).toEqual([
-    { name: 'dryRun', value: '*', from: file },
+    { name: 'dryRun', value: '*', from: join(dir, 'kubelet.yaml') },
     { name: 'evictionBurst', value: '3', from: 'the default' },
     { name: 'conditionTransitionPeriod', value: '5m', from: 'the default' },
   ]);
-  write({ dryRun: [], evictionBurst: 0 });
+  configure({ dryRun: [], evictionBurst: 0 });
   await until(
     'the problem to be told',
     ({ settingsProblem }) => settingsProblem?.includes('evictionBurst') === true,
   );
   expect((await explained()).settings?.[0]).toMatchObject({ value: '*' });
   expect((await pod('chosen'))?.status?.phase).toBe('Running');
-  write({ dryRun: [] });
+  configure({ dryRun: [] });
   await waitFor(async () => (await pod('chosen'))?.status?.phase === 'Failed', { what: 'the pod to go' });
+});
+
+test('a built-in plugin that is enabled by the file ends the pod that has written most, and its thresholds are explained', async () => {
+  manifest('writer', {}, 'head -c 4194304 /dev/zero; exec sleep 1000');
+  manifest('quiet');
+  await startByFile({ rootfsPressureEvictionConfig: { minimumImageFsDiskCapacityThreshold: '0' } });
+  await Promise.all(['writer', 'quiet'].map(untilRuns));
+  const enabled = async () =>
+    (await explained()).settings?.find(({ name }) => name.endsWith('.enableRootfsPressureEviction'));
+  expect(await enabled()).toMatchObject({ value: 'false', from: 'the default' });
+  const logged = async () =>
+    (await ask<Summary>('/stats/summary')).pods.find(({ podRef }) => podRef.name === 'writer');
+  await waitFor(async () => ((await logged())?.['ephemeral-storage']?.usedBytes ?? 0) > 4e6, {
+    what: 'the log to be seen',
+  });
+  configure({
+    rootfsPressureEvictionConfig: {
+      minimumImageFsDiskCapacityThreshold: '0',
+      enableRootfsPressureEviction: true,
+      minimumImageFsFreeThreshold: '100%',
+      podMinimumUsedThreshold: '1Mi',
+    },
+  });
+  await waitFor(async () => (await pod('writer'))?.status?.reason === 'Evicted', { what: 'the pod to go' });
+  expect((await pod('quiet'))?.status?.phase).toBe('Running');
+  expect(await enabled()).toMatchObject({ value: 'true', from: join(dir, 'kubelet.yaml') });
+  const { conditions, ended } = await explained();
+  expect(conditions).toMatchObject([{ name: 'SystemRootfs', effects: ['NoSchedule'] }]);
+  expect(ended?.candidates).toMatchObject([
+    { pod: 'default/writer', plugin: 'rootfs-pressure-eviction-plugin', verdict: 'Goes' },
+  ]);
 });
 
 test('without the setting no plugin is asked, and nothing of it is shown', async () => {

@@ -1,96 +1,109 @@
 /** The plugins that come with the agent. Each answers the same questions as one on a socket. */
 import { isNamedIn } from '../../policies/eviction-plugins/collected-answers.ts';
-import { errorMessage } from '../../../types/errors.ts';
-import type {
-  EvictionPlugin,
-  GetEvictPodsAnswer,
-  NamedPod,
-  PluginQuestion,
-  ThresholdMetAnswer,
-  TopEvictionPodsAnswer,
-  TopEvictionPodsQuestion,
-} from '../../../types/eviction-plugin.ts';
-import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
-import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
-import { NumaMemoryPlugin } from './numa-memory-plugin.ts';
-import {
-  type BuiltInStats,
-  UnansweredLog,
-  NO_PODS,
-  NOT_MET,
-  type PluginTools,
-  QuestionFigures,
-} from './plugin-tools.ts';
-import { ReclaimedResourcesPlugin } from './reclaimed-resources-plugin.ts';
-import { RssOverusePlugin } from './rss-overuse-plugin.ts';
-import { SystemMemoryPlugin } from './system-memory-plugin.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
+import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
+import type { EvictionPlugin } from '../../../types/eviction-plugin.ts';
+import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
+import {
+  type BuiltIn,
+  BuiltInPlugin,
+  type BuiltInStats,
+  FiguresOfPasses,
+  type PluginTools,
+  UnansweredLog,
+} from './plugin-tools.ts';
 
-/** The names of all built-in plugins, also of those that are switched off: no plugin of another process may register under one. */
-export const BUILT_IN_NAMES: readonly string[] = [
-  'reclaimed-resource-pressure-eviction-plugin',
-  'numa-memory-pressure-eviction-plugin',
-  'system-memory-pressure-eviction-plugin',
-  'rss-overuse-eviction-plugin',
+interface Entry {
+  readonly name: string;
+  readonly open: (tools: PluginTools) => EvictionPlugin;
+}
+
+function entry<Kept>(
+  name: string,
+  isEnabled: (settings: BuiltInSettings) => boolean,
+  load: () => Promise<BuiltIn<Kept>>,
+): Entry {
+  return { name, open: (tools) => new BuiltInPlugin({ name, isEnabled, load }, tools) };
+}
+
+const always = () => true;
+
+/** By Katalyst's names. What a plugin needs is loaded when it is asked first while it is enabled. */
+const BUILT_INS: readonly Entry[] = [
+  entry('reclaimed-resource-pressure-eviction-plugin', always, async () => {
+    return (await import('./reclaimed-resources-plugin.ts')).reclaimedResources;
+  }),
+  entry('reclaimed-numa-resource-pressure-eviction-plugin', always, async () => {
+    return (await import('./numa-reclaimed-plugin.ts')).numaReclaimed;
+  }),
+  entry(
+    'numa-memory-pressure-eviction-plugin',
+    ({ numaMemory }) => numaMemory.isEnabled,
+    async () => (await import('./numa-memory-plugin.ts')).numaMemory,
+  ),
+  entry(
+    'system-memory-pressure-eviction-plugin',
+    ({ systemMemory }) => systemMemory.isEnabled,
+    async () => (await import('./system-memory-plugin.ts')).systemMemory,
+  ),
+  entry('rss-overuse-eviction-plugin', always, async () => {
+    return (await import('./rss-overuse-plugin.ts')).rssOveruse;
+  }),
+  entry(
+    'rootfs-pressure-eviction-plugin',
+    ({ rootfsPressure }) => rootfsPressure.isEnabled,
+    async () => (await import('./rootfs-plugins.ts')).rootfsPressure,
+  ),
+  entry(
+    'rootfs-overuse-eviction-plugin',
+    ({ rootfsOveruse }) => rootfsOveruse.isEnabled,
+    async () => (await import('./rootfs-plugins.ts')).rootfsOveruse,
+  ),
+  entry(
+    'network-eviction-plugin',
+    ({ nicHealth }) => nicHealth.isEnabled,
+    async () => (await import('./nic-health-plugin.ts')).nicHealth,
+  ),
+  entry(
+    'cpu-pressure-load-plugin',
+    ({ cpuLoad }) => cpuLoad.isEnabled,
+    async () => (await import('./cpu-plugins.ts')).cpuLoad,
+  ),
+  entry(
+    'cpu-pressure-suppression-plugin',
+    ({ cpuSuppression }) => cpuSuppression.isEnabled,
+    async () => (await import('./cpu-plugins.ts')).cpuSuppression,
+  ),
+  entry(
+    'numa-cpu-pressure-plugin',
+    ({ numaCpu }) => numaCpu.isEnabled,
+    async () => (await import('./cpu-plugins.ts')).numaCpu,
+  ),
 ];
 
-export interface BuiltInParts extends Pick<PluginTools, 'allocatable'> {
+/** The names of all built-in plugins, also of those that are switched off: no plugin of another process may register under one. */
+export const BUILT_IN_NAMES: readonly string[] = BUILT_INS.map(({ name }) => name);
+
+export interface BuiltInParts {
   readonly settings: Pick<EvictionPluginSettings, 'innerPlugins'>;
   /** As they are now. */
   readonly thresholds: () => BuiltInSettings;
   /** Called for the first question that needs figures, and after a call that failed. */
   readonly stats: () => Promise<BuiltInStats>;
+  /** Of the node, by the name of the resource. */
+  readonly allocatable: () => Readonly<Record<string, string>>;
 }
 
-/** The built-in plugins that the settings switch on. */
+/** The built-in plugins that the settings name. Of them, those that are not enabled answer that nothing is to be done. */
 export function builtInPlugins(
   { clock, logger }: AgentContext,
   { settings: { innerPlugins }, thresholds, stats, allocatable }: BuiltInParts,
 ): readonly EvictionPlugin[] {
-  const unanswered = new UnansweredLog(logger);
   const tools: PluginTools = {
-    get settings() {
-      return thresholds();
-    },
-    figures: new QuestionFigures(stats),
-    allocatable,
+    settings: thresholds,
+    figures: new FiguresOfPasses(stats, allocatable),
     clock,
-    unanswered,
+    unanswered: new UnansweredLog(logger),
   };
-  return [ReclaimedResourcesPlugin, NumaMemoryPlugin, SystemMemoryPlugin, RssOverusePlugin]
-    .map((Plugin) => new FailsafePlugin(new Plugin(tools), unanswered))
-    .filter(({ name }) => isNamedIn(innerPlugins, name));
-}
-
-/** Answers that nothing is to be done where figures cannot be read: no pod is ended then. A question whose signal aborted rejects. */
-class FailsafePlugin implements EvictionPlugin {
-  readonly name: string;
-  readonly #plugin: EvictionPlugin;
-  readonly #unanswered: UnansweredLog;
-
-  constructor(plugin: EvictionPlugin, unanswered: UnansweredLog) {
-    this.name = plugin.name;
-    this.#plugin = plugin;
-    this.#unanswered = unanswered;
-  }
-
-  thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
-    return this.#plugin.thresholdMet(question).catch(this.#instead(question, NOT_MET));
-  }
-
-  getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
-    return this.#plugin.getTopEvictionPods(question).catch(this.#instead(question, NO_PODS));
-  }
-
-  getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
-    return this.#plugin.getEvictPods(question).catch(this.#instead(question, { evictPods: [] }));
-  }
-
-  #instead<T>({ signal }: PluginQuestion, answer: T): (error: unknown) => T {
-    return (error) => {
-      if (signal.aborted) throw error;
-      this.#unanswered.tell(this.name, `its figures cannot be read: ${errorMessage(error)}`);
-      return answer;
-    };
-  }
+  return BUILT_INS.filter(({ name }) => isNamedIn(innerPlugins, name)).map(({ open }) => open(tools));
 }

@@ -1,24 +1,65 @@
+/** What built-in plugins have in common. Each is a policy, and the few lines that read figures for it. */
+import type {
+  Asked,
+  AskedForPods,
+  Candidates,
+  ChosenPods,
+  JudgedThreshold,
+} from '../../policies/eviction-plugins/built-in/built-in-policy.ts';
+import { rootfsOf } from '../../policies/eviction-plugins/built-in/rootfs.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type {
   ActivePods,
+  EvictionPlugin,
+  GetEvictPodsAnswer,
   NamedPod,
+  NetworkLink,
+  NodeCpuFigures,
   NodeMemoryFigures,
   PluginQuestion,
   ThresholdMetAnswer,
   TopEvictionPodsAnswer,
+  TopEvictionPodsQuestion,
 } from '../../../types/eviction-plugin.ts';
+import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { Logger } from '../../../types/logger.ts';
-import type { PodStats, Summary } from '../../../types/stats.ts';
+import type { FsStats, PodStats, Summary } from '../../../types/stats.ts';
 
-/** What a built-in plugin works with. */
+type Step<A, Outcome, Kept> = (
+  asked: A,
+  figures: QuestionFigures,
+  kept: Kept,
+) => Promise<Outcome | Unanswered | undefined> | Outcome | Unanswered | undefined;
+
+/**
+ * A step reads what its policy needs and calls it. Undefined: there is nothing to be judged. After that, and where a plugin cannot judge, it
+ * begins anew. A question without a step has the answer that nothing is to be done.
+ */
+export interface BuiltIn<Kept> {
+  readonly atFirst: Kept;
+  readonly threshold?: Step<Asked, JudgedThreshold<Kept>, Kept>;
+  readonly top?: Step<AskedForPods, ChosenPods<Kept>, Kept>;
+  readonly candidates?: Step<Asked, Candidates<Kept>, Kept>;
+}
+
+type BuiltInQuestion = 'threshold' | 'top' | 'candidates';
+
+/** Why a plugin has nothing to say. */
+export class Unanswered {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
 export interface PluginTools {
-  readonly settings: BuiltInSettings;
-  readonly figures: QuestionFigures;
-  /** Of the node, by the name of the resource. */
-  readonly allocatable: () => Readonly<Record<string, string>>;
+  /** As they are now. */
+  readonly settings: () => BuiltInSettings;
+  readonly figures: FiguresOfPasses;
   readonly clock: Pick<Clock, 'now'>;
   readonly unanswered: UnansweredLog;
 }
@@ -32,50 +73,220 @@ export class UnansweredLog {
     this.#logger = logger;
   }
 
-  tell(plugin: string, reason: string): void {
-    if (reason !== this.#reasons.get(plugin)) this.#logger.info({ plugin }, `${plugin}: ${reason}`);
-    this.#reasons.set(plugin, reason);
+  tell(plugin: string, question: BuiltInQuestion, reason: string): void {
+    const key = `${plugin} ${question}`;
+    if (reason !== this.#reasons.get(key)) this.#logger.info({ plugin }, `${plugin}: ${reason}`);
+    this.#reasons.set(key, reason);
   }
 
   /** To be called when the plugin could answer: the next reason is logged again. */
-  answered(plugin: string): void {
-    this.#reasons.delete(plugin);
+  answered(plugin: string, question: BuiltInQuestion): void {
+    this.#reasons.delete(`${plugin} ${question}`);
   }
 }
 
 /** The part of the runtime's figures that is used here. */
 export interface BuiltInStats {
-  summary(options: { readonly onlyCPUAndMemory: true }): Promise<Summary>;
+  summary(options: {
+    readonly onlyCPUAndMemory?: boolean;
+    readonly onlyNode?: boolean;
+    readonly network?: boolean;
+    readonly diskUsagePatienceMs?: number;
+  }): Promise<Summary>;
   readonly nodeMemory: NodeMemoryFigures;
+  nodeCpu(): Promise<NodeCpuFigures>;
+  networkLinks(): Promise<readonly NetworkLink[]>;
 }
+
+/** What is not measured by then is by the next pass: a plugin has two seconds for its answer. */
+const DISKS_PATIENCE_MS = 1000;
 
 /** By UID, of all pods that are measured: also of pods that are not in a plugin's question. */
 export type StatsByUid = ReadonlyMap<string, PodStats>;
 
-/** The figures of pods are read once for all plugins that are asked about the same pods. Nothing is read without a question. */
-export class QuestionFigures {
+/** Figures are read once for all plugins that are asked about the same pods. Nothing is read without a question. */
+export class FiguresOfPasses {
   readonly #open: () => Promise<BuiltInStats>;
-  readonly #read = new WeakMap<ActivePods, Promise<StatsByUid>>();
+  readonly #allocatable: () => Readonly<Record<string, string>>;
+  readonly #read = new WeakMap<ActivePods, Map<string, Promise<unknown>>>();
 
-  constructor(open: () => Promise<BuiltInStats>) {
+  constructor(open: () => Promise<BuiltInStats>, allocatable: () => Readonly<Record<string, string>>) {
     this.#open = open;
+    this.#allocatable = allocatable;
   }
 
-  pods({ activePods, signal }: PluginQuestion): Promise<StatsByUid> {
-    const reading = this.#read.get(activePods) ?? this.#readPods();
-    this.#read.set(activePods, reading);
-    return unlessAborted(reading, signal);
+  of({ activePods, signal }: PluginQuestion): QuestionFigures {
+    const known = this.#read.get(activePods) ?? new Map<string, Promise<unknown>>();
+    this.#read.set(activePods, known);
+    const once = <T>(what: string, read: (stats: BuiltInStats) => T | Promise<T>): Promise<T> => {
+      const reading = (known.get(what) as Promise<T> | undefined) ?? this.#open().then(read);
+      known.set(what, reading);
+      return unlessAborted(reading, signal);
+    };
+    return new QuestionFigures(once, this.#allocatable);
+  }
+}
+
+type ReadOnce = <T>(what: string, read: (stats: BuiltInStats) => T | Promise<T>) => Promise<T>;
+
+export class QuestionFigures {
+  readonly #once: ReadOnce;
+  /** Of the node, by the name of the resource. */
+  readonly allocatable: () => Readonly<Record<string, string>>;
+
+  constructor(once: ReadOnce, allocatable: () => Readonly<Record<string, string>>) {
+    this.#once = once;
+    this.allocatable = allocatable;
   }
 
-  async memory({ signal }: PluginQuestion): Promise<NodeMemoryFigures> {
-    const { nodeMemory } = await unlessAborted(this.#open(), signal);
-    return nodeMemory;
+  /** Processor time and memory. */
+  pods(): Promise<StatsByUid> {
+    return this.#once('pods', async (stats) => byUid(await stats.summary({ onlyCPUAndMemory: true })));
   }
 
-  async #readPods(): Promise<StatsByUid> {
-    const stats = await this.#open();
-    const { pods } = await stats.summary({ onlyCPUAndMemory: true });
-    return new Map(pods.map((one) => [one.podRef.uid, one]));
+  /** With disks, which take far longer. */
+  disksOfPods(): Promise<StatsByUid> {
+    return this.#once('disks', async (stats) =>
+      byUid(await stats.summary({ network: false, diskUsagePatienceMs: DISKS_PATIENCE_MS })),
+    );
+  }
+
+  rootfs(): Promise<FsStats | undefined> {
+    return this.#once('rootfs', async (stats) =>
+      rootfsOf((await stats.summary({ onlyNode: true, network: false })).node),
+    );
+  }
+
+  machineMemory() {
+    return this.#once('machine', ({ nodeMemory }) => nodeMemory.machine());
+  }
+
+  numaMemory() {
+    return this.#once('numa memory', ({ nodeMemory }) => nodeMemory.numaNodes());
+  }
+
+  memoryOnNodes() {
+    return this.#once('memory on nodes', ({ nodeMemory }) => nodeMemory.podsByNumaNode());
+  }
+
+  load() {
+    return this.#once('load', async () => (await this.#cpu()).load());
+  }
+
+  numaCpus() {
+    return this.#once('numa cpus', async () => (await this.#cpu()).numaNodes());
+  }
+
+  /** Reads files of each of the pods. */
+  async podsOnOneNode(pods: readonly Pod[]) {
+    return (await this.#cpu()).podsOnOneNode(pods.map(({ metadata }) => metadata.uid));
+  }
+
+  links() {
+    return this.#once('links', (stats) => stats.networkLinks());
+  }
+
+  #cpu() {
+    return this.#once('cpu', (stats) => stats.nodeCpu());
+  }
+}
+
+function byUid({ pods }: Summary): StatsByUid {
+  return new Map(pods.map((one) => [one.podRef.uid, one]));
+}
+
+/** In processors. */
+export function coresIn(stats: StatsByUid): (pod: Pod) => number | undefined {
+  return ({ metadata: { uid } }) => {
+    const nanos = stats.get(uid)?.cpu?.usageNanoCores;
+    return nanos === undefined ? undefined : nanos / 1e9;
+  };
+}
+
+export interface BuiltInParts<Kept> {
+  readonly name: string;
+  readonly isEnabled: (settings: BuiltInSettings) => boolean;
+  readonly load: () => Promise<BuiltIn<Kept>>;
+}
+
+/**
+ * Answers the manager's questions by a policy, which is loaded once it is enabled. Where figures cannot be read, nothing is to be done: no
+ * pod is ended then. A question whose signal aborted rejects.
+ */
+export class BuiltInPlugin<Kept> implements EvictionPlugin {
+  readonly name: string;
+  readonly #parts: BuiltInParts<Kept>;
+  readonly #tools: PluginTools;
+  #loaded: Promise<BuiltIn<Kept>> | undefined;
+  /** Undefined: it begins anew. */
+  #kept: { readonly value: Kept } | undefined;
+
+  constructor(parts: BuiltInParts<Kept>, tools: PluginTools) {
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#tools = tools;
+  }
+
+  async thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
+    const judged = await this.#ask(
+      'threshold',
+      question,
+      this.#asked(question),
+      ({ threshold }) => threshold,
+    );
+    return { ...NOT_MET, ...judged?.met };
+  }
+
+  async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
+    const { topN, evictionScope: scope } = question;
+    const asked = { ...this.#asked(question), topN, scope };
+    const chosen = await this.#ask('top', question, asked, ({ top }) => top);
+    if (chosen === undefined || chosen.pods.length === 0) return NO_PODS;
+    const { pods, gracePeriodSeconds } = chosen;
+    return { targetPods: pods.map(named), ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
+  }
+
+  async getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
+    const found = await this.#ask(
+      'candidates',
+      question,
+      this.#asked(question),
+      ({ candidates }) => candidates,
+    );
+    const evictPods = (found?.evictPods ?? []).map((one) => ({ ...one, pod: named(one.pod) }));
+    return { evictPods, ...(found?.condition && { condition: found.condition }) };
+  }
+
+  #asked({ activePods: { pods } }: PluginQuestion): Asked {
+    return { pods, settings: this.#tools.settings(), nowMs: this.#tools.clock.now() };
+  }
+
+  async #ask<A extends Asked, Outcome extends { readonly kept: Kept }>(
+    what: BuiltInQuestion,
+    question: PluginQuestion,
+    asked: A,
+    stepOf: (builtIn: BuiltIn<Kept>) => Step<A, Outcome, Kept> | undefined,
+  ): Promise<Outcome | undefined> {
+    const { figures, unanswered } = this.#tools;
+    if (!this.#parts.isEnabled(asked.settings)) {
+      this.#kept = undefined;
+      return undefined;
+    }
+    try {
+      const loaded = await (this.#loaded ??= this.#parts.load());
+      const step = stepOf(loaded);
+      if (step === undefined) return undefined;
+      const outcome = await step(asked, figures.of(question), this.#kept?.value ?? loaded.atFirst);
+      const isAnswer = outcome !== undefined && !(outcome instanceof Unanswered);
+      if (isAnswer || what !== 'top') this.#kept = isAnswer ? { value: outcome.kept } : undefined;
+      if (outcome instanceof Unanswered) unanswered.tell(this.name, what, outcome.why);
+      else unanswered.answered(this.name, what);
+      return isAnswer ? outcome : undefined;
+    } catch (error) {
+      if (question.signal.aborted) throw error;
+      unanswered.tell(this.name, what, `its figures cannot be read: ${errorMessage(error)}`);
+      return undefined;
+    }
   }
 }
 
@@ -90,13 +301,6 @@ export const NOT_MET: ThresholdMetAnswer<NamedPod> = {
 
 export const NO_PODS: TopEvictionPodsAnswer<NamedPod> = { targetPods: [] };
 
-export function named({ metadata: { namespace, name, uid }, spec: { nodeName = '' } }: Pod): NamedPod {
+function named({ metadata: { namespace, name, uid }, spec: { nodeName = '' } }: Pod): NamedPod {
   return { namespace, name, uid, nodeName };
-}
-
-export function topPods(
-  pods: readonly Pod[],
-  gracePeriodSeconds: number | undefined,
-): TopEvictionPodsAnswer<NamedPod> {
-  return { targetPods: pods.map(named), gracePeriodSeconds };
 }

@@ -1,71 +1,29 @@
-import { isReclaimed } from '../../policies/eviction-plugins/built-in/built-in-settings.ts';
+import { isReclaimed } from '../../policies/eviction-plugins/built-in/built-in-pods.ts';
 import {
   type Amounts,
+  judgeReclaimed,
   reclaimableResources,
-  reclaimedThreshold,
-  reclaimedToNotify,
-  reclaimedVictims,
+  reclaimedToGo,
 } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
-import type {
-  EvictionPlugin,
-  GetEvictPodsAnswer,
-  NamedPod,
-  PluginQuestion,
-  ThresholdMetAnswer,
-  TopEvictionPodsAnswer,
-  TopEvictionPodsQuestion,
-} from '../../../types/eviction-plugin.ts';
-import { NO_PODS, NOT_MET, type PluginTools, topPods } from './plugin-tools.ts';
+import type { Asked } from '../../policies/eviction-plugins/built-in/built-in-policy.ts';
+import { type BuiltIn, type QuestionFigures, Unanswered } from './plugin-tools.ts';
 
 /** Whether pods of `reclaimed_cores` request far more than the node can give them. */
-export class ReclaimedResourcesPlugin implements EvictionPlugin {
-  readonly name = 'reclaimed-resource-pressure-eviction-plugin';
-  readonly #tools: PluginTools;
+export const reclaimedResources: BuiltIn<undefined> = {
+  atFirst: undefined,
 
-  constructor(tools: PluginTools) {
-    this.#tools = tools;
-  }
+  async threshold(asked, figures) {
+    if (!asked.pods.some(isReclaimed)) return undefined;
+    const canGive = await canBeGiven(asked, figures);
+    if (canGive.size > 0) return judgeReclaimed(canGive, asked);
+    return new Unanswered('it is not known how much the node can give to pods of reclaimed_cores');
+  },
 
-  async thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
-    const { pods } = question.activePods;
-    if (!pods.some(isReclaimed)) return NOT_MET;
-    const canGive = await this.#canGive(question);
-    if (canGive.size === 0) {
-      this.#tools.unanswered.tell(
-        this.name,
-        'it is not known how much the node can give to pods of reclaimed_cores',
-      );
-      return NOT_MET;
-    }
-    this.#tools.unanswered.answered(this.name);
-    const { reclaimedResources } = this.#tools.settings;
-    return reclaimedThreshold(pods, canGive, reclaimedResources) ?? NOT_MET;
-  }
+  async top(asked, figures) {
+    return reclaimedToGo(asked.topN > 0 ? new Map() : await canBeGiven(asked, figures), asked);
+  },
+};
 
-  /** `topN` of 0 asks for the pods that are only notified, and not evicted. */
-  async getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>> {
-    const { topN, evictionScope, activePods } = question;
-    const { reclaimedResources } = this.#tools.settings;
-    const pods =
-      topN > 0
-        ? reclaimedVictims(activePods.pods, evictionScope, topN)
-        : reclaimedToNotify(
-            activePods.pods,
-            evictionScope,
-            await this.#canGive(question),
-            reclaimedResources,
-          );
-    return pods.length === 0 ? NO_PODS : topPods(pods, reclaimedResources.gracePeriodSeconds);
-  }
-
-  getEvictPods(): Promise<GetEvictPodsAnswer<NamedPod>> {
-    return Promise.resolve({ evictPods: [] });
-  }
-
-  async #canGive(question: PluginQuestion): Promise<Amounts> {
-    const { figures, allocatable } = this.#tools;
-    const stats = await figures.pods(question);
-    const { pods } = question.activePods;
-    return reclaimableResources({ allocatable: allocatable(), pods, stats });
-  }
+async function canBeGiven({ pods }: Asked, figures: QuestionFigures): Promise<Amounts> {
+  return reclaimableResources({ allocatable: figures.allocatable(), pods, stats: await figures.pods() });
 }

@@ -1,43 +1,21 @@
-import { rssAllowances, rssOveruse } from '../../policies/eviction-plugins/built-in/rss-overuse.ts';
-import type {
-  EvictionPlugin,
-  GetEvictPodsAnswer,
-  NamedPod,
-  PluginQuestion,
-  ThresholdMetAnswer,
-  TopEvictionPodsAnswer,
-} from '../../../types/eviction-plugin.ts';
+import {
+  rssAllowances,
+  rssOveruse as candidatesOf,
+} from '../../policies/eviction-plugins/built-in/rss-overuse.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import { named, NO_PODS, NOT_MET, type PluginTools } from './plugin-tools.ts';
+import { type BuiltIn, Unanswered } from './plugin-tools.ts';
 
 /** Whether a pod holds far more resident memory than it requests. */
-export class RssOverusePlugin implements EvictionPlugin {
-  readonly name = 'rss-overuse-eviction-plugin';
-  readonly #tools: PluginTools;
+export const rssOveruse: BuiltIn<undefined> = {
+  atFirst: undefined,
 
-  constructor(tools: PluginTools) {
-    this.#tools = tools;
-  }
-
-  thresholdMet(): Promise<ThresholdMetAnswer<NamedPod>> {
-    return Promise.resolve(NOT_MET);
-  }
-
-  getTopEvictionPods(): Promise<TopEvictionPodsAnswer<NamedPod>> {
-    return Promise.resolve(NO_PODS);
-  }
-
-  async getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {
-    const { figures, settings, unanswered } = this.#tools;
-    const allowances = rssAllowances(question.activePods.pods, settings.rssOveruse);
-    if (allowances.length === 0) return { evictPods: [] };
-    const stats = await figures.pods(question);
+  async candidates(asked, figures) {
+    const allowances = rssAllowances(asked.pods, asked.settings.rssOveruse);
+    if (allowances.length === 0) return undefined;
+    const stats = await figures.pods();
     const rssBytes = ({ metadata }: Pod) => stats.get(metadata.uid)?.memory?.rssBytes;
-    if (allowances.every(({ pod }) => rssBytes(pod) === undefined)) {
-      unanswered.tell(this.name, 'it is not known how much resident memory pods have');
-    } else {
-      unanswered.answered(this.name);
-    }
-    return { evictPods: rssOveruse(allowances, rssBytes).map((one) => ({ ...one, pod: named(one.pod) })) };
-  }
-}
+    if (allowances.some(({ pod }) => rssBytes(pod) !== undefined))
+      return { kept: undefined, evictPods: candidatesOf(allowances, rssBytes) };
+    return new Unanswered('it is not known how much resident memory pods have');
+  },
+};

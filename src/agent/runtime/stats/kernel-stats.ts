@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContainerStats as RuntimeStats } from '../../../types/cri.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
+import type { NetworkLink, NodeCpuFigures } from '../../../types/eviction-plugin.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { ClaimStats, NodeStats, PodStats, PSIStats, Summary } from '../../../types/stats.ts';
 import { CgroupTree } from '../cgroups/cgroup-tree.ts';
@@ -30,7 +31,7 @@ import {
 import { isWholeMachine, memoryCapacity } from './memory-files.ts';
 import { NodeDisks, type DiskLayout } from './disks/node-disks.ts';
 import { NodeFigures } from './node-figures.ts';
-import { NodeMemoryReader } from './node-memory-reader.ts';
+import { NodeMemoryReader, type NodeMemorySources } from './node-memory-reader.ts';
 import { hasFigures, podFigures, type PodSources, runningContainers } from './pod-figures.ts';
 import { PodGroups } from './pod-groups.ts';
 import { PodNetworks } from './network-figures.ts';
@@ -50,6 +51,7 @@ export function openStatsProvider(context: AgentContext, parts: StatsProviderPar
 
 class KernelStats implements StatsProvider {
   readonly nodeMemory: NodeMemoryReader;
+  readonly #nodeSources: NodeMemorySources;
   readonly #context: AgentContext;
   readonly #parts: StatsProviderParts;
   readonly #tree: CgroupTree | undefined;
@@ -82,7 +84,8 @@ class KernelStats implements StatsProvider {
     this.#ioRates = tree && new IORates(context, tree, root);
     this.#networks = parts.sharesNetwork ? undefined : podGroups && new PodNetworks(tree, podGroups, root);
     this.#groups = tree && new CgroupStats(tree);
-    this.nodeMemory = new NodeMemoryReader({ tree, podGroups, root });
+    this.#nodeSources = { tree, podGroups, root };
+    this.nodeMemory = new NodeMemoryReader(this.#nodeSources);
     const kubepods = () => podGroups?.qos.kubepods;
     this.#node = new NodeFigures({ tree, kubepods, systemGroups, rates: this.#rates, root });
     this.#disks = new NodeDisks(context, parts);
@@ -172,6 +175,17 @@ class KernelStats implements StatsProvider {
 
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined {
     return this.#node.pressure(resource);
+  }
+
+  /** Few nodes have a plugin that asks for it. */
+  async nodeCpu(): Promise<NodeCpuFigures> {
+    const { NodeCpuReader } = await import('./node-cpu-reader.ts');
+    return new NodeCpuReader(this.#nodeSources);
+  }
+
+  async networkLinks(): Promise<readonly NetworkLink[]> {
+    const { networkLinks } = await import('./network-links.ts');
+    return networkLinks(this.#nodeSources.root);
   }
 
   diskLayout(): Promise<DiskLayout> {

@@ -1,6 +1,6 @@
 /** The figures of a node and its pods: for the kubelet's Summary, and for eviction. */
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
-import type { NodeMemoryFigures } from '../../../types/eviction-plugin.ts';
+import type { NetworkLink, NodeCpuFigures, NodeMemoryFigures } from '../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { ClaimStats, PSIStats, Summary } from '../../../types/stats.ts';
@@ -65,6 +65,10 @@ export interface StatsProvider {
   pressure(resource: 'cpu' | 'memory' | 'io'): PSIStats | undefined;
   /** What eviction plugins judge the machine's memory by. */
   readonly nodeMemory: NodeMemoryFigures;
+  /** The same for its CPUs. */
+  nodeCpu(): Promise<NodeCpuFigures>;
+  /** Reads the kernel's files. */
+  networkLinks(): Promise<readonly NetworkLink[]>;
   /** Which of the node's file systems are the same one. Rejects if the runtime does not tell. */
   diskLayout(): Promise<DiskLayout>;
   /** Resolves when no measurement is under way. */

@@ -1,11 +1,11 @@
 /** The plugins on files laid out as /proc and cgroups. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
-import {
-  DEFAULT_BUILT_IN_SETTINGS,
-  RECLAIMED_MILLICPU,
-} from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+import { RECLAIMED_MILLICPU } from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-pods.ts';
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import type { QosLevel } from '../../../../src/agent/policies/eviction-plugins/qos-level.ts';
+import type { BuiltInSettings } from '../../../../src/types/built-in-thresholds.ts';
+import type { StatsProvider, SummaryOptions } from '../../../../src/agent/runtime/stats/stats-provider.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { BUILT_IN_NAMES } from '../../../../src/agent/plugins/built-in/built-in-plugins.ts';
 import { container, MIB, SANDBOX, StatsBed } from '../../runtime/stats/stats-bed.ts';
@@ -32,6 +32,17 @@ function open(parts: Partial<ConstructorParameters<typeof PluginBed>[0]> = {}): 
   return new PluginBed({ stats: () => Promise.resolve(provider), clock: stats.clock, ...parts });
 }
 
+/** The rest is that of the provider. */
+function withSummary(provider: StatsProvider, summary: StatsProvider['summary']) {
+  const { nodeMemory } = provider;
+  return {
+    summary,
+    nodeMemory,
+    nodeCpu: () => provider.nodeCpu(),
+    networkLinks: () => provider.networkLinks(),
+  };
+}
+
 /** It runs, and its cgroup counts so much memory of programs, and of files. */
 function runs({ metadata: { uid, name, namespace } }: Pod, rssBytes: number, cacheBytes = 0): void {
   stats.pods.push({ ...runtimePodStatus({ sandboxes: [SANDBOX] }), uid, name, namespace });
@@ -42,9 +53,9 @@ function runs({ metadata: { uid, name, namespace } }: Pod, rssBytes: number, cac
 
 test('there is each plugin that the settings name', () => {
   const names = (innerPlugins: readonly string[]) => open({ innerPlugins }).plugins.map(({ name }) => name);
-  expect(names(['*'])).toEqual([RECLAIMED, NUMA, SYSTEM, RSS]);
+  expect(names(['*'])).toEqual(BUILT_IN_NAMES);
   expect(names([RSS])).toEqual([RSS]);
-  expect(names(['*', `-${NUMA}`])).toEqual([RECLAIMED, SYSTEM, RSS]);
+  expect(names(['*', `-${NUMA}`])).toEqual(BUILT_IN_NAMES.filter((name) => name !== NUMA));
   expect(names([])).toEqual([]);
 });
 
@@ -215,11 +226,11 @@ describe('system memory', () => {
   test('how long pods wait is read once the machine waits', async () => {
     let read = 0;
     const provider = stats.open();
-    const summary = (options: { readonly onlyCPUAndMemory: true }) => {
+    const summary = (options?: SummaryOptions) => {
       read += 1;
       return provider.summary(options);
     };
-    const bed = open({ stats: () => Promise.resolve({ nodeMemory: provider.nodeMemory, summary }) });
+    const bed = open({ stats: () => Promise.resolve(withSummary(provider, summary)) });
     await bed.thresholdMet(SYSTEM, pods);
     expect(read).toBe(0);
     const line = (kind: string) => `${kind} avg10=20.00 avg60=0.00 avg300=0.00 total=1\n`;
@@ -378,14 +389,14 @@ describe('figures that cannot be read', () => {
 test('all plugins that are asked about the same pods share one reading', async () => {
   let read = 0;
   const provider = stats.open();
-  const summary = (options: { readonly onlyCPUAndMemory: true }) => {
+  const summary = (options?: SummaryOptions) => {
     read += 1;
     return provider.summary(options);
   };
   const thresholds = { rssOveruse: { ...DEFAULT_BUILT_IN_SETTINGS.rssOveruse, allPods: true } };
   const bed = open({
     thresholds,
-    stats: () => Promise.resolve({ nodeMemory: provider.nodeMemory, summary }),
+    stats: () => Promise.resolve(withSummary(provider, summary)),
   });
   const question = { activePods: { pods }, signal: bed.signal.signal };
   await Promise.all(
@@ -394,6 +405,178 @@ test('all plugins that are asked about the same pods share one reading', async (
   expect(read).toBe(1);
 });
 
-test('all names of built-in plugins are known, so that no other can take them', () => {
-  expect(open({ innerPlugins: ['*'] }).plugins.map(({ name }) => name)).toEqual(BUILT_IN_NAMES);
+describe('plugins that are not enabled by default', () => {
+  const DEFAULTS = DEFAULT_BUILT_IN_SETTINGS;
+  const ENABLED: Partial<BuiltInSettings> = {
+    rootfsPressure: {
+      ...DEFAULTS.rootfsPressure,
+      isEnabled: true,
+      minimumFree: '50%',
+      minimumCapacityBytes: 0,
+    },
+    rootfsOveruse: { ...DEFAULTS.rootfsOveruse, isEnabled: true, sharedThreshold: '50%' },
+    nicHealth: { ...DEFAULTS.nicHealth, isEnabled: true, toleranceMs: 0 },
+    cpuLoad: { ...DEFAULTS.cpuLoad, isEnabled: true, ringSize: 1 },
+    cpuSuppression: { ...DEFAULTS.cpuSuppression, isEnabled: true, minToleranceMs: 0 },
+    numaCpu: { ...DEFAULTS.numaCpu, isEnabled: true, ringSize: 1 },
+  };
+  const LOAD = 'cpu-pressure-load-plugin';
+
+  /** Everything would be met, if it were read. */
+  function pressed(): void {
+    stats.write('proc/loadavg', '99.00 1.00 0.50 3/900 4711\n');
+    stats.write('proc/stat', 'cpu0 1 0 0 1 0 0 0 0 0 0\n');
+    stats.write('sys/devices/system/node/node0/cpulist', '0\n');
+  }
+
+  test('read nothing and name nobody until they are', async () => {
+    pressed();
+    const asked: string[] = [];
+    const provider = stats.open();
+    const counting = {
+      ...withSummary(provider, (options) => {
+        asked.push('summary');
+        return provider.summary(options);
+      }),
+      nodeCpu: () => {
+        asked.push('cpu');
+        return provider.nodeCpu();
+      },
+      networkLinks: () => {
+        asked.push('links');
+        return provider.networkLinks();
+      },
+    };
+    let thresholds: Partial<BuiltInSettings> = {};
+    const bed = open({ stats: () => Promise.resolve(counting), thresholds: () => thresholds });
+    const met = async () => {
+      const question = { activePods: { pods: [web] }, signal: bed.signal.signal };
+      const answers = await Promise.all(
+        bed.plugins.map(async (plugin) => {
+          await plugin.getEvictPods(question);
+          return [plugin.name, (await plugin.thresholdMet(question)).metType] as const;
+        }),
+      );
+      return answers.filter(([, metType]) => metType !== 'NOT_MET').map(([name]) => name);
+    };
+    expect(await met()).toEqual([]);
+    expect(asked).toEqual([]);
+    thresholds = ENABLED;
+    expect(await met()).toEqual([LOAD]);
+    // Each figure once, however many plugins need it: the file system, pods with disks, load and NUMA nodes.
+    expect(asked.sort()).toEqual(['cpu', 'links', 'summary', 'summary']);
+    thresholds = {};
+    expect(await met()).toEqual([]);
+  });
+
+  test('load costs the pod that uses most processor time', async () => {
+    pressed();
+    runs(web, MIB);
+    const bed = open({ thresholds: ENABLED });
+    expect(await bed.thresholdMet(LOAD, [web])).toMatchObject({ metType: 'HARD_MET', observedValue: 99 });
+    expect(
+      namesOf((await bed.getTopEvictionPods(LOAD, [web], 'cpu.load.1min.container')).targetPods),
+    ).toEqual(['web']);
+    expect((await bed.getTopEvictionPods(LOAD, [web], 'cpu.load.1min.container', 0)).targetPods).toEqual([]);
+  });
+
+  test('a lost link makes the node less wanted', async () => {
+    const NIC = 'network-eviction-plugin';
+    stats.write('sys/class/net/eth0/device/vendor', '1\n');
+    stats.write('sys/class/net/eth0/operstate', 'up\n');
+    const bed = open({ thresholds: ENABLED });
+    expect((await bed.getEvictPods(NIC, [web])).condition).toBeUndefined();
+    stats.write('sys/class/net/eth0/operstate', 'down\n');
+    expect((await bed.getEvictPods(NIC, [web])).condition?.name).toBe('NICUnhealthy');
+  });
+
+  test('a reclaimed pod that gets too little processor time is a candidate', async () => {
+    const SUPPRESSION = 'cpu-pressure-suppression-plugin';
+    const bed = open({ thresholds: ENABLED, allocatable: { cpu: '100m' } });
+    expect((await bed.getEvictPods(SUPPRESSION, pods)).evictPods).toEqual([]);
+    await stats.clock.advance(1);
+    expect((await bed.getEvictPods(SUPPRESSION, pods)).evictPods).toMatchObject([{ pod: { name: 'batch' } }]);
+  });
+
+  test('a busy NUMA node costs a pod that is bound to it', async () => {
+    const NUMA_CPU = 'numa-cpu-pressure-plugin';
+    pressed();
+    runs(web, MIB);
+    const usage = (nanos: number) =>
+      stats.write('cpuacct/kubepods/besteffort/poduid-web/cpuacct.usage', `${nanos}\n`);
+    stats.cgroups.mountV1('memory', 'cpuacct');
+    usage(0);
+    const bed = open({ thresholds: ENABLED });
+    await bed.thresholdMet(NUMA_CPU, [web]);
+    await bed.getTopEvictionPods(LOAD, [web], 'any');
+    await stats.clock.advance(15_000);
+    stats.write('proc/stat', 'cpu0 101 0 0 1 0 0 0 0 0 0\n');
+    usage(15e9);
+    expect(await bed.thresholdMet(NUMA_CPU, [web])).toMatchObject({
+      metType: 'HARD_MET',
+      observedValue: 1,
+      condition: { name: 'NumaCPUPressure' },
+    });
+    const { targetPods } = await bed.getTopEvictionPods(NUMA_CPU, [web], 'cpu.usage.container');
+    expect(namesOf(targetPods)).toEqual(['web']);
+  });
+
+  test('a full file system costs the pod that has written most, and one that writes too much is a candidate', async () => {
+    const layer = (usedBytes: number) => ({
+      timestamp: 1,
+      mountpoint: stats.cgroups.path('root'),
+      usedBytes,
+      inodesUsed: 1,
+    });
+    stats.imageFs = [layer(1)];
+    const ofPod = (pod: Pod, usedBytes: number) => {
+      const { uid, name, namespace } = pod.metadata;
+      const status = runtimePodStatus({
+        sandboxes: [SANDBOX],
+        containers: [{ ...container('main'), id: name }],
+      });
+      stats.pods.push({ ...status, uid, name, namespace });
+      const attributes = { id: name, metadata: { name: 'main', attempt: 0 }, labels: {} };
+      stats.containerStats.push({ attributes, writableLayer: layer(usedBytes) });
+    };
+    ofPod(web, 9e15);
+    ofPod(batch, 1);
+    const full = {
+      ...DEFAULTS.rootfsPressure,
+      isEnabled: true,
+      minimumFree: '100%',
+      minimumCapacityBytes: 0,
+    };
+    const bed = open({ thresholds: { ...ENABLED, rootfsPressure: full } });
+    const PRESSURE = 'rootfs-pressure-eviction-plugin';
+    expect(await bed.thresholdMet(PRESSURE, pods)).toMatchObject({
+      metType: 'HARD_MET',
+      scope: 'SystemRootfs',
+    });
+    const { targetPods } = await bed.getTopEvictionPods(PRESSURE, pods, 'SystemRootfs', 2);
+    expect(namesOf(targetPods)).toEqual(['web', 'batch']);
+    expect((await bed.getEvictPods('rootfs-overuse-eviction-plugin', pods)).evictPods).toMatchObject([
+      { pod: { name: 'web' }, forceEvict: false },
+    ]);
+  });
+
+  test('reclaimed pods that are bound to a NUMA node may not request far more than it can give', async () => {
+    const NUMA_RECLAIMED = 'reclaimed-numa-resource-pressure-eviction-plugin';
+    pressed();
+    const annotations = { 'katalyst.kubewharf.io/numa_bind_result': '0' };
+    const requests = { [RECLAIMED_MILLICPU]: '99k' };
+    const bound = qosPod('bound', { level: 'reclaimed_cores', requests, annotations });
+    const bed = open();
+    expect((await bed.thresholdMet(NUMA_RECLAIMED, [bound])).metType).toBe('NOT_MET');
+    stats.write('proc/stat', 'cpu0 1 0 0 101 0 0 0 0 0 0\n');
+    const scope = `zone0|${RECLAIMED_MILLICPU}`;
+    expect(await bed.thresholdMet(NUMA_RECLAIMED, [bound])).toMatchObject({
+      metType: 'HARD_MET',
+      scope,
+      thresholdValue: 5 * 3600,
+    });
+    expect(namesOf((await bed.getTopEvictionPods(NUMA_RECLAIMED, [bound, batch], scope)).targetPods)).toEqual(
+      ['bound'],
+    );
+  });
 });

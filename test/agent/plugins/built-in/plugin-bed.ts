@@ -17,7 +17,7 @@ export const RSS = 'rss-overuse-eviction-plugin';
 interface PluginBedParts {
   readonly stats: () => Promise<BuiltInStats>;
   readonly clock: Pick<Clock, 'now'>;
-  readonly thresholds?: Partial<BuiltInSettings>;
+  readonly thresholds?: Partial<BuiltInSettings> | (() => Partial<BuiltInSettings>);
   readonly innerPlugins?: readonly string[];
   readonly allocatable?: Readonly<Record<string, string>>;
 }
@@ -37,7 +37,10 @@ export class PluginBed {
     const context = testContext({ clock: clockOf(() => clock.now()), logger: this.#log.logger });
     this.plugins = builtInPlugins(context, {
       settings: { innerPlugins },
-      thresholds: () => ({ ...DEFAULT_BUILT_IN_SETTINGS, ...thresholds }),
+      thresholds: () => ({
+        ...DEFAULT_BUILT_IN_SETTINGS,
+        ...(typeof thresholds === 'function' ? thresholds() : thresholds),
+      }),
       stats,
       allocatable: () => allocatable,
     });

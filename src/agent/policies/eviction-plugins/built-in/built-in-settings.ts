@@ -1,11 +1,6 @@
 /** Thresholds of the built-in eviction plugins. Where Katalyst has a setting, its default is the default here; others say why. */
-import type { Pod } from '../../../../types/kubernetes.ts';
-import type { BuiltInSettings, MemoryGraceSettings } from '../../../../types/built-in-thresholds.ts';
-import { isEvictable, knownQosLevel } from '../qos-level.ts';
-
-/** Katalyst's names of what pods of `reclaimed_cores` request: processor time, and memory, that others leave unused. */
-export const RECLAIMED_MILLICPU = 'resource.katalyst.kubewharf.io/reclaimed_millicpu';
-export const RECLAIMED_MEMORY = 'resource.katalyst.kubewharf.io/reclaimed_memory';
+import type { BuiltInSettings } from '../../../../types/built-in-thresholds.ts';
+import { RECLAIMED_MEMORY, RECLAIMED_MILLICPU } from './built-in-pods.ts';
 
 const OWN_GRACE_PERIOD = -1;
 const GIB = 2 ** 30;
@@ -74,50 +69,3 @@ export const DEFAULT_BUILT_IN_SETTINGS: BuiltInSettings = {
     gracePeriodSeconds: OWN_GRACE_PERIOD,
   },
 };
-
-/** Which pods may go because memory is short. */
-export type Reach = 'reclaimed' | 'any';
-
-/**
- * The pods that may go, in the order in which they do: reclaimed ones before others, then a lower priority before a higher one, then more
- * memory before less. A pod that is not measured comes before those that are.
- */
-export function memoryVictims(
-  pods: readonly Pod[],
-  reach: Reach,
-  usedBytes: (pod: Pod) => number | undefined,
-): readonly Pod[] {
-  const candidates = pods.filter((pod) => isEvictable(pod) && (reach === 'any' || isReclaimed(pod)));
-  const ranked = candidates.map((pod) => ({ pod, bytes: usedBytes(pod) ?? Infinity }));
-  ranked.sort(
-    (a, b) =>
-      Number(isReclaimed(b.pod)) - Number(isReclaimed(a.pod)) ||
-      priority(a.pod) - priority(b.pod) ||
-      compare(b.bytes, a.bytes),
-  );
-  return ranked.map(({ pod }) => pod);
-}
-
-/** Undefined: the pods' own. */
-export function victimGracePeriod(reach: Reach, settings: MemoryGraceSettings): number | undefined {
-  return gracePeriodOf(reach === 'any' ? settings.gracePeriodSeconds : settings.reclaimedGracePeriodSeconds);
-}
-
-/** As the settings say it. Undefined: the pod's own. */
-export function gracePeriodOf(seconds: number): number | undefined {
-  return seconds < 0 ? undefined : seconds;
-}
-
-export function isReclaimed(pod: Pod): boolean {
-  return knownQosLevel(pod) === 'reclaimed_cores';
-}
-
-/** None is lower than any. */
-function priority({ spec }: Pod): number {
-  return spec.priority ?? Number.MIN_SAFE_INTEGER;
-}
-
-/** Two infinite numbers have no difference. */
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a - b;
-}

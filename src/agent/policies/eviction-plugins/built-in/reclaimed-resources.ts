@@ -1,12 +1,12 @@
 /** What pods of `reclaimed_cores` request, over what the node can give them. */
-import type { ThresholdMetAnswer } from '../../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
 import type { PodStats } from '../../../../types/stats.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity.ts';
 import { podRequest, type ResourceList } from '../../pod/resources.ts';
 import { isEvictable, wantsNotice } from '../qos-level.ts';
 import type { ReclaimedResourcesSettings } from '../../../../types/built-in-thresholds.ts';
-import { isReclaimed, RECLAIMED_MEMORY, RECLAIMED_MILLICPU } from './built-in-settings.ts';
+import { gracePeriodOf, isReclaimed, RECLAIMED_MEMORY, RECLAIMED_MILLICPU } from './built-in-pods.ts';
+import type { Asked, AskedForPods, ChosenPods, JudgedThreshold, MetThreshold } from './built-in-policy.ts';
 
 /** By the name of the resource. */
 export type Amounts = ReadonlyMap<string, number>;
@@ -37,22 +37,54 @@ export function reclaimableResources({ allocatable, pods, stats }: NodeUse): Amo
       const figures = stats.get(metadata.uid);
       return figures === undefined || usage(figures) === undefined;
     });
-    const used = sum(known) + sum(unknown.map((pod) => request(pod, resource)));
-    return Math.max(0, Math.floor((total * (100 - RESERVED_PERCENT)) / 100 - used));
+    const used = sum(known) + sum(unknown.map((pod) => requestedAmount(pod, resource)));
+    return Math.max(0, Math.floor(total - used));
   };
-  const { cpu, memory } = allocatable;
+  const { milliCPU, memoryBytes } = allocatableAmounts(allocatable);
   const amounts = new Map<string, number>();
-  if (cpu !== undefined)
+  if (milliCPU !== undefined)
     amounts.set(
       RECLAIMED_MILLICPU,
-      left('cpu', milli(cpu), ({ cpu: use }) => inMilli(use?.usageNanoCores)),
+      left('cpu', milliCPU, ({ cpu: use }) => inMilli(use?.usageNanoCores)),
     );
-  if (memory !== undefined)
+  if (memoryBytes !== undefined)
     amounts.set(
       RECLAIMED_MEMORY,
-      left('memory', whole(memory), ({ memory: use }) => use?.workingSetBytes),
+      left('memory', memoryBytes, ({ memory: use }) => use?.workingSetBytes),
     );
   return amounts;
+}
+
+/** Without the reserve. */
+export function allocatableAmounts({ cpu, memory }: ResourceList): {
+  readonly milliCPU: number | undefined;
+  readonly memoryBytes: number | undefined;
+} {
+  const withoutReserve = (amount: number) => (amount * (100 - RESERVED_PERCENT)) / 100;
+  return {
+    milliCPU: cpu === undefined ? undefined : withoutReserve(milli(cpu)),
+    memoryBytes: memory === undefined ? undefined : withoutReserve(whole(memory)),
+  };
+}
+
+export function judgeReclaimed(
+  canGive: Amounts,
+  { pods, settings }: Pick<Asked, 'pods' | 'settings'>,
+): JudgedThreshold<undefined> {
+  return { kept: undefined, met: reclaimedThreshold(pods, canGive, settings.reclaimedResources) };
+}
+
+/** `topN` of 0 asks for the pods that are only notified, for which `canGive` must be known. */
+export function reclaimedToGo(
+  canGive: Amounts,
+  { pods, scope, topN, settings: { reclaimedResources } }: AskedForPods,
+): ChosenPods<undefined> {
+  const chosen =
+    topN > 0
+      ? reclaimedVictims(pods, scope, topN)
+      : reclaimedToNotify(pods, scope, canGive, reclaimedResources);
+  const gracePeriodSeconds = gracePeriodOf(reclaimedResources.gracePeriodSeconds);
+  return { kept: undefined, pods: chosen, gracePeriodSeconds };
 }
 
 /**
@@ -64,10 +96,10 @@ export function reclaimedThreshold(
   pods: readonly Pod[],
   canGive: Amounts,
   settings: ReclaimedResourcesSettings,
-): ThresholdMetAnswer<never> | undefined {
+): MetThreshold | undefined {
   const reclaimed = pods.filter(isReclaimed);
   const requested = new Map(
-    Array.from(canGive.keys(), (scope) => [scope, sum(reclaimed.map((pod) => request(pod, scope)))]),
+    Array.from(canGive.keys(), (scope) => [scope, sum(reclaimed.map((pod) => requestedAmount(pod, scope)))]),
   );
   const exceeded = (factors: Readonly<Record<string, number>>, metType: 'HARD_MET' | 'SOFT_MET') => {
     for (const [scope, factor] of Object.entries(factors)) {
@@ -81,7 +113,7 @@ export function reclaimedThreshold(
   };
   const met =
     exceeded(settings.evictionThreshold, 'HARD_MET') ?? exceeded(settings.softEvictionThreshold, 'SOFT_MET');
-  return met && { ...met, gracePeriodSeconds: settings.toleranceSeconds, candidatePods: [] };
+  return met && { ...met, gracePeriodSeconds: settings.toleranceSeconds };
 }
 
 /** The reclaimed pods that request most of the resource come first; of equal ones, the last by name. */
@@ -109,7 +141,7 @@ export function reclaimedToNotify(
   let room = factor * total;
   let fitting = 0;
   for (const pod of asking.toReversed()) {
-    room -= request(pod, scope);
+    room -= requestedAmount(pod, scope);
     if (room <= 0) break;
     fitting += 1;
   }
@@ -118,13 +150,13 @@ export function reclaimedToNotify(
 
 function byRequest(pods: readonly Pod[], scope: string): readonly Pod[] {
   return pods
-    .map((pod) => ({ pod, amount: request(pod, scope) }))
+    .map((pod) => ({ pod, amount: requestedAmount(pod, scope) }))
     .sort((a, b) => b.amount - a.amount || (b.pod.metadata.name < a.pod.metadata.name ? -1 : 1))
     .map(({ pod }) => pod);
 }
 
 /** Thousandths of `cpu`; of others whole units. */
-function request(pod: Pod, resource: string): number {
+export function requestedAmount(pod: Pod, resource: string): number {
   const quantity = podRequest(pod, resource);
   return Number(resource === 'cpu' ? milliValue(quantity) : quantityValue(quantity));
 }

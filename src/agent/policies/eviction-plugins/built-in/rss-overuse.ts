@@ -1,12 +1,11 @@
 /** Which pods have far more resident memory than they request: it takes page cache from other pods. */
 import type { EvictPod } from '../../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
-import { wholeQuantity } from '../../eviction/observations.ts';
-import { formatQuantity, parseQuantity, quantityValue } from '../../formats/quantity.ts';
+import { parseQuantity, quantityValue } from '../../formats/quantity.ts';
 import { isEvictable, knownQosLevel } from '../qos-level.ts';
+import { bytesText, enhancementNumber } from './built-in-pods.ts';
 import type { RssOveruseSettings } from '../../../../types/built-in-thresholds.ts';
 
-/** Its value is an object in JSON, whose values are texts. */
 const MEMORY_ENHANCEMENT = 'katalyst.kubewharf.io/memory_enhancement';
 const THRESHOLD = 'rss_overuse_threshold';
 
@@ -49,32 +48,9 @@ function isLookedAt(pod: Pod, { labels: wanted }: RssOveruseSettings): boolean {
 
 /** Undefined: the pod stays. That is so too if it names a factor that is none. */
 function overuseFactor(pod: Pod, { allPods, factor }: RssOveruseSettings): number | undefined {
-  const own = ownFactor(pod);
+  const own = enhancementNumber(pod, MEMORY_ENHANCEMENT, THRESHOLD);
   if (own === undefined) return allPods ? factor : undefined;
   return own > 0 ? own : undefined;
-}
-
-/** Undefined if the pod names none; NaN if it cannot be read. */
-function ownFactor({ metadata: { annotations } }: Pod): number | undefined {
-  const text = annotations?.[MEMORY_ENHANCEMENT];
-  if (text === undefined) return undefined;
-  const threshold = memberOf(text, THRESHOLD);
-  return threshold === undefined || typeof threshold === 'string' ? numberOf(threshold) : NaN;
-}
-
-function numberOf(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Number(text);
-}
-
-/** NaN if the text is no object. */
-function memberOf(json: string, name: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null) return NaN;
-    return (value as Readonly<Record<string, unknown>>)[name];
-  } catch {
-    return NaN;
-  }
 }
 
 /** Undefined if a container requests none: it is then not known how much the pod was meant to use. */
@@ -83,8 +59,4 @@ function memoryRequest({ spec: { containers } }: Pod): number | undefined {
     Number(quantityValue(parseQuantity(resources?.requests?.memory ?? '0'))),
   );
   return requests.includes(0) ? undefined : requests.reduce((sum, bytes) => sum + bytes, 0);
-}
-
-function bytesText(bytes: number): string {
-  return formatQuantity(wholeQuantity(BigInt(Math.trunc(bytes)), 'BinarySI'));
 }

@@ -1,7 +1,17 @@
 /** When the whole machine is short of memory: little is free, kswapd has worked hard for long, or tasks have waited for long. */
-import type { MachineMemory, NumaNodeMemory } from '../../../../types/eviction-plugin.ts';
-import type { NumaMemorySettings, SystemMemorySettings } from '../../../../types/built-in-thresholds.ts';
-import type { Reach } from './built-in-settings.ts';
+import type { MachineMemory } from '../../../../types/eviction-plugin.ts';
+import type { Pod } from '../../../../types/kubernetes.ts';
+import type { PodStats } from '../../../../types/stats.ts';
+import type { SystemMemorySettings } from '../../../../types/built-in-thresholds.ts';
+import { isReclaimed, memoryGracePeriod, type Reach, victimsByUse } from './built-in-pods.ts';
+import { isCoolingDown } from './readings.ts';
+import {
+  type Asked,
+  type AskedForPods,
+  type ChosenPods,
+  type JudgedThreshold,
+  nodeCondition,
+} from './built-in-policy.ts';
 
 /** What is kept from one question to the next. Times are milliseconds. */
 export interface SystemPressureMemory {
@@ -106,72 +116,64 @@ function judgeWaiting(
   return { kept, pressure: { reach, signal: 'waiting', thresholdValue: somePercent, observedValue: some } };
 }
 
-// When a NUMA node is short of memory: by its watermarks, and by how many questions in a row found it below them.
-
-export interface NumaVerdict {
-  readonly id: number;
-  readonly freeBytes: number;
-  /** The watermark that counts: pressure begins below it. */
-  readonly targetBytes: number;
-  /** In how many questions it was below, less those since in which it was not. */
-  readonly times: number;
-  /** Undefined: no pod has to go. */
-  readonly reach: Reach | undefined;
+export interface SystemMemoryKept {
+  readonly memory: SystemPressureMemory;
+  readonly pressure: SystemPressure | undefined;
+  /** When pods were named last. */
+  readonly namedAtMs: number;
 }
 
-const GIB = 2 ** 30;
-/** A node whose inactive page cache is smaller than this is short of memory before its watermarks say so. */
-const CACHE_RESERVE_BYTES = 4 * GIB;
-/** Added then to both watermarks. With much cache nothing is: the kernel lets it grow until memory is near `low`, and gives it back. */
-const GAP_BYTES = GIB;
-/** Added then to `low`, so that kswapd is not woken and put to sleep in turn. */
-const LOW_GUARD_BYTES = GIB / 4;
-/** These amounts are meant for a NUMA node of this size; of a smaller one they take the same part. */
-const REFERENCE_NODE_BYTES = 128 * GIB;
+export const NO_SYSTEM_PRESSURE: SystemMemoryKept = {
+  memory: {},
+  pressure: undefined,
+  namedAtMs: -Infinity,
+};
 
-/** Questions in a row after which a deep shortage counts twice. */
-const DEEP_FROM_TIMES = 2;
-
-/** `times`: of the verdict before; 0 if there is none. */
-export function judgeNumaNode(
-  node: NumaNodeMemory,
-  times: number,
-  settings: NumaMemorySettings,
-): NumaVerdict {
-  const { id, freeBytes } = node;
-  const { min, low, gap } = watermarks(node);
-  const { timesAny, timesReclaimed, fastTimes } = settings;
-  if (freeBytes < min) {
-    const now = Math.max(times + 1, timesAny - fastTimes);
-    return { id, freeBytes, targetBytes: min, times: now, reach: now >= timesAny ? 'any' : 'reclaimed' };
-  }
-  if (freeBytes >= low) {
-    const now = Math.min(Math.max(0, times - 1), timesReclaimed);
-    return { id, freeBytes, targetBytes: low, times: now, reach: undefined };
-  }
-  const isDeep = freeBytes < (min + low) / 2 || freeBytes < low - gap;
-  const now = times + 1 + (isDeep && times + 1 > DEEP_FROM_TIMES ? 1 : 0);
-  const reclaimed = now > timesReclaimed ? 'reclaimed' : undefined;
-  return { id, freeBytes, targetBytes: low, times: now, reach: now >= timesAny ? 'any' : reclaimed };
+export function judgeSystemMemory(
+  facts: Omit<SystemFacts, 'nowMs'>,
+  { nowMs, settings }: Asked,
+  { memory, namedAtMs }: SystemMemoryKept,
+): JudgedThreshold<SystemMemoryKept> {
+  const { kept: after, pressure } = judgeSystem({ ...facts, nowMs }, memory, settings.systemMemory);
+  const kept = { memory: after, pressure, namedAtMs };
+  if (pressure === undefined) return { kept };
+  const { thresholdValue, observedValue } = pressure;
+  const condition = nodeCondition('MemoryPressure', 'NoSchedule');
+  return {
+    kept,
+    met: { metType: 'HARD_MET', scope: 'SystemMemory', thresholdValue, observedValue, condition },
+  };
 }
 
-/** The nodes from which pods have to go, the one that lacks most first. */
-export function shortNumaNodes(
-  verdicts: readonly NumaVerdict[],
-): readonly (NumaVerdict & { readonly reach: Reach })[] {
-  return verdicts
-    .flatMap((verdict) => (verdict.reach === undefined ? [] : [{ ...verdict, reach: verdict.reach }]))
-    .sort((a, b) => a.freeBytes / a.targetBytes - b.freeBytes / b.targetBytes);
+export function systemMemoryVictims(
+  stats: ReadonlyMap<string, PodStats>,
+  { pods, topN, nowMs, settings: { systemMemory, memoryGrace } }: AskedForPods,
+  kept: SystemMemoryKept,
+): ChosenPods<SystemMemoryKept> {
+  const { pressure, namedAtMs } = kept;
+  if (pressure === undefined || isCoolingDown(namedAtMs, systemMemory.coolDownMs, nowMs))
+    return { kept, pods: [] };
+  const usedBytes = ({ metadata: { uid } }: Pod) => {
+    const memory = stats.get(uid)?.memory;
+    return memory?.usageBytes ?? memory?.workingSetBytes;
+  };
+  const chosen = victimsByUse(pods, pressure.reach, usedBytes).slice(0, topN);
+  return {
+    kept: chosen.length === 0 ? kept : { ...kept, namedAtMs: nowMs },
+    pods: chosen,
+    gracePeriodSeconds: memoryGracePeriod(pressure.reach, memoryGrace),
+  };
 }
 
-function watermarks({ totalBytes, minBytes, lowBytes, inactiveFileBytes }: NumaNodeMemory): {
-  readonly min: number;
-  readonly low: number;
-  readonly gap: number;
-} {
-  const part = Math.min(1, totalBytes / REFERENCE_NODE_BYTES);
-  const gap = GAP_BYTES * part;
-  const reserve = CACHE_RESERVE_BYTES * part;
-  if (inactiveFileBytes >= Math.max(reserve, lowBytes)) return { min: minBytes, low: lowBytes, gap };
-  return { min: minBytes + gap, low: Math.max(reserve, lowBytes + LOW_GUARD_BYTES * part + gap), gap };
+/** Undefined if the kernel counts it of no pod. */
+export function podsThatWaited(
+  pods: readonly Pod[],
+  stats: ReadonlyMap<string, PodStats>,
+): readonly number[] | undefined {
+  const counted = pods.flatMap((pod) => {
+    const percent = stats.get(pod.metadata.uid)?.memory?.psi?.some?.avg10;
+    return percent === undefined ? [] : [{ pod, percent }];
+  });
+  if (counted.length === 0) return undefined;
+  return counted.filter(({ pod }) => !isReclaimed(pod)).map(({ percent }) => percent);
 }

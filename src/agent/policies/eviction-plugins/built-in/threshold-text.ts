@@ -9,6 +9,13 @@ export function thresholdTextProblem(text: string): string | undefined {
   return isValid ? undefined : 'a quantity such as 10Gi of more than 0, or a percentage such as 10%';
 }
 
+/** Undefined where nothing is compared, or where the whole is not known. */
+export function thresholdAmount(text: string, whole: number | undefined): number | undefined {
+  const percent = percentOf(text);
+  if (percent === undefined) return quantityOf(text);
+  return whole === undefined ? undefined : (percent * whole) / 100;
+}
+
 function percentOf(text: string): number | undefined {
   const [, digits] = PERCENT.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  DEFAULT_BUILT_IN_SETTINGS,
   RECLAIMED_MEMORY,
   RECLAIMED_MILLICPU,
-} from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+} from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-pods.ts';
+import { DEFAULT_BUILT_IN_SETTINGS } from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import {
   reclaimableResources,
   reclaimedThreshold,
@@ -99,7 +99,6 @@ describe('the threshold', () => {
       thresholdValue,
       observedValue,
       gracePeriodSeconds: 60,
-      candidatePods: [],
     });
   });
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import {
-  memoryVictims,
-  victimGracePeriod,
-} from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
+  victimsByUse,
+  memoryGracePeriod,
+} from '../../../../../src/agent/policies/eviction-plugins/built-in/built-in-pods.ts';
 import { podNames, qosPod } from '../../../../support/qos-pod.ts';
 
 const reclaimed = 'reclaimed_cores' as const;
@@ -16,11 +16,11 @@ const usedBytes = ({ metadata }: typeof web) => BYTES[metadata.name];
 
 test('reclaimed pods go first, then those of lower priority, then those with more memory', () => {
   const pods = [web, small, dear, plain, large];
-  expect(podNames(memoryVictims(pods, 'any', usedBytes))).toEqual(['large', 'small', 'dear', 'plain', 'web']);
+  expect(podNames(victimsByUse(pods, 'any', usedBytes))).toEqual(['large', 'small', 'dear', 'plain', 'web']);
 });
 
 test('where only reclaimed pods may go, no other is named', () => {
-  expect(podNames(memoryVictims([web, small, plain], 'reclaimed', usedBytes))).toEqual(['small']);
+  expect(podNames(victimsByUse([web, small, plain], 'reclaimed', usedBytes))).toEqual(['small']);
 });
 
 test('pods that are not measured come before those that are, in the order in which they were given', () => {
@@ -29,7 +29,7 @@ test('pods that are not measured come before those that are, in the order in whi
     qosPod('new', { level: reclaimed, priority: 10 }),
     qosPod('newer', { level: reclaimed, priority: 10 }),
   ];
-  expect(podNames(memoryVictims(pods, 'any', usedBytes))).toEqual(['new', 'newer', 'small']);
+  expect(podNames(victimsByUse(pods, 'any', usedBytes))).toEqual(['new', 'newer', 'small']);
 });
 
 test('pods of the system and critical ones are never named', () => {
@@ -37,11 +37,11 @@ test('pods of the system and critical ones are never named', () => {
     qosPod('system', { level: 'system_cores' }),
     qosPod('critical', { priority: 2_000_000_000 }),
   ];
-  expect(memoryVictims(spared, 'any', () => 1)).toEqual([]);
+  expect(victimsByUse(spared, 'any', () => 1)).toEqual([]);
 });
 
 test('where any pod may go, each has its own grace period; reclaimed ones have a second', () => {
   const settings = { reclaimedGracePeriodSeconds: 1, gracePeriodSeconds: -1 };
-  expect(victimGracePeriod('reclaimed', settings)).toBe(1);
-  expect(victimGracePeriod('any', settings)).toBeUndefined();
+  expect(memoryGracePeriod('reclaimed', settings)).toBe(1);
+  expect(memoryGracePeriod('any', settings)).toBeUndefined();
 });
