@@ -83,6 +83,7 @@ export type NodeMeasurements = RuntimeMeasurements &
     readonly images: ImageMeasurements;
     readonly pleg: PlegMeasurements;
     readonly devices: DeviceMeasurements;
+    readonly placement: PlacementMeasurements;
   };
 
 export interface ApiMeasurements {
@@ -191,15 +192,44 @@ export interface RequestedResize {
   readonly operation: 'add' | 'remove' | 'increase' | 'decrease';
 }
 
+export type InfeasibleReason =
+  | 'swap_limitation'
+  | 'runtime_limitation'
+  | 'guaranteed_pod_cpu_manager_static_policy'
+  | 'guaranteed_pod_memory_manager_static_policy';
+
 /** Changes of the resources of pods. */
 export interface ResizeMeasurements {
   requested(resize: RequestedResize): void;
   /** This node can never grant it. By the kubelet's name of the reason. */
-  infeasible(reason: 'swap_limitation' | 'runtime_limitation'): void;
+  infeasible(reason: InfeasibleReason): void;
   /** A resize that had to wait is granted. `trigger`: what has made the node look again, by the kubelet's names. */
   deferredAccepted(trigger: string): void;
   /** A resize is carried out. */
   carriedOut(): Stopwatch;
+}
+
+export interface CpuFigures {
+  /** That containers may still get for themselves. */
+  readonly free: number;
+  /** That containers have for themselves, by NUMA node. */
+  readonly exclusive: ReadonlyMap<number, number>;
+}
+
+/** How CPUs and memory are kept for containers, and how near to each other what a container has is. */
+export interface PlacementMeasurements {
+  /** A pod is about to be given devices, CPUs and memory. A failure: they cannot be where the topology policy wants them. */
+  admission(): Stopwatch;
+  /** A container is to have CPUs or memory for itself. */
+  pinned(resource: 'cpu' | 'memory', isGiven: boolean): void;
+  /** What a container or a pod was given does, or could not, lie within one of these, as the node promises. */
+  aligned(
+    scope: 'container' | 'pod',
+    boundary: 'numa_node' | 'physical_cpu' | 'uncore_cache',
+    isAligned: boolean,
+  ): void;
+  /** At the start and with each change, on a node that gives CPUs to containers for themselves. */
+  cpus(figures: CpuFigures): void;
 }
 
 export interface DeviceMeasurements {

@@ -10,6 +10,7 @@ import type {
   RequestedCondition,
   RequestMeasurements,
   DeviceMeasurements,
+  PlacementMeasurements,
   ResizeMeasurements,
   StartMeasurements,
   PodEffect,
@@ -47,6 +48,17 @@ export class RecordedMeasurements implements Measurements {
     infeasible: (reason) => void this.told.push(`infeasible: ${reason}`),
     deferredAccepted: (trigger) => void this.told.push(`accepted by ${trigger}`),
     carriedOut: () => this.#begin('resize'),
+  };
+
+  readonly placement: PlacementMeasurements = {
+    admission: () => this.#begin('admission'),
+    pinned: (resource, isGiven) => void this.told.push(`${resource} ${isGiven ? 'pinned' : 'not pinned'}`),
+    aligned: (scope, boundary, isAligned) =>
+      void this.told.push(`${scope} ${isAligned ? 'within' : 'not within'} ${boundary}`),
+    cpus: ({ free, exclusive }) => {
+      const taken = Array.from(exclusive, ([node, count]) => `${count} of node ${node}`).join();
+      this.told.push(`${free} CPUs free, ${taken}`);
+    },
   };
 
   readonly devices: DeviceMeasurements = {

@@ -10,7 +10,7 @@ import { requestedResizes } from '../../policies/resize/requested-resizes.ts';
 import { isDeferred, isInfeasible } from '../../policies/resize/resize-conditions.ts';
 import { actuatedOf } from '../../policies/resize/resize-actions.ts';
 import type { ResizeRefusal } from '../../policies/resize/resize-decision.ts';
-import type { PodNode } from '../../runtime/node/pod-node.ts';
+import type { InfeasibleResize, PodNode } from '../../runtime/node/pod-node.ts';
 import type { Pleg } from '../../runtime/pleg/pleg.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { TimerHandle } from '../../../types/clock.ts';
@@ -22,6 +22,11 @@ import type { ResizeStates } from './resize-states.ts';
 
 /** The kubelet tries again as seldom. */
 const RETRY_MS = 180_000;
+
+const PLAIN_PROCESSES: InfeasibleResize = {
+  detail: 'runtime_limitation',
+  message: 'The containers of this node are plain processes: their resources cannot be changed in place.',
+};
 
 /** What makes the node look again at resizes that wait. */
 export type ResizeTrigger =
@@ -177,17 +182,14 @@ export class PodResizes {
   #refusal(pod: Pod): ResizeRefusal | undefined {
     const { node, room } = this.#parts;
     const { resizer } = node;
-    const infeasible: string | undefined =
-      resizer === undefined
-        ? 'The containers of this node are plain processes: their resources cannot be changed in place.'
-        : resizer.refusal(pod, this.asAllocated(pod));
+    const infeasible = resizer ? resizer.refusal(pod, this.asAllocated(pod)) : PLAIN_PROCESSES;
     if (infeasible === undefined) {
       const admission = room.resizeAdmission(pod);
       return admission.kind === 'admitted' ? undefined : admission;
     }
-    const reason = resizer === undefined ? 'runtime_limitation' : 'swap_limitation';
-    this.#context.measurements?.resizes.infeasible(reason);
-    return { reason: 'Infeasible', message: infeasible };
+    const { detail, message } = infeasible;
+    this.#context.measurements?.resizes.infeasible(detail);
+    return { reason: 'Infeasible', message };
   }
 
   #arm(): void {

@@ -76,6 +76,11 @@ function isSameMachine(former: NumaMemory, expected: NumaMemory): boolean {
   return former.size === expected.size && [...former].every(isSameNode);
 }
 
+/** Whether the container is to have memory that is kept for it. */
+export function wantsOwnMemory(pod: Pod, container: Container): boolean {
+  return wantedMemory(pod, container).size > 0;
+}
+
 /** Empty: the container is to have none of its own. */
 function wantedMemory(pod: Pod, { resources }: Container): WantedMemory {
   const amounts = Object.entries(resources?.requests ?? {});

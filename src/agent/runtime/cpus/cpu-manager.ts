@@ -1,8 +1,11 @@
 /** The static CPU manager: who has which CPUs, remembered in `cpu_manager_state`. */
 import { type CpuSet, cpuSetString, isSameSet, without } from '../../policies/cpus/cpu-set.ts';
-import { assignedCpus, type CpuState, withoutPod } from '../../policies/cpus/cpu-state.ts';
+import { partNumbers, partsOf } from '../../policies/cpus/cpu-topology.ts';
+import { assignedCpus, type CpuState, exclusiveCpus, withoutPod } from '../../policies/cpus/cpu-state.ts';
 import {
   containerHints,
+  exclusiveCount,
+  free,
   initialState,
   podHints,
   smtProblem,
@@ -11,6 +14,7 @@ import {
   withContainer,
 } from '../../policies/cpus/static-cpus.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import type { CpuFigures, PlacementMeasurements } from '../../../types/measurements.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { AdmissionRefusal, type HintProvider } from '../topology/hint-provider.ts';
 import type { StoredText } from '../../../system/newest-file.ts';
@@ -30,24 +34,32 @@ export class CpuManager implements HintProvider, CpuAssignments {
   readonly allocatable: CpuSet;
   readonly #policy: StaticCpus;
   readonly #file: StateFile<CpuState>;
+  readonly #measurements: PlacementMeasurements | undefined;
   #state: CpuState;
   /** Is called when other CPUs are shared than before. */
   #onShared: () => void = () => undefined;
 
-  private constructor(policy: StaticCpus, file: StateFile<CpuState>, state: CpuState) {
+  private constructor(
+    policy: StaticCpus,
+    file: StateFile<CpuState>,
+    state: CpuState,
+    measurements: PlacementMeasurements | undefined,
+  ) {
     this.#policy = policy;
     this.#file = file;
     this.#state = state;
+    this.#measurements = measurements;
+    measurements?.cpus(this.#figures);
     this.allocatable = without(policy.topology.cpus, policy.reserved);
   }
 
   /** Goes on with what a former agent has assigned. Throws as FailedPrecondition where that does not fit this machine or these settings. */
-  static open(stored: StoredText, policy: StaticCpus): CpuManager {
+  static open(stored: StoredText, policy: StaticCpus, measurements?: PlacementMeasurements): CpuManager {
     const file = cpuStateFile(stored, 'static');
     const state = file.read() ?? initialState(policy);
     const problem = stateProblem(policy, state);
     if (problem !== undefined) throw file.unusable(problem);
-    return new CpuManager(policy, file, state);
+    return new CpuManager(policy, file, state, measurements);
   }
 
   set onShared(changed: () => void) {
@@ -63,9 +75,26 @@ export class CpuManager implements HintProvider, CpuAssignments {
   }
 
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
-    const problem = smtProblem(this.#policy, this.#state, pod, container);
-    if (problem !== undefined) throw new AdmissionRefusal('SMTAlignmentError', problem);
-    this.#become(withContainer(this.#policy, this.#state, pod, container, hint?.numaNodes));
+    if (exclusiveCount(pod, container) === 0) return;
+    const before = this.#state;
+    let isGiven = false;
+    try {
+      const problem = smtProblem(this.#policy, this.#state, pod, container);
+      if (problem !== undefined) throw new AdmissionRefusal('SMTAlignmentError', problem);
+      this.#become(withContainer(this.#policy, this.#state, pod, container, hint?.numaNodes));
+      isGiven = true;
+    } finally {
+      this.#tell(isGiven, this.#state === before ? [] : this.exclusive(pod.metadata.uid, container.name));
+    }
+  }
+
+  /** `cpus`: those that the container has now, and had not before. */
+  #tell(isGiven: boolean, cpus: CpuSet): void {
+    const { topology, options } = this.#policy;
+    this.#measurements?.pinned('cpu', isGiven);
+    if (options['full-pcpus-only']) this.#measurements?.aligned('container', 'physical_cpu', isGiven);
+    if (partNumbers(topology, 'cache', cpus).length === 1)
+      this.#measurements?.aligned('container', 'uncore_cache', true);
   }
 
   /** A next agent has to know whose the CPUs are before a container runs on them. */
@@ -99,7 +128,18 @@ export class CpuManager implements HintProvider, CpuAssignments {
   #become(state: CpuState): void {
     const isSame = isSameSet(state.shared, this.#state.shared);
     this.#state = state;
-    if (!isSame) this.#onShared();
+    if (isSame) return;
+    this.#measurements?.cpus(this.#figures);
+    this.#onShared();
+  }
+
+  get #figures(): CpuFigures {
+    const { topology } = this.#policy;
+    const taken = partsOf(topology, 'node', exclusiveCpus(this.#state));
+    return {
+      free: free(this.#policy, this.#state).length,
+      exclusive: new Map(topology.nodes.map((node) => [node, taken.get(node)?.length ?? 0])),
+    };
   }
 
   #save(): Promise<void> {

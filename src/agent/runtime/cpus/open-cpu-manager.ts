@@ -9,6 +9,7 @@ import type { Reservations } from '../../policies/node/node-allocatable.ts';
 import { amountIn } from '../../policies/pod/resources.ts';
 import { storedText } from '../../../system/newest-file.ts';
 import { StateletError } from '../../../types/errors.ts';
+import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { ResourceManagerSettings } from '../../../types/node-settings.ts';
 import { CpuManager } from './cpu-manager.ts';
 import { CPU_STATE_FILE } from './cpu-state-file.ts';
@@ -23,7 +24,10 @@ export interface CpuManagerSetup {
 }
 
 /** Rejects where settings do not fit the machine, or a former agent's assignments do not fit the settings. */
-export async function openCpuManager(setup: CpuManagerSetup): Promise<CpuManager> {
+export async function openCpuManager(
+  setup: CpuManagerSetup,
+  measurements?: PlacementMeasurements,
+): Promise<CpuManager> {
   const { rootDir, settings, reservations, machine } = setup;
   const options = cpuOptions(settings.cpuManagerPolicyOptions);
   const { cpus: topology } = await machine();
@@ -38,7 +42,7 @@ export async function openCpuManager(setup: CpuManagerSetup): Promise<CpuManager
     );
   const reserved = named.length > 0 ? named : reservedCpus(topology, options, milliCPU);
   const file = storedText(join(rootDir, CPU_STATE_FILE));
-  const manager = CpuManager.open(file, { topology, options, reserved });
+  const manager = CpuManager.open(file, { topology, options, reserved }, measurements);
   await manager.complete();
   return manager;
 }

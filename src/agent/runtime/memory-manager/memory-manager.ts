@@ -7,9 +7,11 @@ import {
   memoryState,
   memoryStateProblem,
   podHints,
+  wantsOwnMemory,
   withContainer,
 } from '../../policies/memory-manager/static-memory.ts';
 import type { TopologyHint, TopologyHints } from '../../policies/topology/topology-hint.ts';
+import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { HintProvider } from '../topology/hint-provider.ts';
 import type { StoredText } from '../../../system/newest-file.ts';
@@ -29,11 +31,18 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
   /** With no container on it. */
   readonly #machine: NumaMemory;
   readonly #file: StateFile<MemoryState>;
+  readonly #measurements: PlacementMeasurements | undefined;
   #state: MemoryState;
 
-  private constructor(machine: NumaMemory, file: StateFile<MemoryState>, assigned: MemoryAssignments) {
+  private constructor(
+    machine: NumaMemory,
+    file: StateFile<MemoryState>,
+    assigned: MemoryAssignments,
+    measurements: PlacementMeasurements | undefined,
+  ) {
     this.#machine = machine;
     this.#file = file;
+    this.#measurements = measurements;
     this.#state = memoryState(machine, assigned);
   }
 
@@ -41,12 +50,12 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
    * Goes on with what a former agent has assigned. `machine`: with no container on it. Throws as FailedPrecondition where that does not fit
    * this machine or these settings.
    */
-  static open(stored: StoredText, machine: NumaMemory): MemoryManager {
+  static open(stored: StoredText, machine: NumaMemory, measurements?: PlacementMeasurements): MemoryManager {
     const file = memoryStateFile(stored, 'Static');
     const former = file.read();
     const problem = former && memoryStateProblem(machine, former);
     if (problem !== undefined) throw file.unusable(problem);
-    return new MemoryManager(machine, file, former?.assigned ?? new Map());
+    return new MemoryManager(machine, file, former?.assigned ?? new Map(), measurements);
   }
 
   hints(pod: Pod, container: Container): TopologyHints {
@@ -58,7 +67,14 @@ export class MemoryManager implements HintProvider, HeldMemoryBlocks {
   }
 
   allocate(pod: Pod, container: Container, hint: TopologyHint | undefined): void {
-    this.#become(withContainer(this.#state, pod, container, hint));
+    if (!wantsOwnMemory(pod, container)) return;
+    let isGiven = false;
+    try {
+      this.#become(withContainer(this.#state, pod, container, hint));
+      isGiven = true;
+    } finally {
+      this.#measurements?.pinned('memory', isGiven);
+    }
   }
 
   /** A next agent has to know whose the memory is before a container uses it. */

@@ -9,6 +9,7 @@ import { type NodeReservations, reservedResources } from '../../policies/node/no
 import { machineCapacity } from '../../policies/node/node-capacity.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
+import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { MemoryManagerSettings } from '../../../types/node-settings.ts';
 import { readNodeIds, SYSTEM_DIR } from '../cpus/read-topology.ts';
 import { readHugePages, readHugePagesIn } from '../node/machine-facts.ts';
@@ -27,7 +28,10 @@ export interface MemoryManagerSetup {
 }
 
 /** Rejects where settings do not fit the machine, or a former agent's assignments do not fit the settings. */
-export async function openMemoryManager(setup: MemoryManagerSetup): Promise<MemoryManager> {
+export async function openMemoryManager(
+  setup: MemoryManagerSetup,
+  measurements?: PlacementMeasurements,
+): Promise<MemoryManager> {
   const { rootDir, facts, settings, reservations, systemDir = SYSTEM_DIR } = setup;
   const sizes = await readNodeMemory(systemDir);
   const { reservedMemory } = settings;
@@ -39,7 +43,8 @@ export async function openMemoryManager(setup: MemoryManagerSetup): Promise<Memo
       `reservedMemory (--reserved-memory): ${problem}. It is to be the sum of systemReserved, kubeReserved and evictionHard`,
     );
   const file = storedText(join(rootDir, MEMORY_STATE_FILE));
-  const manager = MemoryManager.open(file, emptyMachine(sizes, reservedByNode(reservedMemory)));
+  const empty = emptyMachine(sizes, reservedByNode(reservedMemory));
+  const manager = MemoryManager.open(file, empty, measurements);
   await manager.complete();
   return manager;
 }

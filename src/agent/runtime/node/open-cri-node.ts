@@ -85,8 +85,8 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
   const machine = once(machineHere);
-  const cpus = await cpuManager(setup, machine);
-  const memory = await memoryManager(setup);
+  const cpus = await cpuManager(context, setup, machine);
+  const memory = await memoryManager(context, setup);
   const bare = bareRuntime(context, setup);
   const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
   // A process that cannot be such a node ends at once.
@@ -125,7 +125,12 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       capabilities,
       images,
       devices,
-      topology: await openTopologyManager(settings, machine, [devices, cpus, memory]),
+      topology: await openTopologyManager(
+        settings,
+        machine,
+        [devices, cpus, memory],
+        measurements?.placement,
+      ),
       cpus: cpusets?.subsystem,
       memory: memory && (await memoryPart(memory)),
     }),
@@ -164,12 +169,13 @@ async function machineHere(): Promise<Machine> {
 
 /** Undefined where containers share all CPUs. */
 async function cpuManager(
+  { measurements }: AgentContext,
   setup: CriNodeSetup,
   machine: () => Promise<Machine>,
 ): Promise<CpuManager | undefined> {
   if (setup.settings.cpuManagerPolicy === 'static') {
     const { openCpuManager } = await import('../cpus/open-cpu-manager.ts');
-    return openCpuManager({ ...setup, machine });
+    return openCpuManager({ ...setup, machine }, measurements?.placement);
   }
   // A node that never had one loads nothing of it.
   const file = storedText(join(setup.rootDir, 'cpu_manager_state'));
@@ -180,10 +186,13 @@ async function cpuManager(
 }
 
 /** Undefined where containers have their memory on any NUMA node. */
-async function memoryManager(setup: CriNodeSetup): Promise<MemoryManager | undefined> {
+async function memoryManager(
+  { measurements }: AgentContext,
+  setup: CriNodeSetup,
+): Promise<MemoryManager | undefined> {
   if (setup.settings.memoryManagerPolicy === 'Static') {
     const { openMemoryManager } = await import('../memory-manager/open-memory-manager.ts');
-    return openMemoryManager(setup);
+    return openMemoryManager(setup, measurements?.placement);
   }
   // A node that never had one loads nothing of it.
   const file = storedText(join(setup.rootDir, 'memory_manager_state'));

@@ -6,6 +6,7 @@ import type { ResizeActions } from '../../policies/resize/resize-actions.ts';
 import type { ImageErrorReason } from '../../policies/images/image-pull.ts';
 import type { ContainerConfig, KeyValue, PodSandboxConfig } from '../../../types/cri.ts';
 import { type ErrorKind, errorMessage, StateletError } from '../../../types/errors.ts';
+import type { InfeasibleReason } from '../../../types/measurements.ts';
 import type { PodReference } from '../../../types/event-recorder.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
@@ -134,6 +135,12 @@ export interface PodSubsystem {
   collectGarbage?(): void;
 }
 
+export interface InfeasibleResize {
+  /** The kubelet's name of the reason. */
+  readonly detail: InfeasibleReason;
+  readonly message: string;
+}
+
 /** Changes the CPU and memory of pods that run. */
 export interface Resizer {
   /** What a resize has granted the pod, under this agent or a former one; undefined where there was none. */
@@ -141,7 +148,7 @@ export interface Resizer {
   /** Remembers it until the pod is removed. */
   allocate(uid: string, allocation: PodAllocation): Promise<void>;
   /** Why the pod can never be resized so on this node, if so. */
-  refusal(desired: Pod, allocated: Pod): string | undefined;
+  refusal(desired: Pod, allocated: Pod): InfeasibleResize | undefined;
   /** Resolves to why it ended before all was done, if so. A next call goes on from there. */
   resize(request: ResizeRequest, signal: AbortSignal): Promise<string | undefined>;
 }

@@ -24,7 +24,7 @@ import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { GivenResources } from '../../../types/runtime-pod.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
-import type { Resizer, ResizeRequest } from '../node/pod-node.ts';
+import type { InfeasibleResize, Resizer, ResizeRequest } from '../node/pod-node.ts';
 import { type ResizingRuntime, runtimeMessage } from '../service/runtime-service.ts';
 import type { KnownContainers } from './known-containers.ts';
 
@@ -68,14 +68,24 @@ export class PodResizer implements Resizer {
     return this.#parts.known.allocate(uid, allocation);
   }
 
-  refusal(desired: Pod, allocated: Pod): string | undefined {
-    if (changesSwap(desired, allocated, this.#parts.facts))
-      return 'In-place resize of containers with swap is not supported.';
-    const { hasExclusiveCPUs = false, hasOwnMemory = false } = this.#parts;
+  refusal(desired: Pod, allocated: Pod): InfeasibleResize | undefined {
+    const { facts, hasExclusiveCPUs = false, hasOwnMemory = false } = this.#parts;
+    if (changesSwap(desired, allocated, facts))
+      return {
+        detail: 'swap_limitation',
+        message: 'In-place resize of containers with swap is not supported.',
+      };
+    const isWith = (manager: string) => `Resize is infeasible for Guaranteed Pods alongside ${manager}`;
     if (hasExclusiveCPUs && changesGuaranteed(desired, allocated, 'cpu'))
-      return 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"';
+      return {
+        detail: 'guaranteed_pod_cpu_manager_static_policy',
+        message: isWith('CPU Manager policy "static"'),
+      };
     if (hasOwnMemory && changesGuaranteed(desired, allocated, 'memory'))
-      return 'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"';
+      return {
+        detail: 'guaranteed_pod_memory_manager_static_policy',
+        message: isWith('Memory Manager policy "Static"'),
+      };
     return undefined;
   }
 

@@ -1,6 +1,7 @@
 import { isGoTrue } from '../../policies/formats/go-text.ts';
 import type { NumaNodes } from '../../policies/topology/merge-hints.ts';
 import { StateletError } from '../../../types/errors.ts';
+import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { ResourceManagerSettings } from '../../../types/node-settings.ts';
 import type { Machine } from '../cpus/read-topology.ts';
 import type { HintProvider } from './hint-provider.ts';
@@ -13,6 +14,7 @@ export async function openTopologyManager(
   settings: ResourceManagerSettings,
   machine: () => Promise<Pick<Machine, 'numa'>>,
   providers: readonly (HintProvider | undefined)[],
+  measurements?: PlacementMeasurements,
 ): Promise<TopologyManager> {
   const { topologyManagerPolicy: policy, topologyManagerPolicyOptions: options } = settings;
   const numa: NumaNodes = policy === 'none' ? { ids: [], distances: [] } : (await machine()).numa;
@@ -28,5 +30,6 @@ export async function openTopologyManager(
     numa,
     prefersClosest,
     providers: providers.filter((provider) => provider !== undefined),
+    measurements,
   });
 }

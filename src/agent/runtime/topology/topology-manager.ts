@@ -2,6 +2,7 @@
 import { mergeHints, type MergeSettings, type TopologyPolicy } from '../../policies/topology/merge-hints.ts';
 import type { TopologyHint } from '../../policies/topology/topology-hint.ts';
 import { UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
+import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
 import type { PodAdmission, PodRejection, PodSubsystem } from '../node/pod-node.ts';
@@ -12,6 +13,7 @@ export interface TopologyManagerOptions extends Omit<MergeSettings, 'policy'> {
   readonly scope: 'container' | 'pod';
   /** In the order in which they are asked: devices, CPUs, memory. */
   readonly providers: readonly HintProvider[];
+  readonly measurements?: PlacementMeasurements | undefined;
 }
 
 /**
@@ -28,11 +30,23 @@ export class TopologyManager implements PodSubsystem {
   }
 
   admit(pod: Pod, signal: AbortSignal): PodAdmission {
+    const measured = this.#options.measurements?.admission();
+    // As with the kubelet, without a policy nothing could have been anywhere else.
+    const isPlaced = this.#options.policy !== 'none';
+    const refused = (error: unknown) => {
+      measured?.(isPlaced ? 'failure' : 'success');
+      return rejectionOf(error);
+    };
+    const admitted = () => {
+      measured?.('success');
+      return undefined;
+    };
     try {
       this.#allocate(pod);
-      return completed(this.#options.providers, pod, signal)?.then(() => undefined, rejectionOf);
+      const completing = completed(this.#options.providers, pod, signal);
+      return completing ? completing.then(admitted, refused) : admitted();
     } catch (error) {
-      return rejectionOf(error);
+      return refused(error);
     }
   }
 
@@ -53,7 +67,15 @@ export class TopologyManager implements PodSubsystem {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container));
       for (const provider of providers) provider.allocate(pod, container, hint);
+      if (scope === 'container') this.#tellAligned(true);
     }
+    if (scope === 'pod') this.#tellAligned(true);
+  }
+
+  /** Only this policy promises that all is on one node. */
+  #tellAligned(isAligned: boolean): void {
+    const { policy, scope, measurements } = this.#options;
+    if (policy === 'single-numa-node') measurements?.aligned(scope, 'numa_node', isAligned);
   }
 
   #hint(hintsOf: (provider: HintProvider) => ReturnType<HintProvider['hints']>): TopologyHint | undefined {
@@ -61,6 +83,7 @@ export class TopologyManager implements PodSubsystem {
     if (policy === 'none') return undefined;
     const { hint, isAdmitted } = mergeHints({ ...this.#options, policy }, providers.map(hintsOf));
     if (isAdmitted) return hint;
+    this.#tellAligned(false);
     throw new AdmissionRefusal(
       'TopologyAffinityError',
       'Resources cannot be allocated with Topology locality',

@@ -30,6 +30,7 @@ import { RequestMetrics } from './request-metrics.ts';
 import { StartMetrics } from './start-metrics.ts';
 import { PodResourcesMetrics } from './pod-resources-metrics.ts';
 import { DeviceMetrics } from './device-metrics.ts';
+import { PlacementMetrics } from './placement-metrics.ts';
 import { ResizeMetrics } from './resize-metrics.ts';
 import { TurnoverMetrics } from './turnover-metrics.ts';
 
@@ -46,6 +47,7 @@ export class AgentMetrics implements Measurements {
   readonly resizes: ResizeMetrics;
   readonly podResources = new PodResourcesMetrics();
   readonly devices: DeviceMetrics;
+  readonly placement: PlacementMetrics;
   readonly nodeLife: NodeLifeMetrics;
   readonly requests: RequestMetrics;
   readonly starts: StartMetrics;
@@ -86,6 +88,7 @@ export class AgentMetrics implements Measurements {
     this.#pods = new PodMetrics(nowMs);
     this.resizes = new ResizeMetrics(nowMs);
     this.devices = new DeviceMetrics(nowMs);
+    this.placement = new PlacementMetrics(nowMs);
     this.nodeLife = new NodeLifeMetrics(nowMs);
     this.requests = new RequestMetrics(nowMs);
     this.starts = new StartMetrics(nowMs);
@@ -271,6 +274,7 @@ export class AgentMetrics implements Measurements {
       ...this.resizes.metrics(),
       ...this.podResources.metrics(),
       ...this.devices.metrics(),
+      ...this.placement.metrics(),
       ...this.nodeLife.metrics(),
       ...this.requests.metrics(),
       ...this.starts.metrics(),

@@ -31,7 +31,46 @@ export const RESIZE_BOUNDS = [
   10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
 ];
 
+/** Of the admission by the topology manager, in milliseconds: 15 bounds, each twice the one before. */
+export const ADMISSION_BOUNDS = Array.from({ length: 15 }, (_, index) => 0.05 * 2 ** index);
+
 export const COUNTED = {
+  topologyAdmissions: {
+    name: 'kubelet_topology_manager_admission_requests_total',
+    help: '[ALPHA] The number of admission requests where resources have to be aligned.',
+  },
+  topologyErrors: {
+    name: 'kubelet_topology_manager_admission_errors_total',
+    help: '[ALPHA] The number of admission request failures where resources could not be aligned.',
+  },
+  topologyDuration: {
+    name: 'kubelet_topology_manager_admission_duration_ms',
+    help: '[ALPHA] Duration in milliseconds to serve a pod admission request.',
+  },
+  cpuPinned: {
+    name: 'kubelet_cpu_manager_pinning_requests_total',
+    help: '[ALPHA] The number of cpu core allocations which required pinning.',
+  },
+  cpuPinningErrors: {
+    name: 'kubelet_cpu_manager_pinning_errors_total',
+    help: '[ALPHA] The number of cpu core allocations which required pinning failed.',
+  },
+  memoryPinned: {
+    name: 'kubelet_memory_manager_pinning_requests_total',
+    help: '[ALPHA] The number of memory pages allocations which required pinning.',
+  },
+  memoryPinningErrors: {
+    name: 'kubelet_memory_manager_pinning_errors_total',
+    help: '[ALPHA] The number of memory pages allocations which required pinning that failed.',
+  },
+  aligned: {
+    name: 'kubelet_container_aligned_compute_resources_count',
+    help: '[ALPHA] Cumulative number of aligned compute resources allocated to containers by alignment type.',
+  },
+  notAligned: {
+    name: 'kubelet_container_aligned_compute_resources_failure_count',
+    help: '[ALPHA] Cumulative number of failures to allocate aligned compute resources to containers by alignment type.',
+  },
   deviceRegistrations: {
     name: 'kubelet_device_plugin_registration_total',
     help: '[ALPHA] Cumulative number of device plugin registrations. Broken down by resource name.',
@@ -336,6 +375,18 @@ export const COUNTED = {
 
 /** Metrics that are set to a new value, where those above are counted up. */
 export const GAUGES = {
+  sharedCpus: {
+    name: 'kubelet_cpu_manager_shared_pool_size_millicores',
+    help: '[ALPHA] The size of the shared CPU pool for non-guaranteed QoS pods, in millicores.',
+  },
+  exclusiveCpus: {
+    name: 'kubelet_cpu_manager_exclusive_cpu_allocation_count',
+    help: '[ALPHA] The total number of CPUs exclusively allocated to containers running on this node',
+  },
+  cpusByNode: {
+    name: 'kubelet_cpu_manager_allocation_per_numa',
+    help: '[ALPHA] Number of CPUs allocated per NUMA node',
+  },
   memoryMin: {
     name: 'kubelet_memory_qos_node_memory_min_bytes',
     help: '[ALPHA] Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.',

@@ -7,9 +7,12 @@ import { cpuStateText } from '../../../../src/agent/policies/cpus/cpu-state.ts';
 import { openCpuManager } from '../../../../src/agent/runtime/cpus/open-cpu-manager.ts';
 import type { Container, Pod } from '../../../../src/types/kubernetes.ts';
 import { machine } from '../../../support/cpu-machine.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 
 let rootDir = '';
+let measurements = new RecordedMeasurements();
 beforeEach(() => {
+  measurements = new RecordedMeasurements();
   rootDir = mkdtempSync(join(tmpdir(), 'cpu-manager-'));
 });
 afterEach(() => rmSync(rootDir, { recursive: true }));
@@ -18,12 +21,13 @@ const FILE = () => join(rootDir, 'cpu_manager_state');
 const saved = () => JSON.parse(readFileSync(FILE(), 'utf8')) as Record<string, unknown>;
 
 function open(file: Record<string, unknown>, systemReserved: Record<string, string> = {}, on = 'one socket') {
-  return openCpuManager({
+  const setup = {
     rootDir,
     settings: resolveNodeSettings({}, { cpuManagerPolicy: 'static', ...file }, 'kubelet.yaml'),
     reservations: { systemReserved, kubeReserved: {} },
     machine: () => Promise.resolve({ cpus: machine(on) }),
-  });
+  };
+  return openCpuManager(setup, measurements.placement);
 }
 
 function guaranteed(uid: string, cpu: string): readonly [Pod, Container] {
@@ -53,6 +57,29 @@ test('the state is in the file before anything is given out, and a next agent go
   await next.release('uid-a');
   expect(saved()).toMatchObject({ defaultCpuSet: '0-3' });
   expect(saved()).not.toHaveProperty('entries');
+});
+
+test('what is given, refused and given back is measured', async () => {
+  const settings = { reservedSystemCPUs: '0,6', cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' } };
+  const cpus = await open(settings, {}, 'two sockets with SMT');
+  const first = guaranteed('uid-a', '4');
+  cpus.allocate(...first, undefined);
+  cpus.allocate(...first, undefined);
+  expect(() => cpus.allocate(...guaranteed('uid-b', '8'), undefined)).toThrow('SMT Alignment Error');
+  cpus.allocate(...guaranteed('uid-c', '1500m'), undefined);
+  await cpus.release('uid-a');
+  const given = ['cpu pinned', 'container within physical_cpu'];
+  expect(measurements.told).toEqual([
+    '10 CPUs free, 0 of node 0,0 of node 1',
+    '6 CPUs free, 4 of node 0,0 of node 1',
+    ...given,
+    'container within uncore_cache',
+    // It has them already.
+    ...given,
+    'cpu not pinned',
+    'container not within physical_cpu',
+    '10 CPUs free, 0 of node 0,0 of node 1',
+  ]);
 });
 
 test('options are the settings', async () => {

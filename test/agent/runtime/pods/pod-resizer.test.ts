@@ -211,16 +211,21 @@ test.each([
     of('2', '32Mi'),
     { hasExclusiveCPUs: true },
     'CPU Manager policy "static"',
+    'guaranteed_pod_cpu_manager_static_policy',
   ],
   [
     'memory beside the memory manager',
     of('1', '64Mi'),
     { hasOwnMemory: true },
     'Memory Manager policy "Static"',
+    'guaranteed_pod_memory_manager_static_policy',
   ],
-])('a Guaranteed pod keeps its %s', (_, resources, managers, whose) => {
+])('a Guaranteed pod keeps its %s', (_, resources, managers, whose, detail) => {
   const refusal = (more: Managers) =>
     bed(podOf({ a: of('1', '32Mi') }), podOf({ a: resources }), more).refusal;
-  expect(refusal(managers)).toBe(`Resize is infeasible for Guaranteed Pods alongside ${whose}`);
+  expect(refusal(managers)).toEqual({
+    detail,
+    message: `Resize is infeasible for Guaranteed Pods alongside ${whose}`,
+  });
   expect(refusal({})).toBeUndefined();
 });

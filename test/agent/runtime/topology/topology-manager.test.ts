@@ -6,6 +6,7 @@ import {
   type TopologyManagerOptions,
 } from '../../../../src/agent/runtime/topology/topology-manager.ts';
 import type { Pod } from '../../../../src/types/kubernetes.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 
 const POD: Pod = {
   metadata: { uid: 'uid-web', name: 'web', namespace: 'default' },
@@ -62,6 +63,37 @@ test('each container is asked for and served in turn, init containers first, and
     ...[`devices ${container} on 1`, `cpus ${container} on 1`],
   ];
   expect(calls).toEqual([...of('setup'), ...of('main'), 'devices completes', 'cpus completes']);
+});
+
+test.each<[Partial<TopologyManagerOptions>, readonly string[], readonly string[]]>([
+  [
+    { policy: 'single-numa-node' },
+    ['admission begins', 'container within numa_node', 'container within numa_node', 'admission ends'],
+    ['admission begins', 'container not within numa_node', 'admission ends in failure'],
+  ],
+  [
+    { policy: 'single-numa-node', scope: 'pod' },
+    ['admission begins', 'pod within numa_node', 'admission ends'],
+    ['admission begins', 'pod not within numa_node', 'admission ends in failure'],
+  ],
+  [
+    { policy: 'restricted' },
+    ['admission begins', 'admission ends'],
+    ['admission begins', 'admission ends in failure'],
+  ],
+  [{ policy: 'none' }, ['admission begins', 'admission ends'], ['admission begins', 'admission ends']],
+])('with %j, admissions are measured as with the kubelet', async (options, whole, apart) => {
+  const { provider } = bed({});
+  for (const [nodes, told] of [
+    [0, whole],
+    [1, apart],
+  ] as const) {
+    const measurements = new RecordedMeasurements();
+    const providers = [provider('devices', [0]), provider('cpus', [nodes])];
+    const { manager } = bed({ ...options, providers, measurements: measurements.placement });
+    await manager.admit(POD, NEVER);
+    expect(measurements.told).toEqual(told);
+  }
 });
 
 test('in the scope of the pod one hint is for all its containers', async () => {

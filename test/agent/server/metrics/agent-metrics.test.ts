@@ -13,6 +13,7 @@ const named = (name: string) => samplesNamed(metrics.metrics(), name);
 
 test('at first nothing was counted, and no certificate has failed to be renewed', () => {
   expect(samplesOf(metrics.metrics())).toEqual({
+    ...samplesOf(metrics.placement.metrics()),
     kubelet_evented_pleg_connection_success_count: '0',
     kubelet_evented_pleg_connection_error_count: '0',
     kubelet_image_volume_requested_total: '0',
