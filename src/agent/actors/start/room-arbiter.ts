@@ -29,6 +29,8 @@ interface RoomRequest {
   readonly answer: (event: RoomAnswer) => void;
   /** Aborted when its answer does not matter any more. */
   readonly asked: AbortController;
+  /** Requests are counted. */
+  readonly number: number;
 }
 
 export interface RoomArbiterParts {
@@ -64,6 +66,8 @@ export class RoomArbiter {
   /** By UID: the pods that have a place, and for whose resize other pods end. */
   readonly #growing = new Map<string, Growth>();
   readonly #preemptions: Preemptions;
+  /** Of the requests so far. */
+  #count = 0;
 
   /** The actors of preemptions are children of the context's parent. */
   constructor(context: ActorContext, parts: RoomArbiterParts) {
@@ -107,7 +111,7 @@ export class RoomArbiter {
   request(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
     const isRunning = this.#unchecked.has(uid);
-    const request = { pod, answer, asked: new AbortController() };
+    const request = this.#newRequest(pod, answer);
     if (this.#ledger.has(uid) && !isRunning) {
       answer({ type: 'ADMITTED' });
       return;
@@ -174,6 +178,10 @@ export class RoomArbiter {
     else this.#answer(request, admission);
   }
 
+  #newRequest(pod: Pod, answer: RoomRequest['answer']): RoomRequest {
+    return { pod, answer, asked: new AbortController(), number: ++this.#count };
+  }
+
   /** An earlier request of the pod is not answered any more. */
   #remember(request: RoomRequest): void {
     const { uid } = request.pod.metadata;
@@ -189,7 +197,7 @@ export class RoomArbiter {
     const isRunning = this.#unchecked.delete(request.pod.metadata.uid);
     if (admission.kind === 'admitted') this.#admit(request);
     else if (admission.kind === 'short') this.#short(request, rejectionOf(admission));
-    else this.#reject(request, rejectionOf(admission), isRunning);
+    else this.#reject(request, admission, isRunning);
   }
 
   /** The scheduler may have seen labels of the node that have not arrived here: the pod is judged once more, with the newest node. */
@@ -210,7 +218,7 @@ export class RoomArbiter {
   /** For a pod that was answered SHORT: others are ended for it. Answers PREEMPTING, and in the end ADMITTED or REJECTED. */
   makeRoom(pod: Pod, answer: (event: RoomAnswer) => void): void {
     const { uid } = pod.metadata;
-    this.#remember({ pod, answer, asked: new AbortController() });
+    this.#remember(this.#newRequest(pod, answer));
     if (this.#preemptions.has(uid)) this.#preemptions.tellAgain(uid);
     else this.#preemptions.begin(pod.metadata);
   }
@@ -299,13 +307,20 @@ export class RoomArbiter {
   }
 
   /** The pod is told what it lacks, rather than why no other pod can be ended for it. What runs keeps what it has until it has ended. */
-  #reject({ pod, answer }: RoomRequest, rejection: Rejection, isRunning: boolean): void {
-    const { reason } = rejection;
-    if (!isRunning) this.#parts.node.withdraw(pod.metadata.uid);
-    const shortage =
-      reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(pod.metadata.uid) : undefined;
-    const lack = mayFitLater(reason) ? (shortage ?? rejection) : undefined;
-    answer({ type: 'REJECTED', ...rejection, lack });
+  #reject({ pod, answer, number }: RoomRequest, rejection: Rejection, isRunning: boolean): void {
+    const { reason, message } = rejection;
+    const { uid } = pod.metadata;
+    const hadParts = !isRunning && this.#parts.node.withdraw(uid);
+    const shortage = reason === UNEXPECTED_ADMISSION_ERROR ? this.#shortages.get(uid) : undefined;
+    const lack = mayFitLater(rejection) ? (shortage ?? { reason, message }) : undefined;
+    // Those that have asked since then may lack only what it had. Others would bring its turn round again and again.
+    const later = hadParts ? this.#waiting().filter((other) => this.#hasAskedAfter(other, number)) : [];
+    answer({ type: 'REJECTED', reason, message, lack });
+    this.offer(later);
+  }
+
+  #hasAskedAfter(uid: string, number: number): boolean {
+    return (this.#requests.get(uid)?.number ?? 0) > number;
   }
 
   #admitPreemptor(uid: string): Admission {

@@ -21,6 +21,8 @@ export type AdmissionFailure = InsufficientResource | FailedPredicate;
 export interface Rejection {
   readonly reason: string;
   readonly message: string;
+  /** The node can never admit the pod, whoever ends. */
+  readonly isForGood?: boolean;
 }
 
 /** How much of a resource has to be freed. Of `cpu` in thousandths, of all others in whole units. */
@@ -50,9 +52,16 @@ export function unexpectedAdmissionError(error: string): Rejection {
   return { reason: UNEXPECTED_ADMISSION_ERROR, message };
 }
 
-/** Whether a pod that was rejected for this reason might be admitted later, when other pods have ended. */
-export function mayFitLater(reason: string): boolean {
-  return reason.startsWith('OutOf') || reason === 'NodePorts' || reason === UNEXPECTED_ADMISSION_ERROR;
+const LACKS: ReadonlySet<string> = new Set([
+  'NodePorts',
+  UNEXPECTED_ADMISSION_ERROR,
+  'SMTAlignmentError',
+  'TopologyAffinityError',
+]);
+
+/** Whether a pod that was so rejected might be admitted later, when other pods have ended. */
+export function mayFitLater({ reason, isForGood = false }: Rejection): boolean {
+  return !isForGood && (reason.startsWith('OutOf') || LACKS.has(reason));
 }
 
 export function missingResources(failures: readonly AdmissionFailure[]): readonly MissingResource[] {

@@ -155,23 +155,35 @@ function choose({ topology, options }: StaticCpus, available: CpuSet, count: num
   return distributedCpus(topology, available, count, group, options);
 }
 
-/** Why the container cannot have whole cores, with the option full-pcpus-only: the message of an SMTAlignmentError. */
+export interface SmtProblem {
+  readonly message: string;
+  /** However many cores are free. */
+  readonly isForGood: boolean;
+}
+
+/** Why the container cannot have whole cores, with the option full-pcpus-only: an SMTAlignmentError. */
 export function smtProblem(
   policy: StaticCpus,
   state: CpuState,
   pod: Pod,
   container: Container,
-): string | undefined {
+): SmtProblem | undefined {
   const { topology, options, reserved } = policy;
   const count = exclusiveCount(pod, container);
   const isGiven = assignedCpus(state, pod.metadata.uid, container.name) !== undefined;
   if (!options['full-pcpus-only'] || count === 0 || isGiven) return undefined;
   const { cpusPerCore } = topology;
   if (count % cpusPerCore !== 0)
-    return `SMT Alignment Error: requested ${count} cpus not multiple cpus per core = ${cpusPerCore}`;
+    return {
+      message: `SMT Alignment Error: requested ${count} cpus not multiple cpus per core = ${cpusPerCore}`,
+      isForGood: true,
+    };
   // A core of which one CPU is reserved is not whole.
   const cores = partNumbers(topology, 'core', reserved);
   const whole = without(state.shared, cpusIn(topology, 'core', cores, topology.cpus)).length;
   if (count <= whole + reusableCpus(pod, state).length) return undefined;
-  return `SMT Alignment Error: not enough free physical CPUs: available physical CPUs = ${whole}, requested CPUs = ${count}, CPUs per core = ${cpusPerCore}`;
+  return {
+    message: `SMT Alignment Error: not enough free physical CPUs: available physical CPUs = ${whole}, requested CPUs = ${count}, CPUs per core = ${cpusPerCore}`,
+    isForGood: false,
+  };
 }

@@ -80,7 +80,7 @@ export class CpuManager implements HintProvider, CpuAssignments {
     let isGiven = false;
     try {
       const problem = smtProblem(this.#policy, this.#state, pod, container);
-      if (problem !== undefined) throw new AdmissionRefusal('SMTAlignmentError', problem);
+      if (problem !== undefined) throw new AdmissionRefusal('SMTAlignmentError', problem.message, problem);
       this.#become(withContainer(this.#policy, this.#state, pod, container, hint?.numaNodes));
       isGiven = true;
     } finally {

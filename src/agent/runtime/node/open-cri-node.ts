@@ -84,9 +84,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const { podLogsDir, settings } = setup;
   const { logger, measurements } = context;
   joinCgroup(settings.kubeletCgroups, logger);
-  const machine = once(machineHere);
-  const cpus = await cpuManager(context, setup, machine);
-  const memory = await memoryManager(context, setup);
+  const { cpus, memory, openTopology } = await openManagers(context, setup);
   const bare = bareRuntime(context, setup);
   const opened = openPodCgroups(context, setup, await cgroupDriver(bare, settings), cpus);
   // A process that cannot be such a node ends at once.
@@ -125,12 +123,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       capabilities,
       images,
       devices,
-      topology: await openTopologyManager(
-        settings,
-        machine,
-        [devices, cpus, memory],
-        measurements?.placement,
-      ),
+      topology: await openTopology(devices),
       cpus: cpusets?.subsystem,
       memory: memory && (await memoryPart(memory)),
     }),
@@ -165,6 +158,15 @@ function openDevices(context: AgentContext, { rootDir }: CriNodeSetup): DeviceMa
 async function machineHere(): Promise<Machine> {
   const { readMachine, SYSTEM_DIR } = await import('../cpus/read-topology.ts');
   return readMachine(SYSTEM_DIR);
+}
+
+async function openManagers(context: AgentContext, setup: CriNodeSetup) {
+  const machine = once(machineHere);
+  const cpus = await cpuManager(context, setup, machine);
+  const memory = await memoryManager(context, setup);
+  const openTopology = (devices: DeviceManager) =>
+    openTopologyManager(context, { settings: setup.settings, machine, providers: [devices, cpus, memory] });
+  return { cpus, memory, openTopology };
 }
 
 /** Undefined where containers share all CPUs. */

@@ -1,3 +1,4 @@
+import type { Rejection } from '../../policies/admission/rejection.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { ContainerAdditions } from '../../policies/cri/container-config.ts';
 import type { SandboxFacts } from '../../policies/cri/sandbox-config.ts';
@@ -75,13 +76,8 @@ export async function orPrepareError(
   }
 }
 
-export interface PodRejection {
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** Undefined where the pod is admitted. A promise only where something has to be waited for: a pod that nothing holds up starts at once. */
-export type PodAdmission = PodRejection | undefined | Promise<PodRejection | undefined>;
+export type PodAdmission = Rejection | undefined | Promise<Rejection | undefined>;
 
 /** Which pods a search for what is on the node finds. */
 export interface PodSearch {

@@ -27,10 +27,13 @@ export interface HintProvider {
 /** Why a pod cannot have what it needs of a provider. */
 export class AdmissionRefusal extends Error {
   readonly reason: string;
+  /** It cannot have it later either, when others have ended. */
+  readonly isForGood: boolean;
 
-  constructor(reason: string, message: string) {
+  constructor(reason: string, message: string, { isForGood = false } = {}) {
     super(message);
     this.name = 'AdmissionRefusal';
     this.reason = reason;
+    this.isForGood = isForGood;
   }
 }

@@ -1,7 +1,7 @@
 import { isGoTrue } from '../../policies/formats/go-text.ts';
 import type { NumaNodes } from '../../policies/topology/merge-hints.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
-import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import type { ResourceManagerSettings } from '../../../types/node-settings.ts';
 import type { Machine } from '../cpus/read-topology.ts';
 import type { HintProvider } from './hint-provider.ts';
@@ -9,12 +9,18 @@ import { TopologyManager } from './topology-manager.ts';
 
 const NUMA_NODES_MAX = 8;
 
-/** `providers` in the order in which they are asked: devices, CPUs, memory. `machine` is not asked without a policy. Rejects where it has too many NUMA nodes. */
+export interface TopologyManagerSetup {
+  readonly settings: ResourceManagerSettings;
+  /** Is not asked without a policy. */
+  readonly machine: () => Promise<Pick<Machine, 'numa'>>;
+  /** In the order in which they are asked: devices, CPUs, memory. */
+  readonly providers: readonly (HintProvider | undefined)[];
+}
+
+/** Rejects where the machine has too many NUMA nodes. */
 export async function openTopologyManager(
-  settings: ResourceManagerSettings,
-  machine: () => Promise<Pick<Machine, 'numa'>>,
-  providers: readonly (HintProvider | undefined)[],
-  measurements?: PlacementMeasurements,
+  { measurements }: Pick<AgentContext, 'measurements'>,
+  { settings, machine, providers }: TopologyManagerSetup,
 ): Promise<TopologyManager> {
   const { topologyManagerPolicy: policy, topologyManagerPolicyOptions: options } = settings;
   const numa: NumaNodes = policy === 'none' ? { ids: [], distances: [] } : (await machine()).numa;
@@ -30,6 +36,6 @@ export async function openTopologyManager(
     numa,
     prefersClosest,
     providers: providers.filter((provider) => provider !== undefined),
-    measurements,
+    measurements: measurements?.placement,
   });
 }

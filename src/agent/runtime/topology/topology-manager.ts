@@ -1,11 +1,11 @@
 /** Asks all parts of a node that give containers devices, CPUs or memory, so that a container has them near each other. */
 import { mergeHints, type MergeSettings, type TopologyPolicy } from '../../policies/topology/merge-hints.ts';
 import type { TopologyHint } from '../../policies/topology/topology-hint.ts';
-import { UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
+import { type Rejection, UNEXPECTED_ADMISSION_ERROR } from '../../policies/admission/rejection.ts';
 import type { PlacementMeasurements } from '../../../types/measurements.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
-import type { PodAdmission, PodRejection, PodSubsystem } from '../node/pod-node.ts';
+import type { PodAdmission, PodSubsystem } from '../node/pod-node.ts';
 import { AdmissionRefusal, type HintProvider } from './hint-provider.ts';
 
 export interface TopologyManagerOptions extends Omit<MergeSettings, 'policy'> {
@@ -37,14 +37,15 @@ export class TopologyManager implements PodSubsystem {
       measured?.(isPlaced ? 'failure' : 'success');
       return rejectionOf(error);
     };
-    const admitted = () => {
+    const admitted = (): undefined => {
       measured?.('success');
-      return undefined;
     };
     try {
       this.#allocate(pod);
       const completing = completed(this.#options.providers, pod, signal);
-      return completing ? completing.then(admitted, refused) : admitted();
+      if (completing) return completing.then(admitted, refused);
+      admitted();
+      return undefined;
     } catch (error) {
       return refused(error);
     }
@@ -102,8 +103,11 @@ function completed(
   return done ? done.then(() => completed(others, pod, signal)) : completed(others, pod, signal);
 }
 
-function rejectionOf(error: unknown): PodRejection {
-  if (error instanceof AdmissionRefusal) return { reason: error.reason, message: error.message };
+function rejectionOf(error: unknown): Rejection {
+  if (error instanceof AdmissionRefusal) {
+    const { reason, message, isForGood } = error;
+    return { reason, message, ...(isForGood && { isForGood }) };
+  }
   const message = `Allocate failed due to ${errorMessage(error)}, which is unexpected`;
   return { reason: UNEXPECTED_ADMISSION_ERROR, message };
 }

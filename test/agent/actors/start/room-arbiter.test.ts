@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { PodNode, PodRejection } from '../../../../src/agent/runtime/node/pod-node.ts';
+import type { Rejection } from '../../../../src/agent/policies/admission/rejection.ts';
+import type { PodNode } from '../../../../src/agent/runtime/node/pod-node.ts';
 import { openProcessNode } from '../../../../src/embedded/process-node.ts';
 import type { Container, Pod, PodSpec } from '../../../../src/types/kubernetes.ts';
 import { nodeOf } from '../../../support/admission.ts';
@@ -193,7 +194,7 @@ describe('a pod from the API server', () => {
   });
 
   test('waits in Admitting until a part of the node has admitted it, and holds up no other pod', async () => {
-    const decision = Promise.withResolvers<PodRejection | undefined>();
+    const decision = Promise.withResolvers<Rejection | undefined>();
     await startAdmitting(({ metadata }) => (metadata.name === 'slow' ? decision.promise : undefined));
     agent.add(ordinary('slow', '1'), ordinary('well', '1'));
     await runs('well');
@@ -246,6 +247,66 @@ describe('a static pod', () => {
     expect(agent.events.filter((event) => event === 'late OutOfcpu')).toHaveLength(2);
     expect(statusOf('late')).toMatchObject({ phase: 'Running' });
     expect(statusOf('late')?.reason).toBeUndefined();
+  });
+
+  test.each(['TopologyAffinityError', 'SMTAlignmentError'])(
+    'waits where %s is due to what others have, and ends where it never can be admitted',
+    async (reason) => {
+      let isTaken = true;
+      await startAdmitting(({ metadata: { name } }) => {
+        if (name === 'odd') return { reason, message: 'an odd number', isForGood: true };
+        return name === 'late' && isTaken ? { reason, message: 'nothing near' } : undefined;
+      });
+      const first = fromFile('first', '1');
+      await add(first);
+      agent.add(fromFile('late', '1'), fromFile('odd', '1'));
+      await waits('late');
+      expect(statusOf('late')).toMatchObject({ phase: 'Pending', reason });
+      await isFinished('odd');
+      expect(statusOf('odd')).toMatchObject({ phase: 'Failed', reason });
+      isTaken = false;
+      agent.remove(first);
+      await runs('late');
+    },
+  );
+
+  test('that lacks only what a pod had that was refused after it is asked again, and not round and round', async () => {
+    let holder: string | undefined;
+    const answers: { readonly name: string; readonly answer: (rejection: Rejection | undefined) => void }[] =
+      [];
+    const NO_DEVICE = { reason: 'UnexpectedAdmissionError', message: 'no device' };
+    const device: Pick<PodNode, 'admit' | 'withdraw'> = {
+      admit: ({ metadata: { uid, name } }) => {
+        holder ??= uid;
+        if (holder !== uid) return NO_DEVICE;
+        const { promise, resolve } = Promise.withResolvers<Rejection | undefined>();
+        answers.push({ name, answer: resolve });
+        return promise;
+      },
+      withdraw: (uid) => {
+        const isHolder = holder === uid;
+        if (isHolder) holder = undefined;
+        return isHolder;
+      },
+    };
+    agent = await startAgent({
+      openNode: (...given) => {
+        const parts = openProcessNode(...given);
+        return Promise.resolve({ ...parts, node: { ...parts.node, ...device } });
+      },
+    });
+    agent.ready();
+    agent.add(fromFile('slow', '1'));
+    await agent.until(uidOf('slow'), 'Syncing.Starting.Admitting');
+    agent.add(fromFile('quick', '1'));
+    await waits('quick');
+    answers[0]?.answer({ reason: 'UnexpectedAdmissionError', message: 'the plugin is on fire' });
+    await agent.until(uidOf('quick'), 'Syncing.Starting.Admitting');
+    await waits('slow');
+    answers[1]?.answer({ reason: 'UnexpectedAdmissionError', message: 'the plugin is on fire' });
+    await waits('quick');
+    expect(answers.map(({ name }) => name)).toEqual(['slow', 'quick']);
+    expect(agent.state(uidOf('slow'))).toBe('Syncing.Starting.AwaitingRoom');
   });
 
   test('whose host port is taken waits for the port', async () => {

@@ -60,9 +60,12 @@ test.each([
   ['OutOfpods', true],
   ['NodePorts', true],
   ['UnexpectedAdmissionError', true],
+  ['TopologyAffinityError', true],
+  ['SMTAlignmentError', true],
   ['NodeAffinity', false],
   ['TaintToleration', false],
   ['Evicted', false],
 ])('a pod rejected with the reason %s may be admitted later, when others have ended: %s', (reason, want) => {
-  expect(mayFitLater(reason)).toBe(want);
+  expect(mayFitLater({ reason, message: '' })).toBe(want);
+  expect(mayFitLater({ reason, message: '', isForGood: true })).toBe(false);
 });

@@ -189,11 +189,16 @@ describe('the static policy', () => {
     const full = policy('one socket with SMT', { 'full-pcpus-only': true });
     const problem = (cpu: string, state = initialState(full)) =>
       smtProblem(full, state, pod('a', [container('main', cpu)]), container('main', cpu));
-    expect(problem('1')).toBe('SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2');
+    expect(problem('1')).toEqual({
+      message: 'SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2',
+      isForGood: true,
+    });
     expect(problem('6')).toBeUndefined();
-    expect(problem('8')).toBe(
-      'SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2',
-    );
+    expect(problem('8')).toEqual({
+      message:
+        'SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2',
+      isForGood: false,
+    });
   });
 
   test('reserved are the CPUs of the lowest cores', () => {

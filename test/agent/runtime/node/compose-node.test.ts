@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { containerConfig, withAdditions } from '../../../../src/agent/policies/cri/container-config.ts';
 import { additionsOf, composeNode, podOfUID } from '../../../../src/agent/runtime/node/compose-node.ts';
+import type { Rejection } from '../../../../src/agent/policies/admission/rejection.ts';
 import {
   orPrepareError,
   type PodDetails,
-  type PodRejection,
   type PodSubsystem,
   PrepareError,
 } from '../../../../src/agent/runtime/node/pod-node.ts';
@@ -141,7 +141,7 @@ test('the first reason not to run a pod is told, and the fields that any of them
 
 test('a subsystem may take its time to admit a pod; those after it are asked when it has admitted the pod', async () => {
   const asked: string[] = [];
-  const slow = (name: string, answer?: PodRejection): PodSubsystem => ({
+  const slow = (name: string, answer?: Rejection): PodSubsystem => ({
     name,
     admit: async () => {
       asked.push(name);
