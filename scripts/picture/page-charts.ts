@@ -1,4 +1,4 @@
-/** The charts of the page: every machine, laid out, with its states, its ways and their sentences. Picture and code cannot differ. */
+/** The charts of the page: every machine, laid out, with its states, what leads from one to another, and their sentences. Picture and code cannot differ. */
 import ElkConstructor, {
   type ELK,
   type ElkExtendedEdge,
@@ -8,7 +8,7 @@ import ElkConstructor, {
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { arrowsOf } from '../../src/commands/charts/arrows.ts';
 import { stateSentence } from '../../src/agent/policies/why/state-sentences.ts';
-import type { ChartWay, DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
+import type { DrawnChart, DrawnEdge, DrawnState } from '../../src/types/page-views.ts';
 import { graphOf, isAnyMark, isInitialDot, LABEL_PX } from './graph.ts';
 
 // What its types call the default export is the module itself.
@@ -43,7 +43,7 @@ async function drawn(name: string, machine: AnyStateMachine): Promise<DrawnChart
     })),
     anys: [...boxes.values()].filter(isAnyMark).map(placeOf),
     edges: edges.map((edge) => drawnEdge(edge, root)),
-    ways: states.flatMap(waysFrom),
+    leads: Object.fromEntries(states.map((state) => [pathOf(state), leadsFrom(state)])),
   };
 }
 
@@ -95,12 +95,8 @@ function firstOf(state: AnyStateNode): readonly AnyStateNode[] {
   return state.type === 'parallel' ? inside(state) : (state.initial.target as readonly AnyStateNode[]);
 }
 
-function waysFrom(state: AnyStateNode): ChartWay[] {
-  return arrowsOf(state).map(({ target, label }) => ({
-    from: pathOf(state),
-    ...(target && { to: pathOf(target) }),
-    label,
-  }));
+function leadsFrom(state: AnyStateNode): readonly string[] {
+  return [...new Set(arrowsOf(state).flatMap(({ target }) => (target ? [pathOf(target)] : [])))];
 }
 
 function drawnEdge(
@@ -116,7 +112,6 @@ function drawnEdge(
     from: stateOf(sources[0] ?? '', root),
     to: stateOf(targets[0] ?? '', root),
     path: path.join(''),
-    events: labels.flatMap(({ text = '' }) => text.split(/,\s*|\n/u)).filter((event) => event !== ''),
     labels: labels.flatMap(rows),
   };
 }

@@ -176,17 +176,8 @@ export interface DrawnEdge {
   readonly to: string;
   /** Of an SVG path. */
   readonly path: string;
-  readonly events: readonly string[];
+  /** Each a row of its events: `SYNC_DONE, SYNC_FAILED`. */
   readonly labels: readonly { readonly x: number; readonly y: number; readonly text: string }[];
-}
-
-/** What a machine does on an event, in the order in which it tries. */
-export interface ChartWay {
-  readonly from: string;
-  /** Undefined: the state is not left. */
-  readonly to?: string;
-  /** `SyncPodKill [shortensGracePeriod] / abortStop` */
-  readonly label: string;
 }
 
 export interface DrawnChart {
@@ -206,5 +197,6 @@ export interface DrawnChart {
     readonly height: number;
   }[];
   readonly edges: readonly DrawnEdge[];
-  readonly ways: readonly ChartWay[];
+  /** The states to which transitions lead, by the state in which they begin. */
+  readonly leads: Readonly<Record<string, readonly string[]>>;
 }

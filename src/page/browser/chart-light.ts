@@ -18,7 +18,7 @@ export interface Light {
 export function lightOf(chart: DrawnChart, states: readonly string[]): Light {
   const active = new Set(states.flatMap(around));
   const isHere = (from: string) => from === '' || active.has(from);
-  const targets = chart.ways.flatMap(({ from, to }) => (to !== undefined && isHere(from) ? [to] : []));
+  const targets = Object.entries(chart.leads).flatMap(([from, to]) => (isHere(from) ? to : []));
   const next = new Set(targets.flatMap((target) => entered(chart, target)).flatMap(around));
   return { active, next };
 }
@@ -38,6 +38,8 @@ export function linesOf(chart: DrawnChart, { from, to, event }: Transition): rea
     const isNew = !sources.has(edge.to) || edge.to === edge.from;
     return sources.has(edge.from) && targets.has(edge.to) && isNew;
   });
-  const named = between.filter(({ events }) => events.includes(event));
+  const named = between.filter(({ labels }) =>
+    labels.some(({ text }) => text.split(/,\s*/u).includes(event)),
+  );
   return named.length > 0 ? named : between.slice(0, 1);
 }

@@ -116,7 +116,7 @@ function cells(name: string, heads: readonly string[], rows: readonly (readonly 
         ${rows.map(
           (row) =>
             html`<tr class=${row[4] === 'yes' ? 'met' : ''}>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
+              ${row.map((cell, column) => html`<td data-head=${heads[column] ?? ''}>${cell}</td>`)}
             </tr>`,
         )}
       </tbody>
