@@ -1,10 +1,17 @@
-/** Entry point; bin/statelet.js starts it after it has checked the version of Node. */
+/**
+ * Entry point; bin/statelet.js starts it after it has checked the version of Node. Whoever starts this file with an older one is told, too, before
+ * anything is loaded that such a version does not have.
+ */
 import { keepCompiledCode } from './system/compiled-code.ts';
 
-keepCompiledCode(import.meta.dirname);
-// What is loaded from here on is kept.
-const { runProgram } = await import('./commands/command-line.ts');
-const { endProcess } = await import('./system/run-command.ts');
-
-process.exitCode = await runProgram(process.argv);
-process.once('beforeExit', endProcess);
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  // eslint-disable-next-line statelet/one-output -- nothing else can be loaded here
+  console.error(`statelet: needs Node 22.19 or newer, and this is ${process.version} (${process.execPath})`);
+  process.exitCode = 1;
+} else {
+  keepCompiledCode(import.meta.dirname);
+  // What is loaded from here on is kept.
+  const { startProgram } = await import('./commands/command-line.ts');
+  await startProgram(process.argv);
+}

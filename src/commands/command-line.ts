@@ -8,7 +8,7 @@ import { onOutputClosed, print, printError, printStyled } from '../system/termin
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { ChartFormat } from './charts.ts';
 import { addClientCommands } from './client/client-commands.ts';
-import { withPlainWords } from './client/kubectl-words.ts';
+import { refuseCommandOfKubectl, withPlainWords } from './client/kubectl-words.ts';
 import type { DemoFlags } from './demo.ts';
 import type { DoctorFlags } from './doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
@@ -24,8 +24,14 @@ import { ownVersion } from '../version.ts';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
+/** Runs the command in `argv`, and ends the process with its exit code when nothing is left to do. */
+export async function startProgram(argv: readonly string[]): Promise<void> {
+  process.exitCode = await runProgram(argv);
+  process.once('beforeExit', endProcess);
+}
+
 /** Runs the command in `argv` and resolves with the exit code. Under the name `kubelet` the program takes the kubelet's command line. */
-export async function runProgram(argv: readonly string[]): Promise<number> {
+async function runProgram(argv: readonly string[]): Promise<number> {
   // A reader that closes the pipe (`| head`) is no failure.
   onOutputClosed(() => endProcess(0));
   const name = basename(argv[1] ?? '') === 'kubelet' ? 'kubelet' : 'statelet';
@@ -47,6 +53,7 @@ const WITH_KUBELET_FLAGS = ['run', 'run-once', 'doctor'];
 async function runCommand(argv: readonly string[]): Promise<void> {
   const [, , name = '', ...words] = argv;
   const root = program();
+  refuseCommandOfKubectl(name);
   const command = root.commands.find((one) => one.name() === name && WITH_KUBELET_FLAGS.includes(name));
   if (command === undefined) await root.parseAsync(withPlainWords(argv));
   else await parseAsKubelet(command, words);

@@ -1,6 +1,7 @@
 /** Keeps beside the program what V8 has compiled of it: the next start has less to compile. */
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+// Older versions of Node, which are told that they are too old, have no such name in it.
+import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { errnoCode } from './system-errors.ts';
 
@@ -16,7 +17,7 @@ export function keepCompiledCode(programFolder: string): void {
   try {
     if (statSync(programFolder).uid !== process.geteuid?.()) return;
     makeOwn(folder);
-    if (isOwn(folder)) enableCompileCache(folder);
+    if (isOwn(folder)) nodeModule.enableCompileCache(folder);
   } catch {
     // It only makes a start faster.
   }

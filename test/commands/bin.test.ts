@@ -1,12 +1,13 @@
 /** bin/statelet.js: what it says and does before the program itself is loaded. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 const BIN = fileURLToPath(new URL('../../bin/statelet.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'statelet-bin-'));
@@ -36,6 +37,27 @@ describe('bin/statelet.js', () => {
     const { status, stdout, stderr } = run(node(version));
     expect([status, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^statelet: needs Node 22\.19 or newer, and this is v.*\n$/);
+  });
+
+  test.each(['20.19.0', '22.18.0'])(
+    'so does the program itself on Node %s, before it loads anything',
+    (version) => {
+      const code = `${node(version)}; await import(${JSON.stringify(MAIN)});`;
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        ['--input-type=module', '--eval', code],
+        {
+          encoding: 'utf8',
+        },
+      );
+      expect([status, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^statelet: needs Node 22\.19 or newer, and this is v.*\n$/);
+    },
+  );
+
+  test('names the version of package.json', () => {
+    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    expect((JSON.parse(text) as { readonly engines: object }).engines).toEqual({ node: '>=22.19' });
   });
 
   test.each(['22.19.0', '24.0.0'])('starts on Node %s', (version) => {
