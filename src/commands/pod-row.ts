@@ -43,6 +43,15 @@ export function byName(a: readonly string[], b: readonly string[]): number {
   return compareTexts(a.slice(0, 2).join('\0'), b.slice(0, 2).join('\0'));
 }
 
+/** The order of pods: as kubectl has it. */
+export function byNamespaceAndName(a: Pod, b: Pod): number {
+  return byName(keyOf(a), keyOf(b));
+}
+
+function keyOf({ metadata }: Pod): readonly string[] {
+  return [metadata.namespace, metadata.name];
+}
+
 /** Static pods have no creation time. One that has not started yet counts from when its source first had it. */
 export function podAge({ metadata, status }: Pod, nowMs: number): string {
   const since =

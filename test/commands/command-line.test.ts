@@ -55,6 +55,11 @@ describe('wrong usage ends with 2 and names what is wrong', () => {
       ['run', '--pod-manifest-pth', 'x'],
       /^statelet: unknown option '--pod-manifest-pth'\n\(Did you mean --pod-manifest-path\?\)\n.*statelet run --help/,
     ],
+    [
+      "a command of kubectl's",
+      ['cp', 'web:/a', '.'],
+      /^statelet: unknown command 'cp': tar copies: "statelet exec /,
+    ],
     ['an argument too many', ['run', 'x'], /^statelet: too many arguments for 'run'/],
     ['a flag without its value', ['run', '--config'], /^statelet: option '--config <FILE>' argument missing/],
     [

@@ -2,6 +2,7 @@
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
+import { clusterTypeHint } from './named-objects.ts';
 
 export interface NamespaceFlags {
   readonly namespace?: string;
@@ -69,6 +70,9 @@ export function notFound(
   { namespace = DEFAULT_NAMESPACE, name }: PodName,
 ): StateletError {
   const elsewhere = pods.find((pod) => pod.metadata.name === name || isCalled(pod, name));
+  const hint = clusterTypeHint(namespace) ?? clusterTypeHint(name);
+  if (hint !== undefined)
+    return new StateletError('NotFound', `there is no pod ${namespace}/${name}; ${hint}`);
   const mend = elsewhere
     ? `there is one in namespace ${elsewhere.metadata.namespace}: give --namespace ${elsewhere.metadata.namespace}`
     : '"statelet pods" lists the pods';

@@ -82,6 +82,7 @@ function addTop(root: Command): void {
     .description('Show the CPU and memory that pods, or the node, use now')
     .addArgument(what.default('pods'))
     .addArgument(new Argument('[POD]', 'only this pod'))
+    .option('-l, --selector <LABELS>', 'only pods with these labels')
     .option('--containers', 'each container of a pod')
     .addOption(new Option('--sort-by <FIGURE>', 'the largest first').choices(['cpu', 'memory']))
     .option('--sum', 'add a line with the sum')
@@ -174,12 +175,16 @@ function addLogs(root: Command): void {
     .description('Print the log of a container of a pod')
     .addArgument(
       new Argument(
-        '<POD>',
+        '[POD]',
         'POD, pod/POD or NAMESPACE/POD; of a static pod the name of the node at the end may be left out',
       ),
     )
     .addArgument(new Argument('[CONTAINER]', 'as --container'))
     .addOption(namespaceFlag())
+    .option(
+      '-l, --selector <LABELS>',
+      'of all pods of the namespace with these labels, with --tail 10 by default',
+    )
     .option('-c, --container <NAME>', 'the container (default: the first of the pod)')
     .option('--all-containers', 'the logs of all containers of the pod')
     .option('-f, --follow', 'then print new lines as they come, until the container has ended')
@@ -192,7 +197,7 @@ function addLogs(root: Command): void {
     .option('--prefix', 'put the names of pod and container before each line')
     .option('--ignore-errors', 'print errors, and go on with the other containers')
     .option('--max-log-requests <N>', 'how many logs may be followed at once (default: 5)', wholeNumber)
-    .action(async (pod: string, container: string | undefined, flags: LogsFlags) => {
+    .action(async (pod: string | undefined, container: string | undefined, flags: LogsFlags) => {
       const { logs } = await import('./logs.ts');
       await logs(pod, { ...flags, ...(container !== undefined && { container }) });
     });

@@ -3,6 +3,7 @@ import { humanDuration } from '../../agent/policies/formats/duration.ts';
 import { podQOS } from '../../agent/policies/pod/qos.ts';
 import type { Why } from '../../agent/policies/why/why-pod.ts';
 import type { CoreEvent, Pod } from '../../types/kubernetes.ts';
+import { byNamespaceAndName } from '../pod-row.ts';
 import { chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 import { describedContainers } from './described-containers.ts';
@@ -59,7 +60,7 @@ async function textsOf(
     ]);
     const [nodes, pods, items] = [
       await foundNodes(daemon, names, flags),
-      await podsOf(daemon),
+      (await podsOf(daemon)).toSorted(byNamespaceAndName),
       await eventsOf(daemon),
     ];
     const why = await daemon.json<Why>('/why');
@@ -88,7 +89,7 @@ async function podTexts(
   const pods =
     names.length > 0
       ? await Promise.all(names.map((name) => chosenPod(daemon, name, flags)))
-      : (await podsOf(daemon)).filter((pod) => isWithin(pod, flags));
+      : (await podsOf(daemon)).filter((pod) => isWithin(pod, flags)).sort(byNamespaceAndName);
   const wanted = pods.filter(({ metadata }) => isSelected(metadata.labels));
   const items = wanted.length === 0 ? [] : await eventsOf(daemon);
   const { showEvents = true } = flags;

@@ -3,7 +3,7 @@ import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
 import type { PodChange } from '../../agent/server/routes/watch-pods.ts';
 import { StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { byName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from '../pod-row.ts';
+import { byNamespaceAndName, POD_COLUMNS, podRow, WIDE_COLUMNS, wideCells } from '../pod-row.ts';
 import { SteadyTable } from '../table.ts';
 import { findPod, notFound, parsePodName, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, withDaemon } from './daemon-connection.ts';
@@ -47,7 +47,8 @@ export async function get(
     }
     const pods = await podsOf(daemon);
     // As they were named, as kubectl shows them.
-    const { found, problem } = names.length > 0 ? named(pods, names, flags) : { found: pods.toSorted(byKey) };
+    const { found, problem } =
+      names.length > 0 ? named(pods, names, flags) : { found: pods.toSorted(byNamespaceAndName) };
     const isWanted = names.length > 0 ? isOneOf(found) : (pod: Pod) => isWithin(pod, flags);
     const wanted = (pod: Pod) => isWanted(pod) && isSelected(pod.metadata.labels) && hasFields(pod);
     if (flags.watch !== true && flags.watchOnly !== true) {
@@ -75,7 +76,7 @@ async function watch(
   let arePresentShown = false;
   for await (const { type, object } of daemon.watch<PodChange>('/watch/pods', signal)) {
     if (type === 'BOOKMARK') {
-      if (!isNewOnly) await shown.begin(present.sort(byKey));
+      if (!isNewOnly) await shown.begin(present.sort(byNamespaceAndName));
       shown.know(present);
       arePresentShown = true;
     } else if (wanted(object as Pod)) {
@@ -187,14 +188,6 @@ class ShownPods {
       ...labelCells(pod.metadata.labels, this.#flags),
     ];
   }
-}
-
-function byKey(a: Pod, b: Pod): number {
-  return byName(keyOf(a), keyOf(b));
-}
-
-function keyOf({ metadata }: Pod): readonly string[] {
-  return [metadata.namespace, metadata.name];
 }
 
 const AGE = POD_COLUMNS.indexOf('AGE');

@@ -1,5 +1,7 @@
 /** What kubectl's users write and commander does not know: `--wait=false`, `-o=json`, and `-n NAME` before the command. */
 
+import { StateletError } from '../../types/errors.ts';
+
 /** The commands with kubectl's flags. Others have flags of the same names that take a value. */
 const COMMANDS: ReadonlySet<string> = new Set([
   'top',
@@ -40,6 +42,30 @@ const BOOLEANS: ReadonlySet<string> = new Set([
 ]);
 
 const DEFAULT_TRUE: ReadonlySet<string> = new Set(['show-events', 'wait']);
+
+/** Commands of kubectl that are not there, and what does the same here. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  cp: 'tar copies: "statelet exec web -- tar c DIR | tar x", "tar c DIR | statelet exec -i web -- tar x -C /tmp"',
+  create: '"statelet apply -f FILE" makes what is not there, too',
+  replace: '"statelet apply -f FILE" replaces what it has written',
+  edit: 'change the manifest, and type "statelet apply -f FILE"',
+  patch: 'change the manifest, and type "statelet apply -f FILE"',
+  label: 'change the manifest, and type "statelet apply -f FILE"',
+  annotate: 'change the manifest, and type "statelet apply -f FILE"',
+  set: 'change the manifest, and type "statelet apply -f FILE"',
+  wait: '"statelet get pods -w" shows changes, and "statelet why POD" what a pod waits for',
+  debug: '"statelet why POD" says what a pod waits for, and "statelet exec -it POD -- sh" runs a shell in it',
+  rollout: 'a node has only pods; "statelet delete POD" ends one',
+  scale: 'a node has only pods: each has a manifest of its own',
+  version: '"statelet --version" prints the version',
+  drain: '"statelet delete --all" ends the pods of a namespace',
+};
+
+/** Throws `InvalidArgument` for a command of kubectl that has another name here. */
+export function refuseCommandOfKubectl(name: string): void {
+  if (!Object.hasOwn(INSTEAD, name)) return;
+  throw new StateletError('InvalidArgument', `unknown command '${name}': ${INSTEAD[name] ?? ''}`);
+}
 
 /** Flags of which kubectl does not mind that they stand before the command. */
 const ANYWHERE = /^(?:-n|--namespace|--root-dir)(?:=.*)?$/su;

@@ -9,10 +9,15 @@ import { errnoCode } from '../../system/system-errors.ts';
 import { bareStreams } from '../../system/terminal.ts';
 import { errorMessage, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
-import { chosenContainer, chosenPod, type NamespaceFlags } from './chosen-pod.ts';
+import { byNamespaceAndName } from '../pod-row.ts';
+import { chosenContainer, chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { isWithin, noResources } from './get-output.ts';
+import { labelSelector } from './label-selector.ts';
 
 export interface LogsFlags extends FolderFlags, NamespaceFlags {
+  /** Of all pods of the namespace with these labels, instead of one that is named. */
+  readonly selector?: string;
   readonly container?: string;
   readonly allContainers?: boolean;
   readonly follow?: boolean;
@@ -36,48 +41,72 @@ export interface LogsOutput {
 }
 
 const MAX_LOG_REQUESTS = 5;
+/** Of each log, where pods are chosen by their labels. */
+const SELECTED_TAIL = 10;
 
 /** Resolves when all has been written; of followed logs, when the containers have ended. */
 export async function logs(
-  name: string,
+  name: string | undefined,
   flags: LogsFlags,
   { stdout, stderr }: LogsOutput = bareStreams,
 ): Promise<void> {
+  if ((name === undefined) === (flags.selector === undefined))
+    throw invalid('name a pod, or choose pods by their labels with --selector');
   const query = queryOf(flags);
   const tell = (line: string): void => void stderr.write(`${printable(line)}\n`);
   await withDaemon(flags, async (daemon) => {
-    const pod = await chosenPod(daemon, name, flags);
-    const containers = containersOf(pod, flags, tell);
-    const print = async (container: string) => {
+    const pods =
+      name === undefined ? await selectedPods(daemon, flags) : [await chosenPod(daemon, name, flags)];
+    if (pods.length === 0) tell(noResources(flags));
+    const all = pods.flatMap((pod) =>
+      containersOf(pod, flags, tell).map((container) => ({ pod, container })),
+    );
+    refuseTooMany(all.length, flags);
+    const print = async ({ pod, container }: ContainerOfPod) => {
       try {
-        const lines =
-          flags.prefix === true || containers.length > 1 ? linesOf(pod, container, flags) : undefined;
+        const lines = flags.prefix === true || all.length > 1 ? linesOf(pod, container, flags) : undefined;
         await printLog({ daemon, pod, container, query, lines, stdout });
       } catch (error) {
         if (flags.ignoreErrors !== true) throw error;
         tell(`error: ${errorMessage(error)}`);
       }
     };
-    if (flags.follow === true) await Promise.all(containers.map(print));
-    else for (const container of containers) await print(container);
+    if (flags.follow === true) await Promise.all(all.map(print));
+    else for (const one of all) await print(one);
   });
 }
 
+interface ContainerOfPod {
+  readonly pod: Pod;
+  readonly container: string;
+}
+
+async function selectedPods(daemon: DaemonConnection, flags: LogsFlags): Promise<readonly Pod[]> {
+  const isSelected = labelSelector(flags.selector);
+  const pods = (await podsOf(daemon)).filter(
+    (pod) => isWithin(pod, flags) && isSelected(pod.metadata.labels),
+  );
+  return pods.sort(byNamespaceAndName);
+}
+
 function containersOf(pod: Pod, flags: LogsFlags, tell: (line: string) => void): readonly string[] {
-  const { allContainers = false, container, follow = false, maxLogRequests = MAX_LOG_REQUESTS } = flags;
+  const { allContainers = false, container } = flags;
   if (!allContainers) return [chosenContainer(pod, container, tell)];
   const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
-  const names = [...initContainers, ...containers, ...ephemeralContainers].map((one) => one.name);
-  if (follow && names.length > maxLogRequests) {
-    const message = `the logs of ${names.length} containers are to be followed, but --max-log-requests allows ${maxLogRequests}`;
-    throw new StateletError('InvalidArgument', message);
-  }
-  return names;
+  return [...initContainers, ...containers, ...ephemeralContainers].map((one) => one.name);
+}
+
+function refuseTooMany(count: number, { follow, maxLogRequests = MAX_LOG_REQUESTS }: LogsFlags): void {
+  if (follow !== true || count <= maxLogRequests) return;
+  throw invalid(
+    `the logs of ${count} containers are to be followed, but --max-log-requests allows ${maxLogRequests}`,
+  );
 }
 
 /** With its `?`. Throws where flags contradict each other, or a value cannot be read. */
 function queryOf(flags: LogsFlags): string {
-  const { follow, previous, timestamps, tail = -1, since, sinceTime, limitBytes = 0 } = flags;
+  const { follow, previous, timestamps, since, sinceTime, limitBytes = 0 } = flags;
+  const { tail = flags.selector === undefined ? -1 : SELECTED_TAIL } = flags;
   if (flags.allContainers === true && flags.container !== undefined)
     throw invalid('--all-containers and --container exclude each other');
   if (since !== undefined && sinceTime !== undefined)

@@ -27,11 +27,40 @@ export function kindOf(type: ObjectType): string {
   return KINDS[type];
 }
 
-/** What kubectl's hands may type, and where it is shown here. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  events: 'statelet events',
-  ev: 'statelet events',
-};
+/** What of a cluster starts pods or leads to them: a node has only the pods. */
+const OF_CLUSTERS: readonly string[] = [
+  ...[
+    'deployments',
+    'deployment',
+    'deploy',
+    'replicasets',
+    'replicaset',
+    'rs',
+    'statefulsets',
+    'statefulset',
+    'sts',
+  ],
+  ...[
+    'daemonsets',
+    'daemonset',
+    'ds',
+    'jobs',
+    'job',
+    'cronjobs',
+    'cronjob',
+    'cj',
+    'services',
+    'service',
+    'svc',
+  ],
+];
+
+/** The end of a sentence about a word that is the type of such an object, and `undefined` for any other. */
+export function clusterTypeHint(word: string): string | undefined {
+  return OF_CLUSTERS.includes(word.toLowerCase())
+    ? 'a node has only pods: name one, or choose them by their labels with -l'
+    : undefined;
+}
 
 export interface NamedObjects {
   readonly type: ObjectType;
@@ -71,10 +100,16 @@ function checkedNames(words: readonly string[]): readonly string[] {
 export function typeOf(word: string): ObjectType {
   const found = Object.entries(TYPES).find(([, words]) => words.some((own) => own === word.toLowerCase()));
   if (found !== undefined) return found[0] as ObjectType;
-  const elsewhere = ELSEWHERE[word];
+  if (word.includes(',')) throw invalid(`"${word}": objects of one type can be named at a time`);
   const types = OBJECT_TYPES.join(', ');
-  const mend = elsewhere === undefined ? didYouMean(word, TYPE_WORDS) : `; see ${elsewhere}`;
-  throw new StateletError('NotFound', `a node has no resource type "${word}", but ${types}${mend}`);
+  throw new StateletError('NotFound', `a node has no resource type "${word}", but ${types}${mendOf(word)}`);
+}
+
+function mendOf(word: string): string {
+  const hint = clusterTypeHint(word);
+  if (hint !== undefined) return `; ${hint}`;
+  if (/^ev(?:ents?)?$/u.test(word)) return '; see statelet events';
+  return word === 'all' ? '; see statelet get pods' : didYouMean(word, TYPE_WORDS);
 }
 
 function invalid(message: string): StateletError {

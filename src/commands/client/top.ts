@@ -5,11 +5,13 @@ import { errorKind, StateletError } from '../../types/errors.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { CPUStats, MemoryStats, PodStats, Summary } from '../../types/stats.ts';
 import { formatTable } from '../table.ts';
-import { type NamespaceFlags, parsePodName } from './chosen-pod.ts';
+import { type NamespaceFlags, parsePodName, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
+import { labelSelector } from './label-selector.ts';
 import { compareTexts } from '../../agent/policies/formats/text-order.ts';
 
 export interface TopFlags extends FolderFlags, NamespaceFlags {
+  readonly selector?: string;
   readonly containers?: boolean;
   readonly sortBy?: 'cpu' | 'memory';
   readonly headers?: boolean;
@@ -35,7 +37,7 @@ const SECOND_MEASUREMENT_MS = 1_050;
 /** Returns what to print. */
 export function topPods(name: string | undefined, flags: TopFlags): Promise<string> {
   return withDaemon(flags, async (daemon) => {
-    const isWanted = filterOf(name, flags);
+    const isWanted = await filterOf(daemon, name, flags);
     const { pods } = await summary(daemon, ({ pods }) =>
       pods.filter(isWanted).flatMap(({ containers = [] }) => containers),
     );
@@ -90,9 +92,18 @@ async function measured(daemon: DaemonConnection): Promise<Summary> {
   }
 }
 
-function filterOf(text: string | undefined, flags: TopFlags): (pod: PodStats) => boolean {
+async function filterOf(
+  daemon: DaemonConnection,
+  text: string | undefined,
+  flags: TopFlags,
+): Promise<(pod: PodStats) => boolean> {
   const { namespace, name } = text === undefined ? { ...flags, name: undefined } : parsePodName(text, flags);
+  const isSelected = labelSelector(flags.selector);
+  const pods = flags.selector === undefined ? undefined : await podsOf(daemon);
+  const selected =
+    pods && new Set(pods.flatMap(({ metadata: { uid, labels } }) => (isSelected(labels) ? uid : [])));
   return ({ podRef }) =>
+    (selected === undefined || selected.has(podRef.uid)) &&
     (namespace === undefined || podRef.namespace === namespace) &&
     (name === undefined || podRef.name === name || podRef.name.startsWith(`${name}-`));
 }

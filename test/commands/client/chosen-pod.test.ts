@@ -48,6 +48,9 @@ describe('a pod of a daemon', () => {
       message:
         'there is no pod "proxy" in namespace default; there is one in namespace kube-system: give --namespace kube-system',
     });
+    await expect(find('deploy/web')).rejects.toThrow(
+      'there is no pod deploy/web; a node has only pods: name one, or choose them by their labels with -l',
+    );
     await expect(find('we')).rejects.toThrow(
       'there is no pod "we" in namespace default; "statelet pods" lists the pods',
     );

@@ -73,9 +73,9 @@ suite('a description', () => {
     );
   });
 
-  test('of several pods has a blank line between them', async () => {
+  test('of several pods is in their order, with a blank line between them', async () => {
     const text = await described([podOnNode('web'), podOnNode('db'), podOnNode('x', 'kube-system')], 'pods');
-    expect(text.match(/^Name: .*$/gmu)).toEqual(['Name:         web-node-a', 'Name:         db-node-a']);
+    expect(text.match(/^Name: .*$/gmu)).toEqual(['Name:         db-node-a', 'Name:         web-node-a']);
     expect(text).toContain('\n\n\nName:');
   });
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { logs, type LogsFlags } from '../../../src/commands/client/logs.ts';
 
 const POD = {
-  metadata: { name: 'web-node-a', namespace: 'default', uid: 'u' },
+  metadata: { name: 'web-node-a', namespace: 'default', uid: 'u', labels: { app: 'web' } },
   spec: {
     nodeName: 'node-a',
     initContainers: [{ name: 'setup' }],
@@ -53,13 +53,33 @@ async function printed(flags: LogsFlags = {}) {
   const output = text(stdout);
   const errors = text(stderr);
   try {
-    await logs('web', { rootDir, ...flags }, { stdout, stderr });
+    await logs(flags.selector === undefined ? 'web' : undefined, { rootDir, ...flags }, { stdout, stderr });
   } finally {
     stdout.end();
     stderr.end();
   }
   return { output: await output, errors: await errors };
 }
+
+describe('the logs of pods that are chosen by their labels', () => {
+  test('are the last ten lines of each, with its prefix', async () => {
+    const { output } = await printed({ selector: 'app=web', allContainers: true, prefix: true });
+    expect(output).toMatch(/^\[pod\/web-node-a\/setup\] ready\n\[pod\/web-node-a\/app\] a\n/u);
+    expect(asked[0]).toBe('/containerLogs/default/web-node-a/setup?tailLines=10');
+  });
+
+  test('are none where there is no such pod, and that is told', async () => {
+    const { output, errors } = await printed({ selector: 'app=db' });
+    expect([output, errors, asked]).toEqual(['', 'No resources found in default namespace.\n', []]);
+  });
+
+  test('are not asked for where a pod is named, too, or nothing is', async () => {
+    const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+    const refused = 'name a pod, or choose pods by their labels with --selector';
+    await expect(logs('web', { rootDir, selector: 'a' }, streams)).rejects.toThrow(refused);
+    await expect(logs(undefined, { rootDir }, streams)).rejects.toThrow(refused);
+  });
+});
 
 describe('the log of a container', () => {
   test('is that of the first one, and the others are named', async () => {

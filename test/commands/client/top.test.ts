@@ -35,16 +35,29 @@ let socket: OwnerSocket;
 beforeEach(async () => {
   asked = [];
   answers = [];
-  socket = await ownerSocket([
-    {
-      path: '/stats/summary',
-      handle: ({ query }, response) => {
-        asked.push(query);
-        answerJSON(response, answers.shift() ?? SUMMARY);
+  socket = await ownerSocket(
+    [
+      {
+        path: '/stats/summary',
+        handle: ({ query }, response) => {
+          asked.push(query);
+          answerJSON(response, answers.shift() ?? SUMMARY);
+        },
       },
-    },
-    { path: '/node', handle: (_, response) => answerJSON(response, NODE) },
-  ]);
+      { path: '/node', handle: (_, response) => answerJSON(response, NODE) },
+    ],
+    [
+      {
+        metadata: {
+          name: 'proxy-node-a',
+          namespace: 'kube-system',
+          uid: 'proxy-node-a',
+          labels: { app: 'proxy' },
+        },
+        spec: { containers: [] },
+      },
+    ],
+  );
 });
 afterEach(async () => socket.close());
 
@@ -52,6 +65,11 @@ const lines = (...text: string[]) => `${text.join('\n')}\n`;
 
 describe('pods', () => {
   const top = (flags = {}, name?: string) => topPods(name, { ...flags, rootDir: socket.rootDir });
+
+  test('are those with the labels that are asked for', async () => {
+    expect(await top({ selector: 'app=proxy', headers: false })).toMatch(/^kube-system +proxy-node-a .*\n$/u);
+    expect(await top({ selector: 'app=none' })).toBe('No pods with figures.\n');
+  });
 
   test('have the sums of their containers; only CPU and memory are measured for them', async () => {
     expect(await top()).toBe(
