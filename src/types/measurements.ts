@@ -131,6 +131,14 @@ export interface RequestedCondition {
   readonly dryrun: string;
 }
 
+/** Labels of Katalyst's metric: a pod that was told by a file that a plugin would have it evicted, or could not be told. */
+export interface PodNotice {
+  readonly state: 'succeeded' | 'failed';
+  readonly pod_ns: string;
+  readonly pod_name: string;
+  readonly plugin_name: string;
+}
+
 export type PluginCall = 'GetEvictPods' | 'ThresholdMet' | 'GetTopEvictionPods';
 
 /** Labels of Katalyst's metric: whether a plugin has proved who it is. */
@@ -153,6 +161,8 @@ export interface PluginMeasurements {
   pluginPods(active: number, candidates: number): void;
   /** What came of a pass: the pods that are ended in it, and the conditions that plugins have reported. */
   pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void;
+  /** The pods that a pass has told. */
+  podsNotified(notices: readonly PodNotice[]): void;
 }
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';

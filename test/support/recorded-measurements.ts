@@ -6,6 +6,7 @@ import type {
   PlegMeasurements,
   PluginValidation,
   PluginVictim,
+  PodNotice,
   PodResourcesMeasurements,
   RequestedCondition,
   RequestMeasurements,
@@ -196,6 +197,11 @@ export class RecordedMeasurements implements Measurements {
       this.told.push(`${name} reports ${condition}, dry run ${dryrun}`);
     for (const { plugin, namespace, name } of victims)
       this.told.push(`${namespace}/${name} is ended for ${plugin}`);
+  }
+
+  podsNotified(notices: readonly PodNotice[]): void {
+    for (const { pod_name: pod, plugin_name: plugin, state } of notices)
+      this.told.push(`${pod} is told of ${plugin}: ${state}`);
   }
 
   pluginAnswered(plugin: string, call: string, result: string): void {

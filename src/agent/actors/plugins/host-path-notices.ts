@@ -14,6 +14,7 @@ import { replaceFile } from '../../../system/replace-file.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Pod } from '../../../types/kubernetes.ts';
+import type { PodNotice } from '../../../types/measurements.ts';
 import { podFields } from '../../../types/logger.ts';
 import type { RuledPod } from '../../policies/eviction-plugins/collected-answers.ts';
 import { wantsNotice } from '../../policies/eviction-plugins/qos-level.ts';
@@ -62,15 +63,20 @@ export class HostPathNotices implements PodNotices {
     await this.#attempt('', 'The folders of pods that want to be told of evictions could not be kept', () =>
       this.#keep(wanted),
     );
-    for (const { pod } of told) {
-      const name = folderOf(pod);
-      await this.#attempt(
-        name,
-        `Pod ${pod.metadata.name} could not be told of its eviction`,
-        () => this.#write(name),
+    const notices: PodNotice[] = [];
+    for (const { pod, plugin } of told) {
+      const { name, namespace } = pod.metadata;
+      const folder = folderOf(pod);
+      const isTold = await this.#attempt(
+        folder,
+        `Pod ${name} could not be told of its eviction`,
+        () => this.#write(folder),
         pod,
       );
+      const labels = { pod_ns: namespace, pod_name: name, plugin_name: plugin };
+      notices.push({ state: isTold ? 'succeeded' : 'failed', ...labels });
     }
+    this.#context.measurements?.podsNotified(notices);
   }
 
   async #keep(wanted: ReadonlyMap<string, Pod>): Promise<void> {
@@ -118,21 +124,23 @@ export class HostPathNotices implements PodNotices {
     return patientCalls.call(this.#root, work);
   }
 
-  /** Each problem is a line once, and again after it was over. */
-  async #attempt(key: string, what: string, work: () => Promise<void>, pod?: Pod): Promise<void> {
+  /** Whether it went well. Each problem is a line once, and again after it was over. */
+  async #attempt(key: string, what: string, work: () => Promise<void>, pod?: Pod): Promise<boolean> {
     try {
       await work();
       this.#problems.delete(key);
+      return true;
     } catch (error) {
       // Somebody may have removed it: then it is made again.
       this.#folders?.delete(key);
       // The message of the system names a draft, which is another one each time.
       const problem = `${join(this.#root, key)}: ${errnoCode(error) ?? errorMessage(error)}`;
-      if (this.#problems.get(key) === problem) return;
+      if (this.#problems.get(key) === problem) return false;
       this.#problems.set(key, problem);
       this.#context.logger.warn(pod ? podFields(pod.metadata) : {}, `Eviction plugins: ${what}: ${problem}`);
       if (pod)
         this.#context.recorder.event(pod.metadata, 'Warning', 'NotifyFailed', `notify failed: ${problem}`);
+      return false;
     }
   }
 }

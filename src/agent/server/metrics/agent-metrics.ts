@@ -4,6 +4,7 @@ import type {
   PluginCall,
   PluginValidation,
   PluginVictim,
+  PodNotice,
   RequestedCondition,
   PodEffect,
   ProbedContainer,
@@ -186,6 +187,10 @@ export class AgentMetrics implements Measurements {
 
   pluginsDecided(victims: readonly PluginVictim[], conditions: readonly RequestedCondition[]): void {
     this.#evictionPlugins.decided(victims, conditions);
+  }
+
+  podsNotified(notices: readonly PodNotice[]): void {
+    this.#evictionPlugins.notified(notices);
   }
 
   pluginAnswered(plugin: string, call: PluginCall, result: 'success' | 'failure' | 'refused'): void {

@@ -1,5 +1,5 @@
 /** The figures of the last pass over eviction plugins, with Katalyst's names. */
-import type { PluginVictim, RequestedCondition } from '../../../types/measurements.ts';
+import type { PluginVictim, PodNotice, RequestedCondition } from '../../../types/measurements.ts';
 import { GAUGES } from './metric-names.ts';
 import { type Labels, type Metric, metric } from './metric-text.ts';
 
@@ -7,6 +7,7 @@ export class EvictionPluginMetrics {
   #pods: { readonly active: number; readonly candidates: number } | undefined;
   #victims: readonly PluginVictim[] | undefined;
   #conditions: readonly RequestedCondition[] = [];
+  #notices: readonly PodNotice[] = [];
 
   pods(active: number, candidates: number): void {
     this.#pods = { active, candidates };
@@ -17,19 +18,25 @@ export class EvictionPluginMetrics {
     this.#conditions = conditions;
   }
 
+  notified(notices: readonly PodNotice[]): void {
+    this.#notices = notices;
+  }
+
   /** Without eviction plugins, no samples. */
   metrics(): readonly Metric[] {
     const pods = this.#pods;
     return [
       gauge(GAUGES.activePods, pods ? [[{}, pods.active]] : []),
       gauge(GAUGES.candidatePods, pods ? [[{}, pods.candidates]] : []),
-      gauge(
-        GAUGES.requestedConditions,
-        this.#conditions.map((labels) => [{ ...labels }, 1]),
-      ),
+      gauge(GAUGES.requestedConditions, ones(this.#conditions)),
+      gauge(GAUGES.podNotices, ones(this.#notices)),
       gauge(GAUGES.victims, this.#victims ? victimValues(this.#victims) : []),
     ];
   }
+}
+
+function ones(all: readonly (RequestedCondition | PodNotice)[]): (readonly [Labels, number])[] {
+  return all.map((labels) => [{ ...labels }, 1]);
 }
 
 function victimValues(victims: readonly PluginVictim[]): (readonly [Labels, number])[] {

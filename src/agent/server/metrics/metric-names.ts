@@ -463,6 +463,10 @@ export const GAUGES = {
     name: 'request_condition_cnt',
     help: 'Conditions that plugins have reported with their thresholds in the last pass over eviction plugins (Katalyst).',
   },
+  podNotices: {
+    name: 'notify_pod',
+    help: 'Pods that were told by a file in the last pass over eviction plugins, and those that could not be told (Katalyst).',
+  },
   victims: {
     name: 'victims_cnt',
     help: 'Pods that the last pass over eviction plugins has ended: all of them, and each of them with its plugin (Katalyst).',

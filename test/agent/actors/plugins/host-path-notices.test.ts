@@ -18,6 +18,7 @@ import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { requestingPod } from '../../../support/admission.ts';
 import { ruled } from '../../../support/eviction-plugins.ts';
 import { type LogLine, recordingLogger } from '../../../support/recording-logger.ts';
+import { RecordedMeasurements } from '../../../support/recorded-measurements.ts';
 import { testContext } from '../../../support/test-context.ts';
 
 const SHY = requestingPod('shy', { annotations: { 'katalyst.kubewharf.io/pod_soft_evict_notify': 'true' } });
@@ -28,6 +29,7 @@ let root: string;
 let clock: VirtualClock;
 let lines: readonly LogLine[];
 let events: string[];
+let measurements: RecordedMeasurements;
 
 beforeEach(() => {
   root = join(mkdtempSync(join(tmpdir(), 'notices-')), 'root');
@@ -46,8 +48,12 @@ function notices() {
       void events.push(`${name} ${type} ${reason}`),
     nodeEvent: () => undefined,
   };
+  measurements = new RecordedMeasurements();
   return async (known: readonly Pod[], told: readonly Pod[] = [], passes = 1) => {
-    const one = new HostPathNotices(testContext({ clock, logger: logger.logger, recorder }), root);
+    const one = new HostPathNotices(
+      testContext({ clock, logger: logger.logger, recorder, measurements }),
+      root,
+    );
     for (let pass = 0; pass < passes; pass += 1) {
       one.tell(
         known,
@@ -103,6 +109,8 @@ test('where the file cannot be written, the pod gets an event, once, and others 
     ['warn', true],
   ]);
   expect(existsSync(join(root, 'other@@__@@default', 'soft_eviction_notify'))).toBe(true);
+  const pass3 = ['shy is told of p: failed', 'other is told of p: succeeded'];
+  expect(measurements.told).toEqual([...pass3, ...pass3, ...pass3]);
 });
 
 test('a folder that was removed is made again', async () => {

@@ -192,6 +192,15 @@ test("the last pass over eviction plugins is told with Katalyst's names: by type
   });
 });
 
+test('pods that the last pass over eviction plugins has told are told, and those that it could not tell', () => {
+  const shy = { pod_ns: 'default', pod_name: 'shy', plugin_name: 'p' };
+  metrics.podsNotified([{ state: 'succeeded', ...shy }]);
+  metrics.podsNotified([{ state: 'failed', ...shy }]);
+  expect(named('notify_pod')).toEqual({
+    'notify_pod{plugin_name="p",pod_name="shy",pod_ns="default",state="failed"}': '1',
+  });
+});
+
 test('questions to eviction plugins are counted by what came of them, pods that end for them, and those of a dry run apart', () => {
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
   metrics.pluginAnswered('p', 'GetEvictPods', 'success');
