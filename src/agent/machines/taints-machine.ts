@@ -1,6 +1,6 @@
 /**
- * Conditions of plugins as taints of the node, as a statechart: one for the node. They are compared every few seconds, and written only
- * where they differ. Which taints these are is decided by src/agent/policies/eviction-plugins/taints-of-conditions.ts.
+ * Conditions of plugins as taints, as a statechart: one for the node, and one for its CustomNodeResource where there are such objects. They are
+ * compared every few seconds, and written only where they differ. Which taints these are is decided by src/agent/policies/eviction-plugins/taints-of-conditions.ts.
  */
 import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import { TAINTS_PERIOD_MS, taintsBackOffMs } from '../policies/eviction-plugins/taints-of-conditions.ts';
@@ -9,7 +9,7 @@ import { asksOf, requestsOf } from './ask.ts';
 export interface TaintsContext {
   /** Writes in a row that have failed. */
   readonly failures: number;
-  /** Times in a row that the Node object had changed between reading and writing. */
+  /** Times in a row that the object had changed between reading and writing. */
   readonly conflicts: number;
   /** The server refused the last write: without a change of rights it will do so again. */
   readonly isRefused: boolean;
@@ -21,7 +21,7 @@ export interface TaintsContext {
 
 export interface TaintsFailure {
   readonly problem: string;
-  /** Another client has changed the Node object meanwhile. */
+  /** Another client has changed the object meanwhile. */
   readonly isOutdated: boolean;
   readonly isRefused: boolean;
   readonly askedMs: number | undefined;
@@ -77,18 +77,18 @@ export const taintsMachine = setup({
   },
 }).createMachine({
   id: 'taints',
-  description: 'Conditions of eviction plugins, told as taints of the node',
+  description: 'Conditions of eviction plugins, told as taints of the node or its CustomNodeResource',
   context: IN_ORDER,
   initial: 'Settled',
   on: { STOP: { target: '.Stopped' } },
   states: {
     Settled: {
-      description: 'The Node object had the taints of the conditions when it was last looked at',
+      description: 'The object had the taints of the conditions when it was last looked at',
       after: { look: { target: 'Writing' } },
     },
     Writing: {
       description:
-        'Where its taints differ from the conditions, the Node object is read and they are written, for that version of it alone',
+        'Where its taints differ from the conditions, the object is read and they are written, for that version of it alone',
       invoke: {
         id: 'writeTaints',
         src: 'writeTaints',

@@ -1,15 +1,19 @@
-/** Settings of eviction plugins that follow the configuration files while the daemon runs, and where each value comes from. */
+/**
+ * Settings of eviction plugins that change while the daemon runs, and where each value comes from. What Katalyst's object for this node sets
+ * comes before flags and files, as with Katalyst: whoever sets it for many nodes means all of them.
+ */
 import { dirname } from 'node:path';
+import type { ClusterSettings } from '../../agent/actors/plugins/cluster-settings.ts';
 import type { FollowedSettings } from '../../agent/actors/plugins/plugin-parts.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { explainedSettings } from '../../agent/config/load-eviction-plugin-settings.ts';
-import type { PassSettings } from '../../agent/policies/eviction-plugins/plugin-pass.ts';
 import type { ExplainedPluginSetting } from '../../agent/policies/eviction-plugins/plugins-explanation.ts';
 import { type KernelWatch, kernelWatch } from '../../system/kernel-watch.ts';
 import { Timer } from '../../system/timer.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 import type { BuiltInSettings } from '../../types/built-in-thresholds.ts';
 import { errorMessage } from '../../types/errors.ts';
+import type { EvictionPluginSettings } from '../../types/node-settings.ts';
 
 type Configured = Pick<StateletConfig, 'evictionPlugins' | 'given'>;
 
@@ -21,20 +25,25 @@ const CHECK_MS = 60_000;
 export class FollowedPluginSettings implements FollowedSettings {
   readonly #context: AgentContext;
   readonly #timer: Timer;
+  readonly #cluster: ClusterSettings | undefined;
   #config: Configured;
+  /** As the log has told them. */
+  #told: readonly ExplainedPluginSetting[];
   #problem: string | undefined;
   #watches: readonly KernelWatch[] = [];
   #reading: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(context: AgentContext, config: Configured) {
+  constructor(context: AgentContext, config: Configured, cluster?: ClusterSettings) {
     this.#context = context;
+    this.#cluster = cluster;
     this.#timer = new Timer(context.clock);
     this.#config = config;
+    this.#told = this.explained;
   }
 
-  get current(): PassSettings {
-    return this.#config.evictionPlugins;
+  get current(): EvictionPluginSettings {
+    return { ...this.#config.evictionPlugins, ...this.#cluster?.settings };
   }
 
   /** Of the built-in plugins. */
@@ -43,15 +52,17 @@ export class FollowedPluginSettings implements FollowedSettings {
   }
 
   get explained(): readonly ExplainedPluginSetting[] {
-    const { given, evictionPlugins } = this.#config;
-    return explainedSettings(evictionPlugins, given);
+    const { settings = {}, origin = '' } = this.#cluster ?? {};
+    const all = explainedSettings(this.current, this.#config.given);
+    return all.map((one) => (one.name in settings ? { ...one, from: origin } : one));
   }
 
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#problem ?? this.#cluster?.problem;
   }
 
   start(): void {
+    this.#cluster?.start(() => this.#tellChanges());
     const { config = '', configDir = '' } = this.#config.given.flags;
     const folders = new Set([
       ...(config === '' ? [] : [dirname(config)]),
@@ -64,6 +75,7 @@ export class FollowedPluginSettings implements FollowedSettings {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#cluster?.stop();
     this.#timer.disarm();
     for (const watch of this.#watches) watch.close();
     await this.#reading;
@@ -84,16 +96,10 @@ export class FollowedPluginSettings implements FollowedSettings {
       const { configurationLayers, resolveLayers } =
         await import('../../agent/config/kubelet/configuration-layers.ts');
       const { layers } = await configurationLayers(flags);
-      const before = this.explained;
       const { evictionPlugins, given } = resolveLayers(flags, layers);
       this.#config = { evictionPlugins, given };
       this.#problem = undefined;
-      for (const [index, { name, value, from }] of this.explained.entries())
-        if (before[index]?.value !== value)
-          logger.info(
-            { setting: name, value, from },
-            `Eviction plugins: ${name} is now ${value || 'empty'}, from ${from}`,
-          );
+      this.#tellChanges();
     } catch (error) {
       const problem = errorMessage(error);
       if (problem === this.#problem) return;
@@ -103,5 +109,16 @@ export class FollowedPluginSettings implements FollowedSettings {
         `Eviction plugins: the configuration has changed and is not valid, so settings stay: ${problem}`,
       );
     }
+  }
+
+  #tellChanges(): void {
+    const { explained } = this;
+    for (const [index, { name, value, from }] of explained.entries())
+      if (this.#told[index]?.value !== value)
+        this.#context.logger.info(
+          { setting: name, value, from },
+          `Eviction plugins: ${name} is now ${value || 'empty'}, from ${from}`,
+        );
+    this.#told = explained;
   }
 }

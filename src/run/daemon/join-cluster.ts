@@ -11,7 +11,7 @@ import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
 import { type NodeCredentials, openNodeCredentials } from '../../agent/actors/cluster/node-credentials.ts';
 import { openApiClients } from '../../agent/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../../agent/cluster/credentials/kubeconfig-credentials.ts';
-import type { ApiClients, ApiServer } from '../../agent/cluster/service/api-server.ts';
+import type { ApiClients, ApiDiscovery, ApiServer } from '../../agent/cluster/service/api-server.ts';
 import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import { ofThisMachine, watchNode } from '../../agent/cluster/watches/watched-object.ts';
 import { RuntimeClassWatch } from '../../agent/cluster/watches/runtime-class-watch.ts';
@@ -37,8 +37,8 @@ const SILENT = { answered: nothing, unauthorized: nothing, failed: nothing };
 export interface PluginCluster {
   /** With the rights of the node. */
   readonly pods: ApiServer;
-  /** With the right to change taints, where such credentials are set. */
-  readonly taints: ApiServer;
+  /** With the right to change taints, and to what Katalyst has for nodes, where such credentials are set. */
+  readonly taints: ApiServer & ApiDiscovery;
   /** The node's own object, as it was told last; undefined while it is not known, or is of another machine. */
   readonly node: () => Node | undefined;
   close(): void;
@@ -56,7 +56,7 @@ export class Cluster {
   readonly #config: StateletConfig;
   readonly #credentials: NodeCredentials;
   readonly #addresses: Subscription;
-  readonly #clients: ApiClients & { close(): void };
+  readonly #clients: ReturnType<typeof openApiClients>;
   readonly #node: ReturnType<typeof watchNode>;
   #statusFacts: StatusFacts | undefined;
   #agent: ClusterAgent | undefined;
@@ -186,7 +186,7 @@ export class Cluster {
   }
 
   /** Whether this server answers says nothing about the credentials of the node. */
-  #openWith(kubeconfig: string): ApiClients & { close(): void } {
+  #openWith(kubeconfig: string): ReturnType<typeof openApiClients> {
     const credentials = new KubeconfigCredentials(this.#context, kubeconfig);
     return openApiClients(credentials, SILENT, { userAgent: USER_AGENT });
   }

@@ -1,14 +1,15 @@
 /** Puts together what a node needs of eviction plugins. Loaded only where they are enabled. */
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
-import { ConditionTaints } from '../../agent/actors/plugins/condition-taints.ts';
+import { ClusterSettings } from '../../agent/actors/plugins/cluster-settings.ts';
 import { EvictionHistory } from '../../agent/actors/plugins/eviction-history.ts';
 import { HostPathNotices } from '../../agent/actors/plugins/host-path-notices.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
-import type { NodePlugins, StandingConditions } from '../../agent/actors/plugins/plugin-parts.ts';
+import type { NodePlugins } from '../../agent/actors/plugins/plugin-parts.ts';
 import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
+import { NodeTaints } from './node-taints.ts';
 import { FollowedPluginSettings } from './followed-plugin-settings.ts';
 import type { Cluster, PluginCluster } from './join-cluster.ts';
 import { BUILT_IN_NAMES, builtInPlugins } from '../../agent/plugins/built-in/built-in-plugins.ts';
@@ -38,7 +39,8 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
   const { noticesDir } = settings;
   const server = deps.cluster?.openEvictions(settings.taintsKubeconfig);
   const history = new EvictionHistory(core, server && ((namespace) => budgetsOf(server, namespace)));
-  const followed = new FollowedPluginSettings(core, deps.config);
+  const cluster = server && new ClusterSettings(core, { api: server.taints, nodeName });
+  const followed = new FollowedPluginSettings(core, deps.config, cluster);
   return new PluginManager(core, {
     directory: directoryOf(core, deps, followed),
     kills: killsOf(core, settings, server, history),
@@ -50,7 +52,7 @@ export function openEvictionPlugins(core: AgentCore, deps: EvictionPluginsDeps):
     ownUIDOf: (uid) => desired.ownUIDOf(uid),
     nodeName,
     notices: noticesDir === '' ? undefined : new HostPathNotices(core, noticesDir),
-    taintsOf: server && ((conditions) => taintsOf(core, deps.config, server, conditions)),
+    taintsOf: server && ((conditions) => new NodeTaints(core, deps.config, server, conditions)),
     onStopped: () => server?.close(),
   });
 }
@@ -110,14 +112,4 @@ async function budgetsOf({ taints }: PluginCluster, namespace: string): Promise<
   const budgets = { resource: 'poddisruptionbudgets', namespace } as const;
   const request = { resourceVersion: '0', timeoutMs: BUDGETS_TIMEOUT_MS, isOnlyForNow: true };
   return (await taints.list<DisruptionBudget>(budgets, request)).items;
-}
-
-function taintsOf(
-  core: AgentCore,
-  { nodeName, evictionPlugins: settings }: EvictionPluginsDeps['config'],
-  { taints: api, node }: PluginCluster,
-  conditions: StandingConditions,
-): ConditionTaints {
-  const { conditionTransitionPeriodMs } = settings;
-  return new ConditionTaints(core, { api, nodeName, node, conditions, conditionTransitionPeriodMs });
 }

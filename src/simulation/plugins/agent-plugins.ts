@@ -5,6 +5,7 @@ import type { KillApi } from '../../agent/actors/plugins/kill-requests.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
 import { PluginManager } from '../../agent/actors/plugins/plugin-manager.ts';
 import type { NodePlugins } from '../../agent/actors/plugins/plugin-parts.ts';
+import { taintedNode } from '../../agent/actors/plugins/tainted-objects.ts';
 import { PluginPodKills } from '../../agent/actors/plugins/plugin-pod-kills.ts';
 import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
 import type { Clock } from '../../types/clock.ts';
@@ -65,9 +66,7 @@ export function agentPlugins(core: AgentCore, options: AgentPluginsOptions): Nod
     nodeName,
     taintsOf: (conditions) =>
       new ConditionTaints(context, {
-        api: taintsApi,
-        nodeName,
-        node,
+        object: taintedNode({ api: taintsApi, nodeName, node }),
         conditions,
         conditionTransitionPeriodMs,
       }),

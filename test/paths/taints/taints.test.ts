@@ -7,6 +7,7 @@ import {
   type TaintsFailure,
   taintsMachine,
 } from '../../../src/agent/machines/taints-machine.ts';
+import { taintedNode } from '../../../src/agent/actors/plugins/tainted-objects.ts';
 import { VirtualClock } from '../../../src/simulation/node/virtual-clock.ts';
 import { after, done, failed } from '../../support/child-events.ts';
 import { type ApiRequest, NodeApi, refusal } from '../../support/node-api.ts';
@@ -79,9 +80,11 @@ class TaintsReplay {
       new Promise((proceed, fail) => void this.#held.push({ request, proceed, fail }));
     const context = testContext({ clock: this.#clock, inspect: coverage.inspect });
     this.#taints = new ConditionTaints(context, {
-      api: this.#api,
-      nodeName: 'node-1',
-      node: () => this.#api.node,
+      object: taintedNode({
+        api: this.#api,
+        nodeName: 'node-1',
+        node: () => this.#api.node,
+      }),
       conditions: { conditions: () => (this.#holds ? [CONDITION] : []) },
       conditionTransitionPeriodMs: 0,
     });

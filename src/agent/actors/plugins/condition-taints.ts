@@ -1,24 +1,26 @@
-/** The actor that tells conditions of plugins as taints of the node, and its effects. */
+/** The actor that tells conditions of plugins as taints of an object, and its effects. */
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import { ApiError, hasReason, isSameProblem } from '../../cluster/service/api-error.ts';
-import type { ApiServer } from '../../cluster/service/api-server.ts';
 import { type TaintsFailure, taintsMachine } from '../../machines/taints-machine.ts';
-import { changedTaints, taintsOfConditions } from '../../policies/eviction-plugins/taints-of-conditions.ts';
+import {
+  changedTaints,
+  type QosTaint,
+  taintsOfConditions,
+} from '../../policies/eviction-plugins/taints-of-conditions.ts';
+import { shortDuration } from '../../policies/formats/duration.ts';
 import { rfc3339 } from '../../policies/formats/time.ts';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
-import type { Node, Taint } from '../../../types/kubernetes.ts';
+import { errorMessage } from '../../../types/errors.ts';
 import type { ActorContext } from '../actor-context.ts';
 import { agentActor, requestActor } from '../agent-actor.ts';
-import type { StandingConditions } from './plugin-parts.ts';
+import type { StandingConditions, TaintLoop } from './plugin-parts.ts';
+import type { TaintedObject } from './tainted-objects.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Reading and writing, and Katalyst's tolerance. */
+const HEARTBEAT_MS = 2 * REQUEST_TIMEOUT_MS + 15_000;
 
 export interface ConditionTaintsParts {
-  /** With rights to read the Node object and to patch it. */
-  readonly api: Pick<ApiServer, 'get' | 'patch'>;
-  readonly nodeName: string;
-  /** As the server told it last; undefined while it is not known, or is of another machine. */
-  readonly node: () => Node | undefined;
+  readonly object: TaintedObject;
   readonly conditions: StandingConditions;
   /** How long a condition counts after it was last observed: so long after the start, taints of an earlier run stay. */
   readonly conditionTransitionPeriodMs: number;
@@ -30,19 +32,22 @@ export interface ConditionTaintsState {
   readonly problem: string | undefined;
 }
 
-export class ConditionTaints {
+export class ConditionTaints implements TaintLoop {
   readonly #context: ActorContext;
   readonly #parts: ConditionTaintsParts;
   readonly #actor: ActorRefFrom<typeof taintsMachine>;
   /** Why conditions cannot become taints, as it was logged last. */
   #loggedProblems: ReadonlySet<string> = new Set();
   #startedMs: number;
+  /** When the write began that is under way. */
+  #writingMs: number | undefined;
 
   constructor(context: ActorContext, parts: ConditionTaintsParts) {
     this.#context = context;
     this.#parts = parts;
     this.#startedMs = context.clock.now();
-    this.#actor = agentActor(context, this.#machine(), { id: 'taints', title: "the node's taints" });
+    const { id, title } = parts.object;
+    this.#actor = agentActor(context, this.#machine(), { id, title: `the taints of ${title}` });
   }
 
   get actor(): AnyActorRef {
@@ -56,29 +61,45 @@ export class ConditionTaints {
 
   start(): void {
     this.#startedMs = this.#context.clock.now();
+    this.#parts.object.start?.();
     this.#actor.start();
+  }
+
+  /**
+   * As Katalyst's heartbeat: taints are not compared any more. Where the server refuses, or is away, they are compared again later: to start
+   * the agent anew would change nothing.
+   */
+  health(): string | undefined {
+    const { title } = this.#parts.object;
+    if (this.#actor.getSnapshot().status === 'error')
+      return `the taints of ${title} are not compared with conditions of plugins any more`;
+    const writingMs = this.#context.clock.now() - (this.#writingMs ?? Infinity);
+    if (writingMs <= HEARTBEAT_MS) return undefined;
+    return `the taints of ${title} have been under way for ${shortDuration(Math.round(writingMs))}`;
   }
 
   /** The taints stay as they are. */
   stop(): void {
     this.#actor.send({ type: 'STOP' });
+    this.#parts.object.stop?.();
   }
 
   #machine(): typeof taintsMachine {
     const { logger } = this.#context;
+    const { title } = this.#parts.object;
     return taintsMachine.provide({
       actors: { writeTaints: requestActor((_, signal) => this.#write(signal), failureOf) },
       actions: {
         reportWrite: ({ context: { problem } }) => {
           const taints = this.#wanted().map(textOf);
-          const line = `Taints of plugins' conditions ${problem === undefined ? 'have been written' : 'can be written again'}`;
-          logger.info({ taints }, line);
+          const what = problem === undefined ? 'have been written' : 'can be written again';
+          logger.info({ taints }, `Taints of ${title} for plugins' conditions ${what}`);
         },
         /** Each new problem is a line, not each try. The context is that before the failure. */
         reportFailure: ({ context, event }) => {
           if (!('error' in event)) return;
           const { problem } = event.error;
-          const line = `Conditions of plugins could not become taints of the node, which is tried again: ${problem}`;
+          const line = `Conditions of plugins could not become taints of ${title}, which is tried again: ${problem}`;
           logger[isSameProblem(problem, context.problem) ? 'debug' : 'warn']({}, line);
         },
       },
@@ -86,26 +107,24 @@ export class ConditionTaints {
   }
 
   async #write(signal: AbortSignal): Promise<'Same' | 'Written'> {
-    const { api, node, nodeName } = this.#parts;
+    const { object } = this.#parts;
     const wanted = this.#wanted();
-    const seen = node();
+    const seen = object.seen();
     if (seen === undefined || this.#changed(seen, wanted) === undefined) return 'Same';
-    const target = { resource: 'nodes', name: nodeName } as const;
-    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
-    const found = await api.get<Node>(target, request);
-    const { uid, resourceVersion } = found.metadata;
-    if (uid !== node()?.metadata.uid) throw notOurs(nodeName);
-    const taints = this.#changed(found, this.#wanted());
-    // The list is replaced as a whole. With its version, the object must not have got another taint since it was read.
-    const patch = { metadata: { resourceVersion }, spec: { taints } };
-    if (taints !== undefined) await api.patch<Node>(target, patch, request);
-    return 'Written';
+    this.#writingMs = this.#context.clock.now();
+    try {
+      const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS, isOnlyForNow: true };
+      await object.write((current) => this.#changed(current, this.#wanted()), request);
+      return 'Written';
+    } finally {
+      this.#writingMs = undefined;
+    }
   }
 
-  #changed({ spec }: Node, wanted: readonly Taint[]): readonly Taint[] | undefined {
+  #changed(current: readonly QosTaint[], wanted: readonly QosTaint[]): readonly QosTaint[] | undefined {
     const now = this.#context.clock.now();
     return changedTaints({
-      current: spec?.taints ?? [],
+      current,
       wanted,
       keepsEarlier: now - this.#startedMs < this.#parts.conditionTransitionPeriodMs,
       now: rfc3339(now),
@@ -113,8 +132,9 @@ export class ConditionTaints {
   }
 
   /** Each new problem is told once. */
-  #wanted(): readonly Taint[] {
-    const { taints, problems } = taintsOfConditions(this.#parts.conditions.conditions());
+  #wanted(): readonly QosTaint[] {
+    const { conditions, object } = this.#parts;
+    const { taints, problems } = taintsOfConditions(conditions.conditions(), object.type);
     for (const problem of problems)
       if (!this.#loggedProblems.has(problem)) this.#context.logger.warn({}, `Eviction plugins: ${problem}`);
     this.#loggedProblems = new Set(problems);
@@ -122,8 +142,8 @@ export class ConditionTaints {
   }
 }
 
-function textOf({ key, effect }: Taint): string {
-  return `${key}:${effect}`;
+function textOf({ key, effect, qosLevel }: QosTaint): string {
+  return `${key}:${qosLevel === undefined ? '' : `${qosLevel}/`}${effect}`;
 }
 
 function failureOf(error: unknown): TaintsFailure {
@@ -137,9 +157,5 @@ function failureOf(error: unknown): TaintsFailure {
 }
 
 const FORBIDDEN_REMEDY =
-  'name in evictionPlugins.taintsKubeconfig the kubeconfig of a user who may get and patch nodes; ' +
-  'a node itself may change its taints only where the admission plugin NodeRestriction is off';
-
-function notOurs(nodeName: string): StateletError {
-  return new StateletError('Aborted', `the object of node ${nodeName} is not the one that is watched`);
-}
+  'name in evictionPlugins.taintsKubeconfig the kubeconfig of a user who may get and patch nodes, and where Katalyst is installed get, ' +
+  'list, watch, create and update customnoderesources; a node itself may change its taints only where the admission plugin NodeRestriction is off';

@@ -31,6 +31,7 @@ import type {
   PodKills,
   PodNotices,
   StandingConditions,
+  TaintLoop,
 } from './plugin-parts.ts';
 import { PluginQuestions } from './plugin-questions.ts';
 
@@ -45,7 +46,7 @@ export interface PluginManagerParts {
   readonly ownUIDOf: (uid: string) => string;
   readonly nodeName: string;
   /** Tells the conditions as taints of the node, from when they are known; only in a cluster. */
-  readonly taintsOf?: (conditions: StandingConditions) => { start(): void; stop(): void };
+  readonly taintsOf?: (conditions: StandingConditions) => TaintLoop;
   /** Without them, `settings` hold as long as the agent runs. */
   readonly followed?: FollowedSettings | undefined;
   /** What plugins are told of candidates for their thresholds. */
@@ -68,7 +69,7 @@ export class PluginManager implements NodePlugins {
   readonly #questions: PluginQuestions;
   readonly #news: PluginNews;
   readonly #period: Timer;
-  readonly #taints: { start(): void; stop(): void } | undefined;
+  readonly #taints: TaintLoop | undefined;
   /** Those that are asked in the pass that is under way, by name. */
   #asked: ReadonlyMap<string, HostedPlugin> = new Map();
   /** The pods of that pass. */
@@ -129,7 +130,8 @@ export class PluginManager implements NodePlugins {
     const { syncPeriodMs, timeoutMs } = this.#parts.settings;
     if (this.#decidedMs === undefined || this.#isStopped) return undefined;
     const silentMs = this.#context.clock.now() - this.#decidedMs;
-    if (silentMs <= PASSES_MISSED * (syncPeriodMs + QUESTIONS_IN_A_ROW * timeoutMs)) return undefined;
+    if (silentMs <= PASSES_MISSED * (syncPeriodMs + QUESTIONS_IN_A_ROW * timeoutMs))
+      return this.#taints?.health();
     return `eviction plugins: no pass over them has ended for ${shortDuration(Math.round(silentMs))}`;
   }
 

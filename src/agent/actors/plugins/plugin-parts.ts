@@ -80,6 +80,14 @@ export interface StandingConditions {
   conditions(): readonly PluginCondition[];
 }
 
+/** Tells conditions as taints. */
+export interface TaintLoop {
+  start(): void;
+  stop(): void;
+  /** Why it is not healthy, if so. */
+  health(): string | undefined;
+}
+
 /** Eviction by plugins, as the agent sees it. */
 export interface NodePlugins extends StandingConditions {
   /** The pods of this node are known. */

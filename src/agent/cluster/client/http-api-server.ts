@@ -9,6 +9,7 @@ import {
   servedResource,
 } from '../service/api-resources.ts';
 import type {
+  ApiDiscovery,
   ApiObject,
   ApiServer,
   DeleteOptions,
@@ -19,6 +20,7 @@ import type {
   WatchEvent,
   WatchOptions,
 } from '../service/api-server.ts';
+import { ApiError } from '../service/api-error.ts';
 import type { PooledAnswer } from './connection-pool.ts';
 import { type Call, type Exchange, nameOf } from './exchange.ts';
 import { bodyOf, parseObject, tooLarge, watchError } from './read-answer.ts';
@@ -27,9 +29,13 @@ const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 /** A watch that the server has not ended so long after the time that it was given is dead. */
 const WATCH_SLACK_MS = 30_000;
 
+interface ResourceList {
+  readonly resources?: readonly { readonly name: string }[];
+}
+
 type Told<T> = WatchEvent<T> | { readonly type: 'ERROR'; readonly object: unknown };
 
-export class HttpApiServer implements ApiServer {
+export class HttpApiServer implements ApiServer, ApiDiscovery {
   readonly #exchange: Exchange;
 
   constructor(exchange: Exchange) {
@@ -38,6 +44,18 @@ export class HttpApiServer implements ApiServer {
 
   async get<T extends ApiObject>(target: ObjectReference, options?: RequestOptions): Promise<T> {
     return this.#exchange.send<T>({ method: 'GET', path: apiPath(target) }, options);
+  }
+
+  async isServed(resource: ApiResource, options?: RequestOptions): Promise<boolean> {
+    const { group, version } = servedResource(resource);
+    const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+    try {
+      const { resources } = await this.#exchange.send<ResourceList>({ method: 'GET', path }, options);
+      return resources?.some(({ name }) => name === resource) === true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return false;
+      throw error;
+    }
   }
 
   async list<T extends ApiObject>(collection: Collection, options: ListOptions = {}): Promise<ObjectList<T>> {

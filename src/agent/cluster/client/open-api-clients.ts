@@ -2,7 +2,13 @@
 import { systemClock } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type { ApiMeasurements } from '../../../types/measurements.ts';
-import type { ApiClients, ConnectionObserver, Credentials } from '../service/api-server.ts';
+import type {
+  ApiClients,
+  ApiDiscovery,
+  ApiServer,
+  ConnectionObserver,
+  Credentials,
+} from '../service/api-server.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Exchange, type RateLimit, TokenBucket } from './exchange.ts';
 import { HttpApiServer } from './http-api-server.ts';
@@ -35,7 +41,7 @@ export function openApiClients(
   credentials: Credentials,
   observer: ConnectionObserver,
   options: ApiClientsOptions,
-): ApiClients & { readonly close: () => void } {
+): ApiClients & { readonly main: ApiServer & ApiDiscovery; readonly close: () => void } {
   const { clock = systemClock, userAgent, requestTimeoutMs = REQUEST_TIMEOUT_MS, measurements } = options;
   const openPool = () =>
     new ConnectionPool({

@@ -36,6 +36,25 @@ const RESOURCES = {
     kind: 'ClusterTrustBundle',
     namespaced: false,
   },
+  /** Katalyst's, where it is installed. */
+  customnoderesources: {
+    group: 'node.katalyst.kubewharf.io',
+    version: 'v1alpha1',
+    kind: 'CustomNodeResource',
+    namespaced: false,
+  },
+  customnodeconfigs: {
+    group: 'config.katalyst.kubewharf.io',
+    version: 'v1alpha1',
+    kind: 'CustomNodeConfig',
+    namespaced: false,
+  },
+  adminqosconfigurations: {
+    group: 'config.katalyst.kubewharf.io',
+    version: 'v1alpha1',
+    kind: 'AdminQoSConfiguration',
+    namespaced: true,
+  },
   tokenreviews: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReview', namespaced: false },
   subjectaccessreviews: {
     group: 'authorization.k8s.io',

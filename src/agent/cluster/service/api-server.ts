@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { ObjectMeta } from '../../../types/kubernetes.ts';
-import type { Collection, ObjectReference } from './api-resources.ts';
+import type { ApiResource, Collection, ObjectReference } from './api-resources.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
@@ -68,6 +68,12 @@ export interface ApiServer {
   /** A strategic merge patch. */
   patch<T extends ApiObject>(target: ObjectReference, patch: object, options?: RequestOptions): Promise<T>;
   delete(target: ObjectReference, options?: DeleteOptions): Promise<void>;
+}
+
+/** Which objects a server has. */
+export interface ApiDiscovery {
+  /** Whether it has objects of that resource, in its version. */
+  isServed(resource: ApiResource, options?: RequestOptions): Promise<boolean>;
 }
 
 /** What it takes to follow objects. */

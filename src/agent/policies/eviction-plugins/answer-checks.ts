@@ -11,7 +11,7 @@ import type { Pod } from '../../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 import { shortLine } from '../formats/terminal-text.ts';
 import { isMirrorPod, isStaticPod } from '../pod/pod-kinds.ts';
-import { CONDITION_EFFECTS, conditionTaintKey } from './taints-of-conditions.ts';
+import { CNR_EFFECT_LEVEL, CONDITION_EFFECTS, conditionTaintKey } from './taints-of-conditions.ts';
 
 /** A pod of this node, with what decides whether plugins may name it. */
 export interface KnownPod {
@@ -39,8 +39,6 @@ const REFUSALS_MAX = 10;
 /** Of what a plugin says, in characters: it stands in statuses, events, logs and on terminals. */
 const REASON_MAX = 800;
 const NAME_MAX = 253;
-/** Before an effect of a CNR_CONDITION stands the QoS level that it is for; Katalyst knows one. */
-const CNR_EFFECT_LEVEL = 'reclaimed_cores/';
 
 export function checkedEvictPods(
   { evictPods, condition }: GetEvictPodsAnswer<NamedPod>,

@@ -1,20 +1,28 @@
 /** Conditions of plugins as taints of the node. Only taints of their prefix are ever changed or removed. */
-import type { PluginCondition } from '../../../types/eviction-plugin.ts';
+import type { ConditionType, PluginCondition } from '../../../types/eviction-plugin.ts';
 import type { Taint } from '../../../types/kubernetes.ts';
 import { qualifiedNameProblems } from '../formats/qualified-name.ts';
 
+/** A taint of a CustomNodeResource is for pods of one QoS level; one of a node has none. */
+export interface QosTaint extends Taint {
+  readonly qosLevel?: string;
+}
+
 export interface ConditionTaints {
-  readonly taints: readonly Taint[];
+  readonly taints: readonly QosTaint[];
   /** Conditions, or effects of them, that cannot become taints, by name. */
   readonly problems: readonly string[];
 }
 
-/** Conditions of another type than NODE_CONDITION are not about the node's taints. */
-export function taintsOfConditions(conditions: readonly PluginCondition[]): ConditionTaints {
-  const taints = new Map<string, Taint>();
+/** Those of NODE_CONDITIONs are taints of the node, those of CNR_CONDITIONs taints of its CustomNodeResource. */
+export function taintsOfConditions(
+  conditions: readonly PluginCondition[],
+  wantedType: ConditionType = 'NODE_CONDITION',
+): ConditionTaints {
+  const taints = new Map<string, QosTaint>();
   const problems: string[] = [];
   for (const { name, type, effects, met } of conditions) {
-    if (!met || type !== 'NODE_CONDITION') continue;
+    if (!met || type !== wantedType) continue;
     const key = conditionTaintKey(name);
     const [problem] = name.includes('/') ? ['its name has a slash'] : qualifiedNameProblems(key);
     if (problem !== undefined) {
@@ -22,32 +30,49 @@ export function taintsOfConditions(conditions: readonly PluginCondition[]): Cond
       continue;
     }
     if (effects.length === 0) problems.push(`condition "${name}" has no effect: ${oneOfEffects()}`);
-    for (const effect of effects) {
-      if (CONDITION_EFFECTS.includes(effect)) taints.set(`${key}:${effect}`, { key, effect });
-      else problems.push(`condition "${name}" has the unknown effect "${effect}": ${oneOfEffects()}`);
+    for (const text of effects) {
+      const { effect, qosLevel } = effectOf(text, type);
+      if (!CONDITION_EFFECTS.includes(effect))
+        problems.push(`condition "${name}" has the unknown effect "${text}": ${oneOfEffects()}`);
+      else if (type === 'CNR_CONDITION' && qosLevel === undefined)
+        problems.push(
+          `condition "${name}" has the effect "${text}" without a QoS level: ${CNR_EFFECT_LEVEL}${text}`,
+        );
+      else taints.set(`${key}:${text}`, { key, effect, ...(qosLevel !== undefined && { qosLevel }) });
     }
   }
   return { taints: [...taints.values()], problems };
 }
 
+/** Before an effect of a CNR_CONDITION stands the QoS level that it is for; Katalyst knows one. */
+export const CNR_EFFECT_LEVEL = 'reclaimed_cores/';
+
+function effectOf(
+  text: string,
+  type: ConditionType,
+): { readonly effect: string; readonly qosLevel?: string } {
+  if (type !== 'CNR_CONDITION' || !text.startsWith(CNR_EFFECT_LEVEL)) return { effect: text };
+  return { effect: text.slice(CNR_EFFECT_LEVEL.length), qosLevel: CNR_EFFECT_LEVEL.slice(0, -1) };
+}
+
 export interface TaintFacts {
-  /** Of the node. */
-  readonly current: readonly Taint[];
+  /** Of the object. */
+  readonly current: readonly QosTaint[];
   /** Of the conditions. */
-  readonly wanted: readonly Taint[];
+  readonly wanted: readonly QosTaint[];
   /** Taints of an earlier run stay: their conditions may still count, and have not been observed in this run yet. */
   readonly keepsEarlier: boolean;
   /** RFC 3339: NoExecute counts from it. */
   readonly now: string;
 }
 
-/** The taints of the node as they should be; undefined where nothing differs. What is there already keeps its value and its time. */
+/** The taints of the object as they should be; undefined where nothing differs. What is there already keeps its value and its time. */
 export function changedTaints({
   current,
   wanted,
   keepsEarlier,
   now,
-}: TaintFacts): readonly Taint[] | undefined {
+}: TaintFacts): readonly QosTaint[] | undefined {
   const remaining = current.filter(
     (taint) =>
       keepsEarlier ||
@@ -59,12 +84,13 @@ export function changedTaints({
   return [...remaining, ...added.map((taint) => timed(taint, now))];
 }
 
-function isSame(a: Taint, b: Taint): boolean {
-  return a.key === b.key && a.effect === b.effect;
+function isSame(a: QosTaint, b: QosTaint): boolean {
+  return a.key === b.key && a.effect === b.effect && a.qosLevel === b.qosLevel;
 }
 
-function timed(taint: Taint, now: string): Taint {
-  return taint.effect === 'NoExecute' ? { ...taint, timeAdded: now } : taint;
+/** As Kubernetes for a node, and Katalyst for a CustomNodeResource. */
+function timed(taint: QosTaint, now: string): QosTaint {
+  return taint.effect === 'NoExecute' || taint.qosLevel !== undefined ? { ...taint, timeAdded: now } : taint;
 }
 
 function oneOfEffects(): string {

@@ -29,7 +29,7 @@ describeOnControlPlane('mirror pods and events at a real API server', (controlPl
     [clients, admin] = (['node', 'admin'] as const).map((user) => {
       const credentials = new FixedCredentials(controlPlane.details(user));
       return openApiClients(credentials, new ObservedConnection(), { userAgent: 'statelet/test' });
-    }) as [typeof clients, typeof admin];
+    }) as unknown as [typeof clients, typeof admin];
     node = await clients.main.create<Node>(
       { resource: 'nodes' },
       { metadata: { name: controlPlane.nodeName } },

@@ -1,9 +1,14 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createActor, createMachine } from 'xstate';
 import { ConditionTaints } from '../../../../src/agent/actors/plugins/condition-taints.ts';
+import {
+  taintedNode,
+  TaintedCustomNodeResource,
+} from '../../../../src/agent/actors/plugins/tainted-objects.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import type { PluginCondition } from '../../../../src/types/eviction-plugin.ts';
 import type { Node } from '../../../../src/types/kubernetes.ts';
+import { KatalystApi } from '../../../support/katalyst-api.ts';
 import { NodeApi, refusal } from '../../../support/node-api.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
 import { testContext } from '../../../support/test-context.ts';
@@ -34,9 +39,11 @@ function setUp(taints: readonly object[] = OTHERS, conditionTransitionPeriodMs =
   const it = { conditions: [] as PluginCondition[], seen: undefined as (() => Node | undefined) | undefined };
   const parent = createActor(createMachine({}), { clock }).start();
   const actor = new ConditionTaints(testContext({ clock, logger, parent }), {
-    api,
-    nodeName: 'node-1',
-    node: () => (it.seen ? it.seen() : api.node),
+    object: taintedNode({
+      api,
+      nodeName: 'node-1',
+      node: () => (it.seen ? it.seen() : api.node),
+    }),
     conditions: { conditions: () => it.conditions },
     conditionTransitionPeriodMs,
   });
@@ -200,4 +207,92 @@ test('after a stop nothing is written, and the taints stay', async () => {
   it.actor.start();
   await it.clock.advance(60_000);
   expect([taintsOf(it.api), it.clock.armed]).toEqual([[...OTHERS, TAINT], 0]);
+});
+
+describe('conditions of a CustomNodeResource', () => {
+  const CNR = { resource: 'customnoderesources', name: 'node-1' } as const;
+  const HOT = condition('Hot', { type: 'CNR_CONDITION', effects: ['reclaimed_cores/NoSchedule'] });
+  const OF_OTHERS = { key: 'others', effect: 'NoSchedule', qosLevel: 'shared_cores' };
+  const hotAt = (timeAdded: string) => ({
+    ...{ key: 'katalyst.kubewharf.io/Hot', effect: 'NoSchedule', qosLevel: 'reclaimed_cores' },
+    timeAdded,
+  });
+
+  async function setUpCNR(spec?: object) {
+    const clock = new VirtualClock();
+    const api = new KatalystApi();
+    if (spec !== undefined) api.put(CNR, { spec, status: { resources: {} } });
+    const { logger, lines } = recordingLogger();
+    const context = testContext({ clock, logger });
+    const it = { conditions: [] as PluginCondition[] };
+    const actor = new ConditionTaints(context, {
+      object: new TaintedCustomNodeResource(context, api, 'node-1'),
+      conditions: { conditions: () => it.conditions },
+      conditionTransitionPeriodMs: 0,
+    });
+    started.push(actor);
+    actor.start();
+    await clock.advance(0);
+    return Object.assign(it, { api, clock, lines, actor });
+  }
+
+  test('become its taints, those of the node do not, and the rest of it stays', async () => {
+    const it = await setUpCNR({ taints: [OF_OTHERS], nodeResourceProperties: [] });
+    it.conditions = [HOT, PRESSURE];
+    await it.clock.advance(5_000);
+    expect(it.api.at(CNR)).toMatchObject({
+      spec: { taints: [OF_OTHERS, hotAt('2030-01-01T00:00:05Z')], nodeResourceProperties: [] },
+      status: { resources: {} },
+    });
+    const asked = it.api.requests.length;
+    await it.clock.advance(60_000);
+    expect(it.api.requests.length).toBe(asked);
+    it.conditions = [];
+    await it.clock.advance(5_000);
+    expect(it.api.at(CNR)).toMatchObject({ spec: { taints: [OF_OTHERS] } });
+  });
+
+  test('make it where it is missing, and only then', async () => {
+    const it = await setUpCNR();
+    await it.clock.advance(60_000);
+    expect(it.api.at(CNR)).toBeUndefined();
+    it.conditions = [HOT];
+    await it.clock.advance(5_000);
+    expect(it.api.at(CNR)).toMatchObject({ spec: { taints: [hotAt('2030-01-01T00:01:05Z')] } });
+  });
+
+  test('are told once where it cannot be followed', async () => {
+    const it = await setUpCNR();
+    it.actor.stop();
+    const api = Object.assign(new KatalystApi(), {
+      fault: () => {
+        throw refusal('Forbidden');
+      },
+    });
+    const { logger, lines } = recordingLogger();
+    const object = new TaintedCustomNodeResource(testContext({ clock: it.clock, logger }), api, 'node-1');
+    object.start();
+    await it.clock.advance(120_000);
+    object.stop();
+    expect(lines.map(({ message }) => message)).toEqual([
+      'Eviction plugins: the CustomNodeResource of the node cannot be followed: cannot list customnoderesources: the server says Forbidden',
+    ]);
+  });
+});
+
+test('it is not healthy while a write is under way for too long; a server that refuses makes no difference', async () => {
+  const it = setUp();
+  let held: (() => void) | undefined;
+  it.api.fault = () => new Promise((proceed) => void (held = proceed));
+  it.conditions = [PRESSURE];
+  await it.clock.advance(80_000);
+  expect(it.actor.health()).toBeUndefined();
+  await it.clock.advance(1);
+  expect(it.actor.health()).toBe('the taints of the node have been under way for 1m15s1ms');
+  it.api.fault = () => {
+    throw refusal('Forbidden');
+  };
+  held?.();
+  await it.clock.advance(0);
+  expect([it.actor.health(), it.actor.current.state]).toEqual([undefined, 'BackingOff']);
 });

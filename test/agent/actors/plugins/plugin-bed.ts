@@ -169,6 +169,9 @@ export class PluginBed {
     await this.ground.until('the pass to end', () => this.manager.view().state === 'Waiting');
   }
 
+  /** Why the taints are not compared any more. */
+  taintsProblem: string | undefined;
+
   #made(core: AgentCore, settings: Partial<EvictionPluginSettings>) {
     const { registry, desired, statusManager } = core;
     return new PluginManager(core, {
@@ -180,7 +183,11 @@ export class PluginBed {
       ownUIDOf: (uid) => desired.ownUIDOf(uid),
       nodeName: 'node1',
       recordsOf: (pods) => pods.map((pod) => evictionRecord(pod, [], [])),
-      taintsOf: () => ({ start: () => (this.firstPasses += 1), stop: () => undefined }),
+      taintsOf: () => ({
+        start: () => (this.firstPasses += 1),
+        stop: () => undefined,
+        health: () => this.taintsProblem,
+      }),
     });
   }
 

@@ -64,13 +64,15 @@ test('conditions of thresholds are told in each pass, and those of plugins on tr
   );
 });
 
-test('plugins that hang in each pass do not make the agent ill; passes that do not end do', async () => {
+test('plugins that hang in each pass do not make the agent ill; passes that do not end do, and taints that are not compared', async () => {
   bed.plugin('p').evicts = hangs;
   await bed.start();
   for (let pass = 0; pass < 5; pass += 1) {
     await bed.ground.clock.advance(7_000);
     expect(bed.agent.health()).toBeUndefined();
   }
+  bed.taintsProblem = 'taints are not compared any more';
+  expect(bed.agent.health()).toBe('taints are not compared any more');
   bed.directory.plugins = () => {
     throw new Error('the directory is broken');
   };

@@ -1,14 +1,12 @@
 /** Conditions of plugins become taints of the node on a real API server: with rights for it, and with those of a node. */
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Subscription } from 'rxjs';
-import {
-  ConditionTaints,
-  type ConditionTaintsParts,
-} from '../../../../src/agent/actors/plugins/condition-taints.ts';
+import { ConditionTaints } from '../../../../src/agent/actors/plugins/condition-taints.ts';
 import { openApiClients } from '../../../../src/agent/cluster/client/open-api-clients.ts';
 import { KubeconfigCredentials } from '../../../../src/agent/cluster/credentials/kubeconfig-credentials.ts';
 import type { ApiClients } from '../../../../src/agent/cluster/service/api-server.ts';
 import { watchNode } from '../../../../src/agent/cluster/watches/watched-object.ts';
+import { taintedNode, type TaintedNodeParts } from '../../../../src/agent/actors/plugins/tainted-objects.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 import { systemClock } from '../../../../src/system/timer.ts';
 import type { PluginCondition } from '../../../../src/types/eviction-plugin.ts';
@@ -82,11 +80,13 @@ describeOnControlPlane('taints of conditions', (controlPlane) => {
     await controlPlane.kubectl('patch', 'node', controlPlane.nodeName, '--type=merge', patch);
   });
 
-  function start(api: ConditionTaintsParts['api']): ConditionTaints {
+  function start(api: TaintedNodeParts['api']): ConditionTaints {
     taints = new ConditionTaints(testContext({ clock, logger: log.logger }), {
-      api,
-      nodeName: controlPlane.nodeName,
-      node: () => seen,
+      object: taintedNode({
+        api,
+        nodeName: controlPlane.nodeName,
+        node: () => seen,
+      }),
       conditions: { conditions: () => conditions },
       conditionTransitionPeriodMs: 0,
     });

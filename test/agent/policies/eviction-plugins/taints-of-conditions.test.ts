@@ -50,6 +50,20 @@ describe('the taints of conditions', () => {
     ]);
   });
 
+  test('of a CNR_CONDITION are for the QoS level that its effects name, and for none they are refused', () => {
+    const effects = ['reclaimed_cores/NoSchedule', 'NoExecute', 'shared_cores/NoExecute'];
+    const hot = condition('Hot', { type: 'CNR_CONDITION', effects });
+    const { taints, problems } = taintsOfConditions([hot, condition('a')], 'CNR_CONDITION');
+    expect(taints).toEqual([{ key: key('Hot'), effect: 'NoSchedule', qosLevel: 'reclaimed_cores' }]);
+    expect(problems).toEqual([
+      'condition "Hot" has the effect "NoExecute" without a QoS level: reclaimed_cores/NoExecute',
+      expect.stringContaining('unknown effect "shared_cores/NoExecute"'),
+    ]);
+    expect(taintsOfConditions([condition('a', { effects: ['reclaimed_cores/NoSchedule'] })]).taints).toEqual(
+      [],
+    );
+  });
+
   test('a condition without an effect is told', () => {
     expect(taintsOfConditions([condition('a', { effects: [] })])).toEqual({
       taints: [],

@@ -1,0 +1,61 @@
+/**
+ * What Katalyst's objects set for eviction plugins on a node. Its controller names in the node's CustomNodeConfig which AdminQoSConfiguration is
+ * for the node, with the hash of what it says: selectors, priorities and roll-outs are decided there.
+ */
+import { isJsonObject } from '../formats/canonical-json.ts';
+import { shortLine } from '../formats/terminal-text.ts';
+import type { PassSettings } from './plugin-pass.ts';
+
+export interface ConfigTarget {
+  readonly name: string;
+  readonly namespace: string;
+  readonly hash: string;
+}
+
+/** Settings that such an object can have. */
+export type ClusterPassSettings = Partial<Pick<PassSettings, 'dryRun'>>;
+
+const TARGET_TYPE = {
+  group: 'config.katalyst.kubewharf.io',
+  version: 'v1alpha1',
+  resource: 'adminqosconfigurations',
+} as const;
+const NAME_MAX = 253;
+
+/** `config`: a CustomNodeConfig. Undefined where no AdminQoSConfiguration is for the node. */
+export function configTarget(config: unknown): ConfigTarget | undefined {
+  const list = member(member(config, 'status'), 'katalystCustomConfigList');
+  const targets: readonly unknown[] = Array.isArray(list) ? list : [];
+  const target = targets.find((one) => isTargetType(member(one, 'configType')));
+  const [name, namespace, hash] = ['configName', 'configNamespace', 'hash'].map((field) =>
+    member(target, field),
+  );
+  if (typeof name !== 'string' || name === '' || typeof namespace !== 'string' || typeof hash !== 'string')
+    return undefined;
+  return { name, namespace, hash };
+}
+
+export function isSameTarget(one: ConfigTarget | undefined, other: ConfigTarget | undefined): boolean {
+  return one?.name === other?.name && one?.namespace === other?.namespace && one?.hash === other?.hash;
+}
+
+/** For people. */
+export function targetText({ namespace, name }: ConfigTarget): string {
+  return `AdminQoSConfiguration ${shortLine(`${namespace}/${name}`, 2 * NAME_MAX)}`;
+}
+
+/** `object`: an AdminQoSConfiguration. As with Katalyst, what it does not say, and an empty list, sets nothing. */
+export function clusterPassSettings(object: unknown): ClusterPassSettings {
+  const eviction = member(member(member(object, 'spec'), 'config'), 'evictionConfig');
+  const dryRun = member(eviction, 'dryRun');
+  if (!Array.isArray(dryRun) || dryRun.length === 0) return {};
+  return { dryRun: dryRun.filter((name): name is string => typeof name === 'string') };
+}
+
+function isTargetType(type: unknown): boolean {
+  return Object.entries(TARGET_TYPE).every(([field, value]) => member(type, field) === value);
+}
+
+function member(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? value[name] : undefined;
+}

@@ -1,0 +1,109 @@
+/** Settings that Katalyst's objects have for a node, by a server of such objects alone. */
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ClusterSettings } from '../../../../src/agent/actors/plugins/cluster-settings.ts';
+import { settled, VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
+import { StateletError } from '../../../../src/types/errors.ts';
+import { adminQoS, customNodeConfig } from '../../../support/katalyst-objects.ts';
+import { KatalystApi } from '../../../support/katalyst-api.ts';
+import { refusal } from '../../../support/node-api.ts';
+import { recordingLogger } from '../../../support/recording-logger.ts';
+import { testContext } from '../../../support/test-context.ts';
+
+const CONFIG = { resource: 'customnodeconfigs', name: 'node-1' } as const;
+const QOS = { resource: 'adminqosconfigurations', namespace: 'katalyst', name: 'all' } as const;
+const OTHER = { ...QOS, name: 'other' } as const;
+
+let api: KatalystApi;
+let clock: VirtualClock;
+let cluster: ClusterSettings;
+let log: ReturnType<typeof recordingLogger>;
+let changes: number;
+
+beforeEach(() => {
+  api = new KatalystApi();
+  clock = new VirtualClock();
+  log = recordingLogger();
+  changes = 0;
+  cluster = new ClusterSettings(testContext({ clock, logger: log.logger }), { api, nodeName: 'node-1' });
+});
+
+afterEach(async () => {
+  cluster.stop();
+  await settled();
+  expect(clock.armed).toBe(0);
+});
+
+const start = async () => {
+  cluster.start(() => (changes += 1));
+  await settled();
+};
+const reads = () => api.requests.filter((request) => request.startsWith('get'));
+const told = () => log.lines.map(({ level, message }) => `${level} ${message}`);
+
+test('where they are not installed, the server is asked once, and nothing else is done', async () => {
+  api.isInstalled = false;
+  await start();
+  await clock.advance(24 * 3_600_000);
+  expect([api.requests, cluster.settings, told()]).toEqual([['discover customnodeconfigs'], {}, []]);
+});
+
+test('a server that does not answer is asked again, and one that refuses is not', async () => {
+  let failures = 2;
+  api.fault = () => {
+    if ((failures -= 1) >= 0) throw new StateletError('Unavailable', 'no answer');
+    throw refusal('Forbidden');
+  };
+  await start();
+  await clock.advance(5_000);
+  await clock.advance(10_000);
+  await clock.advance(3_600_000);
+  expect(api.requests).toEqual(Array.from({ length: 3 }, () => 'discover customnodeconfigs'));
+});
+
+test('what the object says that is for the node holds, and is read again when its hash changes', async () => {
+  api.put(QOS, adminQoS({ dryRun: ['new'] }));
+  api.put(CONFIG, customNodeConfig(QOS, 'h1'));
+  await start();
+  expect([cluster.settings, cluster.origin]).toEqual([
+    { dryRun: ['new'] },
+    'AdminQoSConfiguration katalyst/all',
+  ]);
+  // The controller of Katalyst says when a change is for this node: it rolls changes out.
+  api.put(QOS, adminQoS({ dryRun: ['*'] }));
+  await settled();
+  expect([cluster.settings, changes, reads()]).toEqual([
+    { dryRun: ['new'] },
+    1,
+    ['get /apis/config.katalyst.kubewharf.io/v1alpha1/namespaces/katalyst/adminqosconfigurations/all'],
+  ]);
+  api.put(CONFIG, customNodeConfig(QOS, 'h2'));
+  await settled();
+  expect([cluster.settings, changes]).toEqual([{ dryRun: ['*'] }, 2]);
+});
+
+test('without an object for the node nothing is set', async () => {
+  api.put(QOS, adminQoS({ dryRun: ['new'] }));
+  api.put(CONFIG, customNodeConfig(QOS, 'h1'));
+  await start();
+  api.remove(CONFIG);
+  await settled();
+  expect([cluster.settings, cluster.origin, changes]).toEqual([{}, '', 2]);
+});
+
+test('while it cannot be read, what was read before holds; it is tried again, and told once', async () => {
+  api.put(QOS, adminQoS({ dryRun: ['new'] }));
+  api.put(CONFIG, customNodeConfig(QOS, 'h1'));
+  await start();
+  api.put(CONFIG, customNodeConfig(OTHER, 'h2'));
+  await settled();
+  await clock.advance(90_000);
+  const problem = 'AdminQoSConfiguration katalyst/other cannot be read: the server says NotFound';
+  expect([cluster.settings, cluster.problem, told()]).toEqual([
+    { dryRun: ['new'] },
+    problem,
+    [`warn Eviction plugins: settings of the cluster cannot be followed: ${problem}`],
+  ]);
+  api.put(OTHER, adminQoS({ dryRun: ['other'] }));
+  await clock.advance(30_000);
+  expect([cluster.settings, cluster.problem]).toEqual([{ dryRun: ['other'] }, undefined]);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import {
+  clusterPassSettings,
+  configTarget,
+} from '../../../../src/agent/policies/eviction-plugins/katalyst-config.ts';
+import { adminQoS, customNodeConfig } from '../../../support/katalyst-objects.ts';
+
+const QOS = { resource: 'adminqosconfigurations', namespace: 'katalyst', name: 'all' } as const;
+
+test('the object for a node is the one that its CustomNodeConfig names', () => {
+  expect(configTarget(customNodeConfig(QOS, 'h'))).toEqual({ name: 'all', namespace: 'katalyst', hash: 'h' });
+});
+
+test.each([
+  ['no object', undefined],
+  ['no status', { spec: {} }],
+  ['no list', { status: { katalystCustomConfigList: 'all' } }],
+  ['entries that are none', { status: { katalystCustomConfigList: [null, 1, {}] } }],
+  ['an object without a name', customNodeConfig({ ...QOS, name: '' }, 'h')],
+])('of %s no object is for the node', (_, config) => {
+  expect(configTarget(config)).toBeUndefined();
+});
+
+test.each([
+  ['names', adminQoS({ dryRun: ['a', '-b'] }), { dryRun: ['a', '-b'] }],
+  ['no names', adminQoS({ dryRun: [] }), {}],
+  ['something else', adminQoS({ dryRun: 'all' }), {}],
+  ['names among others', adminQoS({ dryRun: ['a', 1, null] }), { dryRun: ['a'] }],
+  ['nothing', {}, {}],
+])('of %s as dryRun only names count', (_, object, settings) => {
+  expect(clusterPassSettings(object)).toEqual(settings);
+});
