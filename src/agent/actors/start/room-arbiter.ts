@@ -79,7 +79,9 @@ export class RoomArbiter {
       holds: (uid) => this.#ledger.has(uid),
       kill: (uid, kill) => registry.kill(uid, kill),
       gracePeriodSeconds: (uid) => gracePeriodSeconds(registry, uid),
-      preempting: (uid, delay) => this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay }),
+      preempting: (uid, delay) => {
+        if (!this.#growing.has(uid)) this.#requests.get(uid)?.answer({ type: 'PREEMPTING', delay });
+      },
       admit: (uid) => this.#admitPreemptor(uid),
       reject: (uid, rejection) => this.#rejectPreemptor(uid, rejection),
       // Reserved room is free: ask the waiting pods again.
@@ -342,9 +344,9 @@ export class RoomArbiter {
     return admission;
   }
 
-  /** A pod that cannot grow has been told already what it lacks, and goes on. */
+  /** A pod that cannot grow has been told already what it lacks, and goes on: also one that runs, and whose place is being asked for anew. */
   #rejectPreemptor(uid: string, rejection: Rejection): void {
-    this.#growing.delete(uid);
+    if (this.#growing.delete(uid)) return;
     const request = this.#wanted(uid);
     if (request !== undefined) this.#reject(request, rejection, false);
   }

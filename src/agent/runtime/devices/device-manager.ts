@@ -177,8 +177,11 @@ export class DeviceManager implements HintProvider {
     this.#allocator.reserve(pod, container, hint?.numaNodes);
   }
 
-  async complete(pod: Pod, signal: AbortSignal): Promise<void> {
-    if (!this.#records.hasPod(pod.metadata.uid)) return;
+  complete(pod: Pod, signal: AbortSignal): Promise<void> | undefined {
+    return this.#records.awaitsPlugin(pod.metadata.uid) ? this.#complete(pod, signal) : undefined;
+  }
+
+  async #complete(pod: Pod, signal: AbortSignal): Promise<void> {
     let isAsked = false;
     for (const { name } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
       if (await this.#allocator.complete(pod, name, signal)) isAsked = true;

@@ -29,6 +29,11 @@ export class DeviceRecords {
     return this.#pods.has(uid);
   }
 
+  /** Whether something is set aside for the pod of which its plugin has not been asked. */
+  awaitsPlugin(uid: string): boolean {
+    return (this.#pods.get(uid) ?? []).some(({ answer }) => answer === undefined);
+  }
+
   /** What the container has, and what is set aside for it. */
   of(uid: string, container: string): readonly DeviceRecord[] {
     return (this.#pods.get(uid) ?? []).filter((record) => record.container === container);
