@@ -157,6 +157,7 @@ function processSubsystems(
     logs,
     volumes,
     cgroups,
+    allocatable = {},
   }: ProcessPodNodeOptions,
   podLogs: PodLogs,
 ): readonly PodSubsystem[] {
@@ -165,6 +166,7 @@ function processSubsystems(
     isRoot,
     hasVolumes: volumes !== undefined,
     hasCgroups: cgroups !== undefined,
+    allocatable,
   });
   return [
     RESOURCE_CLAIMS,

@@ -1,4 +1,5 @@
 import type { Container, Pod, PodSpec } from '../../../types/kubernetes.ts';
+import { isExtendedResourceName } from '../node/node-capacity.ts';
 import type { ResourceList } from './resources.ts';
 
 /** A field by its path, and whether the pod asks by it for something that this node does not provide. */
@@ -8,6 +9,8 @@ type Rule<T> = readonly [path: string, isAsked: (of: T) => boolean];
 export interface NodeLimits {
   readonly ofPod: readonly Rule<PodSpec>[];
   readonly ofContainers: readonly Rule<Container>[];
+  /** Whether a limit of this resource has no effect, where `ofContainers` does not say so of all limits. */
+  readonly lacks: (resource: string) => boolean;
 }
 
 type Profile = { readonly type?: string } | undefined;
@@ -79,10 +82,12 @@ export interface EmbeddedFacts {
   readonly hasVolumes: boolean;
   /** Pods have cgroups. */
   readonly hasCgroups: boolean;
+  /** What the node is configured to have: it is counted. */
+  readonly allocatable: ResourceList;
 }
 
 /** The limits of a node that runs containers as plain processes. */
-export function embeddedLimits({ isRoot, hasVolumes, hasCgroups }: EmbeddedFacts): NodeLimits {
+export function embeddedLimits({ isRoot, hasVolumes, hasCgroups, allocatable }: EmbeddedFacts): NodeLimits {
   return {
     ofPod: [
       ...(hasVolumes ? [] : VOLUMES_OF_POD),
@@ -96,20 +101,28 @@ export function embeddedLimits({ isRoot, hasVolumes, hasCgroups }: EmbeddedFacts
       ...OF_EMBEDDED_CONTAINER,
       ...(isRoot ? [] : ROOT_ONLY_OF_CONTAINER),
     ],
+    // Plugins give devices to containers of a runtime alone.
+    lacks: (resource) =>
+      hasCgroups && isExtendedResourceName(resource) && !Object.hasOwn(allocatable, resource),
   };
 }
 
 /** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
-export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers }: NodeLimits): readonly string[] {
+export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers, lacks }: NodeLimits): readonly string[] {
   const containers = [
     ...spec.containers.map((container) => ({ list: 'containers', container })),
     ...(spec.initContainers ?? []).map((container) => ({ list: 'initContainers', container })),
   ];
   return [
     ...asked(spec, ofPod, 'spec'),
-    ...containers.flatMap(({ list, container }) =>
-      asked(container, ofContainers, `spec.${list}[${container.name}]`),
-    ),
+    ...containers.flatMap(({ list, container }) => {
+      const path = `spec.${list}[${container.name}]`;
+      const resources = Object.keys(container.resources?.limits ?? {}).filter(lacks);
+      return [
+        ...asked(container, ofContainers, path),
+        ...resources.map((name) => `${path}.resources.limits[${name}]`),
+      ];
+    }),
   ];
 }
 

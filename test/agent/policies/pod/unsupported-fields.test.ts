@@ -3,8 +3,8 @@ import { embeddedLimits, unsupportedFields } from '../../../../src/agent/policie
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
 
-const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false, hasCgroups: false });
-const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false, hasCgroups: false });
+const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false, hasCgroups: false, allocatable: {} });
+const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false, hasCgroups: false, allocatable: {} });
 
 const withSpec = (spec: Partial<Pod['spec']>): Pod => {
   const pod = testPod();
@@ -44,9 +44,18 @@ test('local storage of plain processes is limited by eviction', () => {
 });
 
 test('plain processes with cgroups have limits', () => {
-  const limits = embeddedLimits({ isRoot: true, hasVolumes: true, hasCgroups: true });
+  const limits = embeddedLimits({ isRoot: true, hasVolumes: true, hasCgroups: true, allocatable: {} });
   expect(unsupportedFields(ASKING, limits)).toEqual(['spec.containers[web].volumeDevices']);
   expect(unsupportedFields(withSpec({ resources: { limits: { memory: '1Gi' } } }), limits)).toEqual([]);
+});
+
+test('plain processes get no devices: each resource is named that the node is not configured to count', () => {
+  const allocatable = { 'example.com/licence': '2' };
+  const limits = embeddedLimits({ isRoot: true, hasVolumes: true, hasCgroups: true, allocatable });
+  const resources = { limits: { memory: '1Gi', 'example.com/gpu': '1', 'example.com/licence': '1' } };
+  expect(unsupportedFields(withSpec({ containers: [{ name: 'a', resources }] }), limits)).toEqual([
+    'spec.containers[a].resources.limits[example.com/gpu]',
+  ]);
 });
 
 describe('of plain processes', () => {
