@@ -11,8 +11,8 @@ export interface HintRequest {
   readonly allocated: ReadonlySet<string>;
   /** Of init containers of its pod, which have ended when it starts. */
   readonly reusable: ReadonlySet<string>;
-  /** Those of the machine; undefined: not known. */
-  readonly numaNodes: readonly number[] | undefined;
+  /** Those of the machine: a plugin may name others. */
+  readonly numaNodes: readonly number[];
 }
 
 /** Undefined: it does not matter. Empty: no set of nodes would do. As few nodes as the devices could ever have been on are preferred. */
@@ -31,8 +31,8 @@ function hintsAmong(
 ): readonly TopologyHint[] {
   const all = Array.from(devices, ([id, device]) => ({ id, numaNodes: device.numaNodes }));
   const near = [...new Set(all.flatMap((device) => device.numaNodes))];
-  const hosting = numaNodes ? near.filter((node) => numaNodes.includes(node)) : near;
-  const nodes = hosting.length > 0 ? hosting : (numaNodes ?? []);
+  const hosting = near.filter((node) => numaNodes.includes(node));
+  const nodes = hosting.length > 0 ? hosting : numaNodes;
   const kept = all.filter(({ id, numaNodes }) => reusable.has(id) && numaNodes.length > 0);
   const free = all.filter(({ id }) => available.has(id) && !reusable.has(id));
   let fewest = nodes.length;

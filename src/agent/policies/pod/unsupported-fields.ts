@@ -108,7 +108,10 @@ export function embeddedLimits({ isRoot, hasVolumes, hasCgroups, allocatable }: 
 }
 
 /** The paths of the pod's fields that are valid but have no effect on this node. The user has to be told about them. */
-export function unsupportedFields({ spec }: Pod, { ofPod, ofContainers, lacks }: NodeLimits): readonly string[] {
+export function unsupportedFields(
+  { spec }: Pod,
+  { ofPod, ofContainers, lacks }: NodeLimits,
+): readonly string[] {
   const containers = [
     ...spec.containers.map((container) => ({ list: 'containers', container })),
     ...(spec.initContainers ?? []).map((container) => ({ list: 'initContainers', container })),

@@ -149,19 +149,19 @@ export class DeviceManager implements HintProvider {
 
   // Asked by the topology manager.
 
-  hints(pod: Pod, container: Container): TopologyHints {
+  hints(pod: Pod, container: Container, numaNodes: readonly number[]): TopologyHints {
     const { uid } = pod.metadata;
-    return this.#hints(this.#allocator.requests(container), (resource) => ({
+    return this.#hints(numaNodes, this.#allocator.requests(container), (resource) => ({
       held: this.#records.find(uid, container.name, resource)?.ids ?? [],
       reusable: this.#records.reusable(pod, resource),
     }));
   }
 
-  podHints(pod: Pod): TopologyHints {
+  podHints(pod: Pod, numaNodes: readonly number[]): TopologyHints {
     const limits = podLimits(pod, { excludeOverhead: true });
     const resources = { limits: textsOf(limits) };
     const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-    return this.#hints(this.#allocator.requests({ resources }), (resource) => ({
+    return this.#hints(numaNodes, this.#allocator.requests({ resources }), (resource) => ({
       held: all.flatMap(({ name }) => this.#records.find(pod.metadata.uid, name, resource)?.ids ?? []),
       reusable: new Set(),
     }));
@@ -198,6 +198,7 @@ export class DeviceManager implements HintProvider {
   }
 
   #hints(
+    numaNodes: readonly number[],
     requests: ReadonlyMap<string, number>,
     of: (resource: string) => { readonly held: readonly string[]; readonly reusable: ReadonlySet<string> },
   ): TopologyHints {
@@ -205,7 +206,7 @@ export class DeviceManager implements HintProvider {
       Array.from(requests, ([resource, count]) => {
         const devices: Devices = this.#stock.devices(resource) ?? new Map<string, Device>();
         const allocated = this.#records.allocated(resource);
-        return [resource, deviceHints({ ...of(resource), devices, count, allocated, numaNodes: undefined })];
+        return [resource, deviceHints({ ...of(resource), devices, count, allocated, numaNodes })];
       }),
     );
   }

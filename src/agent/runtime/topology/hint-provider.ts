@@ -4,9 +4,9 @@ import type { Container, Pod } from '../../../types/kubernetes.ts';
 /** What gives a container something that is on certain NUMA nodes: devices, CPUs, memory. The topology manager asks it. */
 export interface HintProvider {
   readonly name: string;
-  /** Of what the container has already, the nodes on which that is. */
-  hints(pod: Pod, container: Container): TopologyHints;
-  podHints(pod: Pod): TopologyHints;
+  /** Of what the container has already, the nodes on which that is. `numaNodes`: those of the machine. */
+  hints(pod: Pod, container: Container, numaNodes: readonly number[]): TopologyHints;
+  podHints(pod: Pod, numaNodes: readonly number[]): TopologyHints;
   /**
    * Sets aside what the container needs, where the hint says; does nothing where the container has it already. It does not wait: between
    * hints and this no other pod may take what the hints have offered. `hint` is undefined where none were asked for. Throws an

@@ -63,10 +63,10 @@ export class TopologyManager implements PodSubsystem {
   }
 
   #allocate(pod: Pod): void {
-    const { providers, scope } = this.#options;
-    const ofPod = scope === 'pod' ? this.#hint((provider) => provider.podHints(pod)) : undefined;
+    const { providers, scope, numa } = this.#options;
+    const ofPod = scope === 'pod' ? this.#hint((provider) => provider.podHints(pod, numa.ids)) : undefined;
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-      const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container));
+      const hint = ofPod ?? this.#hint((provider) => provider.hints(pod, container, numa.ids));
       for (const provider of providers) provider.allocate(pod, container, hint);
       if (scope === 'container') this.#tellAligned(true);
     }

@@ -31,6 +31,19 @@ test('a container that has its devices gets the nodes of these, and nothing wher
   expect(deviceHints({ ...request, count: 4 })).toEqual([]);
 });
 
+test('nodes that the machine does not have do not count: where a plugin names only such, no set of nodes has enough', () => {
+  const strange = deviceList([
+    on('a', 0),
+    on('b', 7),
+    ...Array.from({ length: 60 }, (_, node) => on('c', node)),
+  ]);
+  expect(deviceHints({ ...request, devices: strange.devices, count: 1, numaNodes: [0] })).toEqual([
+    { numaNodes: [0], preferred: true },
+  ]);
+  const elsewhere = deviceList([on('a', 7)]).devices;
+  expect(deviceHints({ ...request, devices: elsewhere, count: 1, numaNodes: [0] })).toEqual([]);
+});
+
 test('devices without NUMA nodes do not care', () => {
   const plain = deviceList([{ ID: 'a', health: 'Healthy' }]).devices;
   expect(deviceHints({ ...request, devices: plain, count: 1 })).toBeUndefined();

@@ -3,7 +3,12 @@ import { embeddedLimits, unsupportedFields } from '../../../../src/agent/policie
 import type { Pod } from '../../../../src/types/kubernetes.ts';
 import { testPod } from '../../../support/pods.ts';
 
-const EMBEDDED_LIMITS = embeddedLimits({ isRoot: true, hasVolumes: false, hasCgroups: false, allocatable: {} });
+const EMBEDDED_LIMITS = embeddedLimits({
+  isRoot: true,
+  hasVolumes: false,
+  hasCgroups: false,
+  allocatable: {},
+});
 const WITHOUT_ROOT = embeddedLimits({ isRoot: false, hasVolumes: false, hasCgroups: false, allocatable: {} });
 
 const withSpec = (spec: Partial<Pod['spec']>): Pod => {

@@ -165,3 +165,22 @@ test('a checkpoint that cannot be read is reported, and counts as empty', async 
   expect(await admit(pod('p1', 1))).toBeUndefined();
   await devices.stop();
 });
+
+test('the topology manager tells which NUMA nodes the machine has: a device that is near to another one only is refused', async () => {
+  const { devices } = bed();
+  const near = (ID: string, node: number) => ({ ID, health: 'Healthy', topology: { nodes: [{ ID: node }] } });
+  devices.listed(GPU, deviceList([near('a', 0), near('b', 5)]).devices);
+  const topology = new TopologyManager({
+    policy: 'restricted',
+    scope: 'container',
+    numa: { ids: [0, 1], distances: [] },
+    prefersClosest: false,
+    providers: [devices],
+  });
+  const { signal } = new AbortController();
+  expect(await topology.admit(pod('p1', 1), signal)).toBeUndefined();
+  expect(devices.heldResources('p1', 'main')).toEqual([
+    { resourceName: GPU, deviceIDs: ['a'], numaNodes: [0] },
+  ]);
+  expect(await topology.admit(pod('p2', 1), signal)).toMatchObject({ reason: 'TopologyAffinityError' });
+});
