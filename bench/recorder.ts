@@ -51,7 +51,7 @@ const server = await startPageServer({
   host: '127.0.0.1',
   port: 0,
   flag: '',
-  routes: pageRoutes(() => Promise.resolve(pageSource({ agent, events, clock: systemClock }))),
+  routes: pageRoutes(() => Promise.resolve(pageSource(context, { agent, events }))),
   logger,
 });
 

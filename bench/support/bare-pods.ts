@@ -1,4 +1,6 @@
 /** Only the CRI calls that pods need: the lower bound for every node agent. */
+import { systemClock } from '../../src/system/timer.ts';
+import { testContext } from '../../test/support/test-context.ts';
 import { createCriRuntime } from '../../src/agent/runtime/cri/cri-runtime.ts';
 import type { RuntimeService } from '../../src/agent/runtime/service/runtime-service.ts';
 import type { ContainerdBed } from '../../test/support/containerd/containerd.ts';
@@ -22,9 +24,11 @@ export class BarePods {
 
   constructor(bed: ContainerdBed) {
     this.#bed = bed;
-    const logger = { warn: (message: string) => console.error(message) };
     const { endpoint } = bed;
-    this.#runtime = createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger });
+    this.#runtime = createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    });
   }
 
   /** Starts `count` pods, some at a time. Also returns when it began, in Unix milliseconds. */

@@ -1,4 +1,6 @@
 /** Lets one agent run the manifests, and observes what it does. */
+import { systemClock } from '../../src/system/timer.ts';
+import { testContext } from '../../test/support/test-context.ts';
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -78,8 +80,10 @@ function layOut({ bed, manifests }: ObserveOptions): string {
 }
 
 function clientOf({ endpoint }: ContainerdBed): RuntimeService {
-  const logger = { warn: () => undefined };
-  return createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger });
+  return createCriRuntime(testContext({ clock: systemClock }), {
+    endpoint,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+  });
 }
 
 /** A sandbox that cannot be removed ends with the containerd. */

@@ -23,8 +23,8 @@ export interface PodSourcesOptions {
 
 /** What ordinary pods of manifests may refer to. Undefined where none are configured: in a cluster, the API server has the objects. */
 export async function openLocalObjects(
+  context: Pick<AgentContext, 'clock' | 'logger'>,
   { localPods, rootDir }: StateletConfig,
-  { clock, logger }: Pick<AgentContext, 'clock' | 'logger'>,
 ): Promise<LocalObjects | undefined> {
   if (localPods.length === 0) return undefined;
   const [objects, folders, { recordedVolumes }] = await Promise.all([
@@ -32,13 +32,11 @@ export async function openLocalObjects(
     import('../agent/sources/objects/claim-folders.ts'),
     import('../agent/runtime/volumes/claimed-volumes.ts'),
   ]);
-  const claims = new folders.ClaimFolders({
+  const claims = new folders.ClaimFolders(context, {
     folder: join(rootDir, 'claims'),
     usedOnDisk: () => recordedVolumes(rootDir),
-    clock,
-    logger,
   });
-  return new objects.LocalObjects({ clock, claims });
+  return new objects.LocalObjects(context, claims);
 }
 
 export function podSources(

@@ -1,4 +1,6 @@
 /** Runs the daemon with a containerd of the test, or another runtime. */
+import { systemClock } from '../../src/system/timer.ts';
+import { testContext } from './test-context.ts';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { qosCgroups, uidOfPodCgroup } from '../../src/agent/policies/cgroups/cgroup-names.ts';
@@ -64,8 +66,10 @@ export class CriDaemonBed<Runtime extends RuntimeBed = ContainerdBed> extends Da
   /** The test's own client of the runtime. */
   get runtime(): RuntimeService {
     const { endpoint } = this.containerd;
-    const logger = { warn: () => undefined };
-    return (this.#client ??= createCriRuntime({ endpoint, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger }));
+    return (this.#client ??= createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    }));
   }
 
   protected override get runtimeFlags(): readonly string[] {

@@ -5,20 +5,19 @@ import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
 import type { PageServer } from '../../page/server/page-server.ts';
 import type { PageSource } from '../../page/server/overview-stream.ts';
-import { systemClock } from '../../system/timer.ts';
-import type { Logger } from '../../types/logger.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 
 type PageConfig = Pick<StateletConfig, 'ui' | 'rootDir' | 'flightRecorderBytes'>;
 
 export class DaemonPage {
+  readonly #context: AgentContext;
   readonly #config: PageConfig;
-  readonly #logger: Logger;
   #server: PageServer | undefined;
   #source: Promise<PageSource> | undefined;
 
-  constructor(config: PageConfig, logger: Logger) {
+  constructor(context: AgentContext, config: PageConfig) {
+    this.#context = context;
     this.#config = config;
-    this.#logger = logger;
   }
 
   /** Undefined until it is served at a port. */
@@ -37,7 +36,7 @@ export class DaemonPage {
     if (ui === undefined) return;
     const { startPageServer } = await import('../../page/server/page-server.ts');
     const routes = await this.routes(agent, events);
-    const logger = this.#logger;
+    const { logger } = this.#context;
     this.#server = await startPageServer({ ...ui, routes, flag: '--ui=HOST:PORT', logger });
     const { url } = this.#server;
     logger.info({ url }, `the page of this node: open ${url} in a browser`);
@@ -51,7 +50,7 @@ export class DaemonPage {
     const { rootDir, flightRecorderBytes } = this.#config;
     const record = flightRecorderBytes > 0 ? { recordedIn: rootDir } : {};
     return (this.#source ??= import('./serve-page.ts').then(({ pageSource }) =>
-      pageSource({ agent, events, clock: systemClock, ...record }),
+      pageSource(this.#context, { agent, events, ...record }),
     ));
   }
 }

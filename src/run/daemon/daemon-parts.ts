@@ -97,7 +97,7 @@ export async function openDaemonParts(
     if (cluster) recorder.add(cluster.sender);
     const endedPods = openEndedPodsFile(given.rootDir, logger);
     const instanceCounts = openInstanceCounts(given.rootDir, logger);
-    const localObjects = cluster ? undefined : await openLocalObjects(config, context);
+    const localObjects = cluster ? undefined : await openLocalObjects(context, config);
     const objects = cluster?.objects ?? localObjects;
     const node = await openNode(config, context, { runtimeClasses: cluster?.runtimeClasses, objects });
     const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
@@ -110,7 +110,7 @@ export async function openDaemonParts(
     lock.release();
     throw error;
   });
-  const page = new DaemonPage(config, logger);
+  const page = new DaemonPage(context, config);
   const flightRecorder = await openFlightRecorder(context, config);
   return {
     ...opened,

@@ -7,7 +7,6 @@ import type { SummaryOptions } from '../../agent/runtime/stats/stats-provider.ts
 import { Endpoints } from '../../agent/server/endpoints.ts';
 import type { PodResourcesSocket } from '../../agent/server/pod-resources/pod-resources-socket.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
-import { systemClock } from '../../system/timer.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import { NODE_PORT } from '../../types/node-settings.ts';
 import type { DaemonStats } from './daemon-stats.ts';
@@ -112,10 +111,12 @@ export class DaemonServer {
 
   async #routesOfOwner(): Promise<readonly Route[]> {
     const { own, agent } = this.#options;
-    const { config, events, page, flightRecorder, localObjects: objects } = own;
+    const { context, config, events, page, flightRecorder, localObjects: objects } = own;
     const { routesOfOwner } = await import('./serve-owner.ts');
     return [
-      ...routesOfOwner(agent, events, systemClock, {
+      ...routesOfOwner(context, {
+        agent,
+        events,
         config,
         objects,
         flightRecorder,

@@ -11,10 +11,12 @@ import type { RecentEvents } from '../../agent/server/recent-events.ts';
 import type { FlightRecorder } from '../../recorder/flight-recorder.ts';
 import { ownerRoutes } from '../../agent/server/routes/owner-routes.ts';
 import type { Route } from '../../agent/server/routes/route.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import type { Node } from '../../types/kubernetes.ts';
 
 interface OwnerOptions {
+  readonly agent: NodeAgent;
+  readonly events: RecentEvents;
   readonly config: StateletConfig;
   /** Those of manifests. */
   readonly objects: Pick<LocalObjects, 'all'> | undefined;
@@ -24,10 +26,8 @@ interface OwnerOptions {
 }
 
 export function routesOfOwner(
-  agent: NodeAgent,
-  events: RecentEvents,
-  clock: Clock,
-  { config, objects, flightRecorder, node }: OwnerOptions,
+  { clock }: AgentContext,
+  { agent, events, config, objects, flightRecorder, node }: OwnerOptions,
 ): readonly Route[] {
   const { supervisor, statusManager } = agent;
   const { rootDir, nodeName, localPods, cluster } = config;

@@ -9,13 +9,12 @@ import { recordOfPod } from '../../recorder/recorded-end.ts';
 import { recordedGone } from '../../recorder/recorded-gone.ts';
 import { recordedHistory } from '../../recorder/recorded-history.ts';
 import type { PageSource } from '../../page/server/overview-stream.ts';
-import type { Clock } from '../../types/clock.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
 import { ownVersion } from '../../version.ts';
 
 export interface PageParts {
   readonly agent: NodeAgent;
   readonly events: RecentEvents;
-  readonly clock: Clock;
   /** The root folder, where the flight recorder is on. */
   readonly recordedIn?: string;
 }
@@ -23,7 +22,7 @@ export interface PageParts {
 /** Of a pod or an actor: the page lists fewer, and draws all of them. */
 const HISTORY_MAX = 500;
 
-export function pageSource({ agent, events, clock, recordedIn }: PageParts): PageSource {
+export function pageSource({ clock }: AgentContext, { agent, events, recordedIn }: PageParts): PageSource {
   const watch = new PageWatch({
     feed: agent.transitions,
     statusManager: agent.statusManager,

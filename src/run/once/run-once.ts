@@ -62,7 +62,7 @@ export async function runOnce(config: StateletConfig, options: RunOnceOptions): 
   try {
     const waitMs = (source: PodSource) => (asksServer(source, config) ? SERVER_MS : FILES_MS);
     const { logger } = options;
-    const objects = await openLocalObjects(config, { clock: systemClock, logger });
+    const objects = await openLocalObjects({ clock: systemClock, logger }, config);
     const sources = podSources(config, { objects });
     const { pods, problems } = await readSources(sources, () => systemClock.now(), waitMs);
     objects?.close();

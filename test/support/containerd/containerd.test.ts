@@ -1,3 +1,5 @@
+import { systemClock } from '../../../src/system/timer.ts';
+import { testContext } from '../test-context.ts';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -39,8 +41,10 @@ describeWithContainerd('a containerd of a test', () => {
 
   /** A pod with its own network, created by CRI. */
   function runPod(bed: ContainerdBed, name: string, portMappings: readonly PortMapping[] = []) {
-    const logger = { warn: () => undefined };
-    const client = createCriRuntime({ endpoint: bed.endpoint, requestTimeoutMs: 10_000, logger });
+    const client = createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint: bed.endpoint,
+      requestTimeoutMs: 10_000,
+    });
     clients.push(client);
     const config = podConfig(bed.dir, { portMappings });
     return client.runPodSandbox({ ...config, metadata: { ...config.metadata, name } });

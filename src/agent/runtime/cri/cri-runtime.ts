@@ -1,5 +1,6 @@
 import { cgroupDriverIn } from '../../policies/cri/cgroup-driver-mismatch.ts';
 import type { Method } from '../../../system/grpc/method.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import type { RuntimeCondition, ToldCgroupDriver } from '../../../types/cri.ts';
 import { errorKind, StateletError } from '../../../types/errors.ts';
 import type { CallOptions, RuntimeService } from '../service/runtime-service.ts';
@@ -11,7 +12,6 @@ import { containerCalls, runningContainerCalls } from './calls/container-calls.t
 import { imageCalls } from './calls/image-calls.ts';
 import { resizingCalls } from './calls/resizing-calls.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
-import type { EventMeasurements } from './events/event-feed.ts';
 import { RuntimeEvents } from './events/runtime-events.ts';
 import type { WireRuntimeCondition } from './messages/image-messages.ts';
 import { ATTACH, EXEC, PORT_FORWARD, RUNTIME_CONFIG, STATUS, VERSION } from './messages/methods.ts';
@@ -23,8 +23,6 @@ export interface CriRuntimeOptions {
   readonly imageEndpoint?: string;
   /** How long a call may take (the kubelet's runtimeRequestTimeout). */
   readonly requestTimeoutMs: number;
-  readonly logger: { warn(message: string): void };
-  readonly measurements?: EventMeasurements;
 }
 
 /**
@@ -36,32 +34,30 @@ export interface CriRuntimeOptions {
  * - `containerEvents()` listens to CRI's GetContainerEvents, or else to containerd's own events on the same socket. If the
  *   runtime has neither, it warns once and completes. It never errors.
  */
-export function createCriRuntime(options: CriRuntimeOptions): RuntimeService {
-  const { endpoint, imageEndpoint = endpoint, requestTimeoutMs, logger, measurements } = options;
+export function createCriRuntime(context: AgentContext, options: CriRuntimeOptions): RuntimeService {
+  const { endpoint, imageEndpoint = endpoint, requestTimeoutMs } = options;
   const channel = new Channel(endpoint);
   const imageChannel = imageEndpoint === endpoint ? channel : new Channel(imageEndpoint);
   const closed = new AbortController();
-  const context = new CallContext(channel, requestTimeoutMs);
-  const sandboxes = sandboxCalls(context);
-  const containers = containerCalls(context);
-  const { events } = new RuntimeEvents({
+  const calls = new CallContext(channel, requestTimeoutMs);
+  const sandboxes = sandboxCalls(calls);
+  const containers = containerCalls(calls);
+  const { events } = new RuntimeEvents(context, {
     channel,
-    context,
+    calls,
     closed: closed.signal,
     listPodSandbox: sandboxes.listPodSandbox,
     listContainers: containers.listContainers,
-    warn: (message) => logger.warn(message),
-    measurements,
   });
   return {
-    version: (callOptions) => context.call(VERSION, {}, callOptions),
-    status: runtimeStatus(context),
+    version: (callOptions) => calls.call(VERSION, {}, callOptions),
+    status: runtimeStatus(calls),
     ...sandboxes,
     ...containers,
-    ...runningContainerCalls(context, containers.listContainers),
+    ...runningContainerCalls(calls, containers.listContainers),
     ...imageCalls(imageChannel, requestTimeoutMs),
-    streaming: streamingCalls(context),
-    resizing: resizingCalls(context),
+    streaming: streamingCalls(calls),
+    resizing: resizingCalls(calls),
     containerEvents: () => events,
     close: () => {
       closed.abort();

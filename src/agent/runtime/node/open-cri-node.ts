@@ -236,17 +236,12 @@ async function cgroupDriver(runtime: RuntimeService, settings: NodeSettings): Pr
   return told?.isTold === true ? told.name : settings.cgroupDriver;
 }
 
-function bareRuntime(
-  { logger, measurements }: AgentContext,
-  { endpoint, settings }: CriNodeSetup,
-): RuntimeService {
-  return createCriRuntime({
-    measurements: measurements?.pleg,
+function bareRuntime(context: AgentContext, { endpoint, settings }: CriNodeSetup): RuntimeService {
+  return createCriRuntime(context, {
     endpoint,
     // Empty: the same as the runtime's.
     imageEndpoint: settings.imageServiceEndpoint || undefined,
     requestTimeoutMs: settings.runtimeRequestTimeoutMs,
-    logger: { warn: (message) => logger.warn({}, message) },
   });
 }
 

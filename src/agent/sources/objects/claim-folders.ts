@@ -5,7 +5,7 @@ import { makeFolder } from '../../../system/make-folder.ts';
 import { OneAtATime } from '../../../system/promises.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { Timer } from '../../../system/timer.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { errorMessage } from '../../../types/errors.ts';
 import type { Logger } from '../../../types/logger.ts';
 
@@ -14,8 +14,6 @@ export interface ClaimFoldersOptions {
   readonly folder: string;
   /** The claims, as `namespace/name`, whose folders pods of the disk use, also those that nobody has told of yet. */
   readonly usedOnDisk: () => Promise<ReadonlySet<string>>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** From the moment when a claim is not wanted any more. */
   readonly removalDelayMs?: number;
 }
@@ -27,6 +25,7 @@ const PRIVATE_FOLDER_MODE = 0o750;
 /** Whatever user a container has, it may write. */
 const CLAIM_FOLDER_MODE = 0o777;
 
+type Context = Pick<AgentContext, 'clock' | 'logger'>;
 type IsWanted = (claim: string) => boolean;
 
 /**
@@ -34,6 +33,7 @@ type IsWanted = (claim: string) => boolean;
  * Those of an earlier agent are found on the disk.
  */
 export class ClaimFolders {
+  readonly #logger: Logger;
   readonly #options: ClaimFoldersOptions;
   readonly #timer: Timer;
   /** Undefined while it is not known which claims there are: nothing is removed then. */
@@ -41,9 +41,10 @@ export class ClaimFolders {
   /** Removals and new folders. */
   readonly #work = new OneAtATime();
 
-  constructor(options: ClaimFoldersOptions) {
+  constructor({ clock, logger }: Context, options: ClaimFoldersOptions) {
+    this.#logger = logger;
     this.#options = options;
-    this.#timer = new Timer(options.clock);
+    this.#timer = new Timer(clock);
   }
 
   /** Unless it is there. Resolves to its path. */
@@ -79,7 +80,7 @@ export class ClaimFolders {
       this.#work
         .run(() => this.#removeUnwanted())
         .catch((error: unknown) => {
-          this.#options.logger.warn({}, `folders of claims cannot be looked through: ${errorMessage(error)}`);
+          this.#logger.warn({}, `folders of claims cannot be looked through: ${errorMessage(error)}`);
         });
     });
   }
@@ -94,15 +95,17 @@ export class ClaimFolders {
   /** What is mounted in the folder stays, and so does the folder. */
   async #remove(claim: string): Promise<void> {
     if (this.#isWanted?.(claim) !== false) return;
-    const { folder, logger } = this.#options;
-    const path = join(folder, claim);
+    const path = join(this.#options.folder, claim);
     try {
       await removeTree(path);
-      logger.info({ path }, `removed the folder of the claim ${claim}: it has no document any more`);
+      this.#logger.info({ path }, `removed the folder of the claim ${claim}: it has no document any more`);
       // Claims of the namespace that are left keep its folder.
       await rmdir(dirname(path)).catch(() => undefined);
     } catch (error) {
-      logger.warn({ path }, `the folder of the claim ${claim} cannot be removed: ${errorMessage(error)}`);
+      this.#logger.warn(
+        { path },
+        `the folder of the claim ${claim} cannot be removed: ${errorMessage(error)}`,
+      );
     }
   }
 

@@ -7,7 +7,7 @@ import type { ObjectReference } from '../../cluster/service/api-resources.ts';
 import { claimNameOf, claimsOf } from '../../policies/volumes/claimed-volume.ts';
 import { promiseOf } from '../../../system/promises.ts';
 import type { ApiObjects, KnownServices } from '../../../types/api-objects.ts';
-import type { Clock } from '../../../types/clock.ts';
+import type { AgentContext } from '../../../types/agent-context.ts';
 import { StateletError } from '../../../types/errors.ts';
 import type {
   ConfigMap,
@@ -20,11 +20,6 @@ import { firstCome } from '../first-come.ts';
 import type { SourceProblem, SourceUpdate } from '../source.ts';
 import type { ClaimFolders } from './claim-folders.ts';
 import { type ManifestObject, objectKey, type ObjectName } from './manifest-object.ts';
-
-export interface LocalObjectsOptions {
-  readonly clock: Clock;
-  readonly claims: ClaimFolders;
-}
 
 export interface Placed {
   /** Path or URL of its manifest. */
@@ -46,7 +41,7 @@ export class LocalObjects implements ApiObjects {
   /** All manifests have been read. */
   #isComplete = false;
 
-  constructor({ clock, claims }: LocalObjectsOptions) {
+  constructor({ clock }: Pick<AgentContext, 'clock'>, claims: ClaimFolders) {
     this.#changed = new ChangedPods(clock);
     this.#claims = claims;
   }

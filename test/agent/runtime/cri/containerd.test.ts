@@ -1,4 +1,7 @@
 /** The CRI client on a real containerd. */
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
+import { testContext } from '../../../support/test-context.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,8 +30,14 @@ describeWithContainerd('a client of a real containerd', () => {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'statelet-cri-'));
     containerd = await startContainerd();
-    const logger = { warn: (message: string) => void warnings.push(message) };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
+    const logger = {
+      ...silentLogger,
+      warn: (_fields: object, message: string) => void warnings.push(message),
+    };
+    runtime = createCriRuntime(testContext({ clock: systemClock, logger }), {
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 20_000,
+    });
   }, SET_UP_TIMEOUT_MS);
 
   afterEach(() => subscription?.unsubscribe());
@@ -78,8 +87,10 @@ describeWithContainerd('a client of a real containerd', () => {
 
   test('gets the events of pods that another client has created', async () => {
     await listen();
-    const logger = { warn: () => undefined };
-    const other = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
+    const other = createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 20_000,
+    });
     const config = podConfig(dir, HOST_SANDBOX);
     const id = await other.runPodSandbox(config);
     await other.close();
@@ -121,8 +132,10 @@ describeWithContainerd('a client of a real containerd', () => {
   });
 
   test('ends a call in time when containerd hangs, and later calls work again', async () => {
-    const logger = { warn: () => undefined };
-    const hasty = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 200, logger });
+    const hasty = createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 200,
+    });
     const answers = () => waitFor(() => hasty.version().catch(() => undefined), { what: 'an answer' });
     await answers();
     await containerd.pause();

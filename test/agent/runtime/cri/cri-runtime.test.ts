@@ -1,3 +1,5 @@
+import { systemClock } from '../../../../src/system/timer.ts';
+import { testContext } from '../../../support/test-context.ts';
 import grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createCriRuntime } from '../../../../src/agent/runtime/cri/cri-runtime.ts';
@@ -19,10 +21,9 @@ describeWithContainerd('CRI', () => {
 async function containerdRuntime(): Promise<RuntimeBed> {
   const containerd = await startContainerd();
   const registry = await startRegistry();
-  const runtime = createCriRuntime({
+  const runtime = createCriRuntime(testContext({ clock: systemClock }), {
     endpoint: containerd.endpoint,
     requestTimeoutMs: 20_000,
-    logger: { warn: () => undefined },
   });
   const cleanup = async (): Promise<void> => {
     for (const { id } of await runtime.listPodSandbox()) await runtime.removePodSandbox(id);

@@ -1,4 +1,7 @@
 /** A runtime that answers as a test says, on a real socket. What has no answer is Unimplemented. */
+import { silentLogger } from '../../../support/silent-logger.ts';
+import { systemClock } from '../../../../src/system/timer.ts';
+import { testContext } from '../../../support/test-context.ts';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -66,8 +69,14 @@ export class FakeRuntime {
   #server: grpc.Server | undefined;
 
   client(requestTimeoutMs = 20_000): RuntimeService {
-    const logger = { warn: (message: string) => void this.warnings.push(message) };
-    const client = createCriRuntime({ endpoint: this.endpoint, requestTimeoutMs, logger });
+    const logger = {
+      ...silentLogger,
+      warn: (_fields: object, message: string) => void this.warnings.push(message),
+    };
+    const client = createCriRuntime(testContext({ clock: systemClock, logger }), {
+      endpoint: this.endpoint,
+      requestTimeoutMs,
+    });
     this.#clients.push(client);
     return client;
   }

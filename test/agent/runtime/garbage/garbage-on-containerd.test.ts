@@ -24,10 +24,9 @@ describeWithContainerd('garbage in containerd', () => {
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    runtime = createCriRuntime({
+    runtime = createCriRuntime(context, {
       endpoint: containerd.endpoint,
       requestTimeoutMs: 20_000,
-      logger: { warn: () => undefined },
     });
     logsDir = mkdtempSync(join(tmpdir(), 'statelet-garbage-'));
   }, SET_UP_TIMEOUT_MS);

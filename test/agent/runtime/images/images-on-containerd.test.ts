@@ -1,4 +1,5 @@
 /** Pulls from real registries by a real containerd. */
+import { systemClock } from '../../../../src/system/timer.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,8 +35,10 @@ describeWithContainerd('images from a registry, by containerd', () => {
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    const logger = { warn: () => undefined };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
+    runtime = createCriRuntime(testContext({ clock: systemClock }), {
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 20_000,
+    });
     open = await startRegistry();
     closed = await startRegistry({ auth: ACCOUNT });
   }, SET_UP_TIMEOUT_MS);

@@ -23,7 +23,7 @@ beforeEach(async () => {
   used = new Set();
   log = recordingLogger();
   const usedOnDisk = () => Promise.resolve(used);
-  claims = new ClaimFolders({ folder: join(dir, 'claims'), usedOnDisk, clock, logger: log.logger });
+  claims = new ClaimFolders({ clock, logger: log.logger }, { folder: join(dir, 'claims'), usedOnDisk });
 });
 
 afterEach(async () => {

@@ -23,8 +23,8 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'statelet-objects-'));
   clock = new VirtualClock();
   const usedOnDisk = () => Promise.resolve(new Set<string>());
-  const claims = new ClaimFolders({ folder: join(dir, 'claims'), usedOnDisk, clock, logger: silentLogger });
-  objects = new LocalObjects({ clock, claims });
+  const context = { clock, logger: silentLogger };
+  objects = new LocalObjects(context, new ClaimFolders(context, { folder: join(dir, 'claims'), usedOnDisk }));
   synced = [];
   objects.changes.subscribe((uid) => synced.push(uid));
 });

@@ -1,8 +1,8 @@
 import { sleep } from '../../../../system/timer.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { Clock } from '../../../../types/clock.ts';
 import type { ContainerEvent, ContainerEventType, PodSandboxMetadata } from '../../../../types/cri.ts';
 import { errorKind } from '../../../../types/errors.ts';
-import type { PlegMeasurements } from '../../../../types/measurements.ts';
 import type { Channel } from '../calls/channel.ts';
 import type { ContainerEventResponse } from '../messages/container-messages.ts';
 import { type Envelope, SUBSCRIBE } from '../messages/containerd-messages.ts';
@@ -17,16 +17,12 @@ const ATTEMPTS = 5;
 
 export interface EventFeedOptions {
   readonly channel: Channel;
-  readonly clock: Clock;
   readonly tell: (raw: RawEvent) => void;
   /** Tells the present states in place of events that were missed. Rejects if the runtime does not answer (yet). */
   readonly repeatStates: () => Promise<void>;
-  readonly warn: (message: string) => void;
-  readonly measurements?: EventMeasurements;
 }
 
-/** As with the kubelet, these are of CRI's events alone. */
-export type EventMeasurements = Pick<PlegMeasurements, 'eventsAsked' | 'eventsFailed' | 'eventHeard'>;
+type Context = Pick<AgentContext, 'clock' | 'logger' | 'measurements'>;
 
 interface Ending {
   /** `missing`: the runtime has no such source. `fruitless`: the source ended without an event. */
@@ -39,33 +35,38 @@ interface Ending {
  * Listens to the first source of events that the runtime has, and again after it broke, until `signal` aborts. If the
  * runtime has no source, warns and resolves.
  */
-export async function feedEvents(options: EventFeedOptions, signal: AbortSignal): Promise<void> {
+export async function feedEvents(
+  context: Context,
+  options: EventFeedOptions,
+  signal: AbortSignal,
+): Promise<void> {
   let [source, other] = EVENT_SOURCES;
   let missing = 0;
   let failures = 0;
   let gap = false;
   let delayMs = FIRST_DELAY_MS;
   while (!signal.aborted) {
-    const { how, wasUp } = await listen(options, source, gap, signal);
+    const { how, wasUp } = await listen(context, options, source, gap, signal);
     failures = how === 'fruitless' ? failures + 1 : 0;
     if (how === 'missing' || failures === ATTEMPTS) {
       [source, other] = [other, source];
       missing += 1;
       failures = 0;
       if (missing < EVENT_SOURCES.length) continue;
-      options.warn(withoutEvents(options.channel.endpoint));
+      context.logger.warn({}, withoutEvents(options.channel.endpoint));
       return;
     }
     if (how === 'lost') missing = 0;
     gap = true;
     if (wasUp) delayMs = FIRST_DELAY_MS;
-    await pause(options.clock, delayMs, signal);
+    await pause(context.clock, delayMs, signal);
     delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
   }
 }
 
 async function listen(
-  { channel, clock, tell, repeatStates, measurements }: EventFeedOptions,
+  { clock, measurements }: Context,
+  { channel, tell, repeatStates }: EventFeedOptions,
   source: EventSource,
   gap: boolean,
   signal: AbortSignal,
@@ -73,7 +74,8 @@ async function listen(
   const ended = new AbortController();
   const begunAt = clock.now();
   let heard = false as boolean;
-  const measured = source === criEvents ? measurements : undefined;
+  // As with the kubelet, these are of CRI's events alone.
+  const measured = source === criEvents ? measurements?.pleg : undefined;
   const tellHeard = (raw: RawEvent): void => {
     heard = true;
     measured?.eventHeard(clock.now() - raw.createdAt / NS_PER_MS);

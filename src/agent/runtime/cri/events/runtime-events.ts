@@ -7,10 +7,10 @@ import type {
   PodSandboxMetadata,
 } from '../../../../types/cri.ts';
 import type { RuntimeService } from '../../service/runtime-service.ts';
-import { systemClock } from '../../../../system/timer.ts';
+import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { CallContext } from '../calls/call-context.ts';
 import type { Channel } from '../calls/channel.ts';
-import { type EventMeasurements, feedEvents, Hints, type RawEvent } from './event-feed.ts';
+import { feedEvents, Hints, type RawEvent } from './event-feed.ts';
 
 const NS_PER_MS = 1e6;
 /** The waits between looks at the state after an event. It usually follows within 15 ms; a busy runtime takes seconds. */
@@ -27,18 +27,18 @@ const EVENT_OF_STATE: Partial<Record<ContainerStateName, ContainerEventType>> = 
 
 export interface RuntimeEventsOptions extends Pick<RuntimeService, 'listPodSandbox' | 'listContainers'> {
   readonly channel: Channel;
-  readonly context: CallContext;
-  readonly warn: (message: string) => void;
+  readonly calls: CallContext;
   readonly closed: AbortSignal;
-  readonly measurements?: EventMeasurements;
 }
 
 /** The events of a runtime as hints. All subscribers share one stream. */
 export class RuntimeEvents {
   readonly events: Observable<ContainerEvent>;
+  readonly #context: AgentContext;
   readonly #options: RuntimeEventsOptions;
 
-  constructor(options: RuntimeEventsOptions) {
+  constructor(context: AgentContext, options: RuntimeEventsOptions) {
+    this.#context = context;
     this.#options = options;
     this.events = new Observable<ContainerEvent>((subscriber) => {
       const stopped = new AbortController();
@@ -49,8 +49,8 @@ export class RuntimeEvents {
   }
 
   async #feed(emit: (event: ContainerEvent) => void, signal: AbortSignal): Promise<void> {
-    const { channel, context, warn, measurements } = this.#options;
-    const { index } = context;
+    const { channel, calls } = this.#options;
+    const { index } = calls;
     const hints = new Hints({
       podOf: (id) => index.podOf(id),
       lookUp: (id) => this.#lookUp(id, signal),
@@ -65,8 +65,7 @@ export class RuntimeEvents {
     });
     const repeatStates = (): Promise<void> => this.#repeatStates(hints);
     const tell = (raw: RawEvent): void => hints.tell(raw);
-    const measured = measurements && { measurements };
-    await feedEvents({ channel, clock: systemClock, tell, repeatStates, warn, ...measured }, signal);
+    await feedEvents(this.#context, { channel, tell, repeatStates }, signal);
   }
 
   /**
@@ -74,7 +73,7 @@ export class RuntimeEvents {
    * shows it.
    */
   async #lookUp(id: string, signal: AbortSignal): Promise<PodSandboxMetadata | undefined> {
-    const { index, ownCalls } = this.#options.context;
+    const { index, ownCalls } = this.#options.calls;
     for (let next = ownCalls.nextCreated(); next !== undefined; next = ownCalls.nextCreated()) {
       await next;
       if (index.podOf(id) !== undefined) return index.podOf(id);
@@ -88,10 +87,10 @@ export class RuntimeEvents {
   }
 
   async #listed(id: string): Promise<PodSandboxMetadata | undefined> {
-    const { context, listPodSandbox, listContainers } = this.#options;
+    const { calls, listPodSandbox, listContainers } = this.#options;
     const [container] = await listContainers({ id });
     await listPodSandbox({ id: container?.podSandboxId ?? id });
-    return context.index.podOf(id);
+    return calls.index.podOf(id);
   }
 
   /** If a call of this client ends the container, there is no wait: the pod is read when that call returns. */
@@ -117,27 +116,27 @@ export class RuntimeEvents {
 
   /** Resolves when the call returns by which this client ends it or its sandbox. */
   #ownEnd(id: string): Promise<undefined> | undefined {
-    const { index, ownCalls } = this.#options.context;
+    const { index, ownCalls } = this.#options.calls;
     return ownCalls.whenEnded(id) ?? ownCalls.whenEnded(index.sandboxOf(id));
   }
 
   /** According to the runtime's status; false if it is gone. */
   async #isRunning(id: string): Promise<boolean> {
-    const { index, states } = this.#options.context;
+    const { index, states } = this.#options.calls;
     if (index.sandboxOf(id) === undefined) return (await states.sandbox(id)) === 'SANDBOX_READY';
     return (await states.container(id))?.state === 'CONTAINER_RUNNING';
   }
 
   async #isThere(id: string): Promise<boolean> {
-    const { index, states } = this.#options.context;
+    const { index, states } = this.#options.calls;
     const isSandbox = index.sandboxOf(id) === undefined;
     return (await (isSandbox ? states.sandbox(id) : states.container(id))) !== undefined;
   }
 
   /** After a gap in the stream: tells the present states in place of the events that were missed. */
   async #repeatStates(hints: Hints): Promise<void> {
-    const { context, listPodSandbox, listContainers } = this.#options;
-    const { index } = context;
+    const { calls, listPodSandbox, listContainers } = this.#options;
+    const { index } = calls;
     const before = new Map(index.ids().map((id) => [id, index.podOf(id)]));
     const sandboxes = await listPodSandbox({});
     const containers = await listContainers({});

@@ -1,3 +1,4 @@
+import { testContext } from '../../../../support/test-context.ts';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import grpc from '@grpc/grpc-js';
 import * as methods from '../../../../../src/agent/runtime/cri/messages/methods.ts';
@@ -151,8 +152,7 @@ describe('a call to a runtime', () => {
 
   test('needs a unix socket as its endpoint', async () => {
     const { createCriRuntime } = await import('../../../../../src/agent/runtime/cri/cri-runtime.ts');
-    const logger = { warn: () => undefined };
-    const create = () => createCriRuntime({ endpoint: 'tcp://host:1', requestTimeoutMs: 1, logger });
+    const create = () => createCriRuntime(testContext(), { endpoint: 'tcp://host:1', requestTimeoutMs: 1 });
     expect(create).toThrow('unix:///run/containerd/containerd.sock');
   });
 });

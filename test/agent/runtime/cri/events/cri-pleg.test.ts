@@ -1,4 +1,6 @@
 /** PLEG with the events of a real containerd, and without any relist. */
+import { silentLogger } from '../../../../support/silent-logger.ts';
+import { systemClock } from '../../../../../src/system/timer.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,8 +42,14 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   });
   beforeEach(() => {
     [told, relists, warnings] = [new ToldChanges(), 0, []];
-    const logger = { warn: (message: string) => void warnings.push(message) };
-    runtime = createCriRuntime({ endpoint: containerd.endpoint, requestTimeoutMs: 20_000, logger });
+    const logger = {
+      ...silentLogger,
+      warn: (_fields: object, message: string) => void warnings.push(message),
+    };
+    runtime = createCriRuntime(testContext({ clock: systemClock, logger }), {
+      endpoint: containerd.endpoint,
+      requestTimeoutMs: 20_000,
+    });
     // It stands still: no relist comes, and nothing is older than what was read.
     const clock = new VirtualClock(Date.now());
     pleg = new Pleg(testContext({ clock }), runtime, () => void (relists += 1));
@@ -116,10 +124,9 @@ describeWithContainerd('what containerd tells of, without any relist,', () => {
   test('what another removed', async () => {
     const { id, sandboxId } = await runningPod();
     await started();
-    const other = createCriRuntime({
+    const other = createCriRuntime(testContext({ clock: systemClock }), {
       endpoint: containerd.endpoint,
       requestTimeoutMs: 20_000,
-      logger: { warn: () => undefined },
     });
     await other.removeContainer(id);
     await untilTold(`${id}=gone`);

@@ -6,6 +6,7 @@ import * as methods from '../../../../../src/agent/runtime/cri/messages/methods.
 import { settled, VirtualClock } from '../../../../../src/simulation/node/virtual-clock.ts';
 import type { ContainerEvent, PodSandboxMetadata } from '../../../../../src/types/cri.ts';
 import { RecordedMeasurements } from '../../../../support/recorded-measurements.ts';
+import { testContext } from '../../../../support/test-context.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 import { answerStream, failure, FakeRuntime } from '../fake-runtime.ts';
 
@@ -52,8 +53,8 @@ describe('event feed', () => {
     };
     const tell = () => void (told += 1);
     measurements = new RecordedMeasurements();
-    const listener = { tell, repeatStates, warn: () => undefined, measurements: measurements.pleg };
-    feeding = feedEvents({ channel, clock, ...listener }, stop.signal);
+    const context = testContext({ clock, measurements });
+    feeding = feedEvents(context, { channel, tell, repeatStates }, stop.signal);
   });
   afterEach(async () => {
     stop.abort();
