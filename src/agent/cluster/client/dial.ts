@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { BlockList, connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, getCACertificates, type TLSSocket } from 'node:tls';
-import { errorMessage, StateletError } from '../../../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../../../types/errors.ts';
 import type { ConnectionDetails } from '../service/api-server.ts';
 
 /** Detects a peer that is gone without closing the connection, where no ping of HTTP/2 does. */
@@ -36,7 +36,7 @@ export function serverUrl(server: string): URL {
   const url = URL.parse(server);
   if (url !== null && ['https:', 'http:'].includes(url.protocol)) return url;
   const wanted = 'it should be https://HOST:PORT';
-  throw new StateletError('InvalidArgument', `the address of the API server is "${server}": ${wanted}`);
+  throw invalid(`the address of the API server is "${server}": ${wanted}`);
 }
 
 function proxyUrl(proxy: string): URL {
@@ -44,10 +44,7 @@ function proxyUrl(proxy: string): URL {
   if (url !== null && ['http:', 'https:', 'socks5:', 'socks5h:'].includes(url.protocol)) return url;
   // Not the text itself: it may have a password.
   const wanted = 'it should begin with http://, https:// or socks5://';
-  throw new StateletError(
-    'InvalidArgument',
-    `the address of the proxy to the API server is wrong: ${wanted}`,
-  );
+  throw invalid(`the address of the proxy to the API server is wrong: ${wanted}`);
 }
 
 async function secure(

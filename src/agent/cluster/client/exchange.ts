@@ -1,4 +1,5 @@
 /** Requests and their answers, with time limits, and with the waits that the server asks for. */
+import { filledBucket, type RateLimit, type TokenBucket } from '../../policies/formats/token-bucket.ts';
 import { clockDifferenceMs } from '../../policies/node/lease-renewal.ts';
 import { sleep, Timer } from '../../../system/timer.ts';
 import type { Clock } from '../../../types/clock.ts';
@@ -21,7 +22,7 @@ export interface ExchangeOptions {
   readonly credentials: Credentials;
   readonly observer: ConnectionObserver;
   /** Undefined: no limit. Streams are not limited. */
-  readonly bucket: TokenBucket | undefined;
+  readonly queue: TokenQueue | undefined;
   readonly userAgent: string;
   /** For requests without a time limit of their own. */
   readonly requestTimeoutMs: number;
@@ -58,7 +59,7 @@ export class Exchange {
   async send<T>(call: Call, options: RequestOptions = {}): Promise<T> {
     const { signal, timeoutMs, isOnlyForNow = false } = options;
     return this.#limited(call, signal, async (limit) => {
-      await this.#options.bucket?.take(limit.signal);
+      await this.#options.queue?.take(limit.signal);
       limit.set(timeoutMs ?? this.#options.requestTimeoutMs);
       const answer = await this.#answer(call, limit, isOnlyForNow ? 0 : POSTPONEMENTS_MAX);
       const object = parseObject(await readBody(answer)) as T;
@@ -200,45 +201,29 @@ function messageOf(error: unknown): string {
   return errorMessage(error);
 }
 
-export interface RateLimit {
-  readonly perSecond: number;
-  /** So many at once after a pause. */
-  readonly burst: number;
-}
-
-/** Limits how often something happens. Each caller gets a token, in the order in which they came. */
-export class TokenBucket {
+/** Each caller gets a token, in the order in which they came. */
+export class TokenQueue {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
-  /** Below zero: so many tokens are promised to callers that wait. */
-  #tokens: number;
-  #filledAt: number;
+  #bucket: TokenBucket;
 
   constructor(clock: Clock, limit: RateLimit) {
     this.#clock = clock;
     this.#limit = limit;
-    this.#tokens = limit.burst;
-    this.#filledAt = clock.now();
+    this.#bucket = { tokens: limit.burst, at: clock.now() };
   }
 
   /** Resolves when the caller has its token. A caller whose signal aborts gives its token back. */
   async take(signal: AbortSignal): Promise<void> {
-    this.#fill();
-    this.#tokens -= 1;
-    if (this.#tokens >= 0) return;
+    const filled = filledBucket(this.#bucket, this.#clock.now(), this.#limit);
+    const tokens = filled.tokens - 1;
+    this.#bucket = { ...filled, tokens };
+    if (tokens >= 0) return;
     try {
-      await sleep(this.#clock, (-this.#tokens / this.#limit.perSecond) * 1000, signal);
+      await sleep(this.#clock, (-tokens / this.#limit.perSecond) * 1000, signal);
     } catch (error) {
-      this.#tokens += 1;
+      this.#bucket = { ...this.#bucket, tokens: this.#bucket.tokens + 1 };
       throw error;
     }
-  }
-
-  #fill(): void {
-    const now = this.#clock.now();
-    // A clock that was set back adds nothing.
-    const added = (Math.max(0, now - this.#filledAt) / 1000) * this.#limit.perSecond;
-    this.#tokens = Math.min(this.#limit.burst, this.#tokens + added);
-    this.#filledAt = now;
   }
 }

@@ -1,5 +1,6 @@
 /** Clients of a real API server. */
 import { systemClock } from '../../../system/timer.ts';
+import type { RateLimit } from '../../policies/formats/token-bucket.ts';
 import type { Clock } from '../../../types/clock.ts';
 import type { ApiMeasurements } from '../../../types/measurements.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
   Credentials,
 } from '../service/api-server.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { Exchange, type RateLimit, TokenBucket } from './exchange.ts';
+import { Exchange, TokenQueue } from './exchange.ts';
 import { HttpApiServer } from './http-api-server.ts';
 
 /** As client-go: a peer is pinged after 30 s of silence, and dead 15 s later. */
@@ -53,12 +54,12 @@ export function openApiClients(
     });
   const [shared, own] = [openPool(), openPool()];
   const client = (pool: ConnectionPool, limit?: RateLimit) => {
-    const bucket = limit && limit.perSecond > 0 ? new TokenBucket(clock, limit) : undefined;
+    const queue = limit && limit.perSecond > 0 ? new TokenQueue(clock, limit) : undefined;
     const exchange = {
       pool,
       credentials,
       observer,
-      bucket,
+      queue,
       userAgent,
       requestTimeoutMs,
       clock,

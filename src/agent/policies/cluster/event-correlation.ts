@@ -3,13 +3,13 @@
  * too many events about one object are dropped as spam. Times are Unix milliseconds.
  */
 import { RecentMap } from '../formats/lookups.ts';
+import { takeToken, type TokenBucket } from '../formats/token-bucket.ts';
 
 /** The settings of client-go's correlator. */
 const SIMILAR_MAX = 10;
 const SIMILAR_WITHIN_MS = 600_000;
-const SPAM_BURST = 25;
 /** One event in five minutes, in single precision as in client-go. */
-const SPAM_PER_SECOND = Math.fround(1 / 300);
+const SPAM_LIMIT = { perSecond: Math.fround(1 / 300), burst: 25 };
 
 export interface EventFacts {
   readonly source: { readonly component: string; readonly host: string };
@@ -41,12 +41,6 @@ interface CountedEvent {
   readonly count: number;
   readonly firstAt: number;
   readonly name: string;
-}
-
-/** How many events an object may still have before they are spam. */
-interface SpamBudget {
-  readonly tokens: number;
-  readonly at: number;
 }
 
 /** Equal events have one key. */
@@ -93,11 +87,9 @@ export function counted(before: CountedEvent | undefined, name: string, now: num
   return { ...before, count: before.count + 1 };
 }
 
-/** The budget after one more event; undefined where it is used up, and the event is spam. */
-export function spent(budget: SpamBudget | undefined, now: number): SpamBudget | undefined {
-  const { tokens, at } = budget ?? { tokens: SPAM_BURST, at: now };
-  const refilled = Math.min(SPAM_BURST, tokens + (Math.max(0, now - at) / 1000) * SPAM_PER_SECOND);
-  return refilled < 1 ? undefined : { tokens: refilled - 1, at: now };
+/** The budget of an object after one more event; undefined where it is used up, and the event is spam. */
+export function spent(budget: TokenBucket | undefined, now: number): TokenBucket | undefined {
+  return takeToken(budget, now, SPAM_LIMIT);
 }
 
 /** The longest name that the API server accepts for an event. */
@@ -129,7 +121,7 @@ export interface CorrelatedEvent extends CountedEvent {
 export class EventCorrelator {
   readonly #similar = new RecentMap<string, SimilarEvents>(REMEMBERED_MAX);
   readonly #counted = new RecentMap<string, CountedEvent>(REMEMBERED_MAX);
-  readonly #budgets = new RecentMap<string, SpamBudget>(REMEMBERED_MAX);
+  readonly #budgets = new RecentMap<string, TokenBucket>(REMEMBERED_MAX);
 
   /** `now` is Unix milliseconds, `name` the name of the event if it is a new one. */
   correlate(event: EventFacts, now: number, name = ''): CorrelatedEvent {

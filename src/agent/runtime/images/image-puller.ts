@@ -1,6 +1,6 @@
 import type { PullCredentials } from '../../policies/images/image-credentials.ts';
 import { asOneMessage } from '../../policies/formats/go-text.ts';
-import { takePullToken, type TokenBucket } from '../../policies/images/image-pull.ts';
+import { takeToken, type TokenBucket } from '../../policies/formats/token-bucket.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
 import type { AuthConfig, Image, PodSandboxConfig } from '../../../types/cri.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
@@ -106,8 +106,9 @@ export class ImagePuller {
   }
 
   #takeToken(): void {
-    const { registryPullQPS: qps, registryBurst: burst } = this.#parts;
-    const tokens = takePullToken(this.#tokens, this.#context.clock.now(), { qps, burst });
+    const { registryPullQPS: perSecond, registryBurst: burst } = this.#parts;
+    if (perSecond === 0) return;
+    const tokens = takeToken(this.#tokens, this.#context.clock.now(), { perSecond, burst });
     if (tokens === undefined) throw new StateletError('Unavailable', 'pull QPS exceeded');
     this.#tokens = tokens;
   }

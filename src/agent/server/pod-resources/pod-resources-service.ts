@@ -19,7 +19,10 @@ import {
   LIST_ALPHA,
   type PodResources,
 } from './pod-resources-messages.ts';
-import { RequestLimit } from './request-limit.ts';
+import { takeToken, type TokenBucket } from '../../policies/formats/token-bucket.ts';
+
+/** As the kubelet limits requests, over all clients and methods. Others are refused at once. */
+const REQUEST_LIMIT = { perSecond: 100, burst: 10 };
 
 export interface PodResourcesParts {
   /** Pods that have not ended. */
@@ -35,7 +38,7 @@ export interface PodResourcesParts {
 
 export function podResourcesServer(parts: PodResourcesParts): GrpcServer {
   const { holders, measurements, now } = parts;
-  const limit = new RequestLimit(now);
+  let bucket: TokenBucket | undefined;
   const methods = [
     servedMethod(LIST, () => {
       measurements?.asked('v1', 'list');
@@ -61,7 +64,9 @@ export function podResourcesServer(parts: PodResourcesParts): GrpcServer {
     methods.map((method) => ({
       path: method.path,
       answer: (request) => {
-        if (limit.takes()) return method.answer(request);
+        const left = takeToken(bucket, now(), REQUEST_LIMIT);
+        bucket = left ?? bucket;
+        if (left) return method.answer(request);
         return Promise.reject(new StateletError('ResourceExhausted', 'rejected by rate limit'));
       },
     })),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { TokenBucket } from '../../../../src/agent/cluster/client/exchange.ts';
+import { TokenQueue } from '../../../../src/agent/cluster/client/exchange.ts';
 import { VirtualClock } from '../../../../src/simulation/node/virtual-clock.ts';
 
 const never = new AbortController().signal;
@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 describe('a limit of two a second, three in a burst', () => {
   function open() {
     const clock = new VirtualClock();
-    const bucket = new TokenBucket(clock, { perSecond: 2, burst: 3 });
+    const bucket = new TokenQueue(clock, { perSecond: 2, burst: 3 });
     const begun = clock.now();
     const taken: [who: string, afterMs: number][] = [];
     const take = (who: string, signal = never) =>
@@ -67,7 +67,7 @@ describe('a limit of two a second, three in a burst', () => {
 test('a clock that is set back takes and gives nothing', async () => {
   let now = 3_600_000;
   const clock = new VirtualClock();
-  const bucket = new TokenBucket(
+  const bucket = new TokenQueue(
     {
       now: () => now,
       setTimeout: (callback, delayMs) => clock.setTimeout(callback, delayMs),

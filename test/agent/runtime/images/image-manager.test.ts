@@ -313,6 +313,13 @@ describe('several pulls', () => {
     expect(await refusal(c!)).toMatchObject({ reason: 'ErrImagePull', message: 'pull QPS exceeded' });
     expect(begun(bed)).toEqual(['a:1', 'b:1']);
   });
+
+  test('have no limit where qps is 0', async () => {
+    const bed = imageBed({ serializeImagePulls: false, registryPullQPS: 0, registryBurst: 1 });
+    three(bed);
+    await settled();
+    expect(begun(bed)).toEqual(['a:1', 'b:1', 'c:1']);
+  });
 });
 
 describe('a pull whose pod ends', () => {
