@@ -2,7 +2,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { machines } from '../agent/machines/index.ts';
 import { didYouMean } from '../agent/policies/formats/did-you-mean.ts';
-import { StateletError } from '../types/errors.ts';
+import { invalid } from '../types/errors.ts';
 import { toMermaid } from './charts/mermaid.ts';
 import { toXStateSource } from './charts/xstate-source.ts';
 import { formatTable } from './table.ts';
@@ -25,8 +25,5 @@ export function machineOf(name: string): AnyStateMachine {
   const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
   if (machine !== undefined) return machine;
   const names = Object.keys(machines);
-  throw new StateletError(
-    'InvalidArgument',
-    `no chart is called "${name}"${didYouMean(name, names)}\nthere are: ${names.join(', ')}`,
-  );
+  throw invalid(`no chart is called "${name}"${didYouMean(name, names)}\nthere are: ${names.join(', ')}`);
 }

@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { parsedJson } from '../agent/policies/formats/json-values.ts';
 import { controlSocket, readAddress, withControlSocket } from '../agent/server/control-socket.ts';
 import { type RootFolder, rootFolder } from '../agent/config/root-folder.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../types/errors.ts';
 
 export interface DaemonFlags {
   readonly rootDir?: string;
@@ -26,7 +27,7 @@ export async function askDaemon<T>(
 ): Promise<T> {
   const { origin, status, body } =
     server === undefined ? await askFolder(path, rootFolder(rootDir)) : await askServer(path, server);
-  const answer = status === 200 ? parsed(body) : undefined;
+  const answer = status === 200 ? parsedJson(body) : undefined;
   if (isAnswer(answer)) return answer;
   const beginning = body.slice(0, MAX_SHOWN).trim();
   throw new StateletError(
@@ -96,10 +97,7 @@ function urlOf(path: string, server: string): URL {
   const base = server.includes('://') ? server : `http://${server}`;
   const url = URL.canParse(path, base) ? new URL(path, base) : undefined;
   if (url?.protocol === 'http:') return url;
-  throw new StateletError(
-    'InvalidArgument',
-    `--server: "${server}" is neither http://HOST:PORT nor HOST:PORT`,
-  );
+  throw invalid(`--server: "${server}" is neither http://HOST:PORT nor HOST:PORT`);
 }
 
 /** fetch() is not used: it refuses some ports. */
@@ -110,12 +108,4 @@ async function request(
   const sent = get(url, { ...options, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { OWN_FOLDER, rootFolder } from '../agent/config/root-folder.ts';
 import { makeFolder } from '../system/make-folder.ts';
 import { errnoCode } from '../system/system-errors.ts';
 import { print } from '../system/terminal.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../types/errors.ts';
 import { ownFile } from '../version.ts';
 import { run } from './run.ts';
 
@@ -18,10 +18,7 @@ export interface DemoFlags {
 export async function demo(folder: string, { rootDir, hostnameOverride }: DemoFlags): Promise<void> {
   const found = rootFolder(rootDir);
   if (found.passedOver !== undefined)
-    throw new StateletError(
-      'InvalidArgument',
-      `${found.passedOver}\ngive a --root-dir, or go to another folder`,
-    );
+    throw invalid(`${found.passedOver}\ngive a --root-dir, or go to another folder`);
   if (await copyExamples(folder))
     print(`The manifests are in ${folder}: change one, copy one, remove one, and its pod follows.\n`);
   await run({

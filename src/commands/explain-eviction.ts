@@ -1,4 +1,5 @@
 /** `statelet explain-eviction`: which pods would be evicted now, in which order, and why. */
+import { isObject, parsedJson } from '../agent/policies/formats/json-values.ts';
 import { evictionThresholds, resolveEvictionSettings } from '../agent/config/load-eviction-settings.ts';
 import {
   type EvictionExplanation,
@@ -19,7 +20,7 @@ import {
   withContainerFsThresholds,
 } from '../agent/policies/eviction/file-system-parts.ts';
 import { readForeignFile } from '../system/files/foreign-file.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { errorMessage, invalid } from '../types/errors.ts';
 import type { Pod } from '../types/kubernetes.ts';
 import type { FsStats, Summary } from '../types/stats.ts';
 import { askDaemon, type DaemonFlags } from './daemon-request.ts';
@@ -42,8 +43,7 @@ export interface ExplainEvictionFlags extends DaemonFlags {
 export async function explainEviction(flags: ExplainEvictionFlags, nowMs = Date.now()): Promise<string> {
   const { stats, pods } = flags;
   if ((stats === undefined) !== (pods === undefined))
-    throw new StateletError(
-      'InvalidArgument',
+    throw invalid(
       '--stats and --pods must be given together: the figures, and the pods to which they belong',
     );
   const explanation =
@@ -104,19 +104,11 @@ async function jsonFrom<T>(
 ): Promise<T> {
   const limits = { bytesMax: BYTES_MAX, waitsForPipe: true };
   const { content } = await readForeignFile(file, limits).catch((error: unknown) => {
-    throw new StateletError('InvalidArgument', `${flag}: ${file} cannot be read: ${errorMessage(error)}`);
+    throw invalid(`${flag}: ${file} cannot be read: ${errorMessage(error)}`);
   });
-  const value = parsed(content.toString());
+  const value = parsedJson(content.toString());
   if (isWanted(value)) return value;
-  throw new StateletError('InvalidArgument', `${flag}: ${file} must be ${what}, in JSON`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  throw invalid(`${flag}: ${file} must be ${what}, in JSON`);
 }
 
 function isSummary(value: unknown): value is Summary {
@@ -125,10 +117,6 @@ function isSummary(value: unknown): value is Summary {
 
 function isPodList(value: unknown): value is { readonly items: readonly Pod[] } {
   return isObject(value) && Array.isArray(value.items);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isExplanation(body: unknown): body is EvictionExplanation {

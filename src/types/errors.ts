@@ -50,6 +50,11 @@ export class StateletError extends Error {
   }
 }
 
+/** For what can never succeed as it is. */
+export function invalid(message: string): StateletError {
+  return new StateletError('InvalidArgument', message);
+}
+
 /** The kind of any thrown value; `Internal` for errors that are no StateletError. */
 export function errorKind(error: unknown): ErrorKind {
   return error instanceof StateletError ? error.kind : 'Internal';

@@ -11,7 +11,7 @@ import {
   type ServerSettings,
   type ShutdownSettings,
 } from '../../types/node-settings.ts';
-import { StateletError } from '../../types/errors.ts';
+import { invalid } from '../../types/errors.ts';
 import { resolveAdmissionSettings, withReservedCPUs } from './load-admission-settings.ts';
 import { resolveClusterSettings } from './load-cluster-settings.ts';
 import { checkFeatures, resolveFeatureGates } from './load-feature-gates.ts';
@@ -294,8 +294,7 @@ function nodeName(override: string | undefined, host: Host): string {
   const origin = unlessEmpty(override) === undefined ? "this machine's host name" : '--hostname-override';
   const name = (unlessEmpty(override) ?? host.hostname).trim().toLowerCase();
   if (name.length <= MAX_NAME_LENGTH && DNS_SUBDOMAIN.test(name)) return name;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `${origin}: "${name}" cannot be a node's name: lower case letters, digits, "-" and "." only, beginning and ending ` +
       'with a letter or digit; give another with --hostname-override',
   );
@@ -304,8 +303,7 @@ function nodeName(override: string | undefined, host: Host): string {
 /** In a cluster, ordinary pods come from the API server, which would not know of pods from files. */
 function localPods({ pods = [] }: RunFlags, { kubeconfig }: ClusterSettings): readonly LocalPods[] {
   if (pods.length > 0 && kubeconfig !== '') {
-    throw new StateletError(
-      'InvalidArgument',
+    throw invalid(
       '--pods is for a node without an API server, and a kubeconfig was given: create these pods in the cluster, or make them ' +
         'static pods by --pod-manifest-path',
     );
@@ -325,8 +323,7 @@ function runtimeEndpoint(
   const endpoint = flag ?? unlessEmpty(file.containerRuntimeEndpoint) ?? byName.containerRuntimeEndpoint;
   if (endpoint === EMBEDDED || /^unix:\/\/\/./u.test(endpoint)) return endpoint;
   const origin = flag === undefined ? `${fileName}: containerRuntimeEndpoint` : RUNTIME_FLAG;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `${origin}: "${endpoint}": must be "${EMBEDDED}" or the socket of a CRI runtime, such as unix:///run/containerd/containerd.sock`,
   );
 }

@@ -1,6 +1,6 @@
 /** Settings for real containers, with the kubelet's flags and fields. */
 import { isIP } from 'node:net';
-import { StateletError } from '../../types/errors.ts';
+import { invalid } from '../../types/errors.ts';
 import type { NodeSettings, VerificationPolicy } from '../../types/node-settings.ts';
 import { allowlistProblem, VERIFICATION_POLICIES } from '../policies/images/image-pull.ts';
 import { IDS_UNIT } from '../policies/security/id-mappings.ts';
@@ -361,7 +361,7 @@ function checkAllowlist(settings: NodeSettings, fileName: string): void {
   if (preloadedImagesVerificationAllowlist.length === 0 || policy === 'NeverVerifyAllowlistedImages') return;
   const rule = 'imagePullCredentialsVerificationPolicy must be NeverVerifyAllowlistedImages with it';
   const problem = `preloadedImagesVerificationAllowlist: ${rule} (got ${policy})`;
-  throw new StateletError('InvalidArgument', `${fileName}: ${problem}`);
+  throw invalid(`${fileName}: ${problem}`);
 }
 
 function checkThresholds({
@@ -369,8 +369,7 @@ function checkThresholds({
   imageGCLowThresholdPercent: low,
 }: NodeSettings) {
   if (low < high) return;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `imageGCLowThresholdPercent (--image-gc-low-threshold): must be below imageGCHighThresholdPercent, ${high} (got ${low})`,
   );
 }

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { StateletError } from '../../types/errors.ts';
 import { isGoTrue } from '../policies/formats/go-text.ts';
-import { parseQuantity, quantityValue } from '../policies/formats/quantity.ts';
+import { quantityValue, quantityIn } from '../policies/formats/quantity.ts';
 import { goDuration, MAX_DURATION_MS, parseDuration, shortDuration } from '../policies/formats/duration.ts';
 
 export interface Setting<T = unknown> {
@@ -117,11 +117,8 @@ function unlessZero(value: number | undefined): number | undefined {
 }
 
 function quantityBytes(given: string): number | undefined {
-  try {
-    return Number(quantityValue(parseQuantity(given)));
-  } catch {
-    return undefined;
-  }
+  const quantity = quantityIn(given);
+  return quantity && Number(quantityValue(quantity));
 }
 
 export const between = (least: number, most: number) => (value: number) =>

@@ -1,6 +1,7 @@
 /** Log lines as text: `12:01:02.345 INFO: default/web: container started container=web attempt=0`. */
 import type { DestinationStream } from 'pino';
 import { prettyFactory, type PrettyOptions } from 'pino-pretty';
+import { isObject, textOf } from '../policies/formats/json-values.ts';
 import { oneLine, printable, printableStyled } from '../policies/formats/terminal-text.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -36,24 +37,16 @@ function formatLine(line: Line, message: string, dim: Dim): string {
   return [shown.join(' '), ...defect(line)].join('\n');
 }
 
-function textOf(message: unknown): string {
-  return typeof message === 'string' ? message : '';
-}
-
 function errorText(error: unknown): string {
-  return isRecord(error) && typeof error.message === 'string' ? printable(error.message) : '';
+  return isObject(error) && typeof error.message === 'string' ? printable(error.message) : '';
 }
 
 /** The stack trace, only for defects of the daemon. */
 function defect({ level, err }: Line): string[] {
-  const stack = level === FATAL && isRecord(err) ? err.stack : undefined;
+  const stack = level === FATAL && isObject(err) ? err.stack : undefined;
   return typeof stack === 'string' ? [printable(stack)] : [];
 }
 
 function valueText(value: unknown): string {
   return typeof value === 'string' && /^\S+$/u.test(value) ? value : JSON.stringify(value);
-}
-
-function isRecord(value: unknown): value is Line {
-  return typeof value === 'object' && value !== null;
 }

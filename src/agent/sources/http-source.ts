@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { defer, distinctUntilChanged, finalize, from, map, type Observable, repeat, tap } from 'rxjs';
 import { shownURL } from '../policies/formats/secret-fields.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import { contentToKeep, keepingProblems, type LastGoodManifests } from './manifests/last-good-manifests.ts';
 import { MANIFEST_BYTES_MAX } from './manifests/manifest-limits.ts';
 import { readManifestPods } from './manifests/manifest-pods.ts';
@@ -134,10 +134,7 @@ function appendHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value);
   } catch {
-    throw new StateletError(
-      'InvalidArgument',
-      `the header "${name}" has a name or a value that HTTP does not allow`,
-    );
+    throw invalid(`the header "${name}" has a name or a value that HTTP does not allow`);
   }
 }
 

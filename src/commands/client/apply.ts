@@ -2,7 +2,7 @@
 import { text } from 'node:stream/consumers';
 import type { AppliedObject } from '../../agent/server/routes/apply-routes.ts';
 import { eachOf } from '../../system/promises.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import type { NamespaceFlags } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
 import { type InputFlags, manifestDocuments } from './manifest-input.ts';
@@ -19,10 +19,7 @@ const AT_ONCE = 16;
 /** Writes a line for each object, in the order of the documents. Rejects when all have been tried, with what was wrong with some. */
 export async function apply(flags: ApplyFlags, write: (text: string) => void): Promise<void> {
   if (flags.filename === undefined)
-    throw new StateletError(
-      'InvalidArgument',
-      'say what to apply: -f FILE, -f FOLDER, -f URL, or -f - for standard input',
-    );
+    throw invalid('say what to apply: -f FILE, -f FOLDER, -f URL, or -f - for standard input');
   const documents = await manifestDocuments(flags, flags.namespace);
   const isDryRun = flags.dryRun !== undefined && flags.dryRun !== 'none';
   await withDaemon(flags, async (daemon) => {

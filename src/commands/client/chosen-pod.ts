@@ -1,5 +1,5 @@
 /** The pod and the container that a command line names. */
-import { StateletError } from '../../types/errors.ts';
+import { invalid, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { DaemonConnection } from './daemon-connection.ts';
 import { clusterTypeHint } from './named-objects.ts';
@@ -24,16 +24,10 @@ export function parsePodName(text: string, { namespace }: NamespaceFlags = {}): 
   const parts = text.replace(POD_TYPE, '').split('/');
   const [first = '', second] = parts;
   if (parts.length > 2 || parts.includes(''))
-    throw new StateletError(
-      'InvalidArgument',
-      `"${text}" names no pod: POD, pod/POD or NAMESPACE/POD is expected`,
-    );
+    throw invalid(`"${text}" names no pod: POD, pod/POD or NAMESPACE/POD is expected`);
   if (second === undefined) return { namespace, name: first };
   if (namespace !== undefined && namespace !== first)
-    throw new StateletError(
-      'InvalidArgument',
-      `"${text}" is not in the namespace of --namespace, ${namespace}`,
-    );
+    throw invalid(`"${text}" is not in the namespace of --namespace, ${namespace}`);
   return { namespace: first, name: second };
 }
 

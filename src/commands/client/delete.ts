@@ -1,7 +1,7 @@
 /** `statelet delete`: ends pods of manifests until these change, and removes the manifests that `statelet apply` has written. */
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { STATE_ANNOTATION } from '../../agent/server/routes/local-routes.ts';
-import { errorKind, StateletError } from '../../types/errors.ts';
+import { errorKind, invalid, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { chosenPod, type NamespaceFlags, parsePodName, type PodName, podsOf } from './chosen-pod.ts';
 import { type DaemonConnection, type FolderFlags, withDaemon } from './daemon-connection.ts';
@@ -56,10 +56,9 @@ interface ToDelete {
 function objectsIn(words: readonly string[], { all, selector }: DeleteFlags): readonly ToDelete[] {
   if (!isTypeWord((words[0] ?? '').split('/')[0] ?? '')) return words.map((text) => ({ kind: 'Pod', text }));
   const { type, names } = namedObjects(words);
-  if (type === 'nodes')
-    throw new StateletError('InvalidArgument', 'a node is not deleted here; a pod of that name is pod/NAME');
+  if (type === 'nodes') throw invalid('a node is not deleted here; a pod of that name is pod/NAME');
   if (type !== 'pods' && (all === true || selector !== undefined))
-    throw new StateletError('InvalidArgument', `--all and --selector take pods alone: name the ${type}`);
+    throw invalid(`--all and --selector take pods alone: name the ${type}`);
   return names.map((text) => ({ kind: kindOf(type), text }));
 }
 
@@ -79,12 +78,8 @@ async function objectsOfManifests({
 function checkChoice(objects: readonly ToDelete[], { all = false, selector }: DeleteFlags): void {
   const ways = [objects.length > 0, all, selector !== undefined].filter(Boolean);
   if (ways.length === 0)
-    throw new StateletError(
-      'InvalidArgument',
-      'name the pods that are to be deleted, or give --all, --selector or --filename',
-    );
-  if (ways.length > 1)
-    throw new StateletError('InvalidArgument', 'names of pods, --all and --selector exclude each other');
+    throw invalid('name the pods that are to be deleted, or give --all, --selector or --filename');
+  if (ways.length > 1) throw invalid('names of pods, --all and --selector exclude each other');
 }
 
 async function deleteObject(
@@ -175,6 +170,6 @@ function timeoutOf(text: string | undefined): number {
   if (text === undefined || text === '0') return 0;
   const timeoutMs = parseDuration(text);
   if (timeoutMs === undefined || timeoutMs < 0)
-    throw new StateletError('InvalidArgument', `--timeout: "${text}" is no duration such as 30s or 2m`);
+    throw invalid(`--timeout: "${text}" is no duration such as 30s or 2m`);
   return timeoutMs;
 }

@@ -1,6 +1,6 @@
 /** Selectors of labels as kubectl takes them with `-l`: `app=web,tier!=db,env in (a, b),!old`. */
 import { matchesLabels } from '../../agent/policies/admission/node-affinity.ts';
-import { StateletError } from '../../types/errors.ts';
+import { invalid } from '../../types/errors.ts';
 import type { NodeSelectorRequirement } from '../../types/kubernetes.ts';
 
 export type LabelSelector = (labels: Readonly<Record<string, string>> | undefined) => boolean;
@@ -41,8 +41,7 @@ function requirementOf(part: string, text: string): NodeSelectorRequirement {
   if (equalKey !== '') return { key: equalKey, operator: sign === '!=' ? 'NotIn' : 'In', values: [value] };
   const [, not, presentKey = ''] = PRESENT.exec(part) ?? [];
   if (presentKey !== '') return { key: presentKey, operator: not === undefined ? 'Exists' : 'DoesNotExist' };
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `--selector: "${part}" in "${text}" is none of KEY=VALUE, KEY!=VALUE, KEY in (VALUE, …), KEY notin (VALUE, …), KEY and !KEY`,
   );
 }

@@ -7,7 +7,7 @@ import { parseGoTime } from '../../agent/policies/formats/time.ts';
 import { oneLine, printable } from '../../agent/policies/formats/terminal-text.ts';
 import { errnoCode } from '../../system/system-errors.ts';
 import { bareStreams } from '../../system/terminal.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import { byNamespaceAndName } from '../pod-row.ts';
 import { chosenContainer, chosenPod, type NamespaceFlags, podsOf } from './chosen-pod.ts';
@@ -132,10 +132,6 @@ function secondsOf(since: string): number {
 function checkedTime(text: string): string {
   if (parseGoTime(text)) return text;
   throw invalid(`--since-time: "${text}" is no time in RFC 3339, such as 2030-01-01T00:00:00Z`);
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }
 
 interface PrintedLog {

@@ -1,6 +1,6 @@
 /** What a command line names after `get`, `describe` and `delete`: a type and names, as `pods web db`, or `pod/web pod/db`. */
 import { didYouMean } from '../../agent/policies/formats/did-you-mean.ts';
-import { StateletError } from '../../types/errors.ts';
+import { invalid, StateletError } from '../../types/errors.ts';
 
 /** The names of a type, as kubectl takes them, the usual one first. */
 const TYPES = {
@@ -110,8 +110,4 @@ function mendOf(word: string): string {
   if (hint !== undefined) return `; ${hint}`;
   if (/^ev(?:ents?)?$/u.test(word)) return '; see statelet events';
   return word === 'all' ? '; see statelet get pods' : didYouMean(word, TYPE_WORDS);
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }

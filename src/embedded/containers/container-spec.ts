@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../agent/policies/cri/cri-labels.ts';
 import { isWithin } from '../../agent/policies/formats/mountinfo.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
-import { StateletError } from '../../types/errors.ts';
+import { invalid } from '../../types/errors.ts';
 import type { RuntimeLayout, StreamName } from '../layout.ts';
 import type { ContainerRecord, SandboxRecord } from '../monitor/records.ts';
 import { checkMounts } from '../mounts/mount-plan.ts';
@@ -18,7 +18,7 @@ import { CONTAINER_ID_VARIABLE } from './proc.ts';
 export function validateContainer(config: ContainerConfig): void {
   const name = `container "${config.metadata.name}"`;
   const problem = noCommand(config);
-  if (problem !== undefined) throw new StateletError('InvalidArgument', problem);
+  if (problem !== undefined) throw invalid(problem);
   if (config.tty) requireTerminals(name);
   privilegesOf(config, userOf(config));
   stopSignal(config);
@@ -116,8 +116,5 @@ export function stopSignal({ metadata, stopSignal: name = 'SIGTERM' }: Container
   const [, from, offset = '0'] = /^SIG(RTMIN|RTMAX)(?:[+-](\d{1,2}))?$/.exec(name) ?? [];
   const number = from === 'RTMIN' ? RTMIN + Number(offset) : RTMAX - Number(offset);
   if (from !== undefined && number >= RTMIN && number <= RTMAX) return number;
-  throw new StateletError(
-    'InvalidArgument',
-    `container "${metadata.name}": lifecycle.stopSignal ${name} is no signal of this machine`,
-  );
+  throw invalid(`container "${metadata.name}": lifecycle.stopSignal ${name} is no signal of this machine`);
 }

@@ -3,7 +3,7 @@ import { closeSync, constants, existsSync, lchownSync, openSync, statSync } from
 import { constants as osConstants } from 'node:os';
 import { resolve } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig } from '../../types/cri.ts';
 import { readPlainFile } from '../../system/plain-file.ts';
 import { runCommand } from '../../system/run-command.ts';
@@ -150,8 +150,7 @@ export function userOf(config: ContainerConfig): ProcessSpec['user'] {
   const gid = runAsGroup ?? (uid === ownUid ? ownGid : primaryGroup(uid));
   if (uid === ownUid && gid === ownGid) return undefined;
   if (ownUid === 0) return { uid, gid };
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `container "${config.metadata.name}" is to run as user ${uid} and group ${gid}, but the embedded runtime runs as ` +
       `${ownUid}:${ownGid} and only root may change that: leave runAsUser and runAsGroup out, or run as root`,
   );

@@ -1,7 +1,7 @@
 /** How a container gets other groups and fewer privileges than the monitor: groups, capabilities, no new privileges. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import { StateletError } from '../../types/errors.ts';
+import { invalid, StateletError } from '../../types/errors.ts';
 import type { ContainerConfig, LinuxContainerSecurityContext } from '../../types/cri.ts';
 
 /** The capabilities of the kernel, in the order of their numbers. */
@@ -77,8 +77,7 @@ function namesOf(
 
 function checkCapability(container: string, capability: string): void {
   if (capability === ALL || CAPABILITIES.has(capability)) return;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `container "${container}" names an unknown capability, ${capability}; known are ALL and ` +
       [...CAPABILITIES].join(', '),
   );

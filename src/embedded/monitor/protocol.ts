@@ -1,4 +1,4 @@
-import { errorKind, type ErrorKind, errorMessage, StateletError } from '../../types/errors.ts';
+import { errorKind, type ErrorKind, errorMessage, invalid, StateletError } from '../../types/errors.ts';
 import type {
   Container,
   ContainerConfig,
@@ -119,8 +119,7 @@ const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
 export function encodeRequest(request: Request): string {
   const line = encodeWithin(request, MAX_REQUEST_BYTES);
   if (line !== undefined) return line;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `the request ${request.method} is too large: the monitor of the embedded runtime takes at most 16 MiB`,
   );
 }
@@ -174,7 +173,7 @@ export class LineSplitter {
     if (beginning.length > 0) this.#chunks.push(beginning);
     this.#bytes += beginning.length;
     if (this.#bytes > MAX_LINE_BYTES) {
-      throw new StateletError('InvalidArgument', `a message of more than ${MAX_LINE_BYTES} bytes`);
+      throw invalid(`a message of more than ${MAX_LINE_BYTES} bytes`);
     }
   }
 }

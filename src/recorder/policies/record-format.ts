@@ -17,6 +17,7 @@
  * A reader passes over lines that it does not know, that are torn or that are no JSON, and over sessions of a higher version. Fields
  * and elements may be added at the end without a new version.
  */
+import { isObject } from '../../agent/policies/formats/json-values.ts';
 import type { Pod } from '../../types/kubernetes.ts';
 import type { ActorSnapshot, ActorStep, TransitionKind } from '../../types/transition.ts';
 import type { RecordedTransition, SessionFacts } from './record-entry.ts';
@@ -196,8 +197,4 @@ export class RecordWriter {
     this.#actors.set(id, actor);
     return actor;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

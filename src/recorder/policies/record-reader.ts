@@ -1,4 +1,5 @@
 /** Reads lines of the flight recorder, of this version or another one, also where some are missing or torn. */
+import { isObject, parsedJson, textOf } from '../../agent/policies/formats/json-values.ts';
 import type { TransitionKind } from '../../types/transition.ts';
 import type { RecordedSnapshot, RecordEntry } from './record-entry.ts';
 import { FORMAT, FORMAT_VERSION } from './record-format.ts';
@@ -122,19 +123,10 @@ export class RecordReader {
 }
 
 function parsed(text: string): Line | undefined {
-  if (text === '') return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Line) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 function isList(line: Line): line is readonly unknown[] {
   return Array.isArray(line);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

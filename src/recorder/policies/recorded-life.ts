@@ -1,4 +1,5 @@
 /** A pod's last life, from what the flight recorder has of its chart: which state it came to, who ended it, and when. */
+import { isObject, textOf } from '../../agent/policies/formats/json-values.ts';
 import type { Transition } from '../../types/transition.ts';
 import { CONFIG_SOURCE_ANNOTATION } from '../../agent/policies/pod/pod-kinds.ts';
 import { podOfActor } from './record-entry.ts';
@@ -129,15 +130,12 @@ function originByUID(uid: string): PodOrigin {
 
 /** A member of what an event said: in a record, any part may be missing or cut. Undefined where there is no such member, or the value is no object. */
 export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  return isObject(value) ? value[name] : undefined;
 }
 
 /** Empty where there is none. */
 export function textAt(value: unknown, name: string): string {
-  const text = memberOf(value, name);
-  return typeof text === 'string' ? text : '';
+  return textOf(memberOf(value, name));
 }
 
 /** Empty where there is none. */

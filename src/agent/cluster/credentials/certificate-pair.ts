@@ -1,7 +1,7 @@
 /** A certificate of this node with its key. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import type { CertificateFacts } from '../../policies/cluster/certificates.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 
 export interface CertificatePair {
   /** PEM; the node's own certificate first, then those between it and the authority. */
@@ -24,12 +24,12 @@ export function newPrivateKey(): string {
 export function certificatePair(certText: string, keyText: string): CertificatePair {
   const chain = certText.match(CERTIFICATE) ?? [];
   const [key] = PRIVATE_KEY.exec(keyText) ?? [];
-  if (chain[0] === undefined) throw wrong('holds no certificate in PEM');
-  if (key === undefined) throw wrong('holds no private key in PEM');
+  if (chain[0] === undefined) throw invalid('holds no certificate in PEM');
+  if (key === undefined) throw invalid('holds no private key in PEM');
   const certificate = parsed(() => new X509Certificate(chain[0] ?? ''), 'holds no valid certificate');
   const privateKey: KeyObject = parsed(() => createPrivateKey(key), 'holds no valid private key');
   if (!certificate.checkPrivateKey(privateKey))
-    throw wrong('holds a key that is not that of its certificate');
+    throw invalid('holds a key that is not that of its certificate');
   return { cert: `${chain.join('\n')}\n`, key: `${key}\n`, facts: certificateFacts(certificate) };
 }
 
@@ -37,12 +37,8 @@ function parsed<T>(parse: () => T, problem: string): T {
   try {
     return parse();
   } catch {
-    throw wrong(problem);
+    throw invalid(problem);
   }
-}
-
-function wrong(problem: string): StateletError {
-  return new StateletError('InvalidArgument', problem);
 }
 
 function certificateFacts(certificate: X509Certificate): CertificateFacts {

@@ -4,7 +4,7 @@
  */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { StateletError } from '../../../types/errors.ts';
+import { type StateletError, invalid } from '../../../types/errors.ts';
 import { type ExecEntry, execEntry } from './exec-plugin.ts';
 import { type Fields, fieldsOf, flagOf, textOf, textsOf } from './kubeconfig-fields.ts';
 
@@ -78,7 +78,7 @@ export function parseKubeconfig(text: string, path: string): KubeconfigEntry {
 }
 
 function wrong(field: string, problem: string): StateletError {
-  return new StateletError('InvalidArgument', `${field} ${problem}`);
+  return invalid(`${field} ${problem}`);
 }
 
 /** The messages of the library show parts of the file: only the place is taken from them. */
@@ -89,13 +89,10 @@ function parsed(text: string): unknown {
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lineCounter.linePos(error.pos[0]);
-    throw new StateletError(
-      'InvalidArgument',
-      `is no valid YAML at line ${line}, column ${col} (${error.code})`,
-    );
+    throw invalid(`is no valid YAML at line ${line}, column ${col} (${error.code})`);
   }
   const value: unknown = document.toJS();
-  if (value === null || value === undefined) throw new StateletError('InvalidArgument', 'is empty');
+  if (value === null || value === undefined) throw invalid('is empty');
   return value;
 }
 

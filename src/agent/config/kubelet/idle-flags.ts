@@ -2,7 +2,7 @@
  * Flags of the kubelet that have no effect here. They are read as the kubelet reads them, so that its command line can stay as it is; one
  * that does not have its default is a warning.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 import {
   bool,
   duration,
@@ -181,8 +181,4 @@ function checkTogether(values: Readonly<Record<string, string>>): void {
     throw invalid('--runonce: must be false, as with the kubelet: use "statelet run-once"');
   if (values['exit-on-lock-contention'] === 'true' && (values['lock-file'] ?? '') === '')
     throw invalid('--exit-on-lock-contention: needs --lock-file');
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }

@@ -1,6 +1,6 @@
 /** Where variables of containers come from besides objects: files in the kubelet's format (`NAME='value'` on each line), and services. */
 import type { KnownServices } from '../../../types/api-objects.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { invalid, StateletError } from '../../../types/errors.ts';
 import type { Pod, Service } from '../../../types/kubernetes.ts';
 import { isStaticPod } from '../pod/pod-kinds.ts';
 
@@ -102,7 +102,7 @@ function quotedValue(text: string, source: Lines): string {
 }
 
 function problem(line: number, what: string): StateletError {
-  return new StateletError('InvalidArgument', `line ${line} ${what}`);
+  return invalid(`line ${line} ${what}`);
 }
 
 // The variables by which containers find the services of a cluster: `NAME_SERVICE_HOST`, `NAME_PORT`, …
@@ -119,10 +119,7 @@ const API_SERVER = { namespace: 'default', name: 'kubernetes' };
 export function serviceVariables(pod: Pod, { listed, services }: KnownServices): ReadonlyMap<string, string> {
   const { enableServiceLinks } = pod.spec;
   if (enableServiceLinks === undefined) {
-    throw new StateletError(
-      'InvalidArgument',
-      'nil pod.spec.enableServiceLinks encountered, cannot construct envvars',
-    );
+    throw invalid('nil pod.spec.enableServiceLinks encountered, cannot construct envvars');
   }
   if (!listed && !isStaticPod(pod)) {
     throw new StateletError(

@@ -2,7 +2,7 @@
  * The limits of Linux on a program's command, arguments and variables, so that no more is made, copied and sent to a runtime; and `$(VAR)` in
  * them, replaced within these limits.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid, type StateletError } from '../../../types/errors.ts';
 
 /** Linux' MAX_ARG_STRLEN, with the NUL at the end; of a variable with its name. */
 const WORD_BYTES_MAX = 128 * 1024;
@@ -55,23 +55,20 @@ export class ExecSize {
   }
 
   #tooLong(what: string): StateletError {
-    return new StateletError(
-      'InvalidArgument',
+    return invalid(
       `${what} of container "${this.#container}" is longer than 128 KiB, and Linux takes no longer one; shorten it, or mount it ` +
         'as a file of a volume',
     );
   }
 
   #tooMany(name: string): StateletError {
-    return new StateletError(
-      'InvalidArgument',
+    return invalid(
       `container "${this.#container}" has more than 100,000 environment variables, up to ${shownName(name)}; leave some of its envFrom out`,
     );
   }
 
   #tooLarge(what: string): StateletError {
-    return new StateletError(
-      'InvalidArgument',
+    return invalid(
       `the command, arguments and environment variables of container "${this.#container}" have more than 6 MiB together, up to ` +
         `${what}, and Linux takes no more; leave some out, or mount them as files of a volume`,
     );
@@ -105,8 +102,7 @@ export class EnvFilesSize {
   add({ volumeName, path }: { readonly volumeName: string; readonly path: string }, text: string): void {
     this.#length += text.length;
     if (this.#length <= EXEC_BYTES_MAX) return;
-    throw new StateletError(
-      'InvalidArgument',
+    throw invalid(
       `couldn't parse env file: the files of environment variables of container "${this.#container}" have more than 6 MiB together, ` +
         `up to ${path} of volume ${volumeName}; put what the container needs into fewer files`,
     );

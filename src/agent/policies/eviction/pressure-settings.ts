@@ -2,7 +2,7 @@
  * Thresholds on pressure stall information: for how much of the time tasks of the node may wait for memory or disks. For
  * eviction the amount that is left counts: here the share of the time in which no task waits, in percent.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 import { gracePeriodMs, type Threshold } from './thresholds.ts';
 import { isPressureSignal, type PressureSignal } from './signals.ts';
 import { type Quantity, quantityString } from '../formats/quantity.ts';
@@ -91,8 +91,4 @@ function percentOf(signal: string, text: string): number {
   const percent = /^\d+(?:\.\d+)?%$/.test(text) ? Number(text.slice(0, -1)) : NaN;
   if (percent > 0 && percent < 100) return percent;
   throw invalid(`pressure threshold ${signal} must be above 0% and below 100%: ${text}`);
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }

@@ -2,7 +2,7 @@
  * Eviction thresholds: if less than this is left of a resource, pods are evicted. Errors are StateletErrors of kind InvalidArgument with
  * the kubelet's messages.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 import { parseDuration } from '../formats/duration.ts';
 import { parseQuantity, type Quantity, quantityString, quantityValue } from '../formats/quantity.ts';
 import { type EvictionSignal, isResourceSignal, type ResourceSignal } from './signals.ts';
@@ -137,10 +137,6 @@ function fractionOf(text: string): number | undefined {
   if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;
   const fraction = Math.fround(Math.fround(Number(digits)) / 100);
   return Number.isFinite(fraction) ? fraction : undefined;
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }
 
 /** How long thresholds have to be met before pods are evicted, in milliseconds by signal. */

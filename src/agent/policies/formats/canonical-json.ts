@@ -1,4 +1,5 @@
 /** JSON values compared as the API sees them: the order of keys does not matter, and an undefined member is no member. */
+import { isObject } from './json-values.ts';
 
 /** JSON with sorted keys and without undefined members: equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
@@ -15,10 +16,6 @@ export function equalJson(one: unknown, other: unknown): boolean {
   if (!isObject(one) || !isObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;
   const keys = membersOf(one);
   return keys.length === membersOf(other).length && keys.every((key) => equalJson(one[key], other[key]));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 function membersOf(value: Readonly<Record<string, unknown>>): string[] {

@@ -2,7 +2,7 @@
  * Kubernetes quantities (`100m`, `1.5Gi`, `129e6`), exact. The smallest unit in Kubernetes is 1n. So a quantity is a whole
  * number of billionths, with the format in which it is written.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
@@ -68,6 +68,15 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
 const CACHE_ENTRIES_MAX = 32_768;
 const CACHED_LENGTH_MAX = 32;
 const cache = new Map<string, Quantity>();
+
+/** Undefined for a text that is no quantity. */
+export function quantityIn(text: string): Quantity | undefined {
+  try {
+    return parseQuantity(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Reads a quantity as Kubernetes does, rounding away from zero to 1n. Throws a StateletError of kind InvalidArgument with
@@ -160,10 +169,6 @@ function keepsSpelling({ whole, fraction, unit }: Parts): boolean {
 /** Numbers with this many digits fit into an int64 in any case: Ki 11, Mi 8, Gi 5, Ti 2. */
 function binaryDigitsMax({ shift }: Unit): number {
   return 14 - Math.floor((shift * 3) / 10);
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }
 
 /** The sum, in the format of `a`; if `a` is zero, in that of `b`. */

@@ -1,4 +1,5 @@
 /** The files that name credential provider plugins, checked as the kubelet checks them and with its messages. */
+import { textOf } from '../formats/json-values.ts';
 import { isJsonObject } from '../formats/canonical-json.ts';
 import { parseDuration } from '../formats/duration.ts';
 import { goQuote } from '../formats/go-text.ts';
@@ -70,10 +71,6 @@ export function decodingProblem(content: unknown): string | undefined {
   const provider = { ...PROVIDER_FIELDS, ...(hasTokens && { tokenAttributes: TOKEN_FIELDS }) };
   const fields = { kind: 'string', apiVersion: 'string', metadata: 'any', providers: [provider] } as const;
   return fieldProblem(content, fields) ?? durationProblem(providersOf(content));
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function durationProblem(providers: readonly Partial<CredentialProvider>[]): string | undefined {

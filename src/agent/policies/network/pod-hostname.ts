@@ -1,5 +1,5 @@
 /** The host name and domain of a pod, and its `/etc/hosts`. */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../types/kubernetes.ts';
 
 /** The longest label of a DNS name. */
@@ -26,8 +26,7 @@ export function podHostname(pod: Pod, clusterDomain: string): string {
   if (domain === '' || setHostnameAsFQDN !== true) return name;
   const fqdn = `${name}.${domain}`;
   if (fqdn.length <= NODENAME_MAX_LENGTH) return fqdn;
-  throw new StateletError(
-    'InvalidArgument',
+  throw invalid(
     `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long ` +
       `(${NODENAME_MAX_LENGTH} characters is the max, ${fqdn.length} characters requested)`,
   );

@@ -4,9 +4,9 @@ import type { ReservedSettings } from '../../../types/node-settings.ts';
 import { thresholdValues, thresholdQuantity } from '../eviction/thresholds.ts';
 import {
   addQuantity,
-  parseQuantity,
   type Quantity,
   quantityString,
+  quantityIn,
   subQuantity,
   ZERO_QUANTITY,
 } from '../formats/quantity.ts';
@@ -38,7 +38,7 @@ export function reservesPIDs({ systemReserved, kubeReserved }: Reservations): bo
 export function reservationProblem(reserved: ResourceList): string | undefined {
   for (const [resource, amount] of Object.entries(reserved)) {
     if (!RESERVABLE.has(resource)) return `cannot reserve "${resource}" resource`;
-    const quantity = readable(amount);
+    const quantity = quantityIn(amount);
     if (quantity === undefined) return `failed to parse quantity "${amount}" for "${resource}" resource`;
     if (quantity.nanos < 0n) return `resource quantity for "${resource}" cannot be negative: ${amount}`;
   }
@@ -125,14 +125,6 @@ function lessAtMost(amount: Quantity, taken: Quantity): Quantity {
   if (taken.nanos === 0n) return amount;
   const left = subQuantity(amount, taken);
   return left.nanos < 0n ? { ...left, nanos: 0n } : left;
-}
-
-function readable(amount: string): Quantity | undefined {
-  try {
-    return parseQuantity(amount);
-  } catch {
-    return undefined;
-  }
 }
 
 export interface ReservedGroup {

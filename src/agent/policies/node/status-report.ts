@@ -1,4 +1,5 @@
 /** When the status of the node is sent, and what of it. Rules: the kubelet's kubelet_node_status.go. */
+import { isObject } from '../formats/json-values.ts';
 import type { Node, NodeCondition, NodeStatus } from '../../../types/kubernetes.ts';
 import { parseQuantity } from '../formats/quantity.ts';
 
@@ -92,8 +93,4 @@ function isEqual(a: unknown, b: unknown): boolean {
 
 function isEmpty(value: unknown): boolean {
   return value == null || value === '' || (isObject(value) && Object.keys(value).length === 0);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

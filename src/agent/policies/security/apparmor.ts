@@ -1,6 +1,6 @@
 /** The AppArmor profile of a container. */
 import type { SecurityProfile } from '../../../types/cri.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../../types/kubernetes.ts';
 
 type AppArmorProfile = NonNullable<NonNullable<PodSpec['securityContext']>['appArmorProfile']>;
@@ -32,12 +32,9 @@ function criProfile({ type, localhostProfile }: AppArmorProfile): SecurityProfil
       return UNCONFINED;
     case 'Localhost':
       if (localhostProfile) return { profileType: 'Localhost', localhostRef: localhostProfile };
-      throw new StateletError(
-        'InvalidArgument',
-        'appArmorProfile: localhostProfile must be set if the type is Localhost',
-      );
+      throw invalid('appArmorProfile: localhostProfile must be set if the type is Localhost');
     default:
-      throw new StateletError('InvalidArgument', `appArmorProfile: there is no type "${type}"`);
+      throw invalid(`appArmorProfile: there is no type "${type}"`);
   }
 }
 
@@ -112,10 +109,7 @@ export function seccompProfile(
         const localhostRef = `${seccompProfileRoot}/${profile.localhostProfile}`;
         return { profileType: 'Localhost', localhostRef };
       }
-      throw new StateletError(
-        'InvalidArgument',
-        'seccompProfile: localhostProfile must be set if the type is Localhost',
-      );
+      throw invalid('seccompProfile: localhostProfile must be set if the type is Localhost');
     default:
       return UNCONFINED;
   }

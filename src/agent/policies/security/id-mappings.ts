@@ -2,8 +2,9 @@
  * User namespaces of pods: which ids of the node a pod's users are mapped to, and how the mapping is stored. As with the kubelet, all pods
  * have equally many ids, in ranges that are aligned to that number. The first range is never used: it has the node's own users.
  */
+import { parsedJson } from '../formats/json-values.ts';
 import type { UserNamespace } from '../../../types/cri.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { invalid, StateletError } from '../../../types/errors.ts';
 import { fnv1a32 } from '../pod-actions/restart.ts';
 
 /** The ids that a pod must have at least; it has a multiple of them. */
@@ -53,10 +54,6 @@ export function subordinateIds(output: string): IdRange {
   return range;
 }
 
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
-}
-
 /**
  * The first range that is not taken. The search begins at a range that is computed from the pod's UID. So the ids of a pod that has ended
  * are not used again at once, and ranges that the node's users may have are hardly ever chosen.
@@ -89,7 +86,7 @@ export function userNamespaceRecord(range: IdRange): string {
 
 /** The recorded range. Throws a StateletError of kind DataLoss for a text that is no such record. */
 export function recordedRange(text: string): IdRange {
-  const record = parsed(text) as Partial<Record<string, Partial<IdRange>[]>> | null | undefined;
+  const record = parsedJson(text) as Partial<Record<string, Partial<IdRange>[]>> | null | undefined;
   const { hostId = 0, length = 0 } = record?.uidMappings?.[0] ?? {};
   const range = { hostId, length };
   const isAligned = hostId >= IDS_UNIT && hostId % IDS_UNIT === 0 && length > 0 && length % IDS_UNIT === 0;
@@ -98,15 +95,7 @@ export function recordedRange(text: string): IdRange {
   throw new StateletError('DataLoss', message);
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The same JSON without its white space. */
 function canonical(text: string): string {
-  return JSON.stringify(parsed(text));
+  return JSON.stringify(parsedJson(text));
 }

@@ -7,7 +7,7 @@ import type {
   SupplementalGroupsPolicy,
   UserNamespace,
 } from '../../../types/cri.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { type StateletError, invalid } from '../../../types/errors.ts';
 import type { Container, EphemeralContainer, Pod, PodSpec } from '../../../types/kubernetes.ts';
 import { podText } from '../pod/pod-kinds.ts';
 import {
@@ -147,7 +147,7 @@ function rootProblem(runAsUser: number | undefined, imageUser: ImageUser | undef
 }
 
 function notNonRoot(problem: string, pod: Pod, { name }: AnyContainer): StateletError {
-  return new StateletError('InvalidArgument', `${problem} (pod: "${podText(pod)}", container: ${name})`);
+  return invalid(`${problem} (pod: "${podText(pod)}", container: ${name})`);
 }
 
 /** A container joins the processes of a target only if the pod's containers do not share their processes anyway. */
@@ -214,8 +214,7 @@ const NODE_USERS: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
  */
 export function podNamespaces(spec: PodSpec, users: UserNamespace | undefined): NamespaceOption {
   if (spec.hostUsers === false && !users) {
-    throw new StateletError(
-      'InvalidArgument',
+    throw invalid(
       "can't set `spec.hostUsers: false`: this runtime has no user namespaces; leave it out, or set it to true",
     );
   }

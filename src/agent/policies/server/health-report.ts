@@ -1,5 +1,5 @@
 /** What `/healthz` and `/healthz/NAME` answer, in the words of the API machinery's health checks, and what `/debug/flags/v` takes. */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid } from '../../../types/errors.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -57,8 +57,4 @@ export function verbosityOf(text: string): number {
     throw invalid(`failed set klog.logging.verbosity ${text}: ${problem}`);
   }
   return level;
-}
-
-function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }

@@ -1,6 +1,7 @@
 /** systemd's manager, as far as slices need it: `org.freedesktop.systemd1.Manager`. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { textOf } from '../../policies/formats/json-values.ts';
 import type { UnitProperty } from '../../policies/cgroups/systemd-properties.ts';
 import { systemClock, Timer } from '../../../system/timer.ts';
 import { DBusConnection, DBusError } from '../../../system/dbus/dbus-connection.ts';
@@ -240,11 +241,6 @@ async function subscribe(connection: DBusConnection, patienceMs: number): Promis
   await connection.call({ ...BUS, member: 'Hello' }, patienceMs);
   await connection.call({ ...BUS, member: 'AddMatch', signature: 's', body: [JOBS] }, patienceMs);
   await connection.call({ ...MANAGER, member: 'Subscribe' }, patienceMs);
-}
-
-/** Empty for a value that is no text. */
-function textOf(value: DBusValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function isError(error: unknown, name: string): boolean {

@@ -6,7 +6,7 @@ import {
   socketAddress,
 } from '../../policies/probes/probe-request.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import { StateletError } from '../../../types/errors.ts';
+import { invalid, StateletError } from '../../../types/errors.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import { podFields } from '../../../types/logger.ts';
 import { tcpConnect, withDeadline } from '../probes/tcp-connect.ts';
@@ -84,10 +84,7 @@ async function runHandler(
   } else if (handler.sleep) {
     await runSleep(target, handler.sleep.seconds, limitSeconds, signal);
   } else {
-    throw new StateletError(
-      'InvalidArgument',
-      'the hook has no handler: give it exec, httpGet, tcpSocket or sleep',
-    );
+    throw invalid('the hook has no handler: give it exec, httpGet, tcpSocket or sleep');
   }
 }
 

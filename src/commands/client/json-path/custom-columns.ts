@@ -1,6 +1,7 @@
 /** `-o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image`, and the paths that `--sort-by` takes. */
+import { invalid } from '../../../types/errors.ts';
 import { formatTable } from '../../table.ts';
-import { invalid, type Path, parsePath, valuesAt } from './json-path.ts';
+import { type Path, parsePath, valuesAt } from './json-path.ts';
 
 export interface CustomColumns {
   readonly names: readonly string[];

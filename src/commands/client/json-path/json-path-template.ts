@@ -1,5 +1,6 @@
 /** Templates as `kubectl get -o jsonpath=` has them: `{.metadata.name}{"\n"}`, `{range .items[*]}{.metadata.name} {end}`. */
-import { invalid, type Path, parsePath, unescaped, valuesAt } from './json-path.ts';
+import { invalid } from '../../../types/errors.ts';
+import { type Path, parsePath, unescaped, valuesAt } from './json-path.ts';
 
 const FLAG = '-o jsonpath';
 

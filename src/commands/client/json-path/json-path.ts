@@ -3,7 +3,7 @@
  * `..image`, `[-1:]`, `['a','b']`, `[?(@.type=="Ready")]`. The libraries for JSONPath have other dialects: none knows escaped dots, and
  * the most used one evaluates scripts.
  */
-import { StateletError } from '../../../types/errors.ts';
+import { invalid, type StateletError } from '../../../types/errors.ts';
 
 export type Path = readonly Step[];
 
@@ -239,8 +239,4 @@ function compares(a: unknown, comparison: Comparison, b: unknown): boolean {
     case '>=':
       return low >= high;
   }
-}
-
-export function invalid(message: string): StateletError {
-  return new StateletError('InvalidArgument', message);
 }

@@ -1,7 +1,8 @@
 /** `--sort-by PATH`, as kubectl sorts: numbers and quantities by size, numbers in names by their value, what lacks the field first. */
-import { compareQuantity, parseQuantity, type Quantity } from '../../../agent/policies/formats/quantity.ts';
+import { invalid } from '../../../types/errors.ts';
+import { compareQuantity, quantityIn } from '../../../agent/policies/formats/quantity.ts';
 import { relaxedPath } from './custom-columns.ts';
-import { invalid, valuesAt } from './json-path.ts';
+import { valuesAt } from './json-path.ts';
 
 /** Throws `InvalidArgument` where no object has the field. */
 export function sortedBy<T>(objects: readonly T[], text: string): readonly T[] {
@@ -18,16 +19,8 @@ function compare(a: unknown, b: unknown): number {
   const [first, second] = [a, b].map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   ) as [string, string];
-  const [one, other] = [quantityOf(first), quantityOf(second)];
+  const [one, other] = [quantityIn(first), quantityIn(second)];
   return one && other ? compareQuantity(one, other) : compareNaturally(first, second);
-}
-
-function quantityOf(text: string): Quantity | undefined {
-  try {
-    return parseQuantity(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `web-2` comes before `web-10`. */

@@ -316,7 +316,7 @@ describe('several pulls', () => {
 
   test('have no limit where qps is 0', async () => {
     const bed = imageBed({ serializeImagePulls: false, registryPullQPS: 0, registryBurst: 1 });
-    three(bed);
+    void three(bed);
     await settled();
     expect(begun(bed)).toEqual(['a:1', 'b:1', 'c:1']);
   });

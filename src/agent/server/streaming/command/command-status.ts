@@ -1,4 +1,5 @@
 /** The outcome of a command, as clients read it from the error stream: a metav1.Status. */
+import { isObject, parsedJson } from '../../../policies/formats/json-values.ts';
 import { errorMessage, StateletError } from '../../../../types/errors.ts';
 
 export interface CommandStatus {
@@ -69,10 +70,6 @@ export function isStatus(text: string): boolean {
 }
 
 function parsed(text: string): Partial<CommandStatus> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : undefined;
 }
