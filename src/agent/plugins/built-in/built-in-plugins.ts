@@ -4,14 +4,8 @@ import type { AgentContext } from '../../../types/agent-context.ts';
 import type { BuiltInSettings } from '../../../types/built-in-thresholds.ts';
 import type { EvictionPlugin } from '../../../types/eviction-plugin.ts';
 import type { EvictionPluginSettings } from '../../../types/node-settings.ts';
-import {
-  type BuiltIn,
-  BuiltInPlugin,
-  type BuiltInStats,
-  FiguresOfPasses,
-  type PluginTools,
-  UnansweredLog,
-} from './plugin-tools.ts';
+import { type BuiltInStats, FiguresOfPasses } from './pass-figures.ts';
+import { type BuiltIn, BuiltInPlugin, type PluginTools, UnansweredLog } from './plugin-tools.ts';
 
 interface Entry {
   readonly name: string;

@@ -16,7 +16,8 @@ import {
   numaCpuVictims,
 } from '../../policies/eviction-plugins/built-in/numa-cpu.ts';
 import { reclaimableResources } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
-import { type BuiltIn, coresIn, Unanswered } from './plugin-tools.ts';
+import { coresIn } from './pass-figures.ts';
+import { type BuiltIn, Unanswered } from './plugin-tools.ts';
 
 /** Whether far more tasks want to run than the machine has CPUs. */
 export const cpuLoad: BuiltIn<LoadKept> = {

@@ -6,7 +6,8 @@ import {
   reclaimedToGo,
 } from '../../policies/eviction-plugins/built-in/reclaimed-resources.ts';
 import type { Asked } from '../../policies/eviction-plugins/built-in/built-in-policy.ts';
-import { type BuiltIn, type QuestionFigures, Unanswered } from './plugin-tools.ts';
+import type { QuestionFigures } from './pass-figures.ts';
+import { type BuiltIn, Unanswered } from './plugin-tools.ts';
 
 /** Whether pods of `reclaimed_cores` request far more than the node can give them. */
 export const reclaimedResources: BuiltIn<undefined> = {

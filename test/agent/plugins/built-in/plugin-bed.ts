@@ -1,7 +1,7 @@
 /** The built-in plugins on the figures of a stats provider. */
 import { DEFAULT_BUILT_IN_SETTINGS } from '../../../../src/agent/policies/eviction-plugins/built-in/built-in-settings.ts';
 import { builtInPlugins } from '../../../../src/agent/plugins/built-in/built-in-plugins.ts';
-import type { BuiltInStats } from '../../../../src/agent/plugins/built-in/plugin-tools.ts';
+import type { BuiltInStats } from '../../../../src/agent/plugins/built-in/pass-figures.ts';
 import type { BuiltInSettings } from '../../../../src/types/built-in-thresholds.ts';
 import type { Clock } from '../../../../src/types/clock.ts';
 import type { EvictionPlugin, NamedPod } from '../../../../src/types/eviction-plugin.ts';

@@ -29,9 +29,11 @@ export function unhealthyNics(
     const nic = chosenNic(pod);
     return nic === undefined ? [] : [{ pod, nic }];
   });
-  const seen = new Set([...before.seen, ...working]);
-  const known = new Set(links.map(({ name }) => name));
-  const counted = new Set([...seen, ...users.map(({ nic }) => nic).filter((nic) => known.has(nic))]);
+  const here = new Set(links.map(({ name }) => name));
+  const chosen = new Set(users.map(({ nic }) => nic));
+  // Pods are given interfaces of the machine for themselves: one that is gone is missed only by those that chose it.
+  const seen = new Set([...before.seen, ...working].filter((name) => here.has(name) || chosen.has(name)));
+  const counted = new Set([...seen, ...[...chosen].filter((name) => here.has(name))]);
   const lost = [...counted].filter((name) => !working.has(name));
   const lostSinceMs = new Map(
     lost.map((name) => [name, Math.min(before.lostSinceMs.get(name) ?? nowMs, nowMs)]),

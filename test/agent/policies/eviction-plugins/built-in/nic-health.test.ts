@@ -61,6 +61,11 @@ test('a port that never had a link is no fault, unless a pod chose it', () => {
   });
 });
 
+test('one that is gone counts only where a pod chose it: it may have been given to a pod', () => {
+  expect(found([both, [up('eth0')], [up('eth0')]], [qosPod('web')]).at(-1)?.condition).toBeUndefined();
+  expect(found([both, [up('eth0')], [up('eth0')]]).at(-1)?.condition).toBe('NICUnhealthy');
+});
+
 test('an interface that the machine does not have is no fault either', () => {
   expect(found([[], []], [chose('a', 'none')]).at(-1)).toEqual({ pods: [], condition: undefined });
 });
