@@ -36,7 +36,7 @@ export async function containerFacts(
 ): Promise<NonNullable<DoctorFacts['containers']>> {
   const name = 'value' in answers.answer ? answers.answer.value.name : '';
   const told = settingsOfStatus(answers.info);
-  const isTold = told.confDir !== undefined;
+  const isTold = told.confDir !== undefined || told.sandboxImage !== undefined;
   const settings = isTold ? told : await settingsInFile(name);
   const cgroups = await cgroupFacts(config);
   const version = 'value' in cgroups.tree ? cgroups.tree.value.version : undefined;

@@ -92,12 +92,12 @@ export interface RuntimeSettings {
   readonly selinux?: boolean | undefined;
 }
 
-/** From `info` of CRI's answer to a verbose Status: containerd has its CRI configuration there, as JSON. */
+/** From `info` of CRI's answer to a verbose Status: containerd has its CRI configuration there as JSON, CRI-O a part of its own. */
 export function settingsOfStatus(info: Readonly<Record<string, string>>): RuntimeSettings {
   const text = textAt(info, 'config') ?? '';
   const config = parsedObject(text);
   if (typeof config === 'string') return {};
-  const selinux = memberAt(config, 'enableSelinux');
+  const selinux = memberAt(config, 'enableSelinux') ?? memberAt(config, 'crio', 'SELinux');
   return {
     driver: cgroupDriverIn(text),
     sandboxImage: textAt(config, 'sandboxImage') ?? textAt(config, 'pinnedImages', 'sandbox'),

@@ -114,6 +114,15 @@ describe('of a verbose Status', () => {
     });
   });
 
+  test('of CRI-O the image of sandboxes and SELinux', () => {
+    expect(status({ sandboxImage: 'registry.k8s.io/pause:3.10.2', crio: { SELinux: true } })).toMatchObject({
+      driver: undefined,
+      sandboxImage: 'registry.k8s.io/pause:3.10.2',
+      confDir: undefined,
+      selinux: true,
+    });
+  });
+
   test('runc without the setting uses files; of another runtime nothing is known', () => {
     expect(status({ containerd: runc({}) }).driver).toBe('cgroupfs');
     const runtimes = { kata: { runtimeType: 'io.containerd.kata.v2' } };

@@ -57,6 +57,7 @@ if (reason !== undefined)
     const of = (check: string) => findings.filter((one) => one.check === check);
     expect(of('runtime')).toMatchObject([{ status: 'ok', message: expect.stringMatching(/^cri-o \d/u) }]);
     expect(of('runtime-network')).toMatchObject([{ status: 'ok' }]);
+    expect(of('sandbox-image')).toMatchObject([{ message: expect.stringContaining('pause') }]);
     expect(of('cgroup-driver')).toMatchObject([{ status: 'ok', message: 'cgroupfs on both sides' }]);
   });
 
