@@ -37,12 +37,13 @@ const HOUSE = {
   'doctor/policies': { rooms: ['agent/policies'], packages: [] },
   doctor: { rooms: ['agent/policies', 'agent/runtime', 'agent/cluster', 'agent/config', 'system'] },
   simulation: { rooms: [...AGENT, 'system'] },
+  hollow: { rooms: [...AGENT, 'simulation', 'system'] },
   'eviction-plugin-kit': { rooms: ['agent/plugins', 'agent/policies', 'system'] },
   /** What puts agent and tools together. */
   run: { rooms: [...AGENT, 'agent/config', 'embedded', 'recorder', 'page', 'doctor', 'system'] },
   commands: {
     rooms: ['agent/server', 'agent/config', 'agent/machines', 'agent/policies', 'agent/runtime'].concat(
-      ['simulation', 'recorder', 'page', 'doctor', 'system'],
+      ['simulation', 'hollow', 'recorder', 'page', 'doctor', 'system'],
       ['run/daemon.ts', 'run/once'],
     ),
   },

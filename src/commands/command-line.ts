@@ -12,11 +12,12 @@ import { refuseCommandOfKubectl, withPlainWords } from './client/kubectl-words.t
 import type { DemoFlags } from './demo.ts';
 import type { DoctorFlags } from './doctor-command.ts';
 import type { ExplainEvictionFlags } from './explain-eviction.ts';
+import type { HollowFlags } from './hollow-command.ts';
 import { kubeletCommand, parseAsKubelet } from './kubelet-command.ts';
 import type { PodsFlags } from './pods.ts';
 import { addRecordCommands } from './record/record-commands.ts';
 import type { SimulateFlags } from './simulate.ts';
-import { addEvictionFlags, addRunFlags, addRunOnceFlags, rootDirFlag } from './run-flags.ts';
+import { addEvictionFlags, addRunFlags, addRunOnceFlags, addServerFlags, rootDirFlag } from './run-flags.ts';
 import type { RunOnceFlags } from './run-once-command.ts';
 import { FAULTS } from '../simulation/plan/fault-kinds.ts';
 import { ownVersion } from '../version.ts';
@@ -86,6 +87,7 @@ function program(): Command {
   addExplainEviction(root);
   addCharts(root);
   addSimulate(root);
+  addHollow(root);
   return root;
 }
 
@@ -271,6 +273,33 @@ function addSimulate(root: Command): void {
     });
 }
 
+function addHollow(root: Command): void {
+  const command = root
+    .command('hollow')
+    .description(
+      'Join a cluster with many nodes of the real agent on a simulated runtime, and let things happen on them',
+    )
+    .addArgument(
+      new Argument('[ACTION]', 'run the nodes, or do something with those that another terminal runs')
+        .choices(['run', 'list', 'kill', 'start', 'restart'])
+        .default('run'),
+    )
+    .argument('[NODE...]', 'which nodes to kill, start or restart; list shows all without')
+    .option('--nodes <NUMBER>', 'how many nodes', '10')
+    .option('--kubeconfig <FILE>', 'the cluster, with credentials that may act for all nodes')
+    .option('--plan <FILE>', 'what the nodes are like, and what happens on them: docs/hollow.md')
+    .addOption(rootDirFlag('.statelet-hollow').default('.statelet-hollow'))
+    .option('--node-ip <IP>', 'the address of all nodes (default: that of this machine)')
+    .option('-v, --v <LEVEL>', 'how much is logged: 0-3 warnings of nodes, 4-5 all that they do', '2')
+    .showHelpAfterError('"statelet hollow --help" lists its flags.')
+    .addHelpText('after', HOLLOW_EXAMPLES)
+    .action(async (action: string, nodes: readonly string[], flags: HollowFlags) => {
+      const { hollow } = await import('./hollow-command.ts');
+      await hollow(action, nodes, flags);
+    });
+  addServerFlags(command);
+}
+
 /** The faults are listed without loading the simulation for every command. */
 function simulateHelp(): string {
   const faults = Object.entries(FAULTS).map(([name, what]) => `  ${name.padEnd(FAULT_WIDTH)}${what}`);
@@ -353,6 +382,14 @@ Examples:
   statelet simulate --for 30m --shrink                 for half an hour; a failure is reduced
 
 Exit code 1: an invariant was violated; the output says how to replay it.`;
+
+const HOLLOW_EXAMPLES = `
+Examples:
+  statelet hollow --nodes 1000 --kubeconfig admin.kubeconfig
+  statelet hollow --nodes 50 --kubeconfig admin.kubeconfig --plan plan.yaml
+  statelet hollow kill hollow-17               its power is cut; start brings it back
+
+Ctrl-C stops the nodes. Their Node objects stay in the cluster.`;
 
 const CHARTS_EXAMPLES = `
 Examples:

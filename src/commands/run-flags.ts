@@ -59,6 +59,11 @@ export function addEvictionFlags(command: Command): Command {
   });
 }
 
+/** What `statelet run` has for the server of a node. */
+export function addServerFlags(command: Command): Command {
+  return addFlags(command, { 'The server of the nodes': settingFlags(ALL_SERVER_SETTINGS) });
+}
+
 function addFlags(command: Command, flags: Flags): Command {
   for (const [heading, options] of Object.entries(flags)) {
     for (const option of options) command.addOption(option.helpGroup(`${heading}:`));

@@ -243,6 +243,11 @@ const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
     elsewhere('simulate', '--only', HOSTILE),
     elsewhere('simulate', '--faults', HOSTILE),
   ],
+  hollow: [
+    elsewhere('hollow', HOSTILE),
+    elsewhere('hollow', 'kill', 'n', '--root-dir', `/nonexistent/${HOSTILE}`),
+    elsewhere('hollow', '--kubeconfig', 'k', '--plan', HOSTILE),
+  ],
   doctor: [
     elsewhere('doctor', '--config', HOSTILE),
     elsewhere('doctor', '--config', HOSTILE, '-o', 'json'),

@@ -1,7 +1,7 @@
 /** Puts together what a node needs of its cluster. Loaded only with a kubeconfig. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Observable, type Subscription } from 'rxjs';
+import type { Observable, Subscription } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
 import { ClusterAgent } from '../../agent/actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster-parts.ts';
@@ -81,7 +81,7 @@ export class Cluster {
     });
     const { main, events } = this.#clients;
     const { clock, random, logger } = context;
-    const timing = { clock, random, recovered: recoveriesOf(this.connection) };
+    const timing = { clock, random, recovered: this.connection.recoveries };
     this.#node = watchNode(main, nodeName, timing);
     const own = ofThisMachine(this.#node, (object) => this.#otherMachine(object));
     let objectTTLMs: number | undefined;
@@ -211,13 +211,4 @@ export class Cluster {
     this.#clients.close();
     this.connection.stop();
   }
-}
-
-/** Emits each time when the server answers again after it did not. */
-function recoveriesOf(connection: ApiConnection): Observable<unknown> {
-  return new Observable((subscriber) =>
-    connection.onChange(({ state }) => {
-      if (state === 'Connected') subscriber.next(undefined);
-    }),
-  );
 }

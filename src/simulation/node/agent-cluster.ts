@@ -3,16 +3,17 @@ import type { Observable } from 'rxjs';
 import { ClusterAgent } from '../../agent/actors/cluster/cluster-agent.ts';
 import type { AgentCore, ClusterParts } from '../../agent/actors/cluster/cluster-parts.ts';
 import { EventSender } from '../../agent/actors/cluster/event-sender.ts';
+import type { ApiClients, ApiServer } from '../../agent/cluster/service/api-server.ts';
 import { ServerObjects } from '../../agent/cluster/objects/server-objects.ts';
 import { watchNode } from '../../agent/cluster/watches/watched-object.ts';
 import type { RegistrationSettings } from '../../agent/policies/node/initial-node.ts';
 import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
+import type { NodeStatusFacts } from '../../agent/policies/node/node-status.ts';
 import { apiSource } from '../../agent/sources/api-source.ts';
 import type { SourceUpdate } from '../../agent/sources/source.ts';
 import type { ChangeDetectionStrategy, ClusterSettings } from '../../types/node-settings.ts';
 import type { Node } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
-import type { SimulatedApiClient } from '../api/simulated-api-client.ts';
 import { simulatedStatusFacts } from './simulated-status-facts.ts';
 import type { AgentContext } from '../../types/agent-context.ts';
 
@@ -39,7 +40,7 @@ const SETTINGS: ClusterSettings = {
 };
 
 export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'random' | 'logger'> {
-  readonly client: SimulatedApiClient;
+  readonly client: ApiServer & { readonly clients: ApiClients };
   /** How ConfigMaps and Secrets are followed. */
   readonly strategy: ChangeDetectionStrategy;
   readonly syncFrequencyMs: number;
@@ -47,8 +48,14 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
   readonly nodeFacts: () => NodeFacts;
   /** The pressure conditions that hold. */
   readonly conditions: () => readonly string[];
-  /** Undefined: the node has none. */
-  readonly devices: () => DeviceManager | undefined;
+  /** Undefined, or its answer: the node has none. */
+  readonly devices?: () => DeviceManager | undefined;
+  /** The names of events. Default: numbers. */
+  readonly uuid?: () => string;
+  /** Beside the name of the node. */
+  readonly registration?: Pick<RegistrationSettings, 'nodeLabels' | 'registerWithTaints'>;
+  /** What the node reports otherwise than a simulated one. */
+  readonly reported?: (facts: NodeStatusFacts) => NodeStatusFacts;
 }
 
 export class AgentCluster {
@@ -75,8 +82,13 @@ export class AgentCluster {
       nodeName,
       nodeUID: () => this.#agent?.nodeUID,
       podOf: (uid) => this.#agent?.pod(uid),
-      uuid: () => `event-${String(++this.#events)}`,
+      uuid: options.uuid ?? (() => `event-${String(++this.#events)}`),
     });
+  }
+
+  /** The server answers again. */
+  connected(): void {
+    this.#agent?.connected();
   }
 
   /** As the API server told it last. */
@@ -91,21 +103,25 @@ export class AgentCluster {
   }
 
   join(core: AgentCore): ClusterParts {
-    const { client, clock, nodeFacts, conditions, devices } = this.#options;
+    const { client, clock, nodeFacts, conditions, devices, reported = asSimulated } = this.#options;
     const facts = () => ({ ...nodeFacts(), conditions: conditions() });
     this.#agent = new ClusterAgent(core, {
       clients: client.clients,
       settings: SETTINGS,
       registration: {
         ...registration(nodeFacts()),
-        resetsExtendedResources: devices()?.hadCheckpoint === false,
+        ...this.#options.registration,
+        resetsExtendedResources: devices?.()?.hadCheckpoint === false,
       },
-      statusFacts: () => simulatedStatusFacts(facts(), core.health(), clock.now(), devices()?.resources()),
+      statusFacts: () =>
+        reported(simulatedStatusFacts(facts(), core.health(), clock.now(), devices?.()?.resources())),
       node: this.#node,
     });
     return this.#agent;
   }
 }
+
+const asSimulated = (facts: NodeStatusFacts): NodeStatusFacts => facts;
 
 /** Most nodes watch. `value`: in [0, 1). */
 export function drawnStrategy(value: number): ChangeDetectionStrategy {

@@ -12,13 +12,28 @@ const SANDBOX_BYTES = MI;
 /** What a container that requests nothing counts as. */
 const LEAST_BYTES = 64 * MI;
 /** What containers use at their start, as a share of what they request. */
-const SHARES = [0.3, 0.6, 0.9, 0.9, 1.3, 2];
-const LEAK = { growing: 0.2, maxPerMs: (2 * MI) / 1000 };
+const HABITS: MemoryHabits = {
+  shares: [0.3, 0.6, 0.9, 0.9, 1.3, 2],
+  growing: 0.2,
+  maxPerMs: (2 * MI) / 1000,
+};
+
+/** How much containers use. */
+export interface MemoryHabits {
+  /** At their start, of what they request: one of these by chance. */
+  readonly shares: readonly number[];
+  /** The share of containers whose use grows, from 0 to 1. */
+  readonly growing: number;
+  /** Bytes. */
+  readonly maxPerMs: number;
+}
 
 export interface MemorySize {
   readonly capacityBytes: number;
   /** What all pods together may use; undefined if that is all memory. */
   readonly podsBytes: number | undefined;
+  /** By default many use much, and some leak. */
+  readonly habits?: MemoryHabits;
 }
 
 export interface SimulatedMemoryOptions extends MemorySize {
@@ -77,10 +92,10 @@ export class SimulatedMemory {
   }
 
   #growthOf({ uid, metadata: { name } }: ContainerTruth): Growth {
-    const { random, requestOf } = this.#options;
+    const { random, requestOf, habits: { shares, ...leak } = HABITS } = this.#options;
     const key = `memory/${uid}/${name}`;
-    const share = drawn(SHARES, random(key)) ?? 1;
+    const share = drawn(shares, random(key)) ?? 1;
     const atStart = share * Math.max(LEAST_BYTES, requestOf(uid, name));
-    return drawnGrowth(random, key, { atStart, ...LEAK });
+    return drawnGrowth(random, key, { atStart, ...leak });
   }
 }

@@ -1,4 +1,5 @@
 /** The actor of the connection to the API server: it hears of every request, logs what changes, and tells how the connection is. */
+import { Observable } from 'rxjs';
 import type { ActorRefFrom, AnyActorRef } from 'xstate';
 import type { ConnectionObserver } from '../../cluster/service/api-server.ts';
 import {
@@ -64,6 +65,15 @@ export class ApiConnection implements ConnectionObserver {
       listener(current);
     });
     return () => subscription.unsubscribe();
+  }
+
+  /** Emits each time when the server answers again after it did not. */
+  get recoveries(): Observable<unknown> {
+    return new Observable((subscriber) =>
+      this.onChange(({ state }) => {
+        if (state === 'Connected') subscriber.next(undefined);
+      }),
+    );
   }
 
   answered(): void {

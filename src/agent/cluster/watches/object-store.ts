@@ -46,7 +46,7 @@ export class ObjectStore<T extends ApiObject> {
   }
 }
 
-function keyOf({ metadata }: ApiObject): string {
+export function keyOf({ metadata }: ApiObject): string {
   return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 }
 

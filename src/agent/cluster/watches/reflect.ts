@@ -24,6 +24,8 @@ export interface ReflectOptions<T extends ApiObject = ApiObject> extends Selecto
   readonly relistAfterMs?: number;
   /** What is kept of an object. Default: all but its managed fields. */
   readonly keep?: (object: T) => T;
+  /** Keeps the objects, in place of `keep`: for those who hand on each change, and not the whole set. */
+  readonly store?: Pick<ObjectStore<T>, 'objects' | 'replace' | 'apply' | 'has'>;
 }
 
 /** All that is known of the set at one time. */
@@ -75,7 +77,7 @@ class Reflector<T extends ApiObject> {
   readonly #collection: Collection;
   readonly #options: ReflectorOptions<T>;
   readonly #backOff: WatchBackOff;
-  readonly #store: ObjectStore<T>;
+  readonly #store: NonNullable<ReflectOptions<T>['store']>;
   /** Of the last list or event; undefined until the first list. */
   #version: string | undefined;
   #problem: string | undefined;
@@ -88,7 +90,7 @@ class Reflector<T extends ApiObject> {
     this.#api = api;
     this.#collection = collection;
     this.#options = options;
-    this.#store = new ObjectStore<T>(options.keep ?? withoutManagedFields);
+    this.#store = options.store ?? new ObjectStore<T>(options.keep ?? withoutManagedFields);
     this.#backOff = new WatchBackOff(options);
   }
 

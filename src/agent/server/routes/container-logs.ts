@@ -8,6 +8,7 @@ import {
 } from '../../policies/server/container-log-request.ts';
 import { isRefusal, logViewOptions, type PodLogOptions } from '../../policies/server/log-options.ts';
 import { readContainerLog } from '../../runtime/logs/read-container-log.ts';
+import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import { systemClock } from '../../../system/timer.ts';
 import { unlessAborted } from '../../../system/promises.ts';
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
@@ -16,7 +17,9 @@ import type { ServedPod } from '../../../types/served-pod.ts';
 import type { NodeApi } from './node-api.ts';
 import { RequestError, type Route, type RouteRequest } from './route.ts';
 
-export type ContainerLogApi = Pick<NodeApi, 'pod' | 'runtime' | 'runtimePod'>;
+export interface ContainerLogApi extends Pick<NodeApi, 'pod' | 'runtimePod'> {
+  readonly runtime: Pick<RuntimeService, 'containerStatus'>;
+}
 
 /** As long as the kubelet lets an answer take. Servers have shorter limits for other answers. */
 const SILENCE_MS = 4 * 60 * 60_000;

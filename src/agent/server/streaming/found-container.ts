@@ -16,7 +16,7 @@ interface Created {
 
 /** The id of the container of that name that runs. */
 export async function runningContainer(
-  runtime: RuntimeService,
+  runtime: Pick<RuntimeService, 'listContainers'>,
   podUid: string,
   name: string,
   options: CallOptions,
@@ -27,7 +27,7 @@ export async function runningContainer(
 
 /** The id of the pod's sandbox that is ready. */
 export async function readySandbox(
-  runtime: RuntimeService,
+  runtime: Pick<RuntimeService, 'listPodSandbox'>,
   podUid: string,
   options: CallOptions,
 ): Promise<string | undefined> {

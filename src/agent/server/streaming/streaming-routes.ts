@@ -8,6 +8,7 @@ import {
   type RemoteCommand,
   runCommand,
 } from '../../policies/server/remote-command-options.ts';
+import type { RuntimeService } from '../../runtime/service/runtime-service.ts';
 import type { CallOptions, StreamingRuntime } from '../../runtime/service/streaming-runtime.ts';
 import type { Container, Pod } from '../../../types/kubernetes.ts';
 import type { NodeApi } from '../routes/node-api.ts';
@@ -18,7 +19,9 @@ import { askRuntime, readySandbox, runningContainer, unlessRefused } from './fou
 import { STREAM_CREATION_MS, type StreamingLimits } from './streaming-limits.ts';
 import { isWebSocket, type UpgradeRequest } from './upgrade/accept.ts';
 
-export type StreamingApi = Pick<NodeApi, 'pod' | 'runtime' | 'streamingIdleMs'>;
+export interface StreamingApi extends Pick<NodeApi, 'pod' | 'streamingIdleMs'> {
+  readonly runtime: Pick<RuntimeService, 'listContainers' | 'listPodSandbox' | 'execSync' | 'streaming'>;
+}
 
 const METHODS = ['GET', 'POST'];
 const UPGRADE_REQUIRED = new RequestError(500, 'Upgrade request required\n', NO_SNIFF);
@@ -191,7 +194,7 @@ async function upgradeForward(
 }
 
 /** `/run`: a command without streams; the answer is its output. */
-function runRoutes(api: Pick<NodeApi, 'pod' | 'runtime'>): readonly Route[] {
+function runRoutes(api: Pick<StreamingApi, 'pod' | 'runtime'>): readonly Route[] {
   const route: Omit<Route, 'path'> = {
     methods: ['POST'],
     handle: async ({ params, query }, response) => {

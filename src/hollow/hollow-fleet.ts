@@ -1,0 +1,153 @@
+/** Hollow nodes in a real cluster: the composition root of `statelet hollow`. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { ApiConnection } from '../agent/actors/cluster/api-connection.ts';
+import { openApiClients } from '../agent/cluster/client/open-api-clients.ts';
+import { KubeconfigCredentials } from '../agent/cluster/credentials/kubeconfig-credentials.ts';
+import { nodeAddresses } from '../agent/runtime/node/node-addresses.ts';
+import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts';
+import { within } from '../simulation/runtime/chance.ts';
+import { eachOf } from '../system/promises.ts';
+import { systemClock, Timer } from '../system/timer.ts';
+import type { AgentContext } from '../types/agent-context.ts';
+import type { Logger } from '../types/logger.ts';
+import type { ServerSettings } from '../types/node-settings.ts';
+import { RequestGate } from './cluster/request-gate.ts';
+import { SharedWatches } from './cluster/shared-watches.ts';
+import type { Fleet } from './node/fleet.ts';
+import { HollowNode } from './node/hollow-node.ts';
+import type { HollowPlan } from './plan/hollow-plan.ts';
+import { openHollowControl } from './serve/hollow-control.ts';
+import { type HollowServer, openHollowServer } from './serve/hollow-server.ts';
+
+const USER_AGENT = 'statelet-hollow';
+/** How many nodes end at a time. */
+const STOPS_AT_ONCE = 50;
+
+export interface HollowOptions {
+  readonly plan: HollowPlan;
+  readonly kubeconfig: string;
+  readonly nodes: number;
+  /** Of this process: lock, socket, certificate, logs. */
+  readonly rootDir: string;
+  /** The address of all nodes. Default: that of this machine. */
+  readonly nodeIP?: string | undefined;
+  readonly server: ServerSettings;
+  readonly logger: Logger;
+}
+
+/** Rejects with `FailedPrecondition` where the server cannot be opened, or another process has the root folder. */
+export async function openHollowFleet(options: HollowOptions): Promise<HollowFleet> {
+  const lock = await lockRootDir(options.rootDir);
+  const fleet = new HollowFleet(options, lock);
+  try {
+    await fleet.open();
+    return fleet;
+  } catch (error) {
+    await fleet.stop();
+    throw error;
+  }
+}
+
+export class HollowFleet {
+  readonly nodes = new Map<string, HollowNode>();
+  readonly #options: HollowOptions;
+  readonly #context: AgentContext;
+  readonly #lock: RootLock;
+  readonly #connection: ApiConnection;
+  readonly #clients: ReturnType<typeof openApiClients>;
+  readonly #watches: SharedWatches;
+  readonly #deaths: Timer[] = [];
+  #server: HollowServer | undefined;
+  #closeControl: (() => Promise<void>) | undefined;
+  #isStopping = false;
+
+  constructor(options: HollowOptions, lock: RootLock) {
+    const { kubeconfig, logger } = options;
+    this.#options = options;
+    this.#lock = lock;
+    const nothing = () => undefined;
+    const recorder = { event: nothing, nodeEvent: nothing };
+    this.#context = { clock: systemClock, random: Math.random, logger, recorder };
+    this.#connection = new ApiConnection(this.#context, kubeconfig);
+    const credentials = new KubeconfigCredentials(this.#context, kubeconfig);
+    this.#clients = openApiClients(credentials, this.#connection, { userAgent: USER_AGENT });
+    this.#watches = new SharedWatches(
+      { ...this.#context, recovered: this.#connection.recoveries },
+      { api: this.#clients.main, isOwn: (name) => this.nodes.has(name) },
+    );
+  }
+
+  async open(): Promise<void> {
+    const { plan, logger, nodes: count, nodeIP, rootDir, server: settings } = this.#options;
+    this.#connection.start();
+    const nodes = () => this.nodes.values();
+    const { main: api } = this.#clients;
+    this.#server = await openHollowServer(this.#context, { settings, rootDir, api, nodes });
+    const [address = ''] = nodeAddresses(nodeIP === undefined ? [] : [nodeIP]);
+    const { port } = this.#server;
+    const gate = new RequestGate();
+    const fleet: Fleet = {
+      plan,
+      logger,
+      clients: this.#clients,
+      gate,
+      watches: this.#watches,
+      address,
+      port,
+    };
+    for (let number = 1; number <= count; number += 1) {
+      const name = `${plan.names}${String(number)}`;
+      this.nodes.set(name, new HollowNode(fleet, name));
+    }
+    this.#connection.onChange(({ state }) => {
+      if (state === 'Connected') for (const { agent } of nodes()) agent?.connected();
+    });
+    this.#closeControl = await openHollowControl(rootDir, this.nodes);
+    logger.info({ nodes: count, address, port }, 'Hollow nodes join the cluster');
+  }
+
+  /** Resolves when all agents have been started. */
+  async start(): Promise<void> {
+    for (const node of this.nodes.values()) {
+      if (this.#isStopping) return;
+      node.start();
+      this.#mayDie(node);
+      // What has come meanwhile is read before the next one starts.
+      await turn();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const death of this.#deaths) death.disarm();
+    await this.#closeControl?.();
+    await this.#server?.close();
+    await eachOf(this.nodes.values(), STOPS_AT_ONCE, (node) => node.stop());
+    this.#watches.close();
+    this.#clients.close();
+    this.#connection.stop();
+    this.#lock.release();
+  }
+
+  /** By plan: the node dies, comes back, and lives until it dies again. */
+  #mayDie(node: HollowNode): void {
+    const { deaths } = this.#options.plan;
+    if (deaths === undefined) return;
+    const timer = new Timer(systemClock);
+    this.#deaths.push(timer);
+    let count = 0;
+    const chance = (what: string) => node.machine.random(`death/${what}/${String(count)}`);
+    const live = () => {
+      count += 1;
+      timer.arm(within(deaths.everyMs, chance('every')), die);
+    };
+    const die = () => {
+      node.kill();
+      timer.arm(within(deaths.downMs, chance('down')), () => {
+        node.start();
+        live();
+      });
+    };
+    live();
+  }
+}

@@ -1,0 +1,15 @@
+/** What all hollow nodes of a process share. */
+import type { ApiClients } from '../../agent/cluster/service/api-server.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { SharedAccess } from '../cluster/node-client.ts';
+import type { HollowPlan } from '../plan/hollow-plan.ts';
+
+export interface Fleet extends SharedAccess {
+  readonly plan: HollowPlan;
+  readonly logger: Logger;
+  /** One connection for all. */
+  readonly clients: ApiClients;
+  /** Where the server of all nodes listens. */
+  readonly address: string;
+  readonly port: number;
+}

@@ -1,0 +1,207 @@
+/** One agent on a hollow node, from its start until it is stopped or dies: the production agent on the parts of the simulation. */
+import { randomUUID } from 'node:crypto';
+import { map } from 'rxjs';
+import type { ActorContext } from '../../agent/actors/actor-context.ts';
+import { NodeAgent } from '../../agent/actors/node-agent.ts';
+import type { NodeParts } from '../../agent/runtime/node/pod-node.ts';
+import { channelEvent, podConfig } from '../../agent/sources/pod-config.ts';
+import { problemText } from '../../agent/sources/source.ts';
+import { AgentClock } from '../../simulation/node/agent-clock.ts';
+import { AgentCluster } from '../../simulation/node/agent-cluster.ts';
+import { NO_NODE_FAULTS } from '../../simulation/node/node-fault-draws.ts';
+import { simulatedNode } from '../../simulation/node/simulated-node.ts';
+import { evictionConfiguration } from '../../simulation/resources/eviction-rules.ts';
+import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
+import { SimulatedStats } from '../../simulation/resources/simulated-stats.ts';
+import { systemClock } from '../../system/timer.ts';
+import type { Logger } from '../../types/logger.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+import { NodeClients } from '../cluster/node-client.ts';
+import type { Fleet } from './fleet.ts';
+import type { HollowMachine } from './hollow-machine.ts';
+import { withoutNetwork } from './hollow-pods.ts';
+
+/** The defaults of the kubelet. */
+const SYNC_FREQUENCY_MS = 60_000;
+const MAX_CONTAINER_RESTART_PERIOD_MS = 300_000;
+/** As long as the daemon waits. */
+const STOP_LIMIT_MS = 2_000;
+const NO_STATS_FAULTS = { fail: 0, slow: 0 };
+
+export class HollowAgent {
+  readonly agent: NodeAgent;
+  readonly stats: SimulatedStats;
+  readonly #fleet: Fleet;
+  readonly #machine: HollowMachine;
+  readonly #clock = new AgentClock(systemClock);
+  readonly #clients: NodeClients;
+  readonly #cluster: AgentCluster;
+  readonly #connection: SimulatedConnection;
+  readonly #context: ActorContext;
+  #isAlive = true;
+
+  constructor(fleet: Fleet, machine: HollowMachine) {
+    this.#fleet = fleet;
+    this.#machine = machine;
+    this.#clients = new NodeClients(fleet.clients, fleet);
+    this.#cluster = this.#buildCluster();
+    this.#connection = machine.runtime.connect();
+    this.#context = {
+      clock: this.#clock,
+      random: Math.random,
+      logger: this.#logger(),
+      recorder: this.#cluster.sender,
+    };
+    this.stats = this.#buildStats();
+    this.agent = this.#buildAgent();
+    this.agent.start();
+  }
+
+  /** The spec of a pod that the node runs, or should run. */
+  specOf(uid: string): PodSpec | undefined {
+    const { desired, registry } = this.agent.supervisor;
+    return (desired.get(uid) ?? registry.get(uid)?.actor.getSnapshot().context.pod)?.spec;
+  }
+
+  podName(uid: string): string | undefined {
+    return this.agent.supervisor.desired.get(uid)?.metadata.name;
+  }
+
+  /** The API server answers again. */
+  connected(): void {
+    this.#cluster.connected();
+  }
+
+  /** SIGKILL: from now on the agent does nothing. */
+  crash(): void {
+    this.#isAlive = false;
+    this.#clock.stop();
+    this.stats.close();
+    this.#connection.cut();
+    this.#clients.cut();
+  }
+
+  /** SIGTERM: the pods keep running. Effects that take long, such as pulls, are not waited for. */
+  async stop(): Promise<void> {
+    await this.agent.shutDown(false);
+    const { promise: timeUp, resolve } = Promise.withResolvers<undefined>();
+    this.#clock.setTimeout(() => resolve(undefined), STOP_LIMIT_MS);
+    await Promise.race([Promise.all([this.agent.stop(), this.#cluster.stop()]), timeUp]);
+    this.crash();
+  }
+
+  #buildCluster(): AgentCluster {
+    const { plan, address, port } = this.#fleet;
+    const { facts, runtime, bootID } = this.#machine;
+    return new AgentCluster({
+      client: this.#clients,
+      clock: this.#clock,
+      random: Math.random,
+      logger: this.#logger(),
+      strategy: 'Watch',
+      syncFrequencyMs: SYNC_FREQUENCY_MS,
+      nodeFacts: () => facts,
+      conditions: () => this.agent.nodeFacts().conditions,
+      uuid: randomUUID,
+      registration: { nodeLabels: facts.labels, registerWithTaints: plan.taints },
+      reported: (simulated) => ({
+        ...simulated,
+        // The API server must be able to call the node by each of its addresses.
+        addresses: { ...simulated.addresses, nodeIPs: [address], hostname: address },
+        resources: {
+          ...simulated.resources,
+          machine: simulated.resources.machine && { ...simulated.resources.machine, bootID },
+        },
+        port,
+        images: runtime.images(),
+      }),
+    });
+  }
+
+  #buildStats(): SimulatedStats {
+    const { resources, random } = this.#machine;
+    return new SimulatedStats({
+      resources,
+      random,
+      clock: this.#clock,
+      faults: () => NO_STATS_FAULTS,
+      nameOf: (uid) => this.podName(uid),
+      onMeasure: () => () => undefined,
+    });
+  }
+
+  #buildAgent(): NodeAgent {
+    const { address } = this.#fleet;
+    const { facts, endedPods, rules } = this.#machine;
+    const { logger } = this.#context;
+    const api = withoutNetwork(this.#cluster.pods);
+    return new NodeAgent(this.#context, {
+      parts: this.#parts(),
+      sources: ['api'],
+      configuration: podConfig(
+        { api },
+        {
+          now: () => this.#clock.now(),
+          onProblem: (problem) => logger.warn({ source: problem.source }, problemText(problem)),
+        },
+      ).pipe(map(channelEvent)),
+      hostIPs: [address],
+      syncFrequencyMs: SYNC_FREQUENCY_MS,
+      nodeFacts: () => facts,
+      preemptionLowerPriorityFirst: true,
+      eviction: {
+        configuration: evictionConfiguration(rules),
+        stats: () => Promise.resolve(this.stats),
+      },
+      maxContainerRestartPeriodMs: MAX_CONTAINER_RESTART_PERIOD_MS,
+      maximumDeadContainersPerContainer: 1,
+      startsAtOnce: 16,
+      endedPods: {
+        stored: endedPods.stored,
+        write: (pods) => {
+          if (this.#isAlive) endedPods.stored = pods;
+          return Promise.resolve();
+        },
+      },
+      objectChanges: this.#cluster.objects.changes,
+      cluster: (core) => this.#cluster.join(core),
+    });
+  }
+
+  #parts(): NodeParts {
+    const { disk, random } = this.#machine;
+    const runtime = this.#connection;
+    return {
+      runtime,
+      node: simulatedNode({
+        runtime,
+        disk,
+        random,
+        faults: () => NO_NODE_FAULTS,
+        clock: this.#clock,
+        objects: this.#cluster.objects,
+        isAlive: () => this.#isAlive,
+      }),
+      start: () => undefined,
+      stop: () => Promise.resolve(),
+    };
+  }
+
+  /** What the agent of a daemon logs as information would be thousands of lines a minute. */
+  #logger(): Logger {
+    const { logger } = this.#fleet;
+    const { name: node } = this.#machine.facts;
+    const tell =
+      (level: 'debug' | 'warn' | 'error') =>
+      (fields: object, message: string): void => {
+        if (this.#isAlive) logger[level]({ node, ...fields }, message);
+      };
+    return {
+      trace: (fields, message) => logger.trace({ node, ...fields }, message),
+      debug: tell('debug'),
+      info: tell('debug'),
+      warn: tell('warn'),
+      error: tell('error'),
+    };
+  }
+}

@@ -1,0 +1,155 @@
+/** The machine of a hollow node: what outlives its agents, and what happens on it by plan. */
+import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
+import type { EndedPod } from '../../agent/policies/termination/ended-pod.ts';
+import type { SimulatedDisk } from '../../simulation/node/simulated-disk.ts';
+import { simulatedNodeFacts } from '../../simulation/node/simulated-node-facts.ts';
+import { keyedRandom } from '../../simulation/plan/seeded-random.ts';
+import type { EvictionRules } from '../../simulation/resources/eviction-rules.ts';
+import type { KeyedRandom } from '../../simulation/resources/growth.ts';
+import { SimulatedResources } from '../../simulation/resources/simulated-resources.ts';
+import { within } from '../../simulation/runtime/chance.ts';
+import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
+import { SimulatedRuntime } from '../../simulation/runtime/simulated-runtime.ts';
+import type { ContainerTruth } from '../../simulation/runtime/witness.ts';
+import { systemClock } from '../../system/timer.ts';
+import type { PodSpec } from '../../types/kubernetes.ts';
+import type { NodeFacts } from '../../types/node-facts.ts';
+import type { ContainerEnd, HollowPlan } from '../plan/hollow-plan.ts';
+import { hollowProgram } from './hollow-programs.ts';
+
+const MI = 2 ** 20;
+/** The kubelet's default. */
+const MEMORY_AVAILABLE_BYTES = 100 * MI;
+/** Of a container that ends because its machine does. */
+const LOST_EXIT_CODE = 255;
+
+export class HollowMachine {
+  readonly facts: NodeFacts;
+  readonly runtime: SimulatedRuntime;
+  readonly resources: SimulatedResources;
+  readonly rules: EvictionRules;
+  readonly random: KeyedRandom;
+  readonly disk: SimulatedDisk = new Map();
+  /** The pods that must not start again, as the disk has them. */
+  readonly endedPods: { stored: readonly EndedPod[] } = { stored: [] };
+  /** For those who look at the machine from outside. */
+  readonly console: SimulatedConnection;
+  readonly #plan: HollowPlan;
+  /** By id of the container. */
+  readonly #whenEnded = new Map<string, Set<() => void>>();
+  #boots = 1;
+
+  /** `specOf`: of a pod that the node has. */
+  constructor(plan: HollowPlan, name: string, specOf: (uid: string) => PodSpec | undefined) {
+    this.#plan = plan;
+    const random = keyedRandom(plan.seed);
+    this.random = (key) => random(`${name}/${key}`);
+    this.facts = { ...simulatedNodeFacts(plan.capacity), name, labels: plan.labels };
+    this.rules = {
+      thresholds: [
+        { signal: 'memory.available', amount: MEMORY_AVAILABLE_BYTES, gracePeriodMs: 0, minReclaim: 0 },
+      ],
+      layout: { dedicatedImageFs: false, splitContainerFs: false },
+      maxPodGracePeriodSeconds: 0,
+      pressureTransitionPeriodMs: 300_000,
+    };
+    this.runtime = this.#buildRuntime();
+    this.console = this.runtime.connect();
+    const { uses, growing, bytesPerSecond } = plan.memory;
+    const capacityBytes = Number(quantityValue(parseQuantity(plan.capacity.memory ?? '0')));
+    const habits = { shares: uses, growing, maxPerMs: bytesPerSecond / 1000 };
+    this.resources = new SimulatedResources({
+      resources: {
+        memory: { capacityBytes, podsBytes: undefined, habits },
+        oldImages: [],
+        rules: this.rules,
+      },
+      now: () => systemClock.now(),
+      random: this.random,
+      runtime: this.runtime,
+      disk: this.disk,
+      specOf,
+    });
+  }
+
+  container(id: string): ContainerTruth | undefined {
+    const sandboxes = this.runtime.sandboxesOf(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
+    return sandboxes.flatMap(({ containers }) => containers).find((container) => container.id === id);
+  }
+
+  /** Calls when the container ends. Returns a function that takes that back. */
+  whenEnded(id: string, callback: () => void): () => void {
+    const callbacks = this.#whenEnded.get(id) ?? new Set();
+    this.#whenEnded.set(id, callbacks);
+    callbacks.add(callback);
+    return () => {
+      callbacks.delete(callback);
+      if (callbacks.size === 0) this.#whenEnded.delete(id);
+    };
+  }
+
+  get bootID(): string {
+    return `${this.facts.name}-boot-${String(this.#boots)}`;
+  }
+
+  /** The power is gone: everything that runs ends, and the runtime answers no more. */
+  powerOff(): void {
+    const { runtime, disk } = this;
+    for (const uid of runtime.uids())
+      for (const { id, containers } of runtime.sandboxesOf(uid)) {
+        for (const container of containers)
+          if (container.state === 'CONTAINER_RUNNING')
+            runtime.killContainer(container.id, LOST_EXIT_CODE, 'Unknown');
+        runtime.killSandbox(id);
+      }
+    for (const folder of disk.values()) folder.mounted = false;
+    runtime.goDown();
+  }
+
+  powerOn(): void {
+    this.#boots += 1;
+    this.runtime.comeUp();
+  }
+
+  #buildRuntime(): SimulatedRuntime {
+    const { calls, callFailures, probeFailures } = this.#plan;
+    const programs = { random: this.random, now: () => systemClock.now(), probeFailures };
+    return new SimulatedRuntime({
+      clock: systemClock,
+      random: this.random,
+      latencies: calls,
+      faults: callFailures > 0 ? { anyCall: { fail: callFailures } } : {},
+      programOf: (words) => hollowProgram(words, programs),
+      witness: {
+        containerStarted: (container) => this.#started(container),
+        containerEnded: ({ id }) => this.#ended(id),
+      },
+    });
+  }
+
+  #started(container: ContainerTruth): void {
+    this.resources.changed();
+    const { crashes, outOfMemory } = this.#plan;
+    this.#mayEnd(container, 'crash', crashes);
+    this.#mayEnd(container, 'outOfMemory', outOfMemory, 'OOMKilled');
+  }
+
+  #ended(id: string): void {
+    this.resources.changed();
+    for (const callback of this.#whenEnded.get(id) ?? []) callback();
+  }
+
+  #mayEnd(
+    { id, uid, metadata: { name, attempt } }: ContainerTruth,
+    what: string,
+    { share, afterMs, exitCode }: ContainerEnd,
+    reason?: string,
+  ): void {
+    const key = `${what}/${uid}/${name}/${String(attempt)}`;
+    if (share === 0 || this.random(key) >= share) return;
+    const end = () => {
+      if (this.container(id) !== undefined) this.runtime.killContainer(id, exitCode, reason);
+    };
+    systemClock.setTimeout(end, within(afterMs, this.random(`${key}/after`)));
+  }
+}

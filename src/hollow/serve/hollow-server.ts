@@ -1,0 +1,102 @@
+/** The HTTPS server of all hollow nodes: the API server calls it for logs, exec and attach. */
+import { join } from 'node:path';
+import { makeSelfSigned, selfSignedFiles } from '../../agent/cluster/credentials/certificate-store.ts';
+import type { ApiServer } from '../../agent/cluster/service/api-server.ts';
+import { reviewAccess, reviewToken } from '../../agent/cluster/service/reviews.ts';
+import { NodeServer } from '../../agent/server/node/node-server.ts';
+import { pairOfFiles } from '../../agent/server/node/tls-material.ts';
+import { containerLogRoutes } from '../../agent/server/routes/container-logs.ts';
+import { streamingRoutes } from '../../agent/server/streaming/streaming-routes.ts';
+import { replaceFile } from '../../system/replace-file.ts';
+import type { AgentContext } from '../../types/agent-context.ts';
+import { errorMessage } from '../../types/errors.ts';
+import type { ConfigMap } from '../../types/kubernetes.ts';
+import type { ServerSettings } from '../../types/node-settings.ts';
+import type { HollowNode } from '../node/hollow-node.ts';
+import { servedNodes } from './served-nodes.ts';
+
+export interface HollowServerParts {
+  readonly settings: ServerSettings;
+  /** Of this process: certificate and logs. */
+  readonly rootDir: string;
+  readonly api: ApiServer;
+  readonly nodes: () => Iterable<HollowNode>;
+}
+
+export interface HollowServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Rejects with `FailedPrecondition` where the port cannot be bound, or certificate, key or client CA cannot be used. */
+export async function openHollowServer(
+  context: AgentContext,
+  parts: HollowServerParts,
+): Promise<HollowServer> {
+  const { settings, rootDir, api, nodes } = parts;
+  const ended = new AbortController();
+  const timing = { ...context, signal: ended.signal };
+  const served = servedNodes({
+    nodes,
+    logsDir: join(rootDir, 'logs'),
+    streamingIdleMs: settings.streamingConnectionIdleTimeoutMs,
+  });
+  const server = await NodeServer.open(context, {
+    nodeName: 'hollow',
+    settings: { ...settings, clientCAFile: settings.clientCAFile || (await clientCA(context, rootDir, api)) },
+    port: settings.port ?? 0,
+    routes: [...containerLogRoutes(served), ...streamingRoutes(served)],
+    certificate: await certificateOf(context, parts),
+    reviews: {
+      token: (token) => reviewToken(api, token, timing),
+      access: (user, attributes) => reviewAccess(api, user, attributes, timing),
+    },
+  });
+  return {
+    port: server.port ?? 0,
+    close: async () => {
+      ended.abort();
+      await server.close();
+    },
+  };
+}
+
+async function certificateOf(
+  { clock }: AgentContext,
+  { settings, rootDir }: HollowServerParts,
+): Promise<ReturnType<typeof pairOfFiles>> {
+  const { tlsCertFile, tlsPrivateKeyFile } = settings;
+  if (tlsCertFile !== '') return pairOfFiles(tlsCertFile, tlsPrivateKeyFile);
+  const certDir = join(rootDir, 'pki');
+  await makeSelfSigned({ certDir, hostName: 'hollow', now: clock.now() });
+  const { cert, key } = selfSignedFiles(certDir);
+  return pairOfFiles(cert, key);
+}
+
+const READ_LIMIT_MS = 10_000;
+
+/** The file of the CA by which the API server knows its clients, which also signs its own certificate for nodes in most clusters. Empty: none. */
+async function clientCA({ logger }: AgentContext, rootDir: string, api: ApiServer): Promise<string> {
+  try {
+    const { data } = await api.get<ConfigMap>(
+      { resource: 'configmaps', namespace: 'kube-system', name: 'extension-apiserver-authentication' },
+      { timeoutMs: READ_LIMIT_MS },
+    );
+    const ca = data?.['client-ca-file'];
+    if (ca !== undefined) {
+      const file = join(rootDir, 'client-ca.crt');
+      await replaceFile(file, ca, { mode: 0o644 });
+      return file;
+    }
+    logger.warn(
+      {},
+      'The API server names no client CA: without --client-ca-file it gets no logs and no exec',
+    );
+  } catch (error) {
+    logger.warn(
+      {},
+      `The client CA cannot be read: without --client-ca-file the API server gets no logs and no exec: ${errorMessage(error)}`,
+    );
+  }
+  return '';
+}

@@ -1,0 +1,110 @@
+/** `statelet hollow`: nodes of the real agent that run nothing, in a cluster, as its users see them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Node, Pod } from '../../../src/types/kubernetes.ts';
+import { cli, startCli } from '../../support/cli.ts';
+import { describeOnControlPlane } from '../../support/control-plane.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const NODES = ['hollow-1', 'hollow-2', 'hollow-3'];
+/** A container uses what it requests, and a node of 1 GiB has less than 100 MiB left with one of 800. */
+const PLAN = 'capacity: { memory: 1Gi }\nmemory: { uses: [1] }\ncalls: { PullImage: 20ms }\n';
+const POD = { apiVersion: 'v1', kind: 'Pod' };
+
+describeOnControlPlane('hollow nodes', (controlPlane) => {
+  const root = mkdtempSync(join(tmpdir(), 'statelet-hollow-'));
+  let running: ReturnType<typeof startCli> | undefined;
+
+  beforeAll(() => {
+    const plan = join(root, 'plan.yaml');
+    writeFileSync(plan, PLAN);
+    const { adminKubeconfig, nodeIp, serverFlags } = controlPlane;
+    const where = ['--kubeconfig', adminKubeconfig, '--node-ip', nodeIp, ...serverFlags, '--root-dir', root];
+    running = startCli('hollow', '--nodes', String(NODES.length), '--plan', plan, ...where);
+  });
+
+  afterAll(async () => {
+    running?.child.kill();
+    await running?.finished;
+    rmSync(root, { recursive: true });
+  });
+
+  const act = async (...words: readonly string[]) => {
+    const { stdout, stderr } = await cli('hollow', ...words, '--root-dir', root);
+    expect(stderr).toBe('');
+    return stdout;
+  };
+  const create = (name: string, fields: Partial<Pod['spec']>, nodeName = 'hollow-1') =>
+    controlPlane.apply({
+      ...POD,
+      metadata: { name },
+      spec: { nodeName, automountServiceAccountToken: false, containers: [], ...fields },
+    });
+  const podIs = (name: string, what: string, is: (pod: Pod) => boolean): Promise<Pod> =>
+    waitFor(
+      async () => {
+        const pod = await controlPlane.read<Pod>(`/api/v1/namespaces/default/pods/${name}`);
+        return pod !== undefined && is(pod) && pod;
+      },
+      { what: `${name} to be ${what}` },
+    );
+  const isReady = ({ status }: Node | Pod) =>
+    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+
+  test('join the cluster, and are ready', async () => {
+    const allReady = async () => {
+      const { items = [] } = (await controlPlane.read<{ items: Node[] }>('/api/v1/nodes')) ?? {};
+      return items.length === NODES.length && items.every(isReady) && items;
+    };
+    const nodes = await waitFor(allReady, { what: 'all nodes to be ready' });
+    expect(nodes.map(({ metadata }) => metadata.name).toSorted()).toEqual(NODES);
+    expect(nodes[0]?.status?.capacity).toMatchObject({ memory: '1Gi', pods: '110' });
+    // One server serves all.
+    expect(new Set(nodes.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port)).size).toBe(1);
+  });
+
+  test('run pods, whose probes reach for no network, and answer kubectl logs and exec', async () => {
+    const readinessProbe = { httpGet: { port: 80 }, periodSeconds: 1 };
+    await create('web', { containers: [{ name: 'main', image: 'nginx', readinessProbe }] });
+    await podIs('web', 'ready', isReady);
+    expect(await controlPlane.kubectl('logs', 'web')).toBe(
+      'hollow container "main" of nginx on hollow-1: nothing runs here\n',
+    );
+    expect(await controlPlane.kubectl('exec', 'web', '--', 'hostname')).toBe('web\n');
+    await expect(controlPlane.kubectl('exec', 'web', '--', 'sh', '-c', 'exit 3')).rejects.toMatchObject({
+      code: 3,
+    });
+  });
+
+  test('run containers to their end whose command ends', async () => {
+    const containers = [{ name: 'main', image: 'busybox', command: ['sh', '-c', 'exit 4'] }];
+    await create('job', { restartPolicy: 'Never', containers }, 'hollow-2');
+    const { status } = await podIs('job', 'over', (pod) => pod.status?.phase === 'Failed');
+    expect(status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 4 });
+  });
+
+  test('evict when their memory runs out', async () => {
+    const resources = { requests: { memory: '800Mi' } };
+    await create('big', { containers: [{ name: 'main', image: 'redis', resources }] }, 'hollow-3');
+    const { status } = await podIs('big', 'evicted', (pod) => pod.status?.reason === 'Evicted');
+    expect(status?.message).toContain('The node was low on resource: memory.');
+  });
+
+  test('die when they are told to, and start their pods again when they come back', async () => {
+    expect(await act('kill', 'hollow-1')).toBe('hollow-1: dead\n');
+    expect(await act('start', 'hollow-1')).toBe('hollow-1: running\n');
+    const restarts = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;
+    const pod = await podIs('web', 'started again', (one) => restarts(one) === 1 && isReady(one));
+    expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ reason: 'Unknown' });
+    expect(await act('list', 'hollow-1', 'hollow-2')).toMatch(
+      /^NAME +STATE +PODS\nhollow-1 +running +1\nhollow-2 +running +1\n$/u,
+    );
+  });
+
+  test('are named when they are not there', async () => {
+    const { code, stderr } = await cli('hollow', 'kill', 'hollow-9', '--root-dir', root);
+    expect([code, stderr]).toEqual([1, 'statelet: there is no hollow node "hollow-9"\n']);
+  });
+});

@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import { DEFAULT_PLAN, parseHollowPlan } from '../../../src/hollow/plan/hollow-plan.ts';
+
+const parse = (text: string) => parseHollowPlan(text, 'plan.yaml');
+
+test('an empty plan is one in which nothing happens', () => {
+  expect(parse('')).toEqual(DEFAULT_PLAN);
+  expect(DEFAULT_PLAN).toMatchObject({ callFailures: 0, crashes: { share: 0 }, deaths: undefined });
+});
+
+test('a plan says what nodes are like and what happens on them', () => {
+  const plan = parse(`
+seed: 7
+names: pool-a-
+labels: { pool: a }
+taints: [{ key: hollow, value: "yes", effect: NoSchedule }]
+capacity: { cpu: 4, memory: 8Gi, example.com/gpu: "2" }
+calls: { PullImage: [2s, 1m], RunPodSandbox: 500ms }
+callFailures: 0.01
+crashes: { share: 0.1, after: [10s, 5m], exitCode: 3 }
+outOfMemory: { share: 0.2 }
+probeFailures: { share: 0.05, window: 30s }
+memory: { uses: [0.5], growing: 0.25, perSecond: 4Mi }
+deaths: { every: [30m, 2h], down: 90s }
+`);
+  expect(plan).toMatchObject({
+    seed: 7,
+    names: 'pool-a-',
+    labels: { pool: 'a' },
+    taints: [{ key: 'hollow', value: 'yes', effect: 'NoSchedule' }],
+    capacity: { cpu: '4', memory: '8Gi', pods: '110', 'example.com/gpu': '2' },
+    callFailures: 0.01,
+    crashes: { share: 0.1, afterMs: [10_000, 300_000], exitCode: 3 },
+    outOfMemory: { share: 0.2, exitCode: 137 },
+    probeFailures: { share: 0.05, windowMs: 30_000 },
+    memory: { uses: [0.5], growing: 0.25, bytesPerSecond: 4 * 2 ** 20 },
+    deaths: { everyMs: [1_800_000, 7_200_000], downMs: [90_000, 90_000] },
+  });
+  expect(plan.calls).toMatchObject({
+    PullImage: [2_000, 60_000],
+    RunPodSandbox: [500, 500],
+    Version: DEFAULT_PLAN.calls.Version,
+  });
+});
+
+test.each([
+  ['{', 'plan.yaml: '],
+  ['[]', 'plan.yaml: is not a map'],
+  ['speed: 1', 'plan.yaml: speed: is not known here; known are seed, names,'],
+  ['seed: -1', 'plan.yaml: seed: is not a whole number from 0 to 4294967295'],
+  ['names: Node', 'plan.yaml: names: "Node" cannot begin the name of a node'],
+  ['labels: { pool: 1 }', 'plan.yaml: labels.pool: is not a text'],
+  ['taints: [{ key: a, effect: Never }]', 'plan.yaml: taints[0].effect: "Never" is none of NoSchedule,'],
+  ['taints: [{ key: a }]', 'plan.yaml: taints[0]: needs key and effect'],
+  ['taints: []', 'plan.yaml: taints: is empty'],
+  ['capacity: { memory: much }', 'plan.yaml: capacity.memory: '],
+  ['capacity: { memory: [1] }', 'plan.yaml: capacity.memory: is not a quantity such as 16Gi'],
+  ['calls: { Pull: 1s }', 'plan.yaml: calls.Pull: is not known here; known are Version,'],
+  ['calls: { PullImage: 5 }', 'plan.yaml: calls.PullImage: is not a duration'],
+  ['calls: { PullImage: [5s, 1s] }', 'plan.yaml: calls.PullImage: begins after its end'],
+  ['calls: { PullImage: [5s] }', 'plan.yaml: calls.PullImage: has not two durations'],
+  ['calls: { PullImage: 9999h }', 'plan.yaml: calls.PullImage: is not a duration'],
+  ['callFailures: 1.1', 'plan.yaml: callFailures: is not a number from 0 to 1'],
+  ['crashes: { exitCode: 256 }', 'plan.yaml: crashes.exitCode: is not a whole number from 0 to 255'],
+  ['outOfMemory: { exitCode: 1 }', 'plan.yaml: outOfMemory.exitCode: is not known here'],
+  ['memory: { uses: [-1] }', 'plan.yaml: memory.uses[0]: is not a number from 0 on'],
+  ['deaths: { down: 1m }', 'plan.yaml: deaths: needs every'],
+])('a plan that is wrong is refused with its file and the field: %s', (text, message) => {
+  expect(() => parse(text)).toThrow(message);
+});
