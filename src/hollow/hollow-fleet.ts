@@ -6,7 +6,6 @@ import { KubeconfigCredentials } from '../agent/cluster/credentials/kubeconfig-c
 import { nodeAddresses } from '../agent/runtime/node/node-addresses.ts';
 import { lockRootDir, type RootLock } from '../agent/runtime/node/root-files.ts';
 import { within } from '../simulation/runtime/chance.ts';
-import { eachOf } from '../system/promises.ts';
 import { systemClock, Timer } from '../system/timer.ts';
 import type { AgentContext } from '../types/agent-context.ts';
 import type { Logger } from '../types/logger.ts';
@@ -20,8 +19,6 @@ import { openHollowControl } from './serve/hollow-control.ts';
 import { type HollowServer, openHollowServer } from './serve/hollow-server.ts';
 
 const USER_AGENT = 'statelet-hollow';
-/** How many nodes end at a time. */
-const STOPS_AT_ONCE = 50;
 
 export interface HollowOptions {
   readonly plan: HollowPlan;
@@ -122,7 +119,7 @@ export class HollowFleet {
     for (const death of this.#deaths) death.disarm();
     await this.#closeControl?.();
     await this.#server?.close();
-    await eachOf(this.nodes.values(), STOPS_AT_ONCE, (node) => node.stop());
+    await Promise.all(Array.from(this.nodes.values(), (node) => node.stop()));
     this.#watches.close();
     this.#clients.close();
     this.#connection.stop();
