@@ -2,7 +2,7 @@
  * How soon pods of an API server are Ready and gone, as the API server shows it; how soon a new value of a ConfigMap is in their files;
  * what CPU time and memory the agent takes; and how much it asks of the API server when nothing happens. The kubelet (`KUBELET`, or
  * that of `KUBEBUILDER_ASSETS`) and Statelet by turns, on one control plane and one containerd; without a kubelet Statelet alone.
- * `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60]`.
+ * `KUBEBUILDER_ASSETS=DIR npm run bench:cluster -- [--pods 30] [--runs 2] [--idle-seconds 60] [--quick]`. `--quick`: ten pods, once.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,11 +20,16 @@ import { median } from './support/measures.ts';
 
 const { values } = parseArgs({
   options: {
-    pods: { type: 'string', default: '30' },
-    runs: { type: 'string', default: '2' },
-    'idle-seconds': { type: 'string', default: '60' },
+    pods: { type: 'string' },
+    runs: { type: 'string' },
+    'idle-seconds': { type: 'string' },
+    quick: { type: 'boolean', default: false },
   },
 });
+const [defaultPods, defaultRuns, defaultIdle] = values.quick ? [10, 1, 15] : [30, 2, 60];
+const pods = Number(values.pods ?? defaultPods);
+const runs = Number(values.runs ?? defaultRuns);
+const idleSeconds = Number(values['idle-seconds'] ?? defaultIdle);
 const missing = noControlPlaneBecause();
 if (missing !== undefined) {
   console.error(`bench:cluster needs a control plane, and ${missing}`);
@@ -43,15 +48,10 @@ makeCgroup(containerd.cgroupRoot);
 const bench = new ClusterBench({ controlPlane, containerd, dir });
 const figures: Record<'statelet' | 'kubelet', ClusterFigures[]> = { statelet: [], kubelet: [] };
 try {
-  for (let run = 1; run <= Number(values.runs); run += 1) {
+  for (let run = 1; run <= runs; run += 1) {
     for (const name of agents) {
       const binary = name === 'kubelet' ? kubelet : undefined;
-      const measured = await bench.measure(
-        binary,
-        `${name}-${String(run)}`,
-        Number(values.pods),
-        Number(values['idle-seconds']),
-      );
+      const measured = await bench.measure(binary, `${name}-${String(run)}`, pods, idleSeconds);
       figures[name].push(measured);
       process.stderr.write(
         `${name} ${String(run)}: p50 ${String(Math.round(percentile(measured.readyMs, 50)))} ms, load ${String(loadavg()[0])}\n`,
@@ -86,7 +86,8 @@ function rows() {
     row('ConfigMap changed to in the file, p99 (ms)', ({ updateMs }) => percentile(updateMs, 99)),
     row('CPU for the start (s)', ({ startCpuSeconds }) => startCpuSeconds, 2),
     row('requests for the start', ({ startRequests }) => startRequests),
-    row('resident memory (MiB)', ({ rssMiB }) => rssMiB),
+    row('anonymous memory (MiB)', ({ memory }) => memory.anonymousMiB, 1),
+    row('resident memory (MiB)', ({ memory }) => memory.residentMiB, 1),
     row('idle: CPU (% of a core)', ({ idle }) => idle.cpuPercent, 2),
     row('idle: requests a minute', ({ idle }) => idle.requests),
     row('idle: bytes a minute', ({ idle }) => idle.bytes),

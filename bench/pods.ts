@@ -2,7 +2,8 @@
  * How long pods take to start and to end under the daemon; how much CPU time and memory the daemon takes; and how soon a dead
  * container is restarted. For comparison, in the same run and on the same containerd: the bare CRI calls that the pods need,
  * and the kubelet, where `KUBELET` is the path of one or `KUBEBUILDER_ASSETS` a folder with one.
- * `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--idle-seconds 30] [--bare] [--without-kubelet] [-o json]`.
+ * `npm run bench:pods -- --pods 30 [--runs 3] [--concurrency N] [--idle-seconds 30] [--bare] [--without-kubelet] [-o json]`. With
+ * `--quick`: ten pods, once, without a search for the best number of bare calls at a time.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -24,10 +25,11 @@ const TRIES = 2;
 
 const { values } = parseArgs({
   options: {
-    pods: { type: 'string', default: '30' },
-    runs: { type: 'string', default: '3' },
-    restarts: { type: 'string', default: '9' },
-    'idle-seconds': { type: 'string', default: '30' },
+    pods: { type: 'string' },
+    runs: { type: 'string' },
+    restarts: { type: 'string' },
+    'idle-seconds': { type: 'string' },
+    quick: { type: 'boolean', default: false },
     /** The number of bare calls at a time. Without it, the bench finds the best number. */
     concurrency: { type: 'string' },
     /** Measure only the bare calls, without the daemon. */
@@ -36,14 +38,18 @@ const { values } = parseArgs({
     output: { type: 'string', short: 'o', default: 'table' },
   },
 });
-const pods = Number(values.pods);
-const runs = Number(values.runs);
+const byDefault = values.quick
+  ? { pods: 10, runs: 1, restarts: 3, idleSeconds: 15, concurrency: '16' }
+  : { pods: 30, runs: 3, restarts: 9, idleSeconds: 30, concurrency: undefined };
+const pods = Number(values.pods ?? byDefault.pods);
+const runs = Number(values.runs ?? byDefault.runs);
+const concurrency = values.concurrency ?? byDefault.concurrency;
 
 const progress = (text: string, { startMs, endMs }: Times) =>
   process.stderr.write(`${text}: start ${seconds(startMs)}, end ${seconds(endMs)}\n`);
 
 async function search(bench: PodsBench): Promise<Report['search']> {
-  const given = values.concurrency === undefined ? undefined : [Number(values.concurrency)];
+  const given = concurrency === undefined ? undefined : [Number(concurrency)];
   const found: Report['search'][number][] = [];
   const candidates = given ?? CONCURRENCIES.filter((number) => number < 2 * pods);
   for (const atOnce of Array.from({ length: TRIES }, () => candidates).flat()) {
@@ -79,10 +85,10 @@ async function measure(bed: ContainerdBed, bench: PodsBench): Promise<Report> {
     kubelet.push(await bench.timeKubelet());
     process.stderr.write(`run ${run}, kubelet: start ${seconds(kubelet.at(-1)!.startMs)}\n`);
   }
-  const restarts = Math.min(Number(values.restarts), pods);
+  const restarts = Math.min(Number(values.restarts ?? byDefault.restarts), pods);
   const bareRestartMs = await bench.bareRestarts(concurrency, restarts);
   const restartMs = values.bare ? [] : await bench.daemonRestarts(restarts);
-  const idleSeconds = Number(values['idle-seconds']);
+  const idleSeconds = Number(values['idle-seconds'] ?? byDefault.idleSeconds);
   const idle = values.bare ? undefined : await bench.idle('daemon', idleSeconds);
   const kubeletIdle = withKubelet ? await bench.idle('kubelet', idleSeconds) : undefined;
   const containerd = /Server:\s+Version:\s+(\S+)/.exec(await bed.ctr('version'))?.[1] ?? '?';

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { monitorPid } from '../test/support/process-runtime.ts';
-import { cpuSeconds, median, rssMiB } from './support/measures.ts';
+import { cpuSeconds, median, memoryOf, type ProcessMemory } from './support/measures.ts';
 
 const CLI = fileURLToPath(new URL('../bin/statelet.js', import.meta.url));
 const IDLE_MS = 15_000;
@@ -26,7 +26,11 @@ interface Run {
   readonly firstMs: number;
   readonly allMs: number;
   readonly cpuSecondsTillThen: number;
-  readonly idle?: { readonly rssMiB: number; readonly monitorRssMiB: number; readonly cpuPercent: number };
+  readonly idle?: {
+    readonly daemon: ProcessMemory;
+    readonly monitor: ProcessMemory;
+    readonly cpuPercent: number;
+  };
 }
 
 /** Each container writes its start time, in Unix nanoseconds, into its own file. */
@@ -85,8 +89,8 @@ async function idleOf(daemon: ChildProcess, root: string) {
   const before = cpuSeconds(pidOf(daemon));
   await delay(IDLE_MS);
   return {
-    rssMiB: rssMiB(pidOf(daemon)),
-    monitorRssMiB: rssMiB(await monitorPid(root)),
+    daemon: memoryOf(pidOf(daemon)),
+    monitor: memoryOf(await monitorPid(root)),
     cpuPercent: ((cpuSeconds(pidOf(daemon)) - before) / IDLE_MS) * 1e5,
   };
 }
@@ -109,10 +113,12 @@ const of = (pick: (result: Run) => number) => median(results.map(pick));
 const ratio = (ms: number) =>
   `${ms.toFixed(0)} ms, ${(ms / nodeMs).toFixed(1)} times an empty Node process (${nodeMs.toFixed(0)} ms)`;
 const idle = results.at(-1)?.idle;
+const shown = (memory?: ProcessMemory) =>
+  `${memory?.anonymousMiB.toFixed(0)} MiB anonymous (${memory?.residentMiB.toFixed(0)} resident)`;
 console.log(`${pods} pods on the embedded runtime, median of ${runs} runs`);
 console.log(`first container runs after  ${ratio(of(({ firstMs }) => firstMs))}`);
 console.log(`last container runs after   ${ratio(of(({ allMs }) => allMs))}`);
 console.log(`CPU of the daemon till then ${of(({ cpuSecondsTillThen }) => cpuSecondsTillThen).toFixed(2)} s`);
 console.log(
-  `idle: daemon ${idle?.rssMiB.toFixed(0)} MiB resident, monitor ${idle?.monitorRssMiB.toFixed(0)} MiB, daemon's CPU ${idle?.cpuPercent.toFixed(2)}% of a core`,
+  `idle: daemon ${shown(idle?.daemon)}, monitor ${shown(idle?.monitor)}, daemon's CPU ${idle?.cpuPercent.toFixed(2)}% of a core`,
 );

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolders, NODE_NAME, writeConfig } from '../../scripts/compare/agent.ts';
 import { BIN } from '../../test/support/built.ts';
-import { cpuSeconds, rssMiB } from './measures.ts';
+import { cpuSeconds, memoryOf, type ProcessMemory } from './measures.ts';
 
 export interface ClusterAgentOptions {
   readonly dir: string;
@@ -68,8 +68,8 @@ export class ClusterAgentProcess {
     return cpuSeconds(this.#child.pid ?? 0);
   }
 
-  get rssMiB(): number {
-    return rssMiB(this.#child.pid ?? 0);
+  get memory(): ProcessMemory {
+    return memoryOf(this.#child.pid ?? 0);
   }
 
   get log(): string {

@@ -17,7 +17,7 @@ import { BarePods } from './bare-pods.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { CountingProxy } from './counting-proxy.ts';
 import { ClusterAgentProcess } from './cluster-agent.ts';
-import { nowMs } from './measures.ts';
+import { nowMs, type ProcessMemory } from './measures.ts';
 import { createSettings, deleteSettings, MOUNTED, timeUpdate } from './object-update.ts';
 
 const TIMING = { clock: systemClock, random: Math.random };
@@ -35,7 +35,7 @@ export interface ClusterFigures {
   readonly startCpuSeconds: number;
   /** From the first creation until all is at rest. */
   readonly startRequests: number;
-  readonly rssMiB: number;
+  readonly memory: ProcessMemory;
   /** From a new value of a ConfigMap until it is in the file of each pod. */
   readonly updateMs: readonly number[];
   readonly idle: { readonly cpuPercent: number; readonly requests: number; readonly bytes: number };
@@ -111,10 +111,10 @@ export class ClusterBench {
       await delay(SETTLE_MS);
       const startRequests = linesFrom(log, size);
       const idle = await this.#idle(agent, proxy, idleSeconds);
-      const { rssMiB } = agent;
+      const { memory } = agent;
       const updateMs = await timeUpdate(this.#admin.main, NAMESPACE, agent.rootDir);
       const goneMs = await this.#delete(run, pods);
-      return { readyMs, goneMs, startCpuSeconds, startRequests, rssMiB, updateMs, idle };
+      return { readyMs, goneMs, startCpuSeconds, startRequests, memory, updateMs, idle };
     } catch (error) {
       throw new Error(`${run}: ${String(error)}\n${agent.log.slice(-4000)}`, { cause: error });
     } finally {

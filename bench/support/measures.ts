@@ -19,8 +19,17 @@ export function fineCpuMs(pid: number, isCounted: (thread: string) => boolean = 
   return ns.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
-export function rssMiB(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+export interface ProcessMemory {
+  /** All of it: pages of files too, which the kernel can drop and read again, as those of the program. */
+  readonly residentMiB: number;
+  /** What the machine has lost to the process. */
+  readonly anonymousMiB: number;
+}
+
+export function memoryOf(pid: number): ProcessMemory {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mib = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'mu').exec(status)?.[1]) / 1024;
+  return { residentMiB: mib('VmRSS'), anonymousMiB: mib('RssAnon') };
 }
 
 export function median(numbers: readonly number[]): number {

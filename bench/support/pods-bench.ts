@@ -6,7 +6,7 @@ import type { ContainerdBed } from '../../test/support/containerd/containerd.ts'
 import { BarePods } from './bare-pods.ts';
 import { KubeletPods } from './kubelet-pods.ts';
 import type { AgentPods } from './manifest-folder.ts';
-import { cpuSeconds, rssMiB } from './measures.ts';
+import { cpuSeconds, memoryOf } from './measures.ts';
 import type { AgentStart, DaemonTimes, Idle, Times } from './report.ts';
 import { RuntimeEvents } from './runtime-events.ts';
 
@@ -90,7 +90,7 @@ export class PodsBench {
       await delay(idleSeconds * 1000);
       const cpuPercent = ((cpuSeconds(pods.pid) - before) / idleSeconds) * 100;
       const callsPerMinute = ((proxy.calls.length - calls) / idleSeconds) * 60;
-      const facts = { rssMiB: rssMiB(pods.pid), cpuPercent, callsPerMinute };
+      const facts = { memory: memoryOf(pods.pid), cpuPercent, callsPerMinute };
       if (agent === 'daemon') await this.#endDaemon(pods);
       else await this.#abandon(pods);
       return facts;

@@ -1,5 +1,5 @@
 /** The results of `bench:pods`, and their text. */
-import { median } from './measures.ts';
+import { median, type ProcessMemory } from './measures.ts';
 
 export interface Times {
   readonly startMs: number;
@@ -16,7 +16,7 @@ export interface DaemonTimes extends Times, AgentStart {}
 
 /** An idle agent with all pods running. */
 export interface Idle {
-  readonly rssMiB: number;
+  readonly memory: ProcessMemory;
   /** Percent of one core. */
   readonly cpuPercent: number;
   /** Calls of the runtime. */
@@ -89,7 +89,13 @@ function restartRow({ bareRestartMs, restartMs }: Report): string {
 
 function ownCosts({ daemon, kubelet, idle, kubeletIdle, idleSeconds }: Report): readonly string[] {
   const cost = (name: string, ours: number, theirs: number, show: (number: number) => string) =>
-    row(name, '', ifKnown(ours, show), '', ifKnown(theirs, show));
+    row(
+      name,
+      '',
+      ifKnown(ours, show),
+      ifKnown(ours / theirs, (ratio) => `${ratio.toFixed(2)} of`),
+      ifKnown(theirs, show),
+    );
   const cpu = (all: readonly AgentStart[]) => median(all.map(({ cpuSeconds }) => cpuSeconds));
   const idleCost = (name: string, pick: (idle: Idle) => number, show: (number: number) => string) =>
     cost(name, idle ? pick(idle) : Number.NaN, kubeletIdle ? pick(kubeletIdle) : Number.NaN, show);
@@ -99,11 +105,8 @@ function ownCosts({ daemon, kubelet, idle, kubeletIdle, idleSeconds }: Report): 
     ...(idle === undefined
       ? []
       : [
-          idleCost(
-            'resident',
-            ({ rssMiB }) => rssMiB,
-            (number) => `${number.toFixed(0)} MiB`,
-          ),
+          idleCost('anonymous memory', ({ memory }) => memory.anonymousMiB, mebibytes),
+          idleCost('resident memory', ({ memory }) => memory.residentMiB, mebibytes),
           idleCost(
             'CPU, of a core',
             ({ cpuPercent }) => cpuPercent,
@@ -124,5 +127,6 @@ const row = (name: string, bare: string, daemon: string, compared = '', kubelet 
 const times = (ours: number, bare: number) => ifKnown(ours / bare, (ratio) => `${ratio.toFixed(2)} times`);
 const ifKnown = (number: number, show: (number: number) => string): string =>
   Number.isNaN(number) ? '' : show(number);
+const mebibytes = (number: number) => `${number.toFixed(1)} MiB`;
 const milliseconds = (ms: number) => ifKnown(ms, () => `${ms.toFixed(0)} ms`);
 export const seconds = (ms: number) => ifKnown(ms, () => `${(ms / 1000).toFixed(2)} s`);
