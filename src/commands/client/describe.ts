@@ -58,24 +58,30 @@ async function textsOf(
       import('./get-nodes.ts'),
       import('./describe-node.ts'),
     ]);
-    const [nodes, pods, items] = [
-      await foundNodes(daemon, names, flags),
-      (await podsOf(daemon)).toSorted(byNamespaceAndName),
-      await eventsOf(daemon),
-    ];
-    const why = await daemon.json<Why>('/why');
+    const [nodes, pods, items, why] = await Promise.all([
+      foundNodes(daemon, names, flags),
+      podsOf(daemon),
+      eventsOf(daemon),
+      daemon.json<Why>('/why'),
+    ]);
     return nodes.map((node) => {
       const own = items.filter(
         ({ involvedObject: { kind, name } }) => kind === 'Node' && name === node.metadata.name,
       );
-      return describedNode({ node, pods, why, events: showEvents ? own : undefined, nowMs });
+      return describedNode({
+        node,
+        pods: pods.toSorted(byNamespaceAndName),
+        why,
+        events: showEvents ? own : undefined,
+        nowMs,
+      });
     });
   }
   const [{ foundObjects }, { describedObject }] = await Promise.all([
     import('./get-objects.ts'),
     import('./described-objects.ts'),
   ]);
-  const [found, pods] = [await foundObjects(daemon, objects, flags), await podsOf(daemon)];
+  const [found, pods] = await Promise.all([foundObjects(daemon, objects, flags), podsOf(daemon)]);
   return found.map((object) => describedObject(object, pods, showEvents));
 }
 
