@@ -43,16 +43,18 @@ const BOOLEANS: ReadonlySet<string> = new Set([
 
 const DEFAULT_TRUE: ReadonlySet<string> = new Set(['show-events', 'wait']);
 
+const CHANGE = 'change the manifest, and type "statelet apply -f FILE"';
+
 /** Commands of kubectl that are not there, and what does the same here. */
 const INSTEAD: Readonly<Record<string, string>> = {
   cp: 'tar copies: "statelet exec web -- tar c DIR | tar x", "tar c DIR | statelet exec -i web -- tar x -C /tmp"',
   create: '"statelet apply -f FILE" makes what is not there, too',
   replace: '"statelet apply -f FILE" replaces what it has written',
-  edit: 'change the manifest, and type "statelet apply -f FILE"',
-  patch: 'change the manifest, and type "statelet apply -f FILE"',
-  label: 'change the manifest, and type "statelet apply -f FILE"',
-  annotate: 'change the manifest, and type "statelet apply -f FILE"',
-  set: 'change the manifest, and type "statelet apply -f FILE"',
+  edit: CHANGE,
+  patch: CHANGE,
+  label: CHANGE,
+  annotate: CHANGE,
+  set: CHANGE,
   wait: '"statelet get pods -w" shows changes, and "statelet why POD" what a pod waits for',
   debug: '"statelet why POD" says what a pod waits for, and "statelet exec -it POD -- sh" runs a shell in it',
   rollout: 'a node has only pods; "statelet delete POD" ends one',
@@ -90,7 +92,10 @@ export function withCommandFirst(words: readonly string[]): readonly string[] {
 
 function plain(word: string): readonly string[] {
   const [, short, given] = /^(-[A-Za-z])=(.*)$/su.exec(word) ?? [];
-  if (short !== undefined && given !== undefined) return given === 'true' ? [short] : [short, given];
+  if (short !== undefined && given !== undefined) {
+    if (given === 'false') return [];
+    return given === 'true' ? [short] : [short, given];
+  }
   const [, name = '', value] = /^--([a-z-]+)=(true|false)$/u.exec(word) ?? [];
   if (!BOOLEANS.has(name)) return [word];
   if (value === 'true') return [`--${name}`];

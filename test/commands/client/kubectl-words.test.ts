@@ -15,6 +15,7 @@ test.each([
   ['events --types=true', 'events --types=true'],
   ['run --wait=false', 'run --wait=false'],
   ['get pods -o=json -n=kube-system -w=true', 'get pods -o json -n kube-system -w'],
+  ['get pods -w=false', 'get pods'],
   ['-n kube-system get pods', 'get -n kube-system pods'],
   ['--namespace=a --root-dir b logs web', 'logs --namespace=a --root-dir b web'],
   ['exec web -- sh -o=json', 'exec web -- sh -o=json'],
