@@ -42,7 +42,11 @@ export interface LoadedPatch {
 
 /** As `loadConfiguration`, of a file that may also say which fields are not to be set. */
 export async function loadPatch(file: string, flag = '--config-dir'): Promise<LoadedPatch> {
-  const patch = parse(file, await read(file, flag));
+  return checkedPatch(file, parse(file, await read(file, flag)));
+}
+
+/** Of what was read elsewhere. Throws `InvalidArgument`; the message names `file` and field. */
+export function checkedPatch(file: string, patch: object): LoadedPatch {
   const document = withoutNulls(patch);
   checkIdentity(file, document);
   checkFields(file, document);

@@ -191,6 +191,12 @@ function settingOrigin(
   return { ...shown, from: [flags.config, flags.configDir].filter(Boolean).join(', ') };
 }
 
+/** Those that Katalyst's object of a cluster can set. */
+export const CLUSTER_ROWS: readonly Setting[] = [
+  EVICTION_PLUGIN_SETTINGS.dryRun as unknown as Setting,
+  ...ALL_BUILT_IN_SETTINGS,
+];
+
 /** The fields of the file that are in the tables. */
 export const EVICTION_PLUGIN_FIELDS: readonly string[] = fieldsOf([
   ...ALL_EVICTION_PLUGIN_SETTINGS,

@@ -5,6 +5,7 @@
 import { dirname } from 'node:path';
 import type { ClusterSettings } from '../../agent/actors/plugins/cluster-settings.ts';
 import type { FollowedSettings } from '../../agent/actors/plugins/plugin-parts.ts';
+import type { clusterLayer, ClusterLayer } from '../../agent/config/kubelet/cluster-layer.ts';
 import type { StateletConfig } from '../../agent/config/config.ts';
 import { explainedSettings } from '../../agent/config/load-eviction-plugin-settings.ts';
 import type { ExplainedPluginSetting } from '../../agent/policies/eviction-plugins/plugins-explanation.ts';
@@ -14,6 +15,11 @@ import type { AgentContext } from '../../types/agent-context.ts';
 import type { BuiltInSettings } from '../../types/built-in-thresholds.ts';
 import { errorMessage } from '../../types/errors.ts';
 import type { EvictionPluginSettings } from '../../types/node-settings.ts';
+
+async function layerOf(...args: Parameters<typeof clusterLayer>): Promise<ClusterLayer> {
+  const module = await import('../../agent/config/kubelet/cluster-layer.ts');
+  return module.clusterLayer(...args);
+}
 
 type Configured = Pick<StateletConfig, 'evictionPlugins' | 'given'>;
 
@@ -27,11 +33,14 @@ export class FollowedPluginSettings implements FollowedSettings {
   readonly #timer: Timer;
   readonly #cluster: ClusterSettings | undefined;
   #config: Configured;
+  /** What the cluster sets, on top of the configuration. */
+  #layer: (ClusterLayer & { readonly origin: string }) | undefined;
   /** As the log has told them. */
   #told: readonly ExplainedPluginSetting[];
   #problem: string | undefined;
   #watches: readonly KernelWatch[] = [];
   #reading: Promise<void> = Promise.resolve();
+  #hasNews = false;
   #isStopped = false;
 
   constructor(context: AgentContext, config: Configured, cluster?: ClusterSettings) {
@@ -43,18 +52,18 @@ export class FollowedPluginSettings implements FollowedSettings {
   }
 
   get current(): EvictionPluginSettings {
-    return { ...this.#config.evictionPlugins, ...this.#cluster?.settings };
+    return (this.#layer ?? this.#config).evictionPlugins;
   }
 
   /** Of the built-in plugins. */
   get builtIn(): BuiltInSettings {
-    return this.#config.evictionPlugins.builtIn;
+    return this.current.builtIn;
   }
 
   get explained(): readonly ExplainedPluginSetting[] {
-    const { settings = {}, origin = '' } = this.#cluster ?? {};
+    const { fields, origin = '' } = this.#layer ?? {};
     const all = explainedSettings(this.current, this.#config.given);
-    return all.map((one) => (one.name in settings ? { ...one, from: origin } : one));
+    return all.map((one) => (fields?.has(`evictionPlugins.${one.name}`) ? { ...one, from: origin } : one));
   }
 
   get problem(): string | undefined {
@@ -62,7 +71,7 @@ export class FollowedPluginSettings implements FollowedSettings {
   }
 
   start(): void {
-    this.#cluster?.start(() => this.#tellChanges());
+    this.#cluster?.start(() => this.#plan(0));
     const { config = '', configDir = '' } = this.#config.given.flags;
     const folders = new Set([
       ...(config === '' ? [] : [dirname(config)]),
@@ -83,9 +92,17 @@ export class FollowedPluginSettings implements FollowedSettings {
 
   #plan(delayMs: number): void {
     if (this.#isStopped) return;
+    this.#hasNews = delayMs < CHECK_MS;
     this.#timer.arm(delayMs, () => {
-      this.#reading = this.#read().finally(() => this.#plan(CHECK_MS));
+      this.#hasNews = false;
+      this.#reading = this.#reading.then(() => this.#readInTurn());
     });
+  }
+
+  /** What has changed meanwhile is read next. */
+  async #readInTurn(): Promise<void> {
+    await this.#read();
+    if (!this.#hasNews && this.#watches.length > 0) this.#plan(CHECK_MS);
   }
 
   /** Files that are not valid change nothing. */
@@ -97,6 +114,8 @@ export class FollowedPluginSettings implements FollowedSettings {
         await import('../../agent/config/kubelet/configuration-layers.ts');
       const { layers } = await configurationLayers(flags);
       const { evictionPlugins, given } = resolveLayers(flags, layers);
+      const config = this.#cluster?.config;
+      this.#layer = config && { ...(await layerOf(given, config)), origin: config.origin };
       this.#config = { evictionPlugins, given };
       this.#problem = undefined;
       this.#tellChanges();

@@ -7,10 +7,10 @@ import type { ApiDiscovery, ApiServer } from '../../cluster/service/api-server.t
 import { isServedThere } from '../../cluster/watches/served.ts';
 import { type WatchedObject, watchObject } from '../../cluster/watches/watched-object.ts';
 import {
-  clusterPassSettings,
-  type ClusterPassSettings,
+  type ClusterEvictionConfig,
   type ConfigTarget,
   configTarget,
+  evictionConfigOf,
   isSameTarget,
   targetText,
 } from '../../policies/eviction-plugins/katalyst-config.ts';
@@ -41,8 +41,7 @@ export class ClusterSettings {
   readonly #timer: Timer;
   #watch: Subscription | undefined;
   #target: ConfigTarget | undefined;
-  #settings: ClusterPassSettings = {};
-  #origin = '';
+  #config: ClusterEvictionConfig | undefined;
   #problem: string | undefined;
   #onChange: () => void = () => undefined;
 
@@ -52,17 +51,12 @@ export class ClusterSettings {
     this.#timer = new Timer(context.clock);
   }
 
-  /** As they were read last: silence of the server does not mean that they hold no longer. */
-  get settings(): ClusterPassSettings {
-    return this.#settings;
+  /** As it was read last: silence of the server does not mean that it holds no longer. Undefined where there is none. */
+  get config(): ClusterEvictionConfig | undefined {
+    return this.#config;
   }
 
-  /** Where the settings come from. */
-  get origin(): string {
-    return this.#origin;
-  }
-
-  /** Why they may be out of date. */
+  /** Why it may be out of date. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -100,7 +94,7 @@ export class ClusterSettings {
     if (isSameTarget(target, this.#target)) return;
     this.#target = target;
     this.#timer.disarm();
-    if (target === undefined) this.#set({}, '');
+    if (target === undefined) this.#set(undefined);
     else void this.#read(target);
   }
 
@@ -113,7 +107,7 @@ export class ClusterSettings {
       const object = await this.#parts.api.get(reference, { signal, timeoutMs: READ_TIMEOUT_MS });
       if (this.#target !== target || signal.aborted) return;
       this.#tell(undefined);
-      this.#set(clusterPassSettings(object), targetText(target));
+      this.#set({ evictionConfig: evictionConfigOf(object), origin: targetText(target) });
     } catch (error) {
       if (this.#target !== target || signal.aborted) return;
       this.#tell(`${targetText(target)} cannot be read: ${errorMessage(error)}`);
@@ -121,8 +115,8 @@ export class ClusterSettings {
     }
   }
 
-  #set(settings: ClusterPassSettings, origin: string): void {
-    [this.#settings, this.#origin] = [settings, origin];
+  #set(config: ClusterEvictionConfig | undefined): void {
+    this.#config = config;
     this.#onChange();
   }
 

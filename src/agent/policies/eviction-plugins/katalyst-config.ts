@@ -4,7 +4,6 @@
  */
 import { isJsonObject } from '../formats/canonical-json.ts';
 import { shortLine } from '../formats/terminal-text.ts';
-import type { PassSettings } from './plugin-pass.ts';
 
 export interface ConfigTarget {
   readonly name: string;
@@ -12,8 +11,13 @@ export interface ConfigTarget {
   readonly hash: string;
 }
 
-/** Settings that such an object can have. */
-export type ClusterPassSettings = Partial<Pick<PassSettings, 'dryRun'>>;
+/** What an AdminQoSConfiguration says of eviction. */
+export interface ClusterEvictionConfig {
+  /** Not checked. */
+  readonly evictionConfig: object;
+  /** For people: which object. */
+  readonly origin: string;
+}
 
 const TARGET_TYPE = {
   group: 'config.katalyst.kubewharf.io',
@@ -44,12 +48,10 @@ export function targetText({ namespace, name }: ConfigTarget): string {
   return `AdminQoSConfiguration ${shortLine(`${namespace}/${name}`, 2 * NAME_MAX)}`;
 }
 
-/** `object`: an AdminQoSConfiguration. As with Katalyst, what it does not say, and an empty list, sets nothing. */
-export function clusterPassSettings(object: unknown): ClusterPassSettings {
-  const eviction = member(member(member(object, 'spec'), 'config'), 'evictionConfig');
-  const dryRun = member(eviction, 'dryRun');
-  if (!Array.isArray(dryRun) || dryRun.length === 0) return {};
-  return { dryRun: dryRun.filter((name): name is string => typeof name === 'string') };
+/** `object`: an AdminQoSConfiguration. */
+export function evictionConfigOf(object: unknown): object {
+  const config = member(member(member(object, 'spec'), 'config'), 'evictionConfig');
+  return isJsonObject(config) ? config : {};
 }
 
 function isTargetType(type: unknown): boolean {

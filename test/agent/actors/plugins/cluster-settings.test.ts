@@ -44,7 +44,7 @@ test('where they are not installed, the server is asked once, and nothing else i
   api.isInstalled = false;
   await start();
   await clock.advance(24 * 3_600_000);
-  expect([api.requests, cluster.settings, told()]).toEqual([['discover customnodeconfigs'], {}, []]);
+  expect([api.requests, cluster.config, told()]).toEqual([['discover customnodeconfigs'], undefined, []]);
 });
 
 test('a server that does not answer is asked again, and one that refuses is not', async () => {
@@ -64,21 +64,21 @@ test('what the object says that is for the node holds, and is read again when it
   api.put(QOS, adminQoS({ dryRun: ['new'] }));
   api.put(CONFIG, customNodeConfig(QOS, 'h1'));
   await start();
-  expect([cluster.settings, cluster.origin]).toEqual([
-    { dryRun: ['new'] },
-    'AdminQoSConfiguration katalyst/all',
-  ]);
+  expect(cluster.config).toEqual({
+    evictionConfig: { dryRun: ['new'] },
+    origin: 'AdminQoSConfiguration katalyst/all',
+  });
   // The controller of Katalyst says when a change is for this node: it rolls changes out.
   api.put(QOS, adminQoS({ dryRun: ['*'] }));
   await settled();
-  expect([cluster.settings, changes, reads()]).toEqual([
+  expect([cluster.config?.evictionConfig, changes, reads()]).toEqual([
     { dryRun: ['new'] },
     1,
     ['get /apis/config.katalyst.kubewharf.io/v1alpha1/namespaces/katalyst/adminqosconfigurations/all'],
   ]);
   api.put(CONFIG, customNodeConfig(QOS, 'h2'));
   await settled();
-  expect([cluster.settings, changes]).toEqual([{ dryRun: ['*'] }, 2]);
+  expect([cluster.config?.evictionConfig, changes]).toEqual([{ dryRun: ['*'] }, 2]);
 });
 
 test('without an object for the node nothing is set', async () => {
@@ -87,7 +87,7 @@ test('without an object for the node nothing is set', async () => {
   await start();
   api.remove(CONFIG);
   await settled();
-  expect([cluster.settings, cluster.origin, changes]).toEqual([{}, '', 2]);
+  expect([cluster.config, changes]).toEqual([undefined, 2]);
 });
 
 test('while it cannot be read, what was read before holds; it is tried again, and told once', async () => {
@@ -98,12 +98,12 @@ test('while it cannot be read, what was read before holds; it is tried again, an
   await settled();
   await clock.advance(90_000);
   const problem = 'AdminQoSConfiguration katalyst/other cannot be read: the server says NotFound';
-  expect([cluster.settings, cluster.problem, told()]).toEqual([
+  expect([cluster.config?.evictionConfig, cluster.problem, told()]).toEqual([
     { dryRun: ['new'] },
     problem,
     [`warn Eviction plugins: settings of the cluster cannot be followed: ${problem}`],
   ]);
   api.put(OTHER, adminQoS({ dryRun: ['other'] }));
   await clock.advance(30_000);
-  expect([cluster.settings, cluster.problem]).toEqual([{ dryRun: ['other'] }, undefined]);
+  expect([cluster.config?.evictionConfig, cluster.problem]).toEqual([{ dryRun: ['other'] }, undefined]);
 });

@@ -97,13 +97,14 @@ describeOnControlPlane("Katalyst's objects", { needsReal }, (controlPlane) => {
       const patch = `--patch=${JSON.stringify({ status })}`;
       await kubectl('patch', 'customnodeconfig', name, '--subresource=status', '--type=merge', patch);
     };
+    const names = () => (cluster.config?.evictionConfig as { dryRun?: string[] } | undefined)?.dryRun?.join();
     const until = (wanted: string | undefined) =>
-      waitFor(() => cluster.settings.dryRun?.join() === wanted, { what: `dry run of ${wanted}` });
+      waitFor(() => names() === wanted, { what: `dry run of ${wanted}` });
     cluster.start(() => undefined);
     try {
       await write('one', 'h1');
       await until('one');
-      expect(cluster.origin).toBe('AdminQoSConfiguration default/all');
+      expect(cluster.config?.origin).toBe('AdminQoSConfiguration default/all');
       await write('two', 'h2');
       await until('two');
       await kubectl('delete', 'customnodeconfig', name);

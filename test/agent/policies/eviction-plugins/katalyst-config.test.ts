@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
-  clusterPassSettings,
   configTarget,
+  evictionConfigOf,
 } from '../../../../src/agent/policies/eviction-plugins/katalyst-config.ts';
 import { adminQoS, customNodeConfig } from '../../../support/katalyst-objects.ts';
 
@@ -22,11 +22,9 @@ test.each([
 });
 
 test.each([
-  ['names', adminQoS({ dryRun: ['a', '-b'] }), { dryRun: ['a', '-b'] }],
-  ['no names', adminQoS({ dryRun: [] }), {}],
-  ['something else', adminQoS({ dryRun: 'all' }), {}],
-  ['names among others', adminQoS({ dryRun: ['a', 1, null] }), { dryRun: ['a'] }],
-  ['nothing', {}, {}],
-])('of %s as dryRun only names count', (_, object, settings) => {
-  expect(clusterPassSettings(object)).toEqual(settings);
+  ['an object', adminQoS({ dryRun: ['a'] }), { dryRun: ['a'] }],
+  ['something else', { spec: { config: { evictionConfig: 'all' } } }, {}],
+  ['nothing', undefined, {}],
+])('of %s only an object counts', (_, object, config) => {
+  expect(evictionConfigOf(object)).toEqual(config);
 });
