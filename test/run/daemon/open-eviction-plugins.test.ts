@@ -1,7 +1,11 @@
 /** Eviction plugins in a daemon with real processes, real sockets and a plugin that is asked over gRPC. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { resolveConfig, type RunFlags } from '../../../src/agent/config/config.ts';
 import { type Daemon, startDaemon } from '../../../src/run/daemon.ts';
@@ -14,10 +18,14 @@ import type { EvictionExplanation } from '../../../src/agent/policies/eviction/e
 import type { PluginsExplanation } from '../../../src/agent/policies/eviction-plugins/plugins-explanation.ts';
 import type { Pod } from '../../../src/types/kubernetes.ts';
 import type { Summary } from '../../../src/types/stats.ts';
+import { writeUsers } from '../../support/plugin-users.ts';
+import { describeWithPython } from '../../support/python.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const nothing = () => undefined;
 const logger = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+const FOREIGN_PLUGIN = fileURLToPath(new URL('../../support/foreign-plugin.py', import.meta.url));
 
 let dir: string;
 let daemon: Daemon | undefined;
@@ -198,4 +206,76 @@ test('a built-in plugin that is enabled by the file ends the pod that has writte
 test('without the setting no plugin is asked, and nothing of it is shown', async () => {
   await start({ evictionPlugins: false });
   expect(await ask<EvictionExplanation>('/eviction')).not.toHaveProperty('plugins');
+});
+
+describeWithPython('a plugin in another language, where plugins must prove who they are', (python) => {
+  let foreign: ChildProcessWithoutNullStreams | undefined;
+  afterEach(async () => {
+    if (foreign?.exitCode === null) {
+      foreign.stdin.end();
+      await once(foreign, 'exit');
+    }
+  });
+
+  /** The lines that it has printed. */
+  function startForeign(login: string): readonly string[] {
+    const own = join(dir, 'own');
+    mkdirSync(own, { recursive: true });
+    const args = [FOREIGN_PLUGIN, join(dir, 'root', 'plugins_registry'), own];
+    const env = { ...process.env, LOGIN: login, ENDPOINT: '1' };
+    foreign = spawn(python, args, { env });
+    const lines: string[] = [];
+    foreign.stderr.pipe(process.stderr);
+    createInterface(foreign.stdout).on('line', (line) => void lines.push(line));
+    return lines;
+  }
+
+  const STRICT = { evictionPluginsStrictAuthentication: true, evictionPluginsInner: [] } as const;
+
+  test.each([
+    [
+      'no token',
+      '',
+      'refused RegisterPlugin error -- plugin validation failed with err: failed to get token',
+    ],
+    [
+      'a wrong one',
+      'py:guessed',
+      'refused RegisterPlugin error -- plugin validation failed with err: failed to',
+    ],
+  ])('with %s it is told why it is refused, and is asked nothing else', async (_, login, refusal) => {
+    const usersFile = join(dir, 'users.yaml');
+    writeUsers(usersFile, { py: ['secret', ['eviction_plugin/foreign']] });
+    await start({ ...STRICT, evictionPluginsUsersFile: usersFile });
+    const lines = startForeign(login);
+    await waitFor(() => lines.length >= 2, { what: 'the refusal' });
+    expect([lines[0], lines[1]]).toEqual(['token', expect.stringContaining(refusal)]);
+    expect((await explained()).plugins.map(({ name, state }) => [name, state])).toEqual([
+      ['foreign', 'Registering'],
+    ]);
+  });
+
+  test('with its token its pods go: those that it wants gone, and one of its candidates', async () => {
+    const usersFile = join(dir, 'users.yaml');
+    writeUsers(usersFile, { py: ['secret', ['eviction_plugin/foreign']] });
+    for (const name of ['unwanted', 'candidate-a', 'candidate-b', 'other']) manifest(name);
+    await start({ ...STRICT, evictionPluginsUsersFile: usersFile, evictionPluginsSyncPeriod: 200 });
+    await Promise.all(['unwanted', 'candidate-a', 'candidate-b', 'other'].map(untilRuns));
+    const lines = startForeign('py:secret');
+    for (const name of ['unwanted', 'candidate-a', 'candidate-b'])
+      await waitFor(async () => (await pod(name))?.status?.phase === 'Failed', { what: `${name} to go` });
+    expect((await pod('unwanted'))?.status).toMatchObject({
+      reason: 'Evicted',
+      message: 'Eviction plugin foreign chose this pod: in another language',
+    });
+    expect((await pod('other'))?.status?.phase).toBe('Running');
+    expect(lines.slice(0, 3)).toEqual([
+      'token',
+      'registered',
+      'candidates 0 memory candidate-a,candidate-b 2',
+    ]);
+    const { plugins, conditions } = await explained();
+    expect(plugins).toMatchObject([{ name: 'foreign', state: 'Serving', refused: [] }]);
+    expect(conditions).toMatchObject([{ name: 'Crowded', effects: ['NoSchedule'], stands: true }]);
+  });
 });
