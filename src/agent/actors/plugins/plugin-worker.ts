@@ -9,6 +9,7 @@ import {
   shownProblem,
   validationFailure,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import { shortDuration } from '../../policies/formats/duration.ts';
 import type { RegistrationClient } from '../../plugins/protocol/registration-client.ts';
 import type { PluginHandlers, ServedPlugin } from '../../plugins/registration/plugin-handler.ts';
@@ -224,7 +225,8 @@ export class PluginWorker implements HostedPlugin {
   /** A socket that never was a plugin here goes without a word. */
   reportGone(event: PluginEvent): void {
     if (!this.#wasAsked) return;
-    const why = event.type === 'REPLACED' ? `replaced by the plugin at ${event.by}` : 'its socket is gone';
+    const why =
+      event.type === 'REPLACED' ? `replaced by the plugin at ${oneLine(event.by)}` : 'its socket is gone';
     this.#log('info', `is not asked any more: ${why}`);
   }
 
@@ -257,7 +259,7 @@ export class PluginWorker implements HostedPlugin {
       return {
         type: 'REFUSED',
         name,
-        problem: `plugin registration failed with err: ${errorMessage(error)}`,
+        problem: `plugin registration failed with err: ${shownProblem(errorMessage(error))}`,
       };
     }
   }
@@ -306,19 +308,20 @@ export class PluginWorker implements HostedPlugin {
   /** `since`: when the state began that the line is about. */
   #log(level: 'debug' | 'info' | 'warn', what: string, since = this.since()): void {
     const { name } = this;
+    const origin = oneLine(this.origin);
     const fields = {
       plugin: name,
-      ...(this.#builtIn === undefined && { socket: this.origin }),
+      ...(this.#builtIn === undefined && { socket: origin }),
       since: new Date(since).toISOString(),
     };
     const kind = this.isOfOtherType ? this.#type : 'eviction plugin';
-    const who = name === undefined ? `The ${kind} at ${this.origin}` : `The ${kind} ${name}`;
+    const who = name === undefined ? `The ${kind} at ${origin}` : `The ${kind} ${name}`;
     this.#parts.log.tell(level, fields, `${who} ${what}`);
   }
 
   #failed(error: unknown): void {
     const message = `The actor of a plugin failed, and the plugin is not asked any more: ${errorMessage(error)}`;
-    this.#context.logger.error({ socket: this.origin, err: error }, message);
+    this.#context.logger.error({ socket: oneLine(this.origin), err: error }, message);
     this.release();
     this.#tellChange();
   }

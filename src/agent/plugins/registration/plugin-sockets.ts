@@ -2,6 +2,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { oneLine } from '../../policies/formats/terminal-text.ts';
 import { patientCalls, type PatientCalls } from '../../../system/files/patient-calls.ts';
 import { type KernelWatch, kernelWatch } from '../../../system/kernel-watch.ts';
 import { makeFolder } from '../../../system/make-folder.ts';
@@ -187,7 +188,11 @@ export class PluginSockets {
     for (const [path, problem] of now) {
       if (this.#problems.get(path) === problem) continue;
       const what = path.startsWith('/') ? `${path} cannot be read: ${problem}` : `${this.#folder} ${problem}`;
-      this.#context.logger.warn({ folder: this.#folder }, `The folder for sockets of plugins: ${what}`);
+      // Whoever makes a folder there names it.
+      this.#context.logger.warn(
+        { folder: this.#folder },
+        `The folder for sockets of plugins: ${oneLine(what)}`,
+      );
     }
     this.#problems.clear();
     for (const [path, problem] of now) this.#problems.set(path, problem);

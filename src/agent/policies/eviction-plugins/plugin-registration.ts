@@ -1,6 +1,6 @@
 /** Which plugins are registered, which message the others get, and when they are asked again. Limits and back-off are the kubelet's. */
 
-import { shortLine } from '../formats/terminal-text.ts';
+import { oneLine, shortLine } from '../formats/terminal-text.ts';
 
 /** The type of eviction plugins, as they name it. */
 export const EVICTION_PLUGIN_TYPE = 'EvictionPlugin';
@@ -45,7 +45,9 @@ export function judgeOffer(offer: PluginOffer, socket: string, handlers: OfferCh
   const refused = (problem: string): OfferVerdict => ({ kind: 'refused', name, problem });
   const handler = handlers.get(offer.type);
   if (handler === undefined)
-    return refused(`no handler registered for plugin type: ${shown(offer.type)} at socket ${socket}`);
+    return refused(
+      `no handler registered for plugin type: ${shown(offer.type)} at socket ${oneLine(socket)}`,
+    );
   const invalid = handler.problemOf(offer);
   if (invalid !== undefined) return refused(validationFailure(invalid));
   const endpoint = offer.endpoint === '' ? socket : offer.endpoint.replace(/^unix:(?:\/\/)?(?=\/)/, '');

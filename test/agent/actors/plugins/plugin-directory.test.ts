@@ -3,6 +3,7 @@ import { createActor, createMachine } from 'xstate';
 import { settled } from '../../../../src/simulation/node/virtual-clock.ts';
 import { RSS_INFO } from '../../../support/fake-registration.ts';
 import { FakePlugin } from '../../../support/eviction-plugins.ts';
+import { ACTING, HOSTILE } from '../../../support/hostile-text.ts';
 import { PluginBed } from '../../../support/plugin-bed.ts';
 import { recordingLogger } from '../../../support/recording-logger.ts';
 
@@ -213,6 +214,26 @@ test('a plugin whose actor fails is gone, and holds nothing; others go on', asyn
   ]);
   await bed.plugins.stop();
 });
+
+test.each([
+  ['itself', '/x.sock', { name: HOSTILE }],
+  ['its type', '/x.sock', { type: HOSTILE }],
+  ['its versions', '/x.sock', { supportedVersions: [HOSTILE] }],
+  ['its endpoint', '/x.sock', { endpoint: HOSTILE }],
+  ['its socket', `/${HOSTILE}\n.sock`, { type: 'other' }],
+  ['its socket, and no name', `/${HOSTILE}\n.sock`, { name: '' }],
+])(
+  'whatever a plugin calls %s, what is told of it is one line that does not act on a terminal',
+  async (_, path, offer) => {
+    bed.appear(path);
+    bed.at(path).answer(offer);
+    await settled();
+    const problems = bed.plugins.all().map((plugin) => plugin.problem() ?? '');
+    const said = [...bed.lines.map(({ message }) => message), ...problems];
+    expect(said.length).toBe(2);
+    expect(said.filter((text) => ACTING.test(text) || text.includes('\n'))).toEqual([]);
+  },
+);
 
 describe('a plugin that serves', () => {
   test('and fails is still asked; each change is one line, with the plugin and since when', async () => {
