@@ -95,7 +95,18 @@ const modest = qosPod('modest', { level: 'reclaimed_cores', requests: { memory: 
 
 test('on this machine as it is, no plugin fails', async () => {
   const provider = openStats([], undefined);
-  const bed = new PluginBed({ stats: () => Promise.resolve(provider), clock: systemClock });
+  const on = <T extends object>(group: T) => ({ ...group, isEnabled: true });
+  const { rootfsPressure, rootfsOveruse, nicHealth, cpuLoad, cpuSuppression, numaCpu } =
+    DEFAULT_BUILT_IN_SETTINGS;
+  const thresholds = {
+    rootfsPressure: { ...on(rootfsPressure), minimumFree: '1', minimumInodesFree: '1' },
+    rootfsOveruse: { ...on(rootfsOveruse), qosLevels: ['reclaimed_cores'], reclaimedThreshold: '99%' },
+    nicHealth: on(nicHealth),
+    cpuLoad: on(cpuLoad),
+    cpuSuppression: on(cpuSuppression),
+    numaCpu: on(numaCpu),
+  };
+  const bed = new PluginBed({ stats: () => Promise.resolve(provider), clock: systemClock, thresholds });
   const question = { activePods: { pods: [greedy] }, signal: bed.signal.signal };
   for (const plugin of bed.plugins) {
     expect(['NOT_MET', 'HARD_MET', 'SOFT_MET']).toContain((await plugin.thresholdMet(question)).metType);
@@ -103,6 +114,8 @@ test('on this machine as it is, no plugin fails', async () => {
     await plugin.getTopEvictionPods({ ...question, topN: 1, evictionScope: 'any' });
   }
   expect(bed.said.filter((message) => message.includes('cannot be read'))).toEqual([]);
+  const cpu = await provider.nodeCpu();
+  expect(cpu.load()?.cpus).toBeGreaterThan(0);
 });
 afterAll(() => Promise.all(opened.map((provider) => provider.close())));
 
