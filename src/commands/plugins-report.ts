@@ -31,7 +31,10 @@ export function pluginSections(explanation: PluginsExplanation, nowMs: number): 
       ? [formatTable([PLUGINS, ...plugins.map((plugin) => pluginRow(plugin, ago))])]
       : []),
     ...settingLines(explanation),
-    ...answers(plugins, ago),
+    ...answers(
+      plugins.filter(({ isEnabled }) => isEnabled !== false),
+      ago,
+    ),
     ...section(
       'Pods that plugins have named, and what the rules make of it:',
       CANDIDATES,
@@ -82,8 +85,12 @@ function settingLines({ settings = [], settingsProblem }: PluginsExplanation): r
   ].map((line) => `${oneLine(line)}\n`);
 }
 
-function pluginRow({ name, state, sinceMs, origin, problem, isDryRun }: ExplainedPlugin, ago: Ago): string[] {
+function pluginRow(
+  { name, state, sinceMs, origin, problem, isDryRun, isEnabled }: ExplainedPlugin,
+  ago: Ago,
+): string[] {
   const notes = [
+    ...(isEnabled === false ? ['not enabled by its settings'] : []),
     ...(isDryRun ? ['dry run: its answers are only counted'] : []),
     ...(problem ? [problem] : []),
   ];

@@ -95,6 +95,8 @@ export interface EvictionBucket {
 /** A plugin that is asked, in this process or in another one. A promise rejects where the plugin fails, answers nothing, or answers nonsense. */
 export interface EvictionPlugin {
   readonly name: string;
+  /** Only of one that is built in. False: its settings say that it has nothing to answer. */
+  readonly isEnabled?: boolean;
   thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>>;
   getTopEvictionPods(question: TopEvictionPodsQuestion): Promise<TopEvictionPodsAnswer<NamedPod>>;
   getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>>;

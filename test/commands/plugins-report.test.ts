@@ -201,6 +201,12 @@ test('each plugin with its answers, each pod with what the rules make of it', ()
   );
 });
 
+test('a built-in plugin that is not enabled says so, and has no answer', () => {
+  const lines = text({ plugins: [plugin('load', { isEnabled: false }), plugin('rss', { isEnabled: true })] });
+  expect(lines).toMatch(/load +Serving .* not enabled by its settings/);
+  expect(lines).toContain('no pod is to go: rss\n');
+});
+
 test('texts of plugins cannot move the cursor or begin a line', () => {
   const evil = 'a\n\u001b[2Jb';
   const shown = text({

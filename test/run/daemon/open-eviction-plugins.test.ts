@@ -180,6 +180,9 @@ test('a built-in plugin that is enabled by the file ends the pod that has writte
   const enabled = async () =>
     (await explained()).settings?.find(({ name }) => name.endsWith('.enableRootfsPressureEviction'));
   expect(await enabled()).toMatchObject({ value: 'false', from: 'the default' });
+  const rootfs = async () =>
+    (await explained()).plugins.find(({ name }) => name === 'rootfs-pressure-eviction-plugin');
+  expect(await rootfs()).toMatchObject({ origin: 'built-in', isEnabled: false });
   const logged = async () =>
     (await ask<Summary>('/stats/summary')).pods.find(({ podRef }) => podRef.name === 'writer');
   await waitFor(async () => ((await logged())?.['ephemeral-storage']?.usedBytes ?? 0) > 4e6, {
@@ -196,6 +199,7 @@ test('a built-in plugin that is enabled by the file ends the pod that has writte
   await waitFor(async () => (await pod('writer'))?.status?.reason === 'Evicted', { what: 'the pod to go' });
   expect((await pod('quiet'))?.status?.phase).toBe('Running');
   expect(await enabled()).toMatchObject({ value: 'true', from: join(dir, 'kubelet.yaml') });
+  expect(await rootfs()).toMatchObject({ isEnabled: true });
   const { conditions, ended } = await explained();
   expect(conditions).toMatchObject([{ name: 'SystemRootfs', effects: ['NoSchedule'] }]);
   expect(ended?.candidates).toMatchObject([

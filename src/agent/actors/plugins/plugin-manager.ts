@@ -146,8 +146,9 @@ export class PluginManager implements NodePlugins {
   view(): PluginsExplanation {
     const { directory, kills } = this.#parts;
     const { context, value } = this.#actor.getSnapshot();
-    const plugins = directory.all().map(({ plugin: { name }, origin, state, since, problem }) => ({
+    const plugins = directory.all().map(({ plugin: { name, isEnabled }, origin, state, since, problem }) => ({
       name,
+      ...(isEnabled !== undefined && { isEnabled }),
       origin,
       state: state(),
       sinceMs: since(),

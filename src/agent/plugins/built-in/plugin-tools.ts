@@ -103,6 +103,10 @@ export class BuiltInPlugin<Kept> implements EvictionPlugin {
     this.#tools = tools;
   }
 
+  get isEnabled(): boolean {
+    return this.#parts.isEnabled(this.#tools.settings());
+  }
+
   async thresholdMet(question: PluginQuestion): Promise<ThresholdMetAnswer<NamedPod>> {
     const judged = await this.#ask(
       'threshold',

@@ -21,7 +21,10 @@ import type {
 import type { PluginChoice, RuledCandidate } from './pod-choice.ts';
 
 /** A plugin, without its answers. */
-export type PluginFacts = Pick<ExplainedPlugin, 'name' | 'origin' | 'state' | 'sinceMs' | 'problem'>;
+export type PluginFacts = Pick<
+  ExplainedPlugin,
+  'name' | 'origin' | 'state' | 'sinceMs' | 'problem' | 'isEnabled'
+>;
 
 interface Decided {
   readonly atMs: number;

@@ -34,6 +34,8 @@ export interface ExplainedPlugin {
   readonly sinceMs: number;
   /** Why it is failing, or has not been registered. */
   readonly problem: string | undefined;
+  /** Only of one that is built in. False: its settings say that it has nothing to answer. */
+  readonly isEnabled?: boolean;
   /** Its answers are counted and never acted on. */
   readonly isDryRun: boolean;
   /** What it answered last to each question; undefined where it has not answered in the latest pass. */
