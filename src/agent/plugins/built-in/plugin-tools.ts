@@ -123,7 +123,7 @@ export class BuiltInPlugin<Kept> implements EvictionPlugin {
     const chosen = await this.#ask('top', question, asked, ({ top }) => top);
     if (chosen === undefined || chosen.pods.length === 0) return NO_PODS;
     const { pods, gracePeriodSeconds } = chosen;
-    return { targetPods: pods.map(named), ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
+    return { targetPods: pods.map(named), gracePeriodSeconds };
   }
 
   async getEvictPods(question: PluginQuestion): Promise<GetEvictPodsAnswer<NamedPod>> {

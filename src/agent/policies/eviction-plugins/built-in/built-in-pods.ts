@@ -3,6 +3,7 @@ import type { MemoryGraceSettings } from '../../../../types/built-in-thresholds.
 import type { NumaNodesOfPods } from '../../../../types/eviction-plugin.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
 import { wholeQuantity } from '../../eviction/observations.ts';
+import { isObject, parsedJson } from '../../formats/json-values.ts';
 import { formatQuantity } from '../../formats/quantity.ts';
 import { isEvictable, knownQosLevel } from '../qos-level.ts';
 
@@ -68,7 +69,8 @@ export function enhancementNumber(
 ): number | undefined {
   const text = annotations?.[annotation];
   if (text === undefined) return undefined;
-  const value = memberOf(text, name);
+  const object = parsedJson(text);
+  const value = isObject(object) ? object[name] : NaN;
   if (value === undefined) return undefined;
   return typeof value === 'string' ? Number(value) : NaN;
 }
@@ -77,15 +79,8 @@ export function bytesText(bytes: number): string {
   return formatQuantity(wholeQuantity(BigInt(Math.trunc(bytes)), 'BinarySI'));
 }
 
-/** NaN if the text is no object. */
-function memberOf(json: string, name: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null) return NaN;
-    return (value as Readonly<Record<string, unknown>>)[name];
-  } catch {
-    return NaN;
-  }
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 /** None is lower than any. */

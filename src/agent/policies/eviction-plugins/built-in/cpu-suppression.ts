@@ -9,6 +9,7 @@ import {
   gracePeriodOf,
   isReclaimed,
   RECLAIMED_MILLICPU,
+  sum,
 } from './built-in-pods.ts';
 import { requestedAmount } from './reclaimed-resources.ts';
 
@@ -32,7 +33,7 @@ export function suppressedPods(
     .filter(isReclaimed)
     .map((pod) => ({ pod, amount: requestedAmount(pod, RECLAIMED_MILLICPU) }));
   reclaimed.sort((a, b) => b.amount - a.amount || byImportance(a.pod, b.pod));
-  let requested = reclaimed.reduce((sum, { amount }) => sum + amount, 0);
+  let requested = sum(reclaimed.map(({ amount }) => amount));
   const kept = new Map<string, number>();
   const evictPods: EvictPod[] = [];
   for (const { pod, amount } of reclaimed) {
@@ -49,7 +50,7 @@ export function suppressedPods(
       pod,
       reason: reasonOf(rate, tolerated),
       forceEvict: false,
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      gracePeriodSeconds,
     });
   }
   return { kept, evictPods };

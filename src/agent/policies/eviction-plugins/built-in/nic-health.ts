@@ -48,7 +48,7 @@ export function unhealthyNics(
       pod,
       reason: `its network interface ${nic} has had no link for ${Math.round((nowMs - (lostSinceMs.get(nic) ?? nowMs)) / 1000)} s`,
       forceEvict: false,
-      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      gracePeriodSeconds,
     }));
   const condition = unhealthy.size > 0 ? nodeCondition('NICUnhealthy', 'PreferNoSchedule') : undefined;
   return { kept: { seen, lostSinceMs }, evictPods, condition };

@@ -9,7 +9,7 @@ import {
   type JudgedThreshold,
   nodeCondition,
 } from './built-in-policy.ts';
-import { boundNumaNode, byImportance, gracePeriodOf } from './built-in-pods.ts';
+import { boundNumaNode, byImportance, gracePeriodOf, sum } from './built-in-pods.ts';
 import { busyShares, isDue, overShare, type Reading } from './readings.ts';
 
 export interface NumaCpuKept {
@@ -119,7 +119,7 @@ function withReading(
 }
 
 function averageOf({ readings }: NumaCpuHistory): number {
-  return readings.length === 0 ? 0 : readings.reduce((sum, { share }) => sum + share, 0) / readings.length;
+  return readings.length === 0 ? 0 : sum(readings.map(({ share }) => share)) / readings.length;
 }
 
 function isOfKind({ metadata: { ownerReferences = [] } }: Pod, kinds: readonly string[]): boolean {

@@ -15,6 +15,7 @@ import {
   isReclaimed,
   RECLAIMED_MEMORY,
   RECLAIMED_MILLICPU,
+  sum,
 } from './built-in-pods.ts';
 import { busyShares } from './readings.ts';
 import {
@@ -119,8 +120,4 @@ function numaSupply(
     amounts.set(RECLAIMED_MEMORY, Math.max(0, Math.floor(total - others)));
   }
   return amounts;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -5,7 +5,7 @@ import { milliValue, parseQuantity, quantityValue } from '../../formats/quantity
 import { podRequest, type ResourceList } from '../../pod/resources.ts';
 import { isEvictable, wantsNotice } from '../qos-level.ts';
 import type { ReclaimedResourcesSettings } from '../../../../types/built-in-thresholds.ts';
-import { gracePeriodOf, isReclaimed, RECLAIMED_MEMORY, RECLAIMED_MILLICPU } from './built-in-pods.ts';
+import { gracePeriodOf, isReclaimed, RECLAIMED_MEMORY, RECLAIMED_MILLICPU, sum } from './built-in-pods.ts';
 import type { Asked, AskedForPods, ChosenPods, JudgedThreshold, MetThreshold } from './built-in-policy.ts';
 
 /** By the name of the resource. */
@@ -171,8 +171,4 @@ function milli(text: string): number {
 
 function inMilli(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_MILLI;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

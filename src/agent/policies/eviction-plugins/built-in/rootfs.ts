@@ -140,7 +140,7 @@ export function rootfsOveruse(
     pod,
     reason: `it has written ${bytesText(used)}, and may write ${bytesText(allowed)}`,
     forceEvict: false,
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    gracePeriodSeconds,
   }));
   return { kept: undefined, evictPods };
 }

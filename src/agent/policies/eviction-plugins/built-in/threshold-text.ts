@@ -1,5 +1,5 @@
 /** Amounts of settings: a quantity (`10Gi`), or a part of the whole (`10%`). */
-import { parseQuantity, quantityValue } from '../../formats/quantity.ts';
+import { quantityIn, quantityValue } from '../../formats/quantity.ts';
 
 const PERCENT = /^(\d+(?:\.\d+)?)%$/u;
 
@@ -22,11 +22,8 @@ function percentOf(text: string): number | undefined {
 }
 
 function quantityOf(text: string): number | undefined {
-  try {
-    return Number(quantityValue(parseQuantity(text)));
-  } catch {
-    return undefined;
-  }
+  const quantity = quantityIn(text);
+  return quantity && Number(quantityValue(quantity));
 }
 
 function isBetween(value: number | undefined, most: number): boolean {
