@@ -98,9 +98,12 @@ function amount(flag: string, field: string, description: string): Row<string> {
   };
 }
 
-function part(flag: string, field: string, description: string): Row<number> {
-  return { flag: `--${flag} <PART>`, field, kind: ratio, problem: between(0, 1), description };
+function part(flag: string, field: string, description: string, least = 0): Row<number> {
+  return { flag: `--${flag} <PART>`, field, kind: ratio, problem: between(least, 1), description };
 }
+
+/** With a part of 0 a threshold would always be met. */
+const LEAST_PART = 0.01;
 
 const ROWS: Rows = {
   reclaimedResources: {
@@ -370,6 +373,7 @@ const ROWS: Rows = {
       'eviction-load-threshold-met-percentage',
       `${CPU}.loadThresholdMetPercentage`,
       'in which part of the readings the load must be above it',
+      LEAST_PART,
     ),
     ringSize: {
       flag: '--eviction-load-metric-ring-size <N>',
@@ -426,7 +430,7 @@ const ROWS: Rows = {
     usageRatio: {
       field: `${NUMA_CPU}.cpuUsageRatioThreshold`,
       kind: ratio,
-      problem: between(0.01, 1),
+      problem: between(LEAST_PART, 1),
       description: "which part of a NUMA node's processor time may be used",
     },
     expandFactor: {
@@ -440,6 +444,7 @@ const ROWS: Rows = {
       'numa-cpu-pressure-eviction-threshold-met-percentage',
       `${NUMA_CPU}.thresholdMetPercentage`,
       'in which part of the readings it must be above it',
+      LEAST_PART,
     ),
     ringSize: {
       flag: '--numa-cpu-pressure-eviction-metric-ring-size <N>',

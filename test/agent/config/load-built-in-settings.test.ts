@@ -90,7 +90,7 @@ describe('a value that is not valid is an error that names the flag or the field
 
   test.each<[string, string, string]>([
     ['--eviction-load-metric-ring-size', '0', 'must be from 1 to 1000 (got 0)'],
-    ['--eviction-load-threshold-met-percentage', '80', 'must be from 0 to 1 (got 80)'],
+    ['--eviction-load-threshold-met-percentage', '80', 'must be from 0.01 to 1 (got 80)'],
     ['--eviction-cpu-grace-period', '-2', 'must be -1 or more (got -2)'],
     [
       '--eviction-rootfs-minimum-image-fs-free',
@@ -105,7 +105,7 @@ describe('a value that is not valid is an error that names the flag or the field
     ],
     ['--eviction-network-nic-unhealthy-tolerance-duration', '-1s', 'must be from 0s'],
   ])('%s %s', (flag, text, message) => {
-    expect(() => resolve(given(flag, text))).toThrow(`${flag}: ${message.startsWith('must') ? message : ''}`);
+    expect(() => resolve(given(flag, text))).toThrow(`${flag}: must be `);
     expect(() => resolve(given(flag, text))).toThrow(message);
   });
 
