@@ -89,7 +89,6 @@ function invalid(message: string): StateletError {
 }
 
 export interface KubeletArguments {
-  /** For commander. */
   readonly words: readonly string[];
   /** Of flags that have no effect. */
   readonly idle: IdleFlags;

@@ -33,7 +33,6 @@ export function podRow({ pod, state, waitsFor }: ShownPod, nowMs: number): reado
 
 export const WIDE_COLUMNS = ['IP', 'NODE'] as const;
 
-/** A cell for each of the wide columns. */
 export function wideCells({ spec, status }: Pod): readonly string[] {
   return [status?.podIP ?? '<none>', spec.nodeName ?? '<none>'];
 }

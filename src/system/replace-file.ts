@@ -46,7 +46,6 @@ export async function replaceFile(
   }
 }
 
-/** Removes the draft of a process that was killed while it replaced the file. */
 export function removeDraft(path: string): void {
   const draft = draftOf(path);
   if (existsSync(draft)) rmSync(draft, { force: true });

@@ -22,7 +22,6 @@ export interface ContainerReference {
   readonly attempt?: number;
 }
 
-/** Records events about the node. */
 export interface NodeEventRecorder {
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

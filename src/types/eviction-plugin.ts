@@ -128,7 +128,6 @@ export interface NumaNodeMemory {
   readonly inactiveFileBytes: number;
 }
 
-/** Bytes by the number of the NUMA node. */
 export type BytesByNumaNode = ReadonlyMap<number, number>;
 
 /** Each call reads the kernel's files. */

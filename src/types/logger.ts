@@ -9,7 +9,6 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** The fields of a log line that name its pod. */
 export function podFields({ name, namespace, uid }: PodReference): {
   readonly pod: string;
   readonly uid: string;

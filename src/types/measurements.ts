@@ -29,7 +29,6 @@ export interface PlegMeasurements {
   relist(): Stopwatch;
   /** One pod is read. */
   podRelist(): Stopwatch;
-  /** CRI's events are asked for. */
   eventsAsked(): void;
   /** The stream of CRI's events has failed. */
   eventsFailed(): void;

@@ -67,7 +67,6 @@ export interface VolumeStats extends FsStats {
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
 }
 
-/** A volume with a PersistentVolumeClaim. */
 export type ClaimStats = Required<VolumeStats>;
 
 export interface FsStats {

@@ -32,7 +32,6 @@ export const createActor = ((logic: AnyActorLogic, options: ActorOptions<AnyActo
   return actor;
 }) as unknown as typeof createXStateActor;
 
-/** Of the system of that actor. */
 export function runningActors({ system }: AnyActorRef): ReadonlySet<AnyActorRef> {
   return RUNNING.get(system) ?? NONE;
 }

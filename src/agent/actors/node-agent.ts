@@ -31,7 +31,6 @@ export class NodeAgent {
   readonly pleg: Pleg;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
-  /** Of all actors of the node. */
   readonly transitions: NodeTransitions;
   /** The first actors of their systems: a few run before the supervisor does. */
   readonly roots: readonly AnyActorRef[];

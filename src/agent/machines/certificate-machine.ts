@@ -40,7 +40,6 @@ export interface CertificateContext extends CertificateInput {
   readonly isRefused: boolean;
   /** When the state of the region Renewal began. Unix milliseconds, as all times here. */
   readonly since: number;
-  /** When the certificate is to be renewed. */
   readonly renewAt: number;
   /** When the next request is sent after one that failed. */
   readonly retryAt: number;

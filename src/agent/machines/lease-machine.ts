@@ -19,7 +19,6 @@ export interface LeaseContext {
   readonly lease: Lease | undefined;
   /** Times in a row that the lease could be neither read nor created. */
   readonly readFailures: number;
-  /** Tries of this renewal that have failed. */
   readonly failedTries: number;
   /** The lease has been read for this renewal. */
   readonly isFresh: boolean;

@@ -47,7 +47,6 @@ export type PodEvent =
   | { readonly type: 'SyncPodKill'; readonly pod?: Pod; readonly options?: KillPodOptions }
   | { readonly type: 'RUNTIME_READY' }
   | { readonly type: 'RUNTIME_NOT_READY'; readonly problem: string }
-  /** Something of an earlier pod of this UID is being removed. */
   | { readonly type: 'REMOVING' }
   /** Nothing of an earlier pod of this UID is being removed any more. */
   | { readonly type: 'REMOVED' }

@@ -9,7 +9,6 @@ export interface WelcomeFacts {
   readonly isFound: boolean;
   readonly podLogsDir: string;
   readonly exitWithPods: boolean;
-  /** The address of the page, where it is served. */
   readonly page?: string | undefined;
 }
 

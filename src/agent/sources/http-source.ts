@@ -31,7 +31,6 @@ const TIMEOUT_MS = 10_000;
 interface Answer extends Pick<ManifestPods, 'withoutSecrets'> {
   /** Of the content that came last; undefined when none came. */
   readonly digest?: string;
-  /** Of the last good answer. */
   readonly good?: LastGood | undefined;
   readonly problems: readonly ManifestProblem[];
   /** The content that came last is no good. */

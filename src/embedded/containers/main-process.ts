@@ -44,7 +44,6 @@ export function childProcess(child: ChildProcess): MainProcess {
   return { identity, ended, ...senders(identity, sendTo) };
 }
 
-/** A process in a terminal. */
 function terminalProcess({ holder, identity }: TerminalProcess): MainProcess {
   const ended = new Promise<Ending>((resolve) => {
     holder.once('exit', (code, signal) => resolve({ code, signal }));

@@ -109,7 +109,6 @@ export class MonitorServer {
   }
 }
 
-/** The monitor's end of one connection. */
 class ClientConnection {
   readonly #socket: Socket;
   readonly #handlers: Handlers;

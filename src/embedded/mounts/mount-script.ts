@@ -77,7 +77,6 @@ echo done
 read -r _ || :
 `;
 
-/** The words of the steps, for the script. */
 export function wordsOf(steps: readonly MountStep[]): readonly string[] {
   return steps.flat();
 }

@@ -32,7 +32,6 @@ export class ContainerInput {
     return openForProcess(this.#pipe, 'reading');
   }
 
-  /** A client has ended its input, or is gone. */
   clientEnded(): void {
     if (this.#endsWithClient) this.close();
   }

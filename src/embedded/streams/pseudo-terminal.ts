@@ -97,7 +97,6 @@ function scriptProgram(who = 'the command'): string {
   throw new StateletError('FailedPrecondition', message);
 }
 
-/** The shell in a new terminal. */
 interface Shell {
   readonly identity: ProcessIdentity;
   /** Lets it become the command. */

@@ -18,7 +18,6 @@ import { StreamedCommand } from './streamed-command.ts';
 const OPENING_MS = 30_000;
 const OPENING_MAX = 1000;
 
-/** A command, or an attached client. */
 type Streams = StreamedCommand | AttachedClient;
 
 /** Streams whose pipes are open on this side, but which do not run yet. */
@@ -195,7 +194,6 @@ class AttachedClient {
     }
   }
 
-  /** The client has ended its input. */
   endInput(): void {
     if (this.#request.stdin) this.#container.clientInputEnded();
   }

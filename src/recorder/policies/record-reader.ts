@@ -9,7 +9,6 @@ export type { RecordEntry } from './record-entry.ts';
 
 type Line = Readonly<Record<string, unknown>> | readonly unknown[];
 
-/** Whether the transitions of an actor of that node are wanted. */
 export type WantsActor = (actor: string, node: string) => boolean;
 
 interface NamedActor {

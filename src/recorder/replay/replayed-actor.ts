@@ -26,7 +26,6 @@ export class ReplayedActor {
   /** Steps that the machine made for the latest event and that are not yet held against the record. */
   #ahead: readonly Step[] = [];
   #event: EventObject = { type: '' };
-  /** The latest transition of the record. */
   #latest: Transition | undefined;
   #isCut = false;
   /** It was put back: its context may not be the one that was recorded. */

@@ -160,7 +160,6 @@ export class Cluster {
     };
   }
 
-  /** The part of the agent in the cluster. */
   join(core: AgentCore, facts: OwnNodeFacts, devices: DeviceManager | undefined): ClusterParts {
     const { client, serving } = this.#credentials;
     const agent = new ClusterAgent(core, {

@@ -18,7 +18,6 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Why the pod was rejected, if it was. Known once the runtime has listed its pods. */
   readonly rejectionOf: (pod: Pod) => Rejection | undefined;
-  /** The last warning about the pod of that UID. */
   readonly lastWarning: (uid: string) => string | undefined;
 }
 

@@ -241,7 +241,6 @@ function fixed({ metadata }: StoredObject) {
   };
 }
 
-/** That member as the object has it, even if it has none. */
 function only(object: StoredObject, member: 'spec' | 'status'): object {
   return { [member]: (object as unknown as JsonObject)[member] };
 }

@@ -25,7 +25,6 @@ export interface StoredChange<Resource extends string = ApiResource> {
   readonly after: StoredObject | undefined;
 }
 
-/** An object to be stored. */
 export type NewObject = ApiObject & { readonly metadata: ObjectMeta & { readonly name: string } };
 
 /** Events are forgotten after a time: here, the oldest of too many. */

@@ -6,7 +6,6 @@ import type { ApiVerb } from './node-rights.ts';
 export interface RequestUnderWay {
   readonly verb: ApiVerb;
   readonly target: Collection | ObjectReference;
-  /** The number of the connection that sent it. */
   readonly connection: number;
   /** Nobody waits for its answer any more. */
   readonly abandoned: boolean;

@@ -59,7 +59,6 @@ export interface AgentClusterOptions extends Pick<AgentContext, 'clock' | 'rando
 }
 
 export class AgentCluster {
-  /** The pods that are bound to this node. */
   readonly pods: Observable<SourceUpdate>;
   readonly sender: EventSender;
   /** What its pods refer to. */

@@ -84,7 +84,6 @@ export function* plan(options: PlanOptions): Generator<Operation, undefined> {
   }
 }
 
-/** How many operations the plan has. */
 export function countOperations(options: PlanOptions): number {
   return slots(options).reduce((sum, operations) => sum + lengthOf(operations), 0);
 }

@@ -5,7 +5,6 @@ import { drawn, type KeyedRandom } from '../resources/growth.ts';
 
 export interface PluginsPlan {
   readonly settings: EvictionPluginSettings;
-  /** The names of plugins on trial. */
   readonly onTrial: ReadonlySet<string>;
   /** The names of those that are built in. */
   readonly builtIn: readonly string[];

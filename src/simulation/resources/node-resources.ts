@@ -29,7 +29,6 @@ const SHARES = {
 /** What a pod uses on average. */
 const USED = { memoryMi: 400, processes: 50, diskMi: 150, inodes: 12_000 };
 const LEAST = { memoryMi: 512, processes: 200, diskMi: 256, inodes: 20_000 };
-/** The size of the images that the pods of a node use. */
 const IMAGES: DiskUse = { bytes: 1_500 * MI, inodes: 60_000 };
 const MAX_OLD_IMAGES = 6;
 /** All pods together may use less than that. */

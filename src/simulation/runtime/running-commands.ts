@@ -38,7 +38,6 @@ export interface ExecOptions {
   readonly clock: Clock;
   readonly program: Program;
   readonly timeoutSeconds: number;
-  /** The command has ended. */
   readonly ended: (exitCode: number) => void;
 }
 

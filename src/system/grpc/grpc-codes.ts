@@ -8,7 +8,6 @@ const KINDS: readonly ErrorKind[] = [
   'Unauthenticated',
 ];
 
-/** The kind of error of a gRPC status code. */
 export const kindOfCode = (code: number): ErrorKind => KINDS[code - 1] ?? 'Unknown';
 
 /** The other way round. */

@@ -26,7 +26,6 @@ export interface ClusterAgentParts {
   readonly statusFacts: () => NodeStatusFacts;
   /** The first report waits for this, no pod does. */
   readonly statusFactsKnown?: () => Promise<void>;
-  /** The node's own object. */
   readonly node: Observable<WatchedObject<Node>>;
   /** Of the connection to the API server and of the certificates. They run before the agent does. */
   readonly earlierActors?: readonly AnyActorRef[];

@@ -42,7 +42,6 @@ export interface ClusterParts {
   node(): Node | undefined;
   /** As the API server has it now. Rejects where it does not answer. */
   freshNode(): Promise<Node>;
-  /** Called with each sync of a static pod. */
   staticPodSynced(pod: Pod): void;
   /** A mirror pod has come: the status of its static pod can be written. */
   mirrorPodSeen(): void;

@@ -36,7 +36,6 @@ export interface EventSenderParts {
   readonly nodeName: string;
   /** Undefined until the node is registered. */
   readonly nodeUID: () => string | undefined;
-  /** By UID. */
   readonly podOf: (uid: string) => Pod | undefined;
   readonly uuid: () => string;
 }

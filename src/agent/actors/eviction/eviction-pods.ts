@@ -30,7 +30,6 @@ export class EvictionPods {
     this.#limits = new KillTimeouts(context.clock);
   }
 
-  /** When the last evicted pod ended. */
   get lastEndMs(): number | undefined {
     return this.#lastEndMs;
   }

@@ -12,7 +12,6 @@ export interface LoopStreamsParts {
   readonly configuration: Observable<SupervisorEvent>;
   /** UIDs of pods whose objects at the API server have changed. */
   readonly objectChanges?: Observable<string>;
-  /** To the supervisor. */
   readonly send: (event: SupervisorEvent) => void;
   readonly onHousekeeping: () => void;
 }

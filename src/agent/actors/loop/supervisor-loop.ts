@@ -14,7 +14,6 @@ export interface LoopHandlers {
   readonly sources: SourceChanges;
   readonly wakeUps: PodWakeUps;
   readonly lifecycle: PodLifecycle;
-  /** The loop has stopped. */
   readonly onStopped: () => void;
 }
 

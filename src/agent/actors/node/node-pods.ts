@@ -35,7 +35,6 @@ export class NodePods {
   readonly statusManager: StatusManager;
   readonly probes: ProbeManager;
   readonly supervisor: Supervisor;
-  /** Emits each static pod that is being synced. */
   readonly staticPodSyncs = new Subject<Pod>();
   readonly #context: ActorContext;
   readonly #parts: NodePodsParts;

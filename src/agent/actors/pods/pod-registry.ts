@@ -162,7 +162,6 @@ function actorId(name: string, uid: string): string {
   return `${name} ${uid}`;
 }
 
-/** The UID of the pod whose actor has that id. */
 export function uidOfActor(id: string): string {
   return id.slice(id.indexOf(' ') + 1);
 }

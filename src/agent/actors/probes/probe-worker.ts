@@ -233,7 +233,6 @@ function actorId({ pod, container, kind }: ProbeTarget): string {
   return `${fullName(pod.metadata)} ${container.name} ${kind} ${pod.metadata.uid}`;
 }
 
-/** What a probe needs to know of its container, from the status of the pod. */
 function sightingOf(
   status: PodStatus | undefined,
   containerName: string,

@@ -62,7 +62,6 @@ export class ConnectionPool {
     this.#subscription = options.credentials.changes.subscribe(() => this.#supersede());
   }
 
-  /** Aborts when the pool is closed. */
   get closed(): AbortSignal {
     return this.#closing.signal;
   }

@@ -34,7 +34,6 @@ export function watchObject<T extends ApiObject>(
   );
 }
 
-/** The node's own object. */
 export function watchNode(
   api: ApiServer,
   nodeName: string,

@@ -107,7 +107,6 @@ export function eventName(objectName: string, unixNanoseconds: bigint, otherwise
 /** As in client-go. */
 const REMEMBERED_MAX = 4_096;
 
-/** An event after correlation. */
 export interface CorrelatedEvent extends CountedEvent {
   /** The same for all events that are combined into this one. */
   readonly key: string;

@@ -89,7 +89,6 @@ export interface MirrorPodDeletion {
   readonly namespace: string;
   /** A mirror pod has nothing to stop: it is deleted at once. */
   readonly gracePeriodSeconds: 0;
-  /** Only the mirror pod with this UID. */
   readonly uid?: string;
 }
 

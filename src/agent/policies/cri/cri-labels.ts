@@ -97,7 +97,6 @@ function givenResources({ spec }: Pod, { name }: Container | EphemeralContainer)
   return JSON.stringify(given);
 }
 
-/** The path of the log of an instance of a container. */
 export function containerLogPath(
   podLogsDir: string,
   pod: { namespace: string; name: string; uid: string },

@@ -47,7 +47,6 @@ export function runtimePodStatus(
   };
 }
 
-/** The status of a pod of which the runtime holds nothing. */
 export function emptyRuntimePodStatus(
   pod: { readonly uid: string; readonly name: string; readonly namespace: string },
   observedAt: number,

@@ -56,7 +56,6 @@ export interface EvictionState {
   readonly firstObserved: readonly ObservedThreshold[];
   readonly conditionsLastObserved: ConditionTimes;
   readonly observations: Observations;
-  /** What was told of them. */
   readonly told: ToldFigures;
 }
 
@@ -80,7 +79,6 @@ export interface EvictionFacts extends EndingPods {
   /** Of the last pass. */
   readonly state: EvictionState;
   readonly nowMs: number;
-  /** When the last evicted pod ended. */
   readonly lastEndMs?: number | undefined;
   readonly summary: Summary;
   /** Not everything was measured: signals that are not in the summary keep their last values. */

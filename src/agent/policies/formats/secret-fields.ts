@@ -1,6 +1,5 @@
 /** Which fields of Kubernetes objects and of CRI messages may hold secrets. */
 
-/** Fields that hold a secret or refer to one. */
 const SECRET_FIELDS =
   /^(?:envFrom|imagePullSecrets|secret|secretRef|stringData|auths?|authorization)$|(?:password|token|credentials?|apiKey|privateKey)$/iu;
 const PAIR_FIELDS: ReadonlySet<string> = new Set(['env', 'envs', 'httpHeaders']);

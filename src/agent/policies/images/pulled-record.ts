@@ -4,7 +4,6 @@
  */
 import { isJsonObject } from '../formats/canonical-json.ts';
 
-/** A Secret that an image was pulled with. */
 export interface ImagePullSecret {
   readonly uid: string;
   readonly namespace: string;
@@ -54,7 +53,6 @@ const READ_API_VERSIONS: readonly unknown[] = [RECORD_API_VERSION, 'kubelet.conf
 /** Secrets that were only seen to hold known credentials are not recorded beyond this number: namespaces come and go. */
 const SEEN_SECRETS_MAX = 100;
 
-/** Where the image was pulled with the credentials of that source. */
 export function credentialsFrom(source: CredentialSource | undefined): ImagePullCredentials {
   if (source === undefined) return { nodePodsAccessible: true };
   return 'secret' in source

@@ -155,7 +155,6 @@ function goError({ call, path, reason }: FailedCall): string {
   return `${call} ${path}: ${reason}`;
 }
 
-/** Of the line feed. */
 const LINE_FEED = 0x0a;
 
 /**

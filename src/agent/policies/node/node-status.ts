@@ -24,7 +24,6 @@ import { rfc3339 } from '../formats/time.ts';
 import type { Image, RuntimeHandler } from '../../../types/cri.ts';
 import type { Node } from '../../../types/kubernetes.ts';
 
-/** All that a node's status is made from. */
 export interface NodeStatusFacts {
   readonly nowMs: number;
   readonly addresses: AddressFacts;

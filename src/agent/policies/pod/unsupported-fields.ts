@@ -80,7 +80,6 @@ export interface EmbeddedFacts {
   readonly isRoot: boolean;
   /** Volumes are mounted. */
   readonly hasVolumes: boolean;
-  /** Pods have cgroups. */
   readonly hasCgroups: boolean;
   /** What the node is configured to have: it is counted. */
   readonly allocatable: ResourceList;

@@ -98,7 +98,6 @@ function computedPhase(
   return podPhase(pod, statuses, podIsTerminal, hasRegularContainerStarted(pod, podStatus));
 }
 
-/** Whether a regular container has been started in the sandbox that is in use. */
 function hasRegularContainerStarted(pod: Pod, { sandboxes, containers }: RuntimePodStatus): boolean {
   const newest = sandboxes[0];
   if (!newest?.ready) return false;

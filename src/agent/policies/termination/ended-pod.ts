@@ -17,7 +17,6 @@ export interface EndedPod {
   readonly status?: PodStatus;
 }
 
-/** The reason in the status of a deleted pod. */
 const DELETED_REASON = 'Deleted';
 
 /** Whether a person has deleted it, and it has not ended by itself. */

@@ -241,7 +241,6 @@ export class MountProblem extends StateletError {
   }
 }
 
-/** A step of mounting has failed. */
 export function failedStep(step: string, volumeName: string, cause: unknown): MountProblem {
   return new MountProblem(`${step} failed for volume "${volumeName}" : ${errorMessage(cause)}`, cause);
 }

@@ -88,7 +88,6 @@ export interface FileReaders {
   readonly fsGroup?: number;
 }
 
-/** The readers that the pod names. */
 export function fileReaders(pod: Pod): FileReaders {
   const user = commonUser(pod);
   const fsGroup = podFsGroup(pod);

@@ -102,7 +102,6 @@ export function namesOf(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** The names of the files and folders in the volume's root. */
 export function topLevelNames(payload: ReadonlyMap<string, VolumeFile>): ReadonlySet<string> {
   return new Set(Array.from(payload.keys(), (path) => path.split('/')[0] ?? ''));
 }

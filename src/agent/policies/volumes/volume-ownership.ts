@@ -20,12 +20,10 @@ export function volumeRootMode(fsGroup: number | undefined): number {
   return fsGroup === undefined ? 0o777 : 0o777 | SETGID | alsoForOwner(GROUP_READ_WRITE | GROUP_EXECUTE);
 }
 
-/** The mode of a folder in a volume that containers only read. */
 export function readOnlyFolderMode(fsGroup: number | undefined): number {
   return fsGroup === undefined ? 0o755 : 0o755 | SETGID | alsoForOwner(GROUP_READ | GROUP_EXECUTE);
 }
 
-/** The mode of a file in a volume that containers only read. */
 export function readOnlyFileMode(mode: number, fsGroup: number | undefined): number {
   return fsGroup === undefined ? mode : mode | alsoForOwner(GROUP_READ);
 }

@@ -86,7 +86,6 @@ export function usedVolumes({ spec }: Pod): readonly Volume[] {
   return spec.volumes.filter(({ name }) => used.has(name));
 }
 
-/** The image volumes that the container mounts. */
 export function imageVolumesOf(
   { spec }: Pod,
   { volumeMounts = [] }: Container | EphemeralContainer,

@@ -229,7 +229,6 @@ export function podSentence(state: string): string {
   return stateSentence('pod', state) ?? `is in state ${state}`;
 }
 
-/** The states of a chart that have a sentence. */
 export function statesWithSentence(chart: string): readonly string[] {
   return Object.keys(CHARTS[chart] ?? {});
 }

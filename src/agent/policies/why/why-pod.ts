@@ -166,7 +166,6 @@ function chosen({ choice }: PodWhyFacts): readonly string[] {
   return text === undefined ? [] : [withoutStop(text)];
 }
 
-/** By whom and why it was ended. */
 function endOf({ rejection, override, status, pod, isUnwanted, choice }: PodWhyFacts): EndFacts | undefined {
   const told = rejection ?? override ?? { reason: status?.reason, message: status?.message };
   const { reason = '', message = '' } = told;

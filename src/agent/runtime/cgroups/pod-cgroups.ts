@@ -47,7 +47,6 @@ export interface PodCgroupsParts extends PodCgroupSettings {
   readonly systemd?: SystemdPlaces;
 }
 
-/** What there is where pods have cgroups of their own. */
 interface OwnGroups {
   readonly tree: CgroupTree;
   readonly driver: CgroupDriver;

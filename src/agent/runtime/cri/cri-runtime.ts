@@ -8,9 +8,8 @@ import type { Streaming, StreamingRuntime } from '../service/streaming-runtime.t
 import { CallContext } from './calls/call-context.ts';
 import { notDone, notForwarded } from './calls/call-corrections.ts';
 import { Channel } from './calls/channel.ts';
-import { containerCalls, runningContainerCalls } from './calls/container-calls.ts';
+import { containerCalls, resizingCalls, runningContainerCalls } from './calls/container-calls.ts';
 import { imageCalls } from './calls/image-calls.ts';
-import { resizingCalls } from './calls/resizing-calls.ts';
 import { sandboxCalls } from './calls/sandbox-calls.ts';
 import { RuntimeEvents } from './events/runtime-events.ts';
 import type { WireRuntimeCondition } from './messages/image-messages.ts';

@@ -31,7 +31,6 @@ export interface NodeApi {
   /** The pods that the sources want here, without mirror pods, as they are served to the cluster: static pods have their status of this node. */
   desiredPods(): Iterable<Pod>;
   workers(): Iterable<PodWorker>;
-  /** The mirror pods of this node at the API server. */
   mirrorPodCount(): number;
   /** When all pods of the runtime were last listed, in Unix milliseconds; undefined before the first time. */
   lastRelistMs(): number | undefined;
@@ -50,7 +49,6 @@ export interface NodeApi {
   logFigures(): Promise<readonly PodLogs[]>;
   /** Where the figures of containers come from: their cgroups, as cAdvisor reads them, or the runtime. */
   readonly metricsProvider: 'cadvisor' | 'cri';
-  /** The sockets of plugins. */
   pluginSockets(): readonly PluginSocket[];
   /** Undefined where no port of the agent serves metrics: then nothing is counted. */
   readonly agentCounters: AgentCounters | undefined;

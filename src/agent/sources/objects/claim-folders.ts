@@ -38,7 +38,6 @@ export class ClaimFolders {
   readonly #timer: Timer;
   /** Undefined while it is not known which claims there are: nothing is removed then. */
   #isWanted: IsWanted | undefined;
-  /** Removals and new folders. */
   readonly #work = new OneAtATime();
 
   constructor({ clock, logger }: Context, options: ClaimFoldersOptions) {

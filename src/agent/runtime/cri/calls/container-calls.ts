@@ -1,8 +1,8 @@
 import { TERMINATION_MESSAGE_PATH_ANNOTATION } from '../../../policies/cri/cri-labels.ts';
 import type { Container, ContainerFilter, ContainerStatus } from '../../../../types/cri.ts';
-import { errorKind } from '../../../../types/errors.ts';
+import { errorKind, errorMessage } from '../../../../types/errors.ts';
 import { terminationMessage } from '../../pods/termination-message.ts';
-import type { CallOptions, RuntimeService } from '../../service/runtime-service.ts';
+import type { CallOptions, ResizingRuntime, RuntimeService } from '../../service/runtime-service.ts';
 import type { WireContainerStatus } from '../messages/container-messages.ts';
 import * as methods from '../messages/methods.ts';
 import {
@@ -10,6 +10,8 @@ import {
   EXEC_SYNC,
   LIST_CONTAINER_STATS,
   REOPEN_CONTAINER_LOG,
+  UPDATE_CONTAINER_RESOURCES,
+  UPDATE_POD_SANDBOX_RESOURCES,
 } from '../messages/methods.ts';
 import type { CallContext } from './call-context.ts';
 import { notCreated, notDone, notStarted } from './call-corrections.ts';
@@ -117,7 +119,6 @@ function unstarted(status: WireContainerStatus): WireContainerStatus {
 type RunningContainerCalls = Pick<RuntimeService, 'execSync' | 'listContainerStats' | 'reopenContainerLog'> &
   Required<Pick<RuntimeService, 'checkpointContainer'>>;
 
-/** The calls for running containers. */
 export function runningContainerCalls(
   context: CallContext,
   listContainers: RuntimeService['listContainers'],
@@ -146,4 +147,24 @@ export function runningContainerCalls(
       await context.corrected(reopened, (error) => notDone(error, containerId, states));
     },
   };
+}
+
+export function resizingCalls(context: CallContext): ResizingRuntime {
+  return {
+    updateContainerResources: async (containerId, linux, options) => {
+      const updated = context.call(UPDATE_CONTAINER_RESOURCES, { containerId, linux }, options);
+      await context.corrected(updated, (error) => notDone(error, containerId, context.states));
+    },
+    updatePodSandboxResources: async (podSandboxId, resources, options) => {
+      const request = { podSandboxId, ...resources };
+      await context.call(UPDATE_POD_SANDBOX_RESOURCES, request, options).catch((error: unknown) => {
+        if (!isUnimplemented(error)) throw error;
+      });
+    },
+  };
+}
+
+/** containerd 2.2 answers Unknown with these words in place of Unimplemented. */
+function isUnimplemented(error: unknown): boolean {
+  return errorKind(error) === 'Unimplemented' || errorMessage(error).includes('not implemented');
 }

@@ -134,7 +134,6 @@ const TAIL =
   'chunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,' +
   'publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.';
 
-/** Each word with its length before it. */
 function withLength(word: string): Buffer {
   const bytes = Buffer.alloc(4 + word.length);
   bytes.writeUInt32BE(word.length);
