@@ -116,8 +116,8 @@ export const ACTOR_MUTANTS: readonly Mutant[] = [
     name: 'stop-believed',
     breaks: 'A stop that reported success is trusted, even if something still runs (rule 7, I3)',
     file: EFFECTS,
-    find: `  if (isRunning(after)) {`,
-    replace: `  if (false) {`,
+    find: `  if (!isRunning(after)) return;`,
+    replace: `  if (true) return;`,
   },
   {
     name: 'volumes-released-early',
