@@ -124,22 +124,20 @@ export class GrpcClient {
     if (this.#connection?.isOpen) return this.#connection;
     const options = { authority: 'localhost', userAgent: 'statelet', answerBytesMax: ANSWER_BYTES_MAX };
     const connection = new GrpcConnection({ path: this.#socketPath }, options);
-    const isFirst = this.#connection === undefined;
-    this.#introduced = isFirst ? undefined : this.#introduction(connection);
+    this.#introduced = this.#connection && this.#introduce && introduced(connection, this.#introduce);
     return (this.#connection = connection);
   }
+}
 
-  async #introduction(connection: GrpcConnection): Promise<void> {
-    if (this.#introduce === undefined) return;
-    try {
-      await connection.ready;
-      await this.#introduce(async ({ path, request, response }, question, signal) =>
-        response.decode(await connection.ask({ path, request: [request.encode(question)], signal })),
-      );
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
+async function introduced(connection: GrpcConnection, introduce: Introduce): Promise<void> {
+  try {
+    await connection.ready;
+    await introduce(async ({ path, request, response }, question, signal) =>
+      response.decode(await connection.ask({ path, request: [request.encode(question)], signal })),
+    );
+  } catch (error) {
+    connection.close();
+    throw error;
   }
 }
 
