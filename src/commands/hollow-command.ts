@@ -8,7 +8,7 @@ import { HOLLOW_ACTIONS, type ListedNode } from '../hollow/serve/hollow-control.
 import { readProvidedFile } from '../system/files/foreign-file.ts';
 import { endProcess } from '../system/run-command.ts';
 import { onOutputClosed, print } from '../system/terminal.ts';
-import { errorMessage, StateletError } from '../types/errors.ts';
+import { errorMessage, invalid } from '../types/errors.ts';
 import { withDaemon } from './client/daemon-connection.ts';
 import { reportDefects, stopRequest, tightenUmask } from './process-events.ts';
 import { formatTable } from './table.ts';
@@ -98,5 +98,3 @@ function wholeNumber(flag: string, text: string, max: number): number {
   if (/^\d+$/u.test(text) && value <= max) return value;
   throw invalid(`${flag}: "${text}" is not a whole number from 0 to ${String(max)}`);
 }
-
-const invalid = (problem: string): StateletError => new StateletError('InvalidArgument', problem);

@@ -11,6 +11,7 @@ import { within } from '../../simulation/runtime/chance.ts';
 import type { SimulatedConnection } from '../../simulation/runtime/simulated-connection.ts';
 import { SimulatedRuntime } from '../../simulation/runtime/simulated-runtime.ts';
 import type { ContainerTruth } from '../../simulation/runtime/witness.ts';
+import { uidOfId } from '../../simulation/runtime/world.ts';
 import { systemClock } from '../../system/timer.ts';
 import type { PodSpec } from '../../types/kubernetes.ts';
 import type { NodeFacts } from '../../types/node-facts.ts';
@@ -73,7 +74,7 @@ export class HollowMachine {
   }
 
   container(id: string): ContainerTruth | undefined {
-    const sandboxes = this.runtime.sandboxesOf(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
+    const sandboxes = this.runtime.sandboxesOf(uidOfId(id));
     return sandboxes.flatMap(({ containers }) => containers).find((container) => container.id === id);
   }
 

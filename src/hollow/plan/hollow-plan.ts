@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { parseDuration } from '../../agent/policies/formats/duration.ts';
 import { parseQuantity, quantityValue } from '../../agent/policies/formats/quantity.ts';
 import { CONTAINERD_LATENCIES, type Latencies, type Range } from '../../simulation/runtime/chance.ts';
-import { errorMessage, StateletError } from '../../types/errors.ts';
+import { errorMessage, invalid } from '../../types/errors.ts';
 import type { Taint } from '../../types/kubernetes.ts';
 
 /** Something that happens to a share of all containers, at some time after their start. */
@@ -66,7 +66,7 @@ export function parseHollowPlan(text: string, file: string): HollowPlan {
   try {
     value = parse(text);
   } catch (error) {
-    throw new StateletError('InvalidArgument', `${file}: ${errorMessage(error)}`);
+    throw invalid(`${file}: ${errorMessage(error)}`);
   }
   const root = new Field(value ?? {}, file, []);
   const { fields } = root.members([
@@ -161,10 +161,7 @@ class Field {
   fail(problem: string): never {
     const path = this.#path.map((part) => (typeof part === 'number' ? `[${String(part)}]` : `.${part}`));
     const place = path.join('').replace(/^\./u, '');
-    throw new StateletError(
-      'InvalidArgument',
-      [this.#file, place, problem].filter((part) => part !== '').join(': '),
-    );
+    throw invalid([this.#file, place, problem].filter((part) => part !== '').join(': '));
   }
 
   /** Those that are set. Others than the named ones are refused. */

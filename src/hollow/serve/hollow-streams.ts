@@ -7,6 +7,8 @@ import type { Clock } from '../../types/clock.ts';
 import { knownProgram } from '../node/hollow-programs.ts';
 
 const KILLED = 137;
+/** Of a whole session: a line without an end must not fill the memory. */
+const INPUT_BYTES_MAX = 1024 * 1024;
 const SHELL = /^(?:\/\S+\/)?(?:sh|bash|ash)$/u;
 
 export interface ExecPlace {
@@ -89,6 +91,13 @@ class HollowStreams implements CommandStreams {
     };
     prompt();
     const lines = createInterface({ input });
+    let bytes = 0;
+    input.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= INPUT_BYTES_MAX) return;
+      this.#end(KILLED);
+      lines.close();
+    });
     let last = 0;
     lines.on('line', (text) => {
       const words = text.trim().split(/\s+/u);

@@ -9,6 +9,7 @@ import type {
 } from '../../agent/runtime/service/streaming-runtime.ts';
 import type { ContainerLogApi } from '../../agent/server/routes/container-logs.ts';
 import type { StreamingApi } from '../../agent/server/streaming/streaming-routes.ts';
+import { uidOfId } from '../../simulation/runtime/world.ts';
 import { systemClock } from '../../system/timer.ts';
 import type { ContainerFilter } from '../../types/cri.ts';
 import { StateletError } from '../../types/errors.ts';
@@ -22,9 +23,6 @@ export interface ServedNodesParts {
   readonly logsDir: string;
   readonly streamingIdleMs: number;
 }
-
-/** A pod's UID begins the ids of its sandboxes and containers. */
-const uidOf = (id: string): string => id.slice(0, Math.max(0, id.lastIndexOf('.')));
 
 export function servedNodes({
   nodes,
@@ -49,7 +47,7 @@ export function servedNodes({
     { containerId, ...selection }: StreamSelection & { readonly containerId: string },
     words?: readonly string[],
   ): { readonly streams: CommandStreams } => {
-    const uid = uidOf(containerId);
+    const uid = uidOfId(containerId);
     const { machine, name, agent } = nodeOf(uid);
     const container = machine.container(containerId);
     if (container?.state !== 'CONTAINER_RUNNING')
@@ -83,7 +81,7 @@ export function servedNodes({
     runtimePod: (uid) => nodeOf(uid).agent?.agent.pleg.lastSeen(uid),
     runtime: {
       containerStatus: async (id, options) => {
-        const { machine, name } = nodeOf(uidOf(id));
+        const { machine, name } = nodeOf(uidOfId(id));
         const status = await machine.console.containerStatus(id, options);
         return { ...status, logPath: await writeHollowLog(logsDir, status, name, systemClock.now()) };
       },
@@ -91,7 +89,7 @@ export function servedNodes({
         listed(filter).machine.console.listContainers(filter, options),
       listPodSandbox: async (filter = {}, options) =>
         listed(filter).machine.console.listPodSandbox(filter, options),
-      execSync: async (id, ...request) => nodeOf(uidOf(id)).machine.console.execSync(id, ...request),
+      execSync: async (id, ...request) => nodeOf(uidOfId(id)).machine.console.execSync(id, ...request),
       streaming,
     },
   };

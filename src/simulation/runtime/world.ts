@@ -17,6 +17,11 @@ import type { Program } from './simulated-program.ts';
 import { SimulatedSandbox } from './simulated-sandbox.ts';
 import type { CallUnderWay, RuntimeWitness } from './witness.ts';
 
+/** The UID of the pod of a sandbox or a container; empty for an unknown id. */
+export function uidOfId(id: string): string {
+  return id.slice(0, Math.max(0, id.lastIndexOf('.')));
+}
+
 /** At most this many pods that have nothing left are remembered, so that a pod that returns gets ids that it never had. */
 const REMEMBERED_PODS = 1000;
 
@@ -82,7 +87,7 @@ export class World {
    * the node.
    */
   podOf(id: string): SimulatedPod {
-    return this.pod(id.slice(0, Math.max(0, id.lastIndexOf('.'))));
+    return this.pod(uidOfId(id));
   }
 
   /** A call about the pod is over: if nothing of the pod is left, it may be forgotten. */

@@ -19,6 +19,22 @@ test('sixty-four requests go at a time; of those that wait, heartbeats come firs
   await Promise.all(first);
 });
 
+test('heartbeats that never end do not hold up all others', async () => {
+  const gate = new RequestGate();
+  const order: string[] = [];
+  const ends: (() => void)[] = [];
+  const first = Array.from({ length: 64 }, () =>
+    gate.pass('main', () => new Promise<void>((resolve) => ends.push(resolve))),
+  );
+  const later = ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'main'] as const;
+  const passed = later.map((rank) => gate.pass(rank, () => Promise.resolve(order.push(rank))));
+  ends[0]?.();
+  await Promise.all(passed);
+  expect(order).toEqual(['heartbeat', 'heartbeat', 'heartbeat', 'main', 'heartbeat']);
+  for (const end of ends) end();
+  await Promise.all(first);
+});
+
 test('a request that fails gives its place up', async () => {
   const gate = new RequestGate();
   const failed = Array.from({ length: 64 }, () => gate.pass('main', () => Promise.reject(new Error('no'))));
