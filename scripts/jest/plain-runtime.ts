@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { JestEnvironment } from '@jest/environment';
 import type * as Globals from '@jest/globals';
 import type { Config } from '@jest/types';
+import { quickExpect } from './build/quick-expect.ts';
 import { beginFile, ofCurrentFile } from './module-hooks.ts';
 
 type JestGlobals = typeof Globals;
@@ -65,7 +66,8 @@ export default class PlainRuntime {
       useRealTimers: timers.useRealTimers.bind(timers),
       advanceTimersByTime: timers.advanceTimersByTime.bind(timers),
     };
-    given = { ...globals, jest } as unknown as typeof given;
+    const { expect } = globals as JestGlobals;
+    given = { ...globals, jest, expect: quickExpect(expect) } as unknown as typeof given;
   }
 
   getSourceMaps(): null {

@@ -33,3 +33,22 @@ test('fails where a promise is rejected that nobody waits for', async () => {
 });
 
 test('fails when its time is over', () => new Promise(() => undefined), 20);
+
+test('counts what holds', () => {
+  expect.assertions(4);
+  expect(NaN).toBe(NaN);
+  expect({ a: [1], b: undefined }).toEqual({ a: [expect.any(Number)] });
+  expect(new Set([1])).toEqual(new Set([1]));
+  expect(0).not.toBe(-0);
+});
+
+test('fails where it counts too few', () => {
+  expect.assertions(2);
+  expect(1).toBe(1);
+});
+
+test.each([
+  ['identical', () => expect({}).toBe({})],
+  ['equal', () => expect([1, { a: 1 }]).toEqual([1, { a: 2 }])],
+  ['different', () => expect(1).not.toEqual(1)],
+])('fails where values are not %s', (_, fails) => fails());
