@@ -6,6 +6,7 @@ import { EVICTION_MUTANTS } from './eviction-mutants.ts';
 import { LOCAL_MUTANTS } from './local-mutants.ts';
 import { MACHINE_MUTANTS } from './machine-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { PLACEMENT_MUTANTS } from './placement-mutants.ts';
 import { PLUGIN_MUTANTS } from './plugin-mutants.ts';
 import { ROOM_MUTANTS } from './room-mutants.ts';
 import { SHORTAGE_MUTANTS } from './shortage-mutants.ts';
@@ -21,4 +22,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...LOCAL_MUTANTS,
   ...PLUGIN_MUTANTS,
   ...DEVICE_MUTANTS,
+  ...PLACEMENT_MUTANTS,
 ];

@@ -146,6 +146,7 @@ function summary(
     evictions(result.tally),
     `${String(result.tally.chosenByPlugins)} chosen by plugins`,
     `${String(result.tally.devicesAsked)} given devices`,
+    `${String(result.tally.pinned)} given CPUs`,
     `${String(rejected)} rejected`,
     `${count(agentsKilled, 'agent')} killed`,
     `${String(failures)} of ${count(calls, 'call')} failed`,

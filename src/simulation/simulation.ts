@@ -9,6 +9,7 @@ import { findLeftover, findUnsettled, type Finding } from './judges/final-check.
 import { keyedRandom } from './plan/seeded-random.ts';
 import { newTally, type Tally } from './tally.ts';
 import { drawnDevices } from './devices/devices-plan.ts';
+import { drawnPlacement } from './placement/placement-plan.ts';
 import { drawnPlugins } from './plugins/plugins-plan.ts';
 import { VirtualClock } from './node/virtual-clock.ts';
 import type { TransitionListener } from '../types/transition.ts';
@@ -84,6 +85,7 @@ class Simulation {
         resources: drawnNodeResources(pods, ofNode),
         plugins: drawnPlugins(ofNode),
         devices: drawnDevices(ofNode),
+        placement: drawnPlacement(ofNode),
         node: index + 1,
         clock: this.#clock,
         random: ofNode,

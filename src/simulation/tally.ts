@@ -16,6 +16,8 @@ export interface Tally {
   chosenByPlugins: number;
   /** How often device plugins were asked for devices. */
   devicesAsked: number;
+  /** Containers that were started with CPUs of their own. */
+  pinned: number;
   /** Pods that were not admitted. */
   rejected: number;
   agentsKilled: number;
@@ -40,6 +42,7 @@ export function newTally(): Tally {
     evictedForLimits: 0,
     chosenByPlugins: 0,
     devicesAsked: 0,
+    pinned: 0,
     rejected: 0,
     agentsKilled: 0,
     calls: 0,

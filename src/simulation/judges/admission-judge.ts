@@ -14,6 +14,7 @@ import {
   takenPorts,
 } from './admission-obstacles.ts';
 import type { DevicesJudge } from './devices-judge.ts';
+import type { PlacementJudge } from './placement-judge.ts';
 import { EvictionJudge, type EvictionTruth } from './eviction/eviction-judge.ts';
 import { PluginJudge, type PluginTruth } from './plugins/plugin-judge.ts';
 import { isOfPlugin, type KillEvent } from './plugins/plugin-kills-judge.ts';
@@ -36,6 +37,8 @@ export interface AdmissionJudgeOptions {
   readonly plugins?: PluginTruth | undefined;
   /** Undefined for a node without devices. */
   readonly devices?: Pick<DevicesJudge, 'lacking' | 'hasJustFailed'> | undefined;
+  /** Undefined for a node that keeps no CPUs for containers. */
+  readonly placement?: Pick<PlacementJudge, 'mayLack'> | undefined;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -117,7 +120,7 @@ export class AdmissionJudge {
     const { pod } = this.#records.get(uid) ?? {};
     if (pod === undefined || !isStaticPod(pod)) return 'waits for its start, and stays there';
     if (this.#wasFound(uid)) return 'waits for room, and runs';
-    if (this.#lacksDevices(pod)) return undefined;
+    if (this.#lacksParts(pod)) return undefined;
     const isNeedless = this.#couldFit(pod, podsOf(this.#records.possibleHolders()), []);
     return isNeedless ? 'waits for room that it could have' : undefined;
   }
@@ -219,7 +222,7 @@ export class AdmissionJudge {
   #whyFalse(reason: string, pod: Pod, others: readonly Pod[], promised: readonly Pod[]): string | undefined {
     if (reason === 'NodeAffinity')
       return pod.spec.nodeSelector === undefined ? 'and has no node selector' : undefined;
-    if (reason === 'UnexpectedAdmissionError' && this.#lacksDevices(pod)) return undefined;
+    if (OF_PARTS.has(reason) && this.#lacksParts(pod)) return undefined;
     if (reason === 'UnexpectedAdmissionError')
       return this.#couldFit(pod, others, promised) ? 'and could have room' : undefined;
     const { allocatable } = this.#options.nodeFacts();
@@ -238,9 +241,10 @@ export class AdmissionJudge {
   }
 
   /** Devices are set aside for pods that are still being admitted, too. */
-  #lacksDevices(pod: Pod): boolean {
-    const { devices } = this.#options;
+  #lacksParts(pod: Pod): boolean {
+    const { devices, placement } = this.#options;
     const others = this.#records.known().filter(({ uid }) => uid !== pod.metadata.uid);
+    if (placement?.mayLack(pod, podsOf(others)) === true) return true;
     return devices?.hasJustFailed(pod) === true || (devices?.lacking(pod, podsOf(others)) ?? []).length > 0;
   }
 
@@ -254,6 +258,13 @@ export class AdmissionJudge {
     onViolation({ invariant, node, uid, what, ...(pod && { name: pod.metadata.name }) });
   }
 }
+
+/** Of a pod that cannot have devices, CPUs or memory for itself. */
+const OF_PARTS: ReadonlySet<string> = new Set([
+  'UnexpectedAdmissionError',
+  'SMTAlignmentError',
+  'TopologyAffinityError',
+]);
 
 const reasonOf = (obstacle: string): string =>
   obstacle.startsWith('port ') ? 'NodePorts' : `OutOf${obstacle}`;

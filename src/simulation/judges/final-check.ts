@@ -36,7 +36,12 @@ export function findUnsettled(host: Host): Finding | undefined {
     const what = whyUnsettled(host, agentRun, pod);
     if (what !== undefined) return { uid: pod.metadata.uid, name: pod.metadata.name, what };
   }
-  return devicesFinding(host) ?? watchFinding(host, agentRun) ?? findUntold(apiCheckFacts(host, agentRun));
+  return (
+    devicesFinding(host) ??
+    placementFinding(host) ??
+    watchFinding(host, agentRun) ??
+    findUntold(apiCheckFacts(host, agentRun))
+  );
 }
 
 function nodeObject({ store, nodeName }: Host['api']): Node | undefined {
@@ -61,6 +66,18 @@ function watchFinding({ sources }: Host, { client }: AgentRun): Finding | undefi
 function devicesFinding({ devices, api }: Host): Finding | undefined {
   const what = devices?.judge.untruthOfNode(nodeObject(api)?.status ?? {});
   return what === undefined ? undefined : { what };
+}
+
+function placementFinding(host: Host): Finding | undefined {
+  const { placement, sources, runtime } = host;
+  const what = placement?.judge.intruder();
+  if (what !== undefined) return { what };
+  const isGone = (uid: string) =>
+    !runtime.uids().includes(uid) && sources.pods.every(({ metadata }) => metadata.uid !== uid);
+  const kept = placement?.judge.keptFor().find(isGone);
+  return kept === undefined
+    ? undefined
+    : finding(host, kept, 'CPUs or memory are kept for it, and it is gone');
 }
 
 function apiCheckFacts({ api, sources, apiJudge }: Host, { agent }: AgentRun): ApiCheckFacts {
@@ -92,6 +109,9 @@ export function findLeftover(host: Host): Finding | undefined {
   const [entryOf] = podsIn(host.devices?.folder.checkpoint);
   if (entryOf !== undefined)
     return finding(host, entryOf, 'the checkpoint has devices for it, though no pod is wanted');
+  const [keptFor] = host.placement?.judge.keptFor() ?? [];
+  if (keptFor !== undefined)
+    return finding(host, keptFor, 'CPUs or memory are kept for it, though no pod is wanted');
   const [object] = host.sources.objects;
   if (object !== undefined)
     return finding(host, localUID(object), 'its object is left, though no pod is wanted');

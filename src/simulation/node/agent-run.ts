@@ -34,6 +34,7 @@ import type { RemainsJudge } from '../judges/remains-judge.ts';
 import type { Kill } from '../plan/plan.ts';
 import { seededRandom, type SeededRandom } from '../plan/seeded-random.ts';
 import type { HostDevices } from '../devices/host-devices.ts';
+import type { HostPlacement } from '../placement/host-placement.ts';
 import { agentPlugins, type HostPlugins } from '../plugins/agent-plugins.ts';
 import { evictionConfiguration, type EvictionRules } from '../resources/eviction-rules.ts';
 import type { SimulatedResources } from '../resources/simulated-resources.ts';
@@ -80,6 +81,8 @@ export interface AgentRunOptions {
   readonly plugins?: HostPlugins | undefined;
   /** Undefined for a node without devices. */
   readonly devices?: HostDevices | undefined;
+  /** Undefined for a node that keeps no CPUs for containers. */
+  readonly placement?: HostPlacement | undefined;
   readonly nameOf: (uid: string) => string | undefined;
   /** Adds a line about the pod to the history. */
   readonly tell: (uid: string, name: string, what: string) => void;
@@ -99,6 +102,8 @@ export class AgentRun {
   readonly lifecycle: LifecycleJudge;
   readonly admission: AdmissionJudge;
   readonly connection: SimulatedConnection;
+  /** Containers are told by it which CPUs they share: that is no effect of their pods. */
+  readonly #cpusets: SimulatedConnection;
   /** Unix ms. */
   readonly startedAt: number;
   /** Kills that have not been answered. A killed agent does not answer them. */
@@ -150,11 +155,13 @@ export class AgentRun {
       eviction: this.#evictionTruth(),
       plugins: this.#pluginTruth(),
       devices: options.devices?.judge,
+      placement: options.placement?.judge,
       onViolation,
     });
     this.#inspection = this.#buildInspection();
     this.#stats = this.#buildStats();
     this.#reclaimer = this.#buildReclaimer();
+    this.#cpusets = runtime.connect();
     this.#managers = this.#buildManagers();
     this.agent = this.#buildAgent();
     this.#listen(options.listen?.(ordinal));
@@ -204,6 +211,7 @@ export class AgentRun {
     this.#stats?.close();
     this.#crashed.next(undefined);
     this.connection.cut();
+    this.#cpusets.cut();
     this.#reclaimer?.connection.cut();
     this.client.cut();
     this.#taintsClient?.cut();
@@ -292,10 +300,11 @@ export class AgentRun {
   }
 
   #buildManagers(): NodeManagers {
-    const { devices } = this.#options;
+    const { devices, placement } = this.#options;
     devices?.judge.agentStarts(devices.folder.checkpoint);
     return nodeManagers(this.#context(), {
       ...(devices && { devices: { folder: devices.folder, witness: devices.judge } }),
+      ...(placement && { placement: { ...placement, runtime: this.#cpusets.resizing } }),
     });
   }
 
@@ -335,7 +344,7 @@ export class AgentRun {
   }
 
   #parts(): NodeParts {
-    const { disk, random, faults, remains, devices } = this.#options;
+    const { disk, random, faults, remains, devices, placement } = this.#options;
     const runtime = this.connection;
     const reclaimer = this.#reclaimer;
     const node = simulatedNode({
@@ -349,6 +358,8 @@ export class AgentRun {
       onRelease: (uid) => this.#isAlive && this.lifecycle.volumesReleased(uid),
       onRemove: (uid) => this.#isAlive && remains.removes(uid),
       managers: this.#managers.subsystems,
+      hasExclusiveCPUs: placement !== undefined,
+      hasOwnMemory: placement?.plan.memory !== undefined,
       onContainer: (...made) => this.#isAlive && devices?.judge.configured(...made),
       isAlive: () => this.#isAlive,
     });

@@ -24,6 +24,10 @@ import { DevicePluginFolder } from '../devices/device-plugin-folder.ts';
 import { type DevicesPlan, withDevices } from '../devices/devices-plan.ts';
 import type { HostDevices } from '../devices/host-devices.ts';
 import { DevicesJudge } from '../judges/devices-judge.ts';
+import { PlacementJudge } from '../judges/placement-judge.ts';
+import type { HostPlacement } from '../placement/host-placement.ts';
+import { type PlacementPlan, withOwnCpus } from '../placement/placement-plan.ts';
+import { StateFiles } from '../placement/state-files.ts';
 import type { HostPlugins } from '../plugins/agent-plugins.ts';
 import { isGuarded, podMarks, TaintedBySomebody } from '../plugins/pod-marks.ts';
 import { PluginFolder } from '../plugins/plugin-folder.ts';
@@ -63,6 +67,8 @@ export interface HostOptions {
   readonly plugins?: PluginsPlan | undefined;
   /** Undefined for a node without devices. */
   readonly devices?: DevicesPlan | undefined;
+  /** Undefined for a node that keeps no CPUs for containers. */
+  readonly placement?: PlacementPlan | undefined;
   /** Agents hear at once of their pods at the API server: for tests that say what happens when. */
   readonly hearsAtOnce?: boolean;
   /** Hears of the transitions of the agent with that ordinal. */
@@ -86,6 +92,7 @@ export class Host {
   readonly #resources: SimulatedResources | undefined;
   readonly #plugins: HostPlugins | undefined;
   readonly devices: HostDevices | undefined;
+  readonly placement: HostPlacement | undefined;
   readonly #changes: NodeChanges;
   readonly #remains: RemainsJudge;
   readonly #hooks: HookJudge;
@@ -110,6 +117,7 @@ export class Host {
     this.#hooks = this.#buildHookJudge();
     this.versions = new ObjectVersions(this.api.store.changes);
     this.devices = this.#buildDevices();
+    this.placement = this.#buildPlacement();
     this.runtime = new SimulatedRuntime({ clock, random, faults, images, witness: this.#observer() });
     this.sources = new SimulatedSources(this.api);
     this.#resources = this.#buildResources();
@@ -131,6 +139,8 @@ export class Host {
 
   apply({ number, name, change }: Operation): void {
     if (!this.#changes.isOn(change)) return;
+    // A next agent takes what a refused resize asks for as the pod's spec: its own CPUs would not be told from that.
+    if (change.kind === 'resize' && this.placement !== undefined) return;
     this.#options.tally.operations += 1;
     this.tell(`#${String(number)} ${JSON.stringify(change)}`, { name });
     this.#changes.apply(number, name, change);
@@ -179,6 +189,7 @@ export class Host {
       }),
       hooks: this.#hooks,
       devices: this.devices?.judge,
+      placement: this.placement?.judge,
       tell: (uid, what, isMinor) => this.tell(what, { uid }, isMinor),
       onCall: (call) => {
         this.#changes.callBegan(call);
@@ -190,7 +201,7 @@ export class Host {
   }
 
   #buildChanges(): NodeChanges {
-    const { clock, random, plugins, devices } = this.#options;
+    const { clock, random, plugins, devices, placement } = this.#options;
     return new NodeChanges({
       clock,
       runtime: this.runtime,
@@ -207,7 +218,10 @@ export class Host {
       },
       faults: () => this.#faults,
       marks: plugins && ((uid) => podMarks(uid, random)),
-      equipped: devices && ((spec, uid) => withDevices(spec, uid, devices, random)),
+      equipped: (spec, uid) => {
+        const pinned = placement ? withOwnCpus(spec, uid, random) : spec;
+        return devices ? withDevices(pinned, uid, devices, random) : pinned;
+      },
       tell: (what, name) => this.tell(what, { name }),
     });
   }
@@ -361,6 +375,26 @@ export class Host {
     return { plan, folder, judge };
   }
 
+  #buildPlacement(): HostPlacement | undefined {
+    const { placement: plan, random, node, tally } = this.#options;
+    if (plan === undefined) return undefined;
+    const files = new StateFiles({
+      random,
+      mayDie: () => this.#faults.has('agent'),
+      killAgent: () =>
+        this.#crashAgent(Math.ceil(MAX_DOWN_MS * random(`placement/down/${String(this.#agentRuns)}`))),
+    });
+    const judge = new PlacementJudge({
+      plan,
+      specOf: (uid) => this.#pods.specOf(uid),
+      runtime: () => this.runtime,
+      textOf: (file) => files.text(file),
+      onPinned: () => (tally.pinned += 1),
+      violated: (uid, what) => this.#violated({ invariant: 'placement', node, uid, what }),
+    });
+    return { plan, files, judge };
+  }
+
   #startAgent(): void {
     const { node, clock, random, nodeFacts, resources: { rules } = {} } = this.#options;
     const resources = this.#resources;
@@ -390,6 +424,7 @@ export class Host {
       eviction: resources && rules && { resources, rules },
       plugins: this.#plugins,
       devices: this.devices,
+      placement: this.placement,
       nameOf: (uid) => this.nameOf(uid),
       tell: (uid, name, what) => this.tell(what, { name, uid }),
       onFinished: (uid) => this.#onFinished(uid),

@@ -10,6 +10,7 @@ import type { SimulatedRuntime } from '../runtime/simulated-runtime.ts';
 import type { Violation } from '../history.ts';
 import type { ContentJudge } from '../judges/contents/content-judge.ts';
 import type { DevicesJudge } from '../judges/devices-judge.ts';
+import type { PlacementJudge } from '../judges/placement-judge.ts';
 import type { HookJudge } from '../judges/hook-judge.ts';
 import { isRead, secondInstance } from '../judges/pod-states.ts';
 import type { Tally } from '../tally.ts';
@@ -31,6 +32,8 @@ export interface RuntimeObserverOptions {
   readonly onCall: (call: CallUnderWay) => void;
   /** Undefined for a node without devices. */
   readonly devices?: Pick<DevicesJudge, 'started'> | undefined;
+  /** Undefined for a node that keeps no CPUs for containers. */
+  readonly placement?: Pick<PlacementJudge, 'started'> | undefined;
   /** A container or a sandbox has started or ended. */
   readonly onChange: () => void;
   readonly onViolation: (violation: Violation) => void;
@@ -77,6 +80,7 @@ export class RuntimeObserver implements RuntimeWitness {
     if (!this.#isOfEarlierAgent(id, uid)) this.#checkStaticName(uid);
     const isAwaited = !this.#isUnawaited(id, uid);
     this.#options.devices?.started(container, isAwaited);
+    this.#options.placement?.started(container, isAwaited);
     if (isAwaited) this.#options.contents.started(container);
   }
 

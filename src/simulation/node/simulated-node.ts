@@ -31,6 +31,8 @@ export interface SimulatedNodeOptions extends SimulatedVolumesOptions {
   readonly runtime: RuntimeService;
   /** What gives containers something for themselves. */
   readonly managers?: readonly PodSubsystem[];
+  readonly hasExclusiveCPUs?: boolean;
+  readonly hasOwnMemory?: boolean;
   /** A container is about to be created. */
   readonly onContainer?: (pod: Pod, config: ContainerConfig) => void;
   /** The pod's folder is removed. */
@@ -108,11 +110,13 @@ const RESOURCE_FACTS: ContainerResourceFacts = {
 
 /** The agent's own resizer. No container uses so much memory that a limit would be below it. */
 function resizerOf(options: SimulatedNodeOptions): Resizer | undefined {
-  const { runtime, disk } = options;
+  const { runtime, disk, hasExclusiveCPUs = false, hasOwnMemory = false } = options;
   return (
     runtime.resizing &&
     new PodResizer({
       runtime: runtime.resizing,
+      hasExclusiveCPUs,
+      hasOwnMemory,
       facts: RESOURCE_FACTS,
       cgroups: {
         resourcesOf: (pod) => podCgroupResources(pod, CGROUPS),

@@ -100,13 +100,14 @@ export class SimulatedContainer implements ContainerTruth {
     if (takesMs !== undefined) this.#endWithin(takesMs, exitCode);
   }
 
-  /** Takes effect at once. */
+  /** Takes effect at once. What is zero or empty stays as it is. */
   resize(resources: LinuxContainerResources): void {
     if (!this.isRunning()) {
       const message = `container ${this.id} cannot be resized: it is ${this.state}`;
       throw new StateletError('FailedPrecondition', message);
     }
-    this.resources = resources;
+    const given = Object.entries(resources).filter(([, value]) => value !== 0 && value !== '');
+    this.resources = { ...resources, ...this.resources, ...Object.fromEntries(given) };
   }
 
   /** SIGTERM. A second one cannot delay the end that the first one has set. */

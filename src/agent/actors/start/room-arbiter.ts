@@ -126,7 +126,7 @@ export class RoomArbiter {
     }
     const rejection = this.#admittedByParts(request);
     if (rejection instanceof Promise)
-      void rejection.then((known) => this.#isLatest(request) && this.#judge(request, isRunning, known));
+      void rejection.then((known) => this.#isAwaited(request) && this.#judge(request, isRunning, known));
     else this.#judge(request, isRunning, rejection);
   }
 
@@ -191,8 +191,10 @@ export class RoomArbiter {
     this.#requests.set(uid, request);
   }
 
-  #isLatest(request: RoomRequest): boolean {
-    return this.#requests.get(request.pod.metadata.uid) === request;
+  /** The pod has not asked once more, and has not been told to end meanwhile. */
+  #isAwaited(request: RoomRequest): boolean {
+    const { uid } = request.pod.metadata;
+    return this.#requests.get(uid) === request && !this.#parts.registry.isPodTerminationRequested(uid);
   }
 
   #answer(request: RoomRequest, admission: Admission): void {
@@ -210,7 +212,7 @@ export class RoomArbiter {
   ): Promise<void> {
     // Without an answer of the API server, the node as it is known decides.
     const facts = await freshNodeFacts().catch(() => this.#parts.nodeFacts());
-    if (this.#isLatest(request))
+    if (this.#isAwaited(request))
       this.#answer(
         request,
         this.#decide(request.pod, isRunning, () => facts),

@@ -37,7 +37,8 @@ export function stateProblem(
   const { shared, assigned } = state;
   const isStrict = options['strict-cpu-reservation'];
   const kept = both(reserved, shared);
-  if (shared.length === 0) return 'default cpuset cannot be empty';
+  // Reserved CPUs are not shared then, and containers may have all others for themselves.
+  if (shared.length === 0 && !(isStrict && assigned.size > 0)) return 'default cpuset cannot be empty';
   if (isStrict && kept.length > 0)
     return `some of strictly reserved cpus: "${cpuSetString(kept)}" are present in defaultCpuSet: "${cpuSetString(shared)}"`;
   if (!isStrict && kept.length < reserved.length)

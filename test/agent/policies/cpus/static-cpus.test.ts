@@ -201,6 +201,13 @@ describe('the static policy', () => {
     });
   });
 
+  test('with strict-cpu-reservation no CPU is left to share where containers have all that are not reserved', () => {
+    const strict = policy('one socket', { 'strict-cpu-reservation': true });
+    const state = assign(strict, [pod('a', [container('main', '3')])]);
+    expect([state.shared, stateProblem(strict, state)]).toEqual([[], undefined]);
+    expect(stateProblem(strict, { shared: [], assigned: new Map() })).toBe('default cpuset cannot be empty');
+  });
+
   test('reserved are the CPUs of the lowest cores', () => {
     const topology = machine('one socket with SMT');
     expect(reservedCpus(topology, OPTIONS, 1500n)).toEqual([0, 4]);

@@ -1,0 +1,116 @@
+/** CPUs and memory that are not a container's alone, or too few, are reported. */
+import { expect, test } from '@jest/globals';
+import { PlacementJudge } from '../../../src/simulation/judges/placement-judge.ts';
+import { drawnPlacement, type PlacementPlan } from '../../../src/simulation/placement/placement-plan.ts';
+import type { ContainerTruth } from '../../../src/simulation/runtime/witness.ts';
+import type { PodSpec } from '../../../src/types/kubernetes.ts';
+import { testPod } from '../../support/pods.ts';
+import { container, sandbox } from './lifecycle-judge-bed.ts';
+
+/** Of the machine with two sockets and six CPUs each: 0 to 2 and 6 to 8 are on node 0, CPU 0 is reserved. 1280 MiB for each node. */
+const PLAN: PlacementPlan = {
+  ...drawnPlacement((key) => (key === 'placement/machine' ? 0.6 : key === 'placement' ? 0 : 0.4))!,
+  options: { ...drawnPlacement(() => 0)!.options, 'full-pcpus-only': false },
+  policy: 'none',
+};
+
+function spec(cpu: string, memory = '512Mi'): PodSpec {
+  const amounts = { cpu, memory };
+  return {
+    containers: [{ name: 'main', image: 'app:1', resources: { requests: amounts, limits: amounts } }],
+  };
+}
+
+function bed(specs: Readonly<Record<string, PodSpec>>, more: Partial<PlacementPlan> = {}) {
+  const violations: string[] = [];
+  const running: ContainerTruth[] = [];
+  const files = new Map<string, string>();
+  const judge = new PlacementJudge({
+    plan: { ...PLAN, ...more },
+    specOf: (uid) => specs[uid],
+    runtime: () => ({ uids: () => ['one'], sandboxesOf: () => [sandbox(true, ...running)] }),
+    textOf: (file) => files.get(file),
+    onPinned: () => undefined,
+    violated: (uid, what) => violations.push(`${uid}: ${what}`),
+  });
+  const runs = (uid: string, cpusetCpus: string, cpusetMems = '0', isAwaited = true) => {
+    const made = {
+      ...container(`c-${uid}`, { uid }),
+      resources: { cpusetCpus, cpusetMems },
+    } as ContainerTruth;
+    running.push(made);
+    judge.started(made, isAwaited);
+  };
+  return { judge, files, runs, reported: () => violations.splice(0) };
+}
+
+test('the machine of these tests has two NUMA nodes', () => {
+  expect([PLAN.cpus.nodes, PLAN.cpus.cpus.length, PLAN.reserved, PLAN.memory?.size]).toEqual([
+    [0, 1],
+    12,
+    [0],
+    2,
+  ]);
+});
+
+test("CPUs that are too few, reserved, or another container's own", () => {
+  const { runs, reported } = bed({ a: spec('2'), b: spec('2'), c: spec('1'), d: spec('1'), e: spec('1') });
+  runs('a', '1-2');
+  expect(reported()).toEqual([]);
+  runs('b', '3');
+  runs('c', '0');
+  runs('d', '2');
+  expect(reported()).toEqual([
+    'b: main has 1 CPUs of its own, and asks for 2',
+    'c: main has CPU 0, which is reserved',
+    'd: main has CPU 2 for itself, as main of a has',
+  ]);
+});
+
+test('one that started when nobody waited for it is not judged', () => {
+  const { runs, reported } = bed({ a: spec('1'), b: spec('1') });
+  runs('a', '1', '0', false);
+  runs('b', '1');
+  expect(reported()).toEqual([]);
+});
+
+test('CPUs of two NUMA nodes, with single-numa-node', () => {
+  const { runs, reported } = bed({ a: spec('2') }, { policy: 'single-numa-node' });
+  runs('a', '1,3');
+  expect(reported()).toEqual(['a: main has CPUs of NUMA nodes 0,1']);
+});
+
+test('more memory than a NUMA node has, and memory of none', () => {
+  const pods = { a: spec('1', '1Gi'), b: spec('1', '1Gi'), c: spec('1', '512Mi'), d: spec('1') };
+  const { runs, reported } = bed(pods);
+  runs('a', '1', '0');
+  runs('b', '2', '0-1');
+  expect(reported()).toEqual([]);
+  runs('c', '3', '0');
+  runs('d', '4', '');
+  expect(reported()).toEqual([
+    'c: main brings the memory kept on NUMA nodes 0 to 1610612736 of 1342177280',
+    'd: main has memory of no NUMA node',
+  ]);
+});
+
+test('a container that shares, on the CPUs of another one; and pods for which files keep something', () => {
+  const { runs, judge, files } = bed({ a: spec('1'), b: spec('500m') });
+  runs('a', '1');
+  runs('b', '2-5');
+  expect([judge.intruder(), judge.keptFor()]).toEqual([undefined, []]);
+  runs('c', '0-5');
+  expect(judge.intruder()).toBe('main of c shares CPUs that main of a has');
+  files.set('cpu_manager_state', '{"entries":{"a":{"main":"1"}}}');
+  expect(judge.keptFor()).toEqual(['a']);
+});
+
+test('what others may have can be why a pod is refused; on an empty machine hardly anything is', () => {
+  const pod = (uid: string, cpu: string) => ({ ...testPod({ uid }), spec: spec(cpu) });
+  const { judge } = bed({}, { memory: undefined });
+  expect(judge.mayLack(pod('a', '4'), [pod('b', '6')])).toBe(false);
+  expect(judge.mayLack(pod('a', '4'), [pod('b', '8')])).toBe(true);
+  const { judge: strict } = bed({}, { policy: 'single-numa-node' });
+  expect(strict.mayLack(pod('a', '2'), [])).toBe(false);
+  expect(strict.mayLack(pod('a', '2'), [pod('b', '1')])).toBe(true);
+});
