@@ -21,6 +21,8 @@ export class PlacementJudge {
   readonly #options: PlacementJudgeOptions;
   /** Ids of containers that nobody waited for any more when they started. */
   readonly #unawaited = new Set<string>();
+  /** By id of the container: its own CPUs. */
+  readonly #startedWith = new Map<string, string>();
 
   constructor(options: PlacementJudgeOptions) {
     this.#options = options;
@@ -31,14 +33,19 @@ export class PlacementJudge {
     if (!isAwaited) this.#unawaited.add(container.id);
     if (!isAwaited || this.#countOf(container) === 0) return;
     this.#options.onPinned();
+    this.#startedWith.set(container.id, cpusOf(container).join());
     const what = this.#wrongCpus(container) ?? this.#sharedCpus(container) ?? this.#wrongMemory(container);
     if (what !== undefined) this.#options.violated(container.uid, `${container.metadata.name} ${what}`);
   }
 
-  /** Once nothing happens any more: a container that shares CPUs and runs on another's own. */
+  /** Once nothing happens any more: a container that has other CPUs for itself than it started with, or a container that shares CPUs and runs on another's own. */
   intruder(): string | undefined {
     const all = [...this.#running()];
     const owners = all.filter((one) => this.#countOf(one) > 0);
+    const moved = owners.find(
+      (one) => (this.#startedWith.get(one.id) ?? cpusOf(one).join()) !== cpusOf(one).join(),
+    );
+    if (moved) return `${moved.metadata.name} of ${moved.uid} has other CPUs for itself than it started with`;
     for (const guest of all) {
       if (this.#countOf(guest) > 0) continue;
       const cpus = cpusOf(guest);

@@ -26,7 +26,20 @@ export function nameDelay({ namespace, name, uid }: PodReference): StartDelay {
 
 /** The pod lacks only resources, and no pod is preempted for it. */
 export function roomDelay({ reason, message }: Rejection): StartDelay {
-  return { reason, message: `Waits until others have ended: ${message}` };
+  const lack = placeLack(reason, message);
+  return { reason, message: `Waits until others have ended: ${lack ? `${lack} (${message})` : message}` };
+}
+
+/** What the pod lacks of CPUs, or of places near each other, by the kubelet's message. */
+function placeLack(reason: string, message: string): string | undefined {
+  if (reason === 'TopologyAffinityError')
+    return "what is free of its devices, CPUs and memory does not lie as the node's topology policy wants it";
+  const [, wanted, free] = /not enough cpus .*requested=(\d+), available=(\d+)/u.exec(message) ?? [];
+  if (wanted !== undefined && free !== undefined)
+    return `it asks for ${wanted} CPUs of its own, and ${free} are free`;
+  const [, whole, asked] = /available physical CPUs = (\d+), requested CPUs = (\d+)/u.exec(message) ?? [];
+  if (whole === undefined || asked === undefined) return undefined;
+  return `it asks for ${asked} CPUs in whole cores, and ${whole} in whole cores are free`;
 }
 
 /** `missing`: `cpu=300m`. `ending`: the pods whose end frees it. */

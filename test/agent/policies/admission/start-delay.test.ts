@@ -12,6 +12,31 @@ import {
 
 const podOf = (name: string) => ({ name, namespace: 'default', uid: `uid-${name}` });
 
+test.each([
+  [
+    'UnexpectedAdmissionError',
+    'Allocate failed due to not enough cpus available to satisfy request: requested=4, available=2, which is unexpected',
+    'it asks for 4 CPUs of its own, and 2 are free',
+  ],
+  [
+    'SMTAlignmentError',
+    'SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 2, requested CPUs = 4, CPUs per core = 2',
+    'it asks for 4 CPUs in whole cores, and 2 in whole cores are free',
+  ],
+  [
+    'TopologyAffinityError',
+    'Resources cannot be allocated with Topology locality',
+    "does not lie as the node's topology policy wants it",
+  ],
+])(
+  'a pod that waits after a %s says what it lacks, with the words of the kubelet',
+  (reason, message, lack) => {
+    const delay = roomDelay({ reason, message });
+    expect(delay.message).toContain(lack);
+    expect(delay.message).toContain(`(${message})`);
+  },
+);
+
 describe('a pod that has not been started waits for', () => {
   test('the container runtime, with its problem', () => {
     const { reason, message } = runtimeDelay('network plugin is not ready');
