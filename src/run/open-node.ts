@@ -11,7 +11,7 @@ import type { RuntimeClasses } from '../agent/policies/cri/sandbox-config.ts';
 import { shutdownPeriods } from '../agent/policies/termination/shutdown-periods.ts';
 import { isOutOfSpace } from '../system/system-errors.ts';
 import type { AgentContext } from '../types/agent-context.ts';
-import type { ApiObjects } from '../types/api-objects.ts';
+import type { ApiObjects, StorageObjects } from '../types/api-objects.ts';
 import { errorMessage, StateletError } from '../types/errors.ts';
 import type { Logger } from '../types/logger.ts';
 import type { OwnNodeFacts } from '../types/node-facts.ts';
@@ -28,6 +28,8 @@ export interface Node {
 export interface ClusterServices {
   readonly runtimeClasses?: RuntimeClasses;
   readonly objects?: ApiObjects;
+  /** Without it, no CSI driver serves the node. */
+  readonly storage?: StorageObjects | undefined;
 }
 
 /** The root folder must exist. Rejects where this machine cannot be such a node. */
@@ -69,7 +71,7 @@ function amountsText(amounts: Readonly<Record<string, string>>): string {
 async function openParts(
   config: StateletConfig,
   context: AgentContext,
-  { facts, runtimeClasses, objects }: ClusterServices & Pick<Node, 'facts'>,
+  { facts, runtimeClasses, objects, storage }: ClusterServices & Pick<Node, 'facts'>,
 ): Promise<NodeParts> {
   const { containerRuntimeEndpoint: endpoint, node, rootDir, podLogsDir, nodeName } = config;
   const hostIPs = nodeAddresses(node.nodeIP);
@@ -107,6 +109,7 @@ async function openParts(
     settings: node,
     runtimeClasses,
     objects,
+    storage,
   });
 }
 

@@ -1,6 +1,7 @@
 import type {
   ClusterTrustBundle,
   ConfigMap,
+  CSIDriver,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -8,6 +9,7 @@ import type {
   Service,
   ServiceAccount,
   TrustBundleSelection,
+  VolumeAttachment,
 } from './kubernetes.ts';
 
 /** What a pod wants of a token of its service account: a `serviceAccountToken` of a projected volume. */
@@ -51,4 +53,14 @@ export interface ApiObjects {
   token(pod: Pod, wish: TokenWish): Promise<string>;
   /** The volumes of the pod are gone: what only it refers to is forgotten, and its tokens are. */
   forgetPod(uid: string): void;
+}
+
+/** The objects of the API server by which volumes of CSI drivers come to this node. */
+export interface StorageObjects {
+  /** Undefined where there is none. Rejects if the server does not answer. */
+  csiDriver(name: string): Promise<CSIDriver | undefined>;
+  /** Undefined where there is none. Rejects if the server does not answer. */
+  volumeAttachment(name: string): Promise<VolumeAttachment | undefined>;
+  /** A secret that a PersistentVolume names: no pod refers to it. Undefined where there is none. Rejects if the server does not answer. */
+  volumeSecret(namespace: string, name: string): Promise<Secret | undefined>;
 }

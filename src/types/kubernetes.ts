@@ -5,6 +5,8 @@
 import type {
   AuthenticationV1TokenRequest,
   CoreV1Event,
+  V1CSIDriver,
+  V1CSINode,
   V1CertificateSigningRequest,
   V1ConfigMap,
   V1Container,
@@ -36,6 +38,7 @@ import type {
   V1LabelSelector,
   V1TokenRequestSpec,
   V1Toleration,
+  V1VolumeAttachment,
 } from '@kubernetes/client-node';
 
 /** A type of the API as JSON: times are strings, everything is read-only. */
@@ -95,6 +98,9 @@ export type PersistentVolumeClaim = Json<V1PersistentVolumeClaim>;
 export type PersistentVolume = Json<Omit<V1PersistentVolume, 'spec'>> & {
   readonly spec?: Partial<Json<NonNullable<V1PersistentVolume['spec']>>>;
 };
+export type CSIDriver = Json<V1CSIDriver>;
+export type CSINode = Json<V1CSINode>;
+export type VolumeAttachment = Json<V1VolumeAttachment>;
 export type ClusterTrustBundle = Json<V1beta1ClusterTrustBundle>;
 /** Which trust bundles a volume shows. */
 export type TrustBundleSelection = Json<V1ClusterTrustBundleProjection>;

@@ -16,6 +16,7 @@ import { NodePods } from './node/node-pods.ts';
 import { NodeShutdown } from './node/node-shutdown.ts';
 import { NodeState } from './node/node-state.ts';
 import { RuntimeWatch } from './node/runtime-watch.ts';
+import type { NodeCsi } from './volumes/node-csi.ts';
 import type { NodeDevicePlugins } from './devices/node-device-plugins.ts';
 import type { NodePlugins } from './plugins/plugin-parts.ts';
 import type { StatusManager } from './pods/status-manager.ts';
@@ -39,6 +40,7 @@ export class NodeAgent {
   readonly cluster: ClusterParts | undefined;
   readonly plugins: NodePlugins | undefined;
   readonly devicePlugins: NodeDevicePlugins | undefined;
+  readonly csi: NodeCsi | undefined;
   readonly #context: ActorContext;
   readonly #options: NodeAgentOptions;
   readonly #runtime: RuntimeWatch;
@@ -79,6 +81,7 @@ export class NodeAgent {
     this.#eviction = this.#buildEviction();
     this.shutdown = this.#buildShutdown();
     this.cluster = options.cluster?.(this.#core());
+    this.csi = options.csi?.(this.#core());
     this.devicePlugins = options.devicePlugins?.(this.#core());
     this.plugins = options.plugins?.(this.#core());
     const { supervisor, shutdown, cluster, plugins } = this;
@@ -129,8 +132,10 @@ export class NodeAgent {
     this.#eviction?.stop();
     this.shutdown?.stop();
     await this.plugins?.stop();
+    this.csi?.beginStop();
     await this.devicePlugins?.stop();
     await this.supervisor.stop();
+    this.csi?.stop();
     await this.cluster?.stop();
   }
 
@@ -252,6 +257,8 @@ export class NodeAgent {
   #onHousekeeping(): void {
     this.#node.looped();
     this.supervisor.send({ type: 'HOUSEKEEPING' });
-    if (this.supervisor.synced) this.cluster?.cleanUp();
+    if (!this.supervisor.synced) return;
+    this.cluster?.cleanUp();
+    this.csi?.podsKnown();
   }
 }

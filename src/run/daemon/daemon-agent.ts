@@ -2,6 +2,8 @@
 import { map, type Observable } from 'rxjs';
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
+import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
+import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { EvictionParts } from '../../agent/actors/eviction/eviction-figures.ts';
 import { NodeAgent } from '../../agent/actors/node-agent.ts';
 import { EMBEDDED, type StateletConfig } from '../../agent/config/config.ts';
@@ -16,14 +18,17 @@ import type { AgentContext } from '../../types/agent-context.ts';
 import type { DaemonStats } from './daemon-stats.ts';
 import type { DaemonParts } from './daemon-parts.ts';
 
+const NO_HANDLERS: PluginHandlers = new Map();
+
 export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
   const { context, config, parts, facts, cluster, endedPods, askPlugins, shutdownRecord } = own;
-  const { devicePlugins: openDevicePlugins } = own;
+  const { devicePlugins: openDevicePlugins, csi: openCsi } = own;
   const sources = {
     ...podSources(config, { keepsLastGood: true, objects: own.localObjects }),
     ...(cluster && { api: cluster.pods }),
   };
   let devicePlugins: NodeDevicePlugins | undefined;
+  let csi: NodeCsi | undefined;
   const blocked = new Map<PodSource, readonly SourceProblem[]>();
   const agent: NodeAgent = new NodeAgent(context, {
     ...nodeAgentOptions(config, { parts, facts }),
@@ -35,7 +40,10 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
     shutdownRecord,
     cluster: cluster && ((core: AgentCore) => cluster.join(core, facts, parts.devices)),
     objectChanges: own.objects?.changes,
-    devicePlugins: openDevicePlugins && ((core) => (devicePlugins = openDevicePlugins(core))),
+    csi: openCsi && ((core) => (csi = openCsi(core))),
+    devicePlugins:
+      openDevicePlugins &&
+      ((core) => (devicePlugins = openDevicePlugins(core, csi?.handlers ?? NO_HANDLERS))),
     plugins:
       askPlugins &&
       ((core: AgentCore) =>
@@ -44,7 +52,7 @@ export function daemonAgent(own: DaemonParts, stats: DaemonStats): NodeAgent {
           nodeFacts: () => agent.nodeFacts(),
           stats: () => stats.provider(),
           cluster,
-          handlers: devicePlugins?.handlers,
+          handlers: new Map([...(devicePlugins?.handlers ?? []), ...(csi?.handlers ?? [])]),
         })),
     eviction: {
       configuration: evictionConfiguration(config),

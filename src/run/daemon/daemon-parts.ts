@@ -2,6 +2,8 @@
 import type { Observable } from 'rxjs';
 import type { ActorContext } from '../../agent/actors/actor-context.ts';
 import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
+import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
 import { EventFanOut } from '../../agent/actors/cluster/event-fan-out.ts';
 import type { ShutdownRecord } from '../../agent/actors/node/node-shutdown.ts';
@@ -62,7 +64,9 @@ export interface DaemonParts {
   readonly metrics: AgentMetrics | undefined;
   readonly askPlugins: typeof openEvictionPlugins | undefined;
   /** Undefined where pods can have no devices. */
-  readonly devicePlugins: ((core: AgentCore) => NodeDevicePlugins) | undefined;
+  readonly devicePlugins: ((core: AgentCore, others: PluginHandlers) => NodeDevicePlugins) | undefined;
+  /** Undefined where no CSI driver can serve the node. */
+  readonly csi: ((core: AgentCore) => NodeCsi) | undefined;
   readonly flightRecorder: FlightRecorder | undefined;
   readonly page: DaemonPage;
   /** Resolves when the agent cannot go on, with the reason. */
@@ -99,11 +103,12 @@ export async function openDaemonParts(
     const instanceCounts = openInstanceCounts(given.rootDir, logger);
     const localObjects = cluster ? undefined : await openLocalObjects(context, config);
     const objects = cluster?.objects ?? localObjects;
-    const node = await openNode(config, context, { runtimeClasses: cluster?.runtimeClasses, objects });
+    const { runtimeClasses, objects: storage } = cluster ?? {};
+    const node = await openNode(config, context, { runtimeClasses, objects, storage });
     const shutdownRecord = openRecordOfShutdown(config, logger, metrics);
     const askPlugins = await evictionPlugins(config);
     const devicePlugins = await devicePluginsOf(config, node.parts);
-    const plugins = { askPlugins, devicePlugins };
+    const plugins = { askPlugins, devicePlugins, csi: await csiOf(config, cluster, node.parts) };
     return { endedPods, instanceCounts, shutdownRecord, ...plugins, objects, localObjects, ...node };
   })().catch(async (error: unknown) => {
     await cluster?.close();
@@ -166,6 +171,16 @@ async function evictionPlugins(config: StateletConfig): Promise<typeof openEvict
   return (await import('./open-eviction-plugins.ts')).openEvictionPlugins;
 }
 
+async function csiOf(
+  { nodeName }: StateletConfig,
+  cluster: Cluster | undefined,
+  { csi }: NodeParts,
+): Promise<DaemonParts['csi']> {
+  if (cluster === undefined || csi === undefined) return undefined;
+  const { openCsi } = await import('./open-csi.ts');
+  return (core) => openCsi(core, { csi, cluster, nodeName });
+}
+
 /** The code for device plugins is loaded only where pods can have devices. The folder of plugins has one watcher. */
 async function devicePluginsOf(
   { evictionPlugins: { enabled, registryDir } }: StateletConfig,
@@ -173,7 +188,8 @@ async function devicePluginsOf(
 ): Promise<DaemonParts['devicePlugins']> {
   if (devices === undefined) return undefined;
   const { openDevicePlugins } = await import('./open-device-plugins.ts');
-  return (core) => openDevicePlugins(core, { devices, registryDir: enabled ? undefined : registryDir });
+  return (core, others) =>
+    openDevicePlugins(core, { devices, others, registryDir: enabled ? undefined : registryDir });
 }
 
 /** Undefined, and the code is not loaded, unless a port of the agent serves metrics. */

@@ -81,6 +81,7 @@ export class DaemonServer {
       conditions: () => agent.nodeFacts().conditions,
       health: () => agent.nodeHealth(),
       devices: devices && (() => devices.resources()),
+      volumesInUse: () => agent.csi?.volumesInUse(),
       port: this.#ports?.port ?? config.server.port ?? NODE_PORT,
     };
   }

@@ -155,11 +155,22 @@ export class Cluster {
     return {
       pods: main,
       taints: others?.main ?? main,
-      node: () => this.#agent?.ownNode(),
+      node: () => this.ownNode(),
       close: () => others?.close(),
     };
   }
 
+  /** With the rights of the node. */
+  get api(): ApiServer {
+    return this.#clients.main;
+  }
+
+  /** As it was told last; undefined while it is not known, or is of another machine. */
+  ownNode(): Node | undefined {
+    return this.#agent?.ownNode();
+  }
+
+  /** The part of the agent in the cluster. */
   join(core: AgentCore, facts: OwnNodeFacts, devices: DeviceManager | undefined): ClusterParts {
     const { client, serving } = this.#credentials;
     const agent = new ClusterAgent(core, {

@@ -3,6 +3,7 @@ import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
 import { DevicePlugins } from '../../agent/actors/devices/device-plugins.ts';
 import type { NodeDevicePlugins } from '../../agent/actors/devices/node-device-plugins.ts';
 import { Plugins } from '../../agent/actors/plugins/plugin-directory.ts';
+import type { PluginHandlers } from '../../agent/plugins/registration/plugin-handler.ts';
 import { registrationClient } from '../../agent/plugins/protocol/registration-client.ts';
 import type { DeviceManager } from '../../agent/runtime/devices/device-manager.ts';
 import { RegistrationSocket } from '../../agent/runtime/devices/registration-socket.ts';
@@ -12,11 +13,13 @@ export interface DevicePluginsDeps {
   readonly devices: DeviceManager;
   /** The folder of sockets of plugins of all types; undefined where another part of the agent watches it. */
   readonly registryDir: string | undefined;
+  /** Of plugins of other types in that folder. */
+  readonly others: PluginHandlers;
 }
 
 export function openDevicePlugins(
   core: AgentCore,
-  { devices, registryDir }: DevicePluginsDeps,
+  { devices, registryDir, others }: DevicePluginsDeps,
 ): NodeDevicePlugins {
   const plugins = new DevicePlugins(core, {
     devices,
@@ -27,7 +30,12 @@ export function openDevicePlugins(
   const watcher =
     registryDir === undefined
       ? undefined
-      : new Plugins(core, { registryDir, handlers, builtIn: [], openRegistration: registrationClient });
+      : new Plugins(core, {
+          registryDir,
+          handlers: new Map([...handlers, ...others]),
+          builtIn: [],
+          openRegistration: registrationClient,
+        });
   return {
     handlers,
     views: () => plugins.views(),

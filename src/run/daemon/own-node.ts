@@ -10,7 +10,7 @@ import type { OwnNodeFacts } from '../../types/node-facts.ts';
 /** What only a running agent knows of its node. */
 export type AgentFacts = Pick<
   StatusFactsParts,
-  'runtime' | 'facts' | 'conditions' | 'health' | 'devices' | 'port'
+  'runtime' | 'facts' | 'conditions' | 'health' | 'devices' | 'volumesInUse' | 'port'
 >;
 
 export function statusFactsParts(config: StateletConfig, agent: AgentFacts): StatusFactsParts {

@@ -53,10 +53,10 @@ export class NodePods {
     this.#containerExitLog = new ContainerExitLog(logger);
     const desired = this.#desired;
     const statusManager = new StatusManager(context, desired);
-    const { devices } = agent.parts;
+    const { devices, csi } = agent.parts;
     const registry = new PodRegistry(loop.context, {
       synced: () => loop.synced,
-      pluginWait: devices && ((uid) => devices.waitOf(uid)),
+      pluginWait: (uid) => devices?.waitOf(uid) ?? csi?.waitOf(uid),
       observers: measurements ? [podObserver(measurements)] : [],
     });
     this.#resizeStates = new ResizeStates(loop.context);

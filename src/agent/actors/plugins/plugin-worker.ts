@@ -6,6 +6,7 @@ import {
   EVICTION_PLUGIN_TYPE,
   judgeOffer,
   type OfferVerdict,
+  type PluginOffer,
   shownProblem,
   validationFailure,
 } from '../../policies/eviction-plugins/plugin-registration.ts';
@@ -241,18 +242,20 @@ export class PluginWorker implements HostedPlugin {
         return askForInfo(this.#client, { clock, signal });
       }, signal);
       if (signal.aborted) return;
-      event = await this.#verified(this.#taken(info.type, judgeOffer(info, this.origin, handlers)), signal);
+      event = await this.#verified(this.#taken(info, judgeOffer(info, this.origin, handlers)), signal);
     } catch (error) {
       event = { type: 'NOT_ANSWERED', problem: shownProblem(errorMessage(error)) };
     }
     if (!signal.aborted) this.#send(event);
   }
 
-  #taken(type: string, verdict: OfferVerdict): PluginEvent {
+  #taken({ type, supportedVersions }: PluginOffer, verdict: OfferVerdict): PluginEvent {
     const { name } = verdict;
     if (verdict.kind === 'refused') return { type: 'REFUSED', name, problem: verdict.problem };
     try {
-      this.#served = this.#parts.handlers.get(type)?.register({ name, endpoint: verdict.endpoint });
+      this.#served = this.#parts.handlers
+        .get(type)
+        ?.register({ name, endpoint: verdict.endpoint, supportedVersions });
       this.#type = type;
       return { type: 'ACCEPTED', name };
     } catch (error) {

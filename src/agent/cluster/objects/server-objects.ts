@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { ApiObjects, KnownServices, TokenWish } from '../../../types/api-objects.ts';
+import type { ApiObjects, StorageObjects, KnownServices, TokenWish } from '../../../types/api-objects.ts';
 import type { ChangeDetectionStrategy } from '../../../types/node-settings.ts';
 import type {
   ClusterTrustBundle,
@@ -10,6 +10,8 @@ import type {
   Secret,
   ServiceAccount,
   TrustBundleSelection,
+  CSIDriver,
+  VolumeAttachment,
 } from '../../../types/kubernetes.ts';
 import type { ApiServer } from '../service/api-server.ts';
 import type { WatchContext } from '../watches/reflect.ts';
@@ -43,7 +45,7 @@ export interface ServerObjectsParts {
 }
 
 /** The objects of the API server that pods refer to. They are known while a pod refers to them, and no longer. */
-export class ServerObjects implements ApiObjects {
+export class ServerObjects implements ApiObjects, StorageObjects {
   readonly #source: ObjectSource;
   readonly #references = new ObjectReferences<ConfigObjectReference>();
   readonly #changed: ChangedPods;
@@ -102,6 +104,18 @@ export class ServerObjects implements ApiObjects {
 
   persistentVolume(name: string): Promise<PersistentVolume | undefined> {
     return this.#claims.volume(name);
+  }
+
+  csiDriver(name: string): Promise<CSIDriver | undefined> {
+    return readObject(this.#access, { resource: 'csidrivers', name });
+  }
+
+  volumeSecret(namespace: string, name: string): Promise<Secret | undefined> {
+    return readObject(this.#access, { resource: 'secrets', namespace, name });
+  }
+
+  volumeAttachment(name: string): Promise<VolumeAttachment | undefined> {
+    return readObject(this.#access, { resource: 'volumeattachments', name });
   }
 
   clusterTrustBundles(

@@ -5,6 +5,8 @@ export interface RegisteredPlugin {
   readonly name: string;
   /** The path of the socket at which it is asked. */
   readonly endpoint: string;
+  /** As it has offered them. */
+  readonly supportedVersions: readonly string[];
 }
 
 /** A plugin that its handler serves, until it is closed. */

@@ -1,7 +1,8 @@
-/** What a claim gives a pod on this node: a folder of a PersistentVolume of `hostPath` or `local`. */
+/** What a claim gives a pod on this node: a PersistentVolume of `hostPath`, `local` or a CSI driver. */
 import { errorKind, errorMessage, StateletError } from '../../../types/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../types/kubernetes.ts';
 import { matchesNodeTerms } from '../admission/node-affinity.ts';
+import { type CsiSource, csiSource } from './csi-source.ts';
 import { podContainers, usedVolumes, type Volume } from './volume-source.ts';
 
 /** JSON: it is recorded, so that a later agent need not ask for it again. */
@@ -15,7 +16,8 @@ export interface ClaimedVolume {
         readonly path: string;
         readonly mountOptions: readonly string[];
         readonly isReadOnly: boolean;
-      };
+      }
+    | CsiSource;
   /** The pod's containers may only read this volume. */
   readonly readOnly: boolean;
   /** No other pod may use it at the same time: its only access mode is ReadWriteOncePod. */
@@ -24,7 +26,7 @@ export interface ClaimedVolume {
   readonly group?: number;
 }
 
-const SUPPORTED = 'hostPath, local';
+const SUPPORTED = 'hostPath, local, csi';
 const GROUP_ANNOTATION = 'pv.beta.kubernetes.io/gid';
 
 /** The fields of a PersistentVolume's spec that are no source. */
@@ -107,12 +109,13 @@ function sourceOf(
   { spec = {} }: PersistentVolume,
   isOnlyRead: boolean,
 ): ClaimedVolume['source'] {
-  const { hostPath, local, mountOptions = [], volumeMode } = spec;
-  if (hostPath === undefined && local === undefined) throw unsupported(name, spec);
+  const { hostPath, local, csi, mountOptions = [], volumeMode } = spec;
+  if (hostPath === undefined && local === undefined && csi === undefined) throw unsupported(name, spec);
   if (volumeMode === 'Block') {
     const problem = 'block devices (volumeDevices) are not supported; use a claim of volumeMode Filesystem';
     throw failedStep('MountVolume.SetUp', name, new StateletError('Unimplemented', problem));
   }
+  if (csi) return csiSource({ spec }, csi, isOnlyRead);
   if (local) return { kind: 'local', path: local.path, mountOptions, isReadOnly: isOnlyRead };
   if (mountOptions.length > 0) {
     const problem = new StateletError(
@@ -135,19 +138,22 @@ export function checkExclusive({ name, isExclusive }: ClaimedVolume, isUsedByOth
 export function recordedVolume(text: string): ClaimedVolume | undefined {
   try {
     const { name, source, ...flags } = JSON.parse(text) as Partial<ClaimedVolume>;
-    const { kind, path } = (source ?? {}) as Partial<ClaimedVolume['source']>;
-    const isKnown = kind === 'hostPath' || kind === 'local';
-    if (typeof name !== 'string' || !isKnown || typeof path !== 'string' || !source) return undefined;
+    if (typeof name !== 'string' || !source || !isRecordedSource(source)) return undefined;
     return { readOnly: false, isExclusive: false, ...flags, name, source };
   } catch {
     return undefined;
   }
 }
 
+function isRecordedSource(source: Partial<Record<keyof CsiSource | 'path', unknown>>): boolean {
+  const { kind, path, driver, handle } = source;
+  if (kind === 'csi') return typeof driver === 'string' && typeof handle === 'string';
+  return (kind === 'hostPath' || kind === 'local') && typeof path === 'string';
+}
+
 function unsupported(name: string, spec: NonNullable<PersistentVolume['spec']>): MountProblem {
   const kind = Object.keys(spec).find((field) => !NO_SOURCES.has(field)) ?? 'an unknown kind';
-  const driver = spec.csi === undefined ? '' : ` (driver ${spec.csi.driver})`;
-  const message = `a PersistentVolume of ${kind}${driver} is not supported; there are ${SUPPORTED}`;
+  const message = `a PersistentVolume of ${kind} is not supported; there are ${SUPPORTED}`;
   return failedStep('MountVolume.SetUp', name, new StateletError('Unimplemented', message));
 }
 

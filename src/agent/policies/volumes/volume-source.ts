@@ -11,8 +11,10 @@ interface VolumeKindFacts {
   readonly plugin: string;
   /** Containers can only read it. */
   readonly isReadOnly?: boolean;
-  /** Behind a PersistentVolumeClaim; a pod cannot name it. What is in it is not the pod's. */
+  /** What is in it is not the pod's. */
   readonly isPersistent?: boolean;
+  /** Behind a PersistentVolumeClaim: a pod cannot name it. */
+  readonly needsClaim?: boolean;
 }
 
 /** By the field that names the kind in the spec of a pod, or of a PersistentVolume. `src/agent/runtime/volumes/kinds` sets them up. */
@@ -24,7 +26,8 @@ const KINDS = {
   configMap: { plugin: 'kubernetes.io/configmap', isReadOnly: true },
   secret: { plugin: 'kubernetes.io/secret', isReadOnly: true },
   image: { plugin: 'kubernetes.io/image', isReadOnly: true },
-  local: { plugin: 'kubernetes.io/local-volume', isPersistent: true },
+  local: { plugin: 'kubernetes.io/local-volume', isPersistent: true, needsClaim: true },
+  csi: { plugin: 'kubernetes.io/csi', isPersistent: true },
 } as const satisfies Readonly<Record<string, VolumeKindFacts>>;
 
 export type VolumeKindName = keyof typeof KINDS;
@@ -32,7 +35,7 @@ export type VolumeKindName = keyof typeof KINDS;
 export const VOLUME_KINDS: Readonly<Record<VolumeKindName, VolumeKindFacts>> = KINDS;
 
 const KINDS_OF_PODS = (Object.keys(KINDS) as VolumeKindName[]).filter(
-  (kind) => !VOLUME_KINDS[kind].isPersistent,
+  (kind) => !VOLUME_KINDS[kind].needsClaim,
 );
 const KINDS_BY_CLAIM = ['persistentVolumeClaim', 'ephemeral'];
 

@@ -182,6 +182,18 @@ const DEVICE_PLUGIN: Sentences = {
   Stopped: 'is not asked any more: the agent stops',
 };
 
+const CSI_VOLUME: Sentences = {
+  Known: 'may be staged by an earlier agent',
+  Attaching: 'is to be attached to this node by a controller',
+  Staging: 'is being made ready by its driver',
+  Staged: 'can be had by pods',
+  Failed: 'cannot be had; the next try of a pod begins anew',
+  Unstaging: 'is used by no pod, and is being given up',
+  UnstageFailed: 'could not be given up; that is tried again',
+  Gone: 'is not on this node any more',
+  Stopped: 'is left as it is: the agent stops',
+};
+
 const POD_KILL: Sentences = {
   Requesting: 'is being asked for',
   BackingOff: 'was not taken; it is asked for again',
@@ -202,6 +214,7 @@ const TAINTS: Sentences = {
 const CHARTS: Readonly<Record<string, Sentences>> = {
   certificate: CERTIFICATE,
   connection: CONNECTION,
+  csiVolume: CSI_VOLUME,
   devicePlugin: DEVICE_PLUGIN,
   eviction: EVICTION,
   evictionPlugins: EVICTION_PLUGINS,

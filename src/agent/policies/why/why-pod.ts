@@ -1,7 +1,7 @@
 /** What a pod does, since when, what it waits for and until when, in two sentences. */
 import type { Rejection } from '../admission/rejection.ts';
 import type { StartDelay } from '../admission/start-delay.ts';
-import { type PluginWait, pluginWaitText } from '../devices/plugin-wait.ts';
+import { type PodWait, podWaitText } from '../devices/plugin-wait.ts';
 import { isManifestPod, isStaticPod } from '../pod/pod-kinds.ts';
 import { countedStatuses, podSummary } from '../status/pod-table.ts';
 import { isTerminalPhase, type PodStatusOverride } from '../termination/pod-termination.ts';
@@ -32,7 +32,7 @@ export interface PodWhyFacts {
   readonly delay: StartDelay | undefined;
   /** Why the volumes could not be set up, where the last sync failed by that. */
   readonly mountProblem?: string | undefined;
-  readonly pluginWait?: PluginWait | undefined;
+  readonly pluginWait?: PodWait | undefined;
   readonly rejection: Rejection | undefined;
   /** What the part that ended the pod says of it. */
   readonly override: PodStatusOverride | undefined;
@@ -83,7 +83,7 @@ function sentencesOf(facts: PodWhyFacts): readonly string[] {
   if (state.startsWith('Terminating') || state === 'Syncing.Draining') return endingSentences(facts);
   const { pluginWait, nowMs } = facts;
   if (pluginWait) {
-    const text = pluginWaitText(pluginWait, atTime(pluginWait.since, nowMs));
+    const text = podWaitText(pluginWait, atTime(pluginWait.since, nowMs));
     return [said(facts, text), containersText(facts)];
   }
   if (facts.delay) return [said(facts, decapitalised(facts.delay.message)), containersText(facts)];

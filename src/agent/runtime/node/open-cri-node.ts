@@ -6,7 +6,7 @@ import type { CredentialProviderConfig } from '../../policies/images/credential-
 import type { NodeReservations } from '../../policies/node/node-allocatable.ts';
 import { idSpace } from '../../policies/security/id-mappings.ts';
 import type { AgentContext } from '../../../types/agent-context.ts';
-import type { ApiObjects } from '../../../types/api-objects.ts';
+import type { ApiObjects, StorageObjects } from '../../../types/api-objects.ts';
 import type { CgroupDriverName } from '../../policies/cgroups/cgroup-names.ts';
 import type { OwnNodeFacts } from '../../../types/node-facts.ts';
 import type { NodeSettings } from '../../../types/node-settings.ts';
@@ -44,6 +44,7 @@ import { KnownContainers } from '../pods/known-containers.ts';
 import { PodResizer } from '../pods/pod-resizer.ts';
 import { StartTimes } from '../pods/start-times.ts';
 import { readSubordinateIds, UserNamespaces } from './user-namespace-ranges.ts';
+import type { CsiNode } from '../volumes/csi/csi-node.ts';
 import { ClaimedVolumes } from '../volumes/claimed-volumes.ts';
 import { objectContents } from '../volumes/kinds/volume-contents.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
@@ -62,6 +63,8 @@ export interface CriNodeSetup {
   readonly runtimeClasses?: RuntimeClasses;
   /** Without it, no pod may refer to objects of an API server. */
   readonly objects?: ApiObjects;
+  /** Without it, no CSI driver serves this node. */
+  readonly storage?: StorageObjects | undefined;
   /** Plugins that are asked for credentials of registries. */
   readonly credentialProviders?: CredentialProviderConfig;
 }
@@ -77,6 +80,7 @@ interface Parts {
   readonly topology: PodSubsystem | undefined;
   readonly cpus: PodSubsystem | undefined;
   readonly memory: PodSubsystem | undefined;
+  readonly csi: CsiNode | undefined;
 }
 
 /** Rejects where this machine cannot run pods of a CRI runtime, for example because a cgroup controller is missing. */
@@ -95,6 +99,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const logLinks = new LogLinks(context, join(dirname(podLogsDir), 'containers'));
   const capabilities = new RuntimeCapabilities(runtime);
   const devices = openDevices(context, setup);
+  const csi = await openCsiNode(context, setup);
   const { plugins, ...ofImages } = await openImages(context, setup, runtime);
   const { images } = ofImages;
   const upkeep = new NodeUpkeep(context, {
@@ -107,14 +112,7 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   const cpusets = cpus && (await openCpusets(context, settings, cpus, runtime));
   let oomWatch: OOMWatch | undefined;
   return {
-    runtime: {
-      ...runtime,
-      status: async (options) => {
-        const status = await runtime.status(options);
-        capabilities.learn(status);
-        return status;
-      },
-    },
+    runtime: teaching(runtime, capabilities),
     node: await openPodNode(context, setup, {
       runtime,
       cgroups,
@@ -126,8 +124,10 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
       topology: await openTopology(devices),
       cpus: cpusets?.subsystem,
       memory: memory && (await memoryPart(memory)),
+      csi,
     }),
     devices,
+    csi,
     cpus,
     memory,
     cgroupDriver: () => cgroups.driver,
@@ -150,6 +150,18 @@ export async function openCriNode(context: AgentContext, setup: CriNodeSetup): P
   };
 }
 
+/** Each status of the runtime tells what it can do. */
+function teaching(runtime: RuntimeService, capabilities: RuntimeCapabilities): RuntimeService {
+  return {
+    ...runtime,
+    status: async (options) => {
+      const status = await runtime.status(options);
+      capabilities.learn(status);
+      return status;
+    },
+  };
+}
+
 function openDevices(context: AgentContext, { rootDir }: CriNodeSetup): DeviceManager {
   const folder = join(rootDir, 'device-plugins');
   return new DeviceManager(context, folder, new DevicesFile(checkpointIn(folder), context.logger));
@@ -167,6 +179,16 @@ async function openManagers(context: AgentContext, setup: CriNodeSetup) {
   const openTopology = (devices: DeviceManager) =>
     openTopologyManager(context, { settings: setup.settings, machine, providers: [devices, cpus, memory] });
   return { cpus, memory, openTopology };
+}
+
+/** Its code is loaded only in a cluster. */
+async function openCsiNode(
+  context: AgentContext,
+  { rootDir, nodeName, objects, storage }: CriNodeSetup,
+): Promise<CsiNode | undefined> {
+  if (objects === undefined || storage === undefined) return undefined;
+  const { CsiNode } = await import('../volumes/csi/csi-node.ts');
+  return new CsiNode(context, { rootDir, nodeName, objects, storage });
 }
 
 /** Undefined where containers share all CPUs. */
@@ -246,7 +268,7 @@ function bareRuntime(context: AgentContext, { endpoint, settings }: CriNodeSetup
 }
 
 async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Parts): Promise<PodNode> {
-  const { cgroups, runtime } = parts;
+  const { cgroups, runtime, csi } = parts;
   const { rootDir, podLogsDir, nodeName, hostIPs, settings, objects } = setup;
   const { allocatable, labels, capacity } = setup.facts;
   const ids = idSpace(settings.idsPerPod, Number(capacity.pods ?? 0), await readSubordinateIds());
@@ -290,6 +312,7 @@ async function openPodNode(context: AgentContext, setup: CriNodeSetup, parts: Pa
       rootDir,
       allocatable,
       clusterDomain,
+      csi,
       contents: objects && objectContents(objects),
       claims: objects && new ClaimedVolumes({ objects, nodeLabels: () => objects.nodeLabels() ?? labels }),
     }),

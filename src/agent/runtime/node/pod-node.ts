@@ -13,6 +13,7 @@ import type { Container, EphemeralContainer, Pod } from '../../../types/kubernet
 import type { KnownContainer, RuntimeContainerStatus, RuntimePodStatus } from '../../../types/runtime-pod.ts';
 import type { CpuAssignments } from '../cpus/cpu-manager.ts';
 import type { HeldMemoryBlocks } from '../memory-manager/memory-manager.ts';
+import type { CsiNode } from '../volumes/csi/csi-node.ts';
 import type { DeviceManager } from '../devices/device-manager.ts';
 import type { RuntimeService } from '../service/runtime-service.ts';
 
@@ -218,6 +219,8 @@ export interface NodeParts {
   readonly node: PodNode;
   /** Undefined where pods can have no devices. */
   readonly devices?: DeviceManager;
+  /** Undefined where no CSI driver can serve this node. */
+  readonly csi?: CsiNode | undefined;
   /** Undefined where no container has CPUs for itself. */
   readonly cpus?: CpuAssignments | undefined;
   /** Undefined where no memory of NUMA nodes is kept for containers. */

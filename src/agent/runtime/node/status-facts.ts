@@ -47,6 +47,8 @@ export interface StatusFactsParts extends Pick<AdmissionSettings, 'podsPerCore' 
   readonly facts: OwnNodeFacts;
   /** What device plugins serve. */
   readonly devices?: (() => PluginResources) | undefined;
+  /** Volumes that a controller must not detach; it resolves to undefined while that is not known. */
+  readonly volumesInUse?: (() => readonly string[] | undefined) | undefined;
   /** The pressure conditions that are true now. */
   readonly conditions: () => readonly string[];
   readonly health: () => NodeHealth;
@@ -170,7 +172,7 @@ export class StatusFacts {
       declaredFeatures: this.#parts.runtime.resizing
         ? [...RESIZING_FEATURES, ...DECLARED_FEATURES]
         : DECLARED_FEATURES,
-      volumesInUse: undefined,
+      volumesInUse: this.#parts.volumesInUse?.(),
       pressure: new Set(PRESSURE_CONDITIONS.filter((condition) => conditions.includes(condition))),
       readiness: { problems: readyProblems(current, nowMs), warning: '', needsEphemeralStorage: true },
     };

@@ -20,6 +20,7 @@ export const PLUGIN_FOLDER_MODE = 0o755;
  *   volumes/kubernetes.io~<plugin>/             0755
  *   volumes/kubernetes.io~<plugin>/<volume>     the volume's content, or what is mounted there; of a local volume
  *                                               the name is that of the PersistentVolume
+ *   volumes/kubernetes.io~csi/<volume>/mount    what a CSI driver mounts, with `vol_data.json` beside it
  *   claims/<volume>                             0600, what the volume's claim leads to
  *   volume-subpaths/<volume>/<container>/<index of the mount>   bind mounts of parts of volumes
  * ```
@@ -30,6 +31,13 @@ export function podPaths(podsDir: string, uid: string, memoryDir?: string) {
   const podDir = join(podsDir, folderName(uid));
   const ownMemoryDir = memoryDir === undefined ? undefined : join(memoryDir, folderName(uid));
   const subPathsDir = join(podDir, 'volume-subpaths');
+  const volume = (kind: VolumeKindName, name: string) =>
+    join(
+      (KINDS_IN_MEMORY.has(kind) ? ownMemoryDir : undefined) ?? podDir,
+      'volumes',
+      pluginFolder(kind),
+      folderName(name),
+    );
   return {
     podDir,
     subPathsDir,
@@ -40,13 +48,9 @@ export function podPaths(podsDir: string, uid: string, memoryDir?: string) {
     claimFile: (volume: string) => join(podDir, 'claims', folderName(volume)),
     hostsFile: join(podDir, 'etc-hosts'),
     terminationDir: (container: string) => join(podDir, 'containers', folderName(container)),
-    volume: (kind: VolumeKindName, name: string) =>
-      join(
-        (KINDS_IN_MEMORY.has(kind) ? ownMemoryDir : undefined) ?? podDir,
-        'volumes',
-        pluginFolder(kind),
-        folderName(name),
-      ),
+    volume,
+    /** What a CSI driver mounts. */
+    csiMount: (name: string) => join(volume('csi', name), 'mount'),
     subPath: (volume: string, container: string, index: number) =>
       join(subPathsDir, folderName(volume), folderName(container), String(index)),
   };

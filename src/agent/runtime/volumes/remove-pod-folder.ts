@@ -1,8 +1,12 @@
 /** Removes the folder of a pod with its volumes, whichever runtime the agent had that made it. */
 // eslint-disable-next-line no-restricted-imports -- reads files of the kernel
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pluginFolder } from '../../policies/volumes/volume-source.ts';
+import { ifThere } from '../../../system/system-errors.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
+import type { CsiNode } from './csi/csi-node.ts';
 import { tearDownVolumes } from './kinds/volume-kinds.ts';
 import { unmountBelow } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
@@ -12,15 +16,15 @@ import { removeSubPaths } from './sub-path.ts';
  * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
  * from what is mounted.
  */
-export async function removePodFolder(paths: PodPaths): Promise<void> {
-  await tearDown(paths);
+export async function removePodFolder(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+  await tearDown(uid, paths, csi);
   await removeMemory(paths);
   await removeTree(paths.podDir);
 }
 
 /** The same for its volumes alone: other files of the pod stay. */
-export async function removeVolumes(paths: PodPaths): Promise<void> {
-  await tearDown(paths);
+export async function removeVolumes(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+  await tearDown(uid, paths, csi);
   await removeMemory(paths);
   await removeTree(paths.volumesDir);
 }
@@ -29,7 +33,16 @@ async function removeMemory({ memoryDir }: PodPaths): Promise<void> {
   if (memoryDir !== undefined) await removeTree(memoryDir);
 }
 
-async function tearDown(paths: PodPaths): Promise<void> {
+/** What CSI drivers have mounted, they unmount themselves. */
+async function tearDown(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+  const csiDir = join(paths.volumesDir, pluginFolder('csi'));
+  const hasVolumes = ((await ifThere(readdir(csiDir))) ?? []).length > 0;
+  if (hasVolumes && csi === undefined) {
+    const message = `${csiDir} has volumes of CSI drivers, which only an agent in a cluster with a runtime of CRI can remove`;
+    throw new StateletError('FailedPrecondition', message);
+  }
+  if (hasVolumes) await unmountBelow(paths.subPathsDir);
+  await csi?.unmount(uid, paths);
   await unmountBelow(paths.podDir);
   await removeSubPaths(paths.subPathsDir);
   await tearDownVolumes(paths);
@@ -41,7 +54,7 @@ async function tearDown(paths: PodPaths): Promise<void> {
  */
 export async function removeForeignPodFolder(uid: string, paths: PodPaths, proc = '/proc'): Promise<void> {
   await refuseUsedFolder(uid, paths, proc);
-  await removePodFolder(paths);
+  await removePodFolder(uid, paths, undefined);
 }
 
 /** Rejects where a process has files of the pod's folder mounted in a mount namespace of its own. */

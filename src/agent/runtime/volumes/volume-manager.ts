@@ -39,7 +39,7 @@ const ENV_FILE_MAX_BYTES = 1024 * 1024;
 /** As long as the kubelet waits for the volumes of a pod in one sync. */
 const WAIT_MAX_MS = 123_000;
 
-export interface VolumeManagerParts extends ContainerMountsParts, Pick<VolumeNode, 'allocatable'> {
+export interface VolumeManagerParts extends ContainerMountsParts, Pick<VolumeNode, 'allocatable' | 'csi'> {
   readonly rootDir: string;
   /** Sources of files beside `downwardAPI`. */
   readonly contents?: VolumeNode['contents'];
@@ -66,8 +66,8 @@ export class VolumeManager {
     this.#meter = new VolumeMeter(context.measurements);
     this.#mounts = new ContainerMounts(context, parts);
     const contents = new Map([...(parts.contents ?? []), ['downwardAPI', downwardAPIContents] as const]);
-    const { allocatable, withoutMounts } = parts;
-    this.#node = { ...context, allocatable, contents, ...(withoutMounts && { withoutMounts }) };
+    const { allocatable, csi, withoutMounts } = parts;
+    this.#node = { ...context, allocatable, contents, csi, ...(withoutMounts && { withoutMounts }) };
   }
 
   /**
@@ -153,7 +153,7 @@ export class VolumeManager {
     }
     const end = this.#meter.unmounting(uid);
     try {
-      await removeVolumes(paths);
+      await removeVolumes(uid, paths, this.#parts.csi);
       end?.('success');
       this.#parts.claims?.forget(uid);
     } catch (error) {
@@ -170,7 +170,7 @@ export class VolumeManager {
     await this.#letRest(uid);
     const paths = await this.#pathsOnDisk(uid);
     if (paths === undefined) return;
-    await removePodFolder(paths);
+    await removePodFolder(uid, paths, this.#parts.csi);
   }
 
   /** UIDs of the pods that have a folder here. */
@@ -248,7 +248,7 @@ export class VolumeManager {
       signal.throwIfAborted();
       const found = { ...known, claimed: await claims?.find(pod, volume, paths, signal) };
       const kind = kindOf(found);
-      isUsable = () => kind.isUsable?.(found);
+      isUsable = () => kind.isUsable?.(found, this.#node);
       await this.#setUpMeasured(kind, found, signal);
       state.readyAs = wanted;
     } catch (error) {

@@ -68,12 +68,11 @@ describe('a volume is refused', () => {
   });
 
   test.each([
-    ['csi (driver ebs.csi.aws.com)', { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'h' } }],
     ['nfs', { nfs: { server: 'host', path: '/' } }],
     ['an unknown kind', {}],
   ])('of %s', (kind, source) => {
     expect(() => found(source)).toThrow(
-      `MountVolume.SetUp failed for volume "pv-1" : a PersistentVolume of ${kind} is not supported; there are hostPath, local`,
+      `MountVolume.SetUp failed for volume "pv-1" : a PersistentVolume of ${kind} is not supported; there are hostPath, local, csi`,
     );
   });
 

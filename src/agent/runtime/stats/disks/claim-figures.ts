@@ -96,7 +96,7 @@ export class ClaimFigures {
   }
 }
 
-/** The folders of the pod's local volumes that are mounted. */
+/** The folders of the pod's volumes of claims that are mounted. */
 async function foldersOf(
   pod: Pod,
   podsDir: string,
@@ -106,8 +106,9 @@ async function foldersOf(
   const folders: [Volume, string][] = [];
   for (const volume of claimsOf(pod)) {
     const record = await readRecordedVolume(paths.claimFile(volume.name));
-    if (record?.source.kind !== 'local') continue;
-    const folder = paths.volume('local', record.name);
+    const kind = record?.source.kind;
+    if (record === undefined || kind === 'hostPath') continue;
+    const folder = kind === 'csi' ? paths.csiMount(record.name) : paths.volume('local', record.name);
     if (mounted.has(folder)) folders.push([volume, folder]);
   }
   return folders;

@@ -1,17 +1,14 @@
-import { readdir, realpath, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { readdir, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../../system/make-folder.ts';
 import { type ClaimedVolume, failedStep } from '../../../policies/volumes/claimed-volume.ts';
 import { podFsGroup } from '../../../policies/volumes/volume-ownership.ts';
 import { pluginFolder } from '../../../policies/volumes/volume-source.ts';
 import { errnoCode, ifThere } from '../../../../system/system-errors.ts';
-import { Timer } from '../../../../system/timer.ts';
 import { StateletError } from '../../../../types/errors.ts';
-import type { Pod } from '../../../../types/kubernetes.ts';
-import { podFields } from '../../../../types/logger.ts';
 import { bindMount, mountedPaths } from '../mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE } from '../pod-paths.ts';
-import { giveToGroup } from './give-to-group.ts';
+import { giveVolumeToGroup } from './volume-group.ts';
 import type { PodVolume, VolumeKind, VolumeNode, VolumeSetUp } from './volume-kind.ts';
 
 /**
@@ -94,17 +91,7 @@ async function giveToPod(
     return;
   }
   if (isReadOnly) return;
-  const progress = new SlowChange(pod, relative(dirname(paths.podDir), paths.volume('local', name)), node);
-  const changePolicy = pod.spec.securityContext?.fsGroupChangePolicy;
-  try {
-    const request = { fsGroup, changePolicy, onFile: () => progress.count() };
-    const problem = await giveToGroup(await realpath(path), request, signal);
-    if (problem === undefined) return;
-    const what = `cannot give ${problem.count} files of a volume to the group ${fsGroup}`;
-    node.logger.warn({ ...podFields(pod.metadata), path: problem.path }, `${what}: ${problem.problem}`);
-  } finally {
-    progress.stop();
-  }
+  await giveVolumeToGroup(path, { pod, folder: paths.volume('local', name), paths }, node, signal);
 }
 
 /**
@@ -121,47 +108,5 @@ async function removeLocalVolumes(volumesDir: string): Promise<void> {
       const message = `the folder of the local volume ${name} is not empty, it is left as it is`;
       throw new StateletError('FailedPrecondition', message, { cause: error });
     }
-  }
-}
-
-/** After this time an event says that the change of owners takes long, and then once a minute. */
-const SLOW_MS = 30_000;
-const STILL_SLOW_MS = 60_000;
-const ON_ROOT_MISMATCH =
-  'https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
-
-/** Events about a change of owners that takes long. */
-class SlowChange {
-  readonly #timer: Timer;
-  readonly #tell: (message: string) => void;
-  readonly #what: string;
-  #files = 0;
-
-  constructor(pod: Pod, folder: string, { clock, recorder }: Pick<VolumeNode, 'clock' | 'recorder'>) {
-    this.#timer = new Timer(clock);
-    this.#what = `Setting volume ownership for ${folder}`;
-    this.#tell = (message) =>
-      recorder.event(pod.metadata, 'Warning', 'VolumePermissionChangeInProgress', message);
-    this.#timer.arm(SLOW_MS, () => {
-      this.#tell(
-        `${this.#what} is taking longer than expected, consider using OnRootMismatch - ${ON_ROOT_MISMATCH}`,
-      );
-      this.#again();
-    });
-  }
-
-  count(): void {
-    this.#files += 1;
-  }
-
-  stop(): void {
-    this.#timer.disarm();
-  }
-
-  #again(): void {
-    this.#timer.arm(STILL_SLOW_MS, () => {
-      this.#tell(`${this.#what}, processed ${this.#files} files.`);
-      this.#again();
-    });
   }
 }

@@ -5,6 +5,7 @@ import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { Mount } from '../../../../types/cri.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
+import type { CsiNode } from '../csi/csi-node.ts';
 import type { PodPaths } from '../pod-paths.ts';
 import type { VolumeContentsByKind } from './volume-contents.ts';
 
@@ -37,6 +38,8 @@ export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
   readonly contents: VolumeContentsByKind;
+  /** Undefined where CSI drivers cannot serve this node. */
+  readonly csi?: CsiNode | undefined;
   /** Only where this process may mount nothing on the node. */
   readonly withoutMounts?: WithoutMounts;
 }
@@ -60,7 +63,7 @@ export interface VolumeKind {
   /** Its content follows the pod and objects of the API server: it is set up again with every sync. */
   readonly isKeptFresh?: boolean;
   /** Whether containers can use what is there though the last `setUp` has failed. Without this hook they cannot. */
-  isUsable?(volume: PodVolume): Promise<boolean>;
+  isUsable?(volume: PodVolume, node: VolumeNode): Promise<boolean>;
   /** The folder of the node that containers mount, as a whole or in part. */
   folder?(volume: PodVolume): string;
   /** The folder belongs to the pod: the agent may change how it shares mounts with the node. */

@@ -1,5 +1,6 @@
 import { type VolumeKindName, volumeKind } from '../../../policies/volumes/volume-source.ts';
 import type { PodPaths } from '../pod-paths.ts';
+import { csiKind } from './csi-volume.ts';
 import { emptyDirKind } from './empty-dir-volume.ts';
 import { filesKind } from './files-volume.ts';
 import { hostPathKind } from './host-path.ts';
@@ -16,6 +17,7 @@ const setUpKinds: Readonly<Record<VolumeKindName, VolumeKind>> = {
   secret: filesKind,
   image: imageKind,
   local: localKind,
+  csi: csiKind,
 };
 
 type VolumeSource = Pick<PodVolume, 'volume' | 'claimed'>;

@@ -67,7 +67,7 @@ describe('on the disk', () => {
       kind: 'InvalidArgument',
       message:
         'MountVolume.SetUp failed for volume "v0" : emptyDir.medium HugePages: no container requests hugepages-SIZE; ' +
-        'MountVolume.SetUp failed for volume "v1" : a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret, image, persistentVolumeClaim, ephemeral',
+        'MountVolume.SetUp failed for volume "v1" : a volume of nfs is not supported; there are emptyDir, hostPath, downwardAPI, projected, configMap, secret, image, csi, persistentVolumeClaim, ephemeral',
     });
   });
 

@@ -33,6 +33,7 @@ test('each kind gives containers a folder of its own, a path of the node, or a m
     ['secret', '/pods/u-1/volumes/kubernetes.io~secret/v'],
     ['image', 'made by the runtime'],
     ['local', '/pods/u-1/volumes/kubernetes.io~local-volume/pv-1'],
+    ['csi', '/pods/u-1/volumes/kubernetes.io~csi/v/mount'],
   ]);
 });
 

@@ -1,0 +1,114 @@
+/** The CSI drivers of this node: they register at the folder of plugins, and the API server is told of them. */
+import { bestVersion, csiOfferProblem } from '../../policies/volumes/csi-source.ts';
+import type { RegisteredCsiDriver } from '../../policies/volumes/csi-registration.ts';
+import type {
+  PluginHandler,
+  PluginHandlers,
+  RegisteredPlugin,
+  ServedPlugin,
+} from '../../plugins/registration/plugin-handler.ts';
+import { CsiDriver } from '../../runtime/volumes/csi/csi-driver.ts';
+import type { CsiNode } from '../../runtime/volumes/csi/csi-node.ts';
+import { OneAtATime } from '../../../system/promises.ts';
+import { sleep } from '../../../system/timer.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+
+const CSI_PLUGIN_TYPE = 'CSIPlugin';
+/** Between tries to tell the API server that a driver is gone. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MOST_MS = 60_000;
+
+export interface CsiDriversParts {
+  readonly csi: Pick<CsiNode, 'register' | 'unregister' | 'versionOf'>;
+  /** Pods that wait for the driver can go on. */
+  readonly onRegistered: (name: string) => void;
+  /** Where the API server is told of drivers. */
+  readonly objects: {
+    add(driver: RegisteredCsiDriver, signal: AbortSignal): Promise<void>;
+    remove(name: string, signal: AbortSignal): Promise<void>;
+  };
+}
+
+export class CsiDrivers {
+  readonly #context: ActorContext;
+  readonly #parts: CsiDriversParts;
+  readonly #life = new AbortController();
+  /** The objects have one writer here. */
+  readonly #writes = new OneAtATime();
+
+  constructor(context: ActorContext, parts: CsiDriversParts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /** For the watcher of the folder of plugins. */
+  get handlers(): PluginHandlers {
+    const { csi } = this.#parts;
+    const handler: PluginHandler = {
+      problemOf: ({ name, supportedVersions }) =>
+        csiOfferProblem(name, supportedVersions, csi.versionOf(name)),
+      register: (plugin) => this.#serve(plugin),
+    };
+    return new Map([[CSI_PLUGIN_TYPE, handler]]);
+  }
+
+  /** Drivers that go from now on stay known to the API server: this agent ends, not they. */
+  stop(): void {
+    this.#life.abort();
+  }
+
+  #serve({ name, endpoint, supportedVersions }: RegisteredPlugin): ServedPlugin {
+    const { csi } = this.#parts;
+    const driver = new CsiDriver(name, endpoint, bestVersion(supportedVersions) ?? '');
+    let isRegistered = false;
+    return {
+      verify: async (signal) => {
+        try {
+          await this.#add(driver, AbortSignal.any([signal, this.#life.signal]));
+          csi.register(driver);
+          isRegistered = true;
+          this.#parts.onRegistered(name);
+          return undefined;
+        } catch (error) {
+          return errorMessage(error);
+        }
+      },
+      close: () => {
+        csi.unregister(driver);
+        if (isRegistered && !this.#life.signal.aborted) void this.#remove(name);
+        isRegistered = false;
+      },
+    };
+  }
+
+  async #add(driver: CsiDriver, signal: AbortSignal): Promise<void> {
+    const { nodeId, maxVolumes, topology } = await driver.info(signal);
+    if (nodeId === '') throw new Error(`CSI driver ${driver.name}: NodeGetInfo has answered no node ID`);
+    const registered = { name: driver.name, nodeId, maxVolumes, topology: topology?.segments ?? {} };
+    await this.#writes.run(() => this.#parts.objects.add(registered, signal));
+  }
+
+  /** Until it is told, or the driver is there again. */
+  async #remove(name: string): Promise<void> {
+    const { signal } = this.#life;
+    const { csi, objects } = this.#parts;
+    for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MOST_MS)) {
+      try {
+        await this.#writes.run(async () => {
+          if (csi.versionOf(name) === undefined) await objects.remove(name, signal);
+        });
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = `Cannot tell the API server that the CSI driver ${name} is gone: ${errorMessage(error)}`;
+        this.#context.logger.debug({ driver: name }, message);
+      }
+      try {
+        await sleep(this.#context.clock, pauseMs, signal);
+      } catch {
+        return;
+      }
+    }
+  }
+}

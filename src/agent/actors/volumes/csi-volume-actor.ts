@@ -1,0 +1,116 @@
+/** The actor of a volume of a CSI driver, and its effects. */
+import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import {
+  type CsiVolumeFailure,
+  type CsiVolumeInput,
+  csiVolumeMachine,
+  type CsiVolumeWish,
+} from '../../machines/csi-volume-machine.ts';
+import { type CsiSource, uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
+import type { CsiNode } from '../../runtime/volumes/csi/csi-node.ts';
+import { errorMessage, StateletError } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { agentActor, requestActor } from '../agent-actor.ts';
+
+export interface CsiVolumeParts {
+  readonly csi: Pick<CsiNode, 'attached' | 'stage' | 'unstage'>;
+  /** The node object says that the volume is in use. */
+  readonly isInUse: (name: string) => boolean;
+  /** Nothing of it is left. */
+  readonly onGone: () => void;
+}
+
+export class CsiVolumeActor {
+  readonly name: string;
+  readonly #context: ActorContext;
+  readonly #parts: CsiVolumeParts;
+  readonly #actor: ActorRefFrom<typeof csiVolumeMachine>;
+
+  constructor(context: ActorContext, input: Omit<CsiVolumeInput, 'now'>, parts: CsiVolumeParts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.name = uniqueVolumeName(input);
+    this.#actor = agentActor(context, this.#machine(), {
+      id: `csiVolume ${this.name}`,
+      title: `the volume ${this.name}`,
+      input: { ...input, now: context.clock.now() },
+    });
+    this.#actor.start();
+  }
+
+  get snapshot(): SnapshotFrom<typeof csiVolumeMachine> {
+    return this.#actor.getSnapshot();
+  }
+
+  /** Resolves to what its attachment says of it, once it is staged. Rejects when a step has failed, and as soon as the signal aborts. */
+  async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Readonly<Record<string, string>>>();
+    const abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#actor.send({ type: 'WANTED', ...wish, now: this.#context.clock.now() });
+    const look = (snapshot: SnapshotFrom<typeof csiVolumeMachine>) => {
+      const { publishContext, problem = 'the agent stops' } = snapshot.context;
+      if (snapshot.matches('Staged')) resolve(publishContext);
+      else if (snapshot.matches('Failed') || snapshot.status !== 'active')
+        reject(new StateletError('Unavailable', problem));
+    };
+    const subscription = this.#actor.subscribe(look);
+    look(this.snapshot);
+    try {
+      return await promise;
+    } finally {
+      subscription.unsubscribe();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  leave(pod: string): void {
+    this.#actor.send({ type: 'LEFT', pod, now: this.#context.clock.now() });
+  }
+
+  podsKnown(): void {
+    this.#actor.send({ type: 'PODS_KNOWN', now: this.#context.clock.now() });
+  }
+
+  stop(): void {
+    this.#actor.send({ type: 'STOP' });
+  }
+
+  #machine(): typeof csiVolumeMachine {
+    const { clock, logger } = this.#context;
+    const { csi, isInUse, onGone } = this.#parts;
+    const failureOf = (error: unknown): CsiVolumeFailure => ({
+      problem: errorMessage(error),
+      now: clock.now(),
+    });
+    return csiVolumeMachine.provide({
+      actors: {
+        attach: requestActor(async ({ source, isAttachable }, signal) => {
+          if (!isAttachable) return { publishContext: {}, now: clock.now() };
+          const publishContext = await csi.attached(wanted(source), () => isInUse(this.name), signal);
+          return { publishContext, now: clock.now() };
+        }, failureOf),
+        stage: requestActor(async ({ source, publishContext }, signal) => {
+          await csi.stage(wanted(source), publishContext, signal);
+          return clock.now();
+        }, failureOf),
+        unstage: requestActor(async (volume, signal) => {
+          await csi.unstage(volume, signal);
+          return clock.now();
+        }, failureOf),
+      },
+      actions: {
+        reportProblem: ({ context: { problem = '' } }) =>
+          logger.warn({ volume: this.name }, `Volume ${this.name}: ${problem}`),
+        // While an action runs, the actor has not ended yet.
+        forget: () => queueMicrotask(onGone),
+      },
+    });
+  }
+}
+
+function wanted(source: CsiSource | undefined): CsiSource {
+  if (source !== undefined) return source;
+  throw new StateletError('Internal', 'no pod has said how it wants the volume');
+}

@@ -1,0 +1,137 @@
+/** The volumes of CSI drivers that are on this node, or are to be. Each has an actor, from the first pod that wants it until it is unstaged. */
+import type { CsiVolumeWish } from '../../machines/csi-volume-machine.ts';
+import { uniqueVolumeName } from '../../policies/volumes/csi-source.ts';
+import type { VolumeWait } from '../../policies/devices/plugin-wait.ts';
+import { compareTexts } from '../../policies/formats/text-order.ts';
+import type { CsiNode, CsiStaging, CsiVolumeKey } from '../../runtime/volumes/csi/csi-node.ts';
+import { errorMessage } from '../../../types/errors.ts';
+import type { ActorContext } from '../actor-context.ts';
+import { CsiVolumeActor, type CsiVolumeParts } from './csi-volume-actor.ts';
+
+export interface CsiVolumesParts {
+  readonly csi: CsiNode;
+  readonly isInUse: CsiVolumeParts['isInUse'];
+  /** Other volumes are in use than before. */
+  readonly onChange: () => void;
+}
+
+export interface CsiVolumeView {
+  readonly name: string;
+  readonly state: string;
+  /** Unix ms. */
+  readonly since: number;
+  readonly pods: readonly string[];
+  readonly problem: string | undefined;
+}
+
+export class CsiVolumes implements CsiStaging {
+  readonly #context: ActorContext;
+  readonly #parts: CsiVolumesParts;
+  /** By their names in the API. */
+  readonly #volumes = new Map<string, CsiVolumeActor>();
+  /** Until it has resolved, it is not known which pods use a volume. */
+  #found: Promise<void>;
+  #isKnown = false;
+  #arePodsKnown = false;
+
+  constructor(context: ActorContext, parts: CsiVolumesParts) {
+    this.#context = context;
+    this.#parts = parts;
+    parts.csi.staging = this;
+    this.#found = this.#find();
+  }
+
+  async use(wish: CsiVolumeWish, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    await this.#found;
+    const known = this.#volumes.get(uniqueVolumeName(wish.source));
+    if (known) return known.use(wish, signal);
+    const used = this.#begin(wish.source, []).use(wish, signal);
+    this.#parts.onChange();
+    return used;
+  }
+
+  leave(podUID: string): void {
+    for (const volume of this.#volumes.values())
+      if (volume.snapshot.context.pods.includes(podUID)) volume.leave(podUID);
+  }
+
+  /** All pods of this node are known: what an earlier agent has staged for others is unstaged. */
+  podsKnown(): void {
+    if (this.#arePodsKnown) return;
+    this.#arePodsKnown = true;
+    void this.#found.then(() => {
+      for (const volume of this.#volumes.values()) volume.podsKnown();
+    });
+  }
+
+  waitOf(podUID: string): VolumeWait | undefined {
+    for (const { name, snapshot } of this.#volumes.values()) {
+      const { pods, since } = snapshot.context;
+      const step = snapshot.matches('Attaching')
+        ? 'attached'
+        : snapshot.matches('Staging')
+          ? 'staged'
+          : undefined;
+      if (step !== undefined && pods.includes(podUID)) return { volume: name, step, since };
+    }
+    return undefined;
+  }
+
+  /** The pods that use volumes of the driver. */
+  podsOf(driver: string): readonly string[] {
+    const ofDriver = [...this.#volumes.values()].map(({ snapshot }) => snapshot.context);
+    return ofDriver.filter((volume) => volume.driver === driver).flatMap(({ pods }) => pods);
+  }
+
+  /** The names of the volumes that a controller must not detach; undefined while they are not known. */
+  inUse(): readonly string[] | undefined {
+    if (!this.#isKnown) return undefined;
+    const attachable = [...this.#volumes].filter(([, { snapshot }]) => snapshot.context.isAttachable);
+    return attachable.map(([name]) => name).sort(compareTexts);
+  }
+
+  views(): readonly CsiVolumeView[] {
+    return Array.from(this.#volumes.values(), ({ name, snapshot: { value, context } }) => {
+      const { since, pods, problem } = context;
+      return { name, state: value, since, pods, problem };
+    });
+  }
+
+  stop(): void {
+    for (const volume of this.#volumes.values()) volume.stop();
+    this.#parts.csi.close();
+  }
+
+  async #find(): Promise<void> {
+    try {
+      const { published, staged } = await this.#parts.csi.found();
+      const all = new Map([...staged, ...published].map((volume) => [uniqueVolumeName(volume), volume]));
+      for (const [name, volume] of all) {
+        const pods = published.filter((one) => uniqueVolumeName(one) === name).map(({ podUID }) => podUID);
+        this.#begin(volume, pods);
+      }
+    } catch (error) {
+      this.#context.logger.warn({}, `Cannot read which volumes are on this node: ${errorMessage(error)}`);
+    }
+    this.#isKnown = true;
+    if (this.#volumes.size > 0) this.#parts.onChange();
+  }
+
+  #begin({ driver, handle }: CsiVolumeKey, pods: readonly string[]): CsiVolumeActor {
+    const { csi, isInUse, onChange } = this.#parts;
+    const volume = new CsiVolumeActor(
+      this.#context,
+      { driver, handle, pods },
+      {
+        csi,
+        isInUse,
+        onGone: () => {
+          if (this.#volumes.get(volume.name) === volume) this.#volumes.delete(volume.name);
+          onChange();
+        },
+      },
+    );
+    this.#volumes.set(volume.name, volume);
+    return volume;
+  }
+}

@@ -1,0 +1,17 @@
+import type { PluginHandlers } from '../../plugins/registration/plugin-handler.ts';
+import type { CsiVolumeView } from './csi-volumes.ts';
+
+/** The CSI drivers and their volumes, as the agent sees them. */
+export interface NodeCsi {
+  /** All pods of this node are known. */
+  podsKnown(): void;
+  /** The agent ends, not the drivers: the API server is not told that they are gone. */
+  beginStop(): void;
+  /** No pod is worked on any more. */
+  stop(): void;
+  /** For a watcher of the folder of plugins. */
+  readonly handlers: PluginHandlers;
+  /** For the node's status; undefined while it is not known. */
+  volumesInUse(): readonly string[] | undefined;
+  views(): readonly CsiVolumeView[];
+}

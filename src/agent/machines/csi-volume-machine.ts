@@ -1,0 +1,238 @@
+/**
+ * A volume of a CSI driver as a statechart: on this node it is attached and staged once for all pods that use it, and unstaged when none does.
+ */
+import { assign, type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
+import type { CsiSource } from '../policies/volumes/csi-source.ts';
+import { asksOf, ownContext, requestsOf } from './ask.ts';
+
+export interface CsiVolumeInput {
+  readonly driver: string;
+  readonly handle: string;
+  /** The pods into which an earlier agent has published it. */
+  readonly pods: readonly string[];
+  /** Unix ms. */
+  readonly now: number;
+}
+
+export interface CsiVolumeContext {
+  readonly driver: string;
+  readonly handle: string;
+  /** UIDs of the pods that use it. */
+  readonly pods: readonly string[];
+  /** As the last pod wants it; undefined where only an earlier agent knew. */
+  readonly source: CsiSource | undefined;
+  /** What the attachment says of it, for the driver. */
+  readonly publishContext: Readonly<Record<string, string>>;
+  /** A controller attaches it to this node before. */
+  readonly isAttachable: boolean;
+  readonly failures: number;
+  /** Why the last step has failed; undefined once a step has succeeded. */
+  readonly problem: string | undefined;
+  /** Since when it is in its state. Unix ms. */
+  readonly since: number;
+}
+
+export interface CsiVolumeFailure {
+  readonly problem: string;
+  readonly now: number;
+}
+
+/** What a pod wants of it. */
+export interface CsiVolumeWish {
+  readonly pod: string;
+  readonly source: CsiSource;
+  readonly isAttachable: boolean;
+}
+
+interface Attached {
+  readonly publishContext: Readonly<Record<string, string>>;
+  readonly now: number;
+}
+
+export type CsiVolumeEvent =
+  /** A pod is to have it; also again, after a failure. */
+  | ({ readonly type: 'WANTED'; readonly now: number } & CsiVolumeWish)
+  /** It is unpublished from the pod. */
+  | { readonly type: 'LEFT'; readonly pod: string; readonly now: number }
+  /** All pods of this node are known: what none of them uses is unstaged. */
+  | { readonly type: 'PODS_KNOWN'; readonly now: number }
+  | { readonly type: 'STOP' }
+  | DoneActorEvent<Attached, 'attach'>
+  | DoneActorEvent<number, 'stage' | 'unstage'>
+  | ErrorActorEvent<CsiVolumeFailure, 'attach' | 'stage' | 'unstage'>;
+
+/** As long as the kubelet waits for the external attacher. */
+const ATTACH_LIMIT_MS = 10 * 60_000;
+const BACK_OFF_FIRST_MS = 500;
+const BACK_OFF_MOST_MS = 122_000;
+
+const EFFECTS = ['CSI volume', 'src/agent/actors/volumes/csi-volume-actor.ts'] as const;
+const ask = asksOf(...EFFECTS);
+const request = requestsOf(...EFFECTS);
+
+function initialContext({ input }: { input: CsiVolumeInput }): CsiVolumeContext {
+  const { driver, handle, pods, now } = input;
+  return {
+    driver,
+    handle,
+    pods,
+    source: undefined,
+    publishContext: {},
+    isAttachable: true,
+    failures: 0,
+    problem: undefined,
+    since: now,
+  };
+}
+
+export const csiVolumeMachine = setup({
+  types: {
+    context: {} as CsiVolumeContext,
+    events: {} as CsiVolumeEvent,
+    input: {} as CsiVolumeInput,
+  },
+  actors: {
+    attach: request<Attached, CsiVolumeContext>(),
+    /** Resolve to when (Unix ms). */
+    stage: request<number, CsiVolumeContext>(),
+    unstage: request<number, CsiVolumeContext>(),
+  },
+  delays: {
+    attachLimit: ATTACH_LIMIT_MS,
+    backOff: ({ context: { failures } }) =>
+      Math.min(BACK_OFF_MOST_MS, BACK_OFF_FIRST_MS * 2 ** Math.max(0, failures - 1)),
+  },
+  guards: {
+    isLast: ({ context, event }) => event.type === 'LEFT' && context.pods.every((pod) => pod === event.pod),
+    isUnused: ({ context }) => context.pods.length === 0,
+    isWanted: ({ context }) => context.pods.length > 0,
+  },
+  actions: {
+    recordWish: assign(({ context, event }) => {
+      if (event.type !== 'WANTED') return context;
+      const { pod, source, isAttachable } = event;
+      const pods = context.pods.includes(pod) ? context.pods : [...context.pods, pod];
+      return { pods, source, isAttachable };
+    }),
+    recordLeaving: assign(({ context, event }) => {
+      if (event.type !== 'LEFT') return context;
+      return { pods: context.pods.filter((pod) => pod !== event.pod) };
+    }),
+    recordTime: assign(({ context, event }) => ({ since: 'now' in event ? event.now : context.since })),
+    recordAttachment: assign(({ context, event }) => {
+      if (!('output' in event) || typeof event.output === 'number') return context;
+      const { publishContext, now } = event.output;
+      return { publishContext, since: now };
+    }),
+    recordStep: assign(({ context, event }) => {
+      const since = 'output' in event && typeof event.output === 'number' ? event.output : context.since;
+      return { since, problem: undefined, failures: 0 };
+    }),
+    recordFailure: assign(({ context, event }) => {
+      if (!('error' in event)) return context;
+      const { problem, now } = event.error;
+      return { problem, since: now, failures: context.failures + 1 };
+    }),
+    recordAttachTimeout: assign(({ context: { driver, handle, since, failures } }) => ({
+      problem: `timed out waiting for external-attacher of ${driver} CSI driver to attach volume ${handle}`,
+      since: since + ATTACH_LIMIT_MS,
+      failures: failures + 1,
+    })),
+
+    // Asked of the actor.
+    reportProblem: ask(),
+    forget: ask(),
+  },
+}).createMachine({
+  id: 'csiVolume',
+  description: 'A volume of a CSI driver on this node, from the first pod that wants it until it is unstaged',
+  context: initialContext,
+  initial: 'Known',
+  on: {
+    LEFT: { actions: ['recordLeaving'] },
+    STOP: { target: '.Stopped' },
+  },
+  states: {
+    Known: {
+      description: 'An earlier agent may have staged it, or a pod is about to want it',
+      on: {
+        WANTED: { actions: ['recordWish', 'recordTime'], target: 'Attaching' },
+        LEFT: { guard: 'isLast', actions: ['recordLeaving', 'recordTime'], target: 'Unstaging' },
+        PODS_KNOWN: { guard: 'isUnused', actions: ['recordTime'], target: 'Unstaging' },
+      },
+    },
+    Attaching: {
+      description: 'A controller is to attach it to this node, unless its driver needs none',
+      invoke: {
+        id: 'attach',
+        src: 'attach',
+        input: ownContext,
+        onDone: { actions: ['recordAttachment'], target: 'Staging' },
+        onError: { actions: ['recordFailure', 'reportProblem'], target: 'Failed' },
+      },
+      after: { attachLimit: { actions: ['recordAttachTimeout', 'reportProblem'], target: 'Failed' } },
+      on: {
+        WANTED: { actions: ['recordWish'] },
+        LEFT: [
+          { guard: 'isLast', actions: ['recordLeaving', 'recordTime'], target: 'Unstaging' },
+          { actions: ['recordLeaving'] },
+        ],
+      },
+    },
+    Staging: {
+      description: 'The driver makes it ready for the pods of this node',
+      invoke: {
+        id: 'stage',
+        src: 'stage',
+        input: ownContext,
+        onDone: [
+          { guard: 'isUnused', actions: ['recordStep'], target: 'Unstaging' },
+          { actions: ['recordStep'], target: 'Staged' },
+        ],
+        onError: { actions: ['recordFailure', 'reportProblem'], target: 'Failed' },
+      },
+      on: { WANTED: { actions: ['recordWish'] } },
+    },
+    Staged: {
+      description: 'Pods can have it',
+      on: {
+        WANTED: { actions: ['recordWish'] },
+        LEFT: [
+          { guard: 'isLast', actions: ['recordLeaving', 'recordTime'], target: 'Unstaging' },
+          { actions: ['recordLeaving'] },
+        ],
+      },
+    },
+    Failed: {
+      description: 'It cannot be had. The next try of a pod that wants it begins anew',
+      always: { guard: 'isUnused', target: 'Unstaging' },
+      on: { WANTED: { actions: ['recordWish', 'recordTime'], target: 'Attaching' } },
+    },
+    Unstaging: {
+      description: 'No pod uses it: what the driver has staged, or may have, is given up',
+      invoke: {
+        id: 'unstage',
+        src: 'unstage',
+        input: ownContext,
+        onDone: [
+          { guard: 'isUnused', target: 'Gone' },
+          { actions: ['recordStep'], target: 'Attaching' },
+        ],
+        onError: { actions: ['recordFailure', 'reportProblem'], target: 'UnstageFailed' },
+      },
+      on: { WANTED: { actions: ['recordWish'] } },
+    },
+    UnstageFailed: {
+      description: 'The driver could not give it up. It is asked again, unless a pod wants the volume',
+      always: { guard: 'isWanted', target: 'Attaching' },
+      after: { backOff: { target: 'Unstaging' } },
+      on: { WANTED: { actions: ['recordWish', 'recordTime'], target: 'Attaching' } },
+    },
+    Gone: {
+      description: 'Nothing of it is on this node',
+      type: 'final',
+      entry: ['forget'],
+    },
+    Stopped: { type: 'final' },
+  },
+});

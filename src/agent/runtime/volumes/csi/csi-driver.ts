@@ -1,0 +1,87 @@
+import { GrpcClient } from '../../../../system/grpc/grpc-client.ts';
+import type { Method } from '../../../../system/grpc/method.ts';
+import { shortLine } from '../../../policies/formats/terminal-text.ts';
+import type { CsiCapability } from '../../../policies/volumes/csi-source.ts';
+import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
+import {
+  type CsiNodeInfo,
+  NODE_GET_CAPABILITIES,
+  NODE_GET_INFO,
+  NODE_PUBLISH,
+  NODE_STAGE,
+  NODE_UNPUBLISH,
+  NODE_UNSTAGE,
+  type PublishRequest,
+  type StageRequest,
+} from './csi-messages.ts';
+
+/** The kubelet's limit for each call. */
+const CALL_LIMIT_MS = 120_000;
+/** Of a driver's words in an error, which becomes an event. */
+export const WORDS_MAX_LENGTH = 500;
+
+/** A CSI driver of this node, which is asked over gRPC on its socket. Errors name the driver and the call, and have gRPC's code as kind. */
+export class CsiDriver {
+  readonly name: string;
+  readonly endpoint: string;
+  /** The highest version of CSI that it supports. */
+  readonly version: string;
+  readonly #client: GrpcClient;
+  /** It cannot change while the driver runs. */
+  #capabilities: Promise<ReadonlySet<CsiCapability>> | undefined;
+
+  constructor(name: string, endpoint: string, version: string) {
+    this.name = name;
+    this.endpoint = endpoint;
+    this.version = version;
+    this.#client = new GrpcClient(`CSI driver ${name}`, endpoint);
+  }
+
+  info(signal?: AbortSignal): Promise<CsiNodeInfo> {
+    return this.#call(NODE_GET_INFO, {}, signal);
+  }
+
+  capabilities(): Promise<ReadonlySet<CsiCapability>> {
+    this.#capabilities ??= this.#ask().catch((error: unknown) => {
+      this.#capabilities = undefined;
+      throw error;
+    });
+    return this.#capabilities;
+  }
+
+  async stage(request: StageRequest, signal?: AbortSignal): Promise<void> {
+    await this.#call(NODE_STAGE, request, signal);
+  }
+
+  async unstage(volumeId: string, stagingPath: string, signal?: AbortSignal): Promise<void> {
+    await this.#call(NODE_UNSTAGE, { volumeId, stagingPath }, signal);
+  }
+
+  async publish(request: PublishRequest, signal: AbortSignal): Promise<void> {
+    await this.#call(NODE_PUBLISH, request, signal);
+  }
+
+  async unpublish(volumeId: string, targetPath: string): Promise<void> {
+    await this.#call(NODE_UNPUBLISH, { volumeId, targetPath });
+  }
+
+  /** Calls under way reject. */
+  close(): void {
+    this.#client.close();
+  }
+
+  async #ask(): Promise<ReadonlySet<CsiCapability>> {
+    const { capabilities } = await this.#call(NODE_GET_CAPABILITIES, {});
+    return new Set(capabilities.flatMap(({ rpc }) => rpc?.type ?? []));
+  }
+
+  async #call<Q, A>(method: Method<Q, A>, request: Q, signal?: AbortSignal): Promise<A> {
+    const limit = AbortSignal.timeout(CALL_LIMIT_MS);
+    try {
+      return await this.#client.call(method, request, signal ? AbortSignal.any([signal, limit]) : limit);
+    } catch (error) {
+      const message = shortLine(errorMessage(error), WORDS_MAX_LENGTH);
+      throw new StateletError(errorKind(error), message, { cause: error });
+    }
+  }
+}

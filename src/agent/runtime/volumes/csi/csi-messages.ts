@@ -1,0 +1,134 @@
+/** The messages and methods of CSI, version 1: what a node asks of a driver. */
+import type { Method } from '../../../../system/grpc/method.ts';
+import { bool, enumeration, field, int, list, map, message, string } from '../../../../system/protobuf.ts';
+import {
+  CSI_ACCESS_MODES,
+  CSI_CAPABILITIES,
+  type CsiAccessMode,
+  type CsiCapability,
+} from '../../../policies/volumes/csi-source.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface CsiNodeInfo {
+  readonly nodeId: string;
+  /** 0: no limit is known. */
+  readonly maxVolumes: number;
+  readonly topology: { readonly segments: Texts } | undefined;
+}
+
+export interface VolumeCapability {
+  readonly mount: {
+    readonly fsType: string;
+    readonly mountFlags: readonly string[];
+    /** Only for a driver that gives files to the pod's group itself. */
+    readonly volumeMountGroup: string;
+  };
+  readonly accessMode: { readonly mode: CsiAccessMode };
+}
+
+export interface StageRequest {
+  readonly volumeId: string;
+  readonly publishContext: Texts;
+  readonly stagingPath: string;
+  readonly capability: VolumeCapability;
+  readonly secrets: Texts;
+  readonly volumeContext: Texts;
+}
+
+export interface PublishRequest extends StageRequest {
+  readonly targetPath: string;
+  readonly readonly: boolean;
+}
+
+interface CapabilitiesAnswer {
+  readonly capabilities: readonly { readonly rpc: { readonly type: CsiCapability } | undefined }[];
+}
+
+const empty = message<object>({});
+
+const capability = message<VolumeCapability>({
+  mount: field(
+    2,
+    message<VolumeCapability['mount']>({
+      fsType: field(1, string),
+      mountFlags: list(2, string),
+      volumeMountGroup: field(3, string),
+    }),
+  ),
+  accessMode: field(
+    3,
+    message<VolumeCapability['accessMode']>({ mode: field(1, enumeration(CSI_ACCESS_MODES)) }),
+  ),
+});
+
+const ofNode = (name: string) => ({ name, path: `/csi.v1.Node/${name}` });
+
+export const NODE_GET_INFO: Method<object, CsiNodeInfo> = {
+  ...ofNode('NodeGetInfo'),
+  request: empty,
+  response: message<CsiNodeInfo>({
+    nodeId: field(1, string),
+    maxVolumes: field(2, int),
+    topology: field(3, message<{ segments: Texts }>({ segments: map(1) })),
+  }),
+};
+
+export const NODE_GET_CAPABILITIES: Method<object, CapabilitiesAnswer> = {
+  ...ofNode('NodeGetCapabilities'),
+  request: empty,
+  response: message<CapabilitiesAnswer>({
+    capabilities: list(
+      1,
+      message<CapabilitiesAnswer['capabilities'][number]>({
+        rpc: field(1, message<{ type: CsiCapability }>({ type: field(1, enumeration(CSI_CAPABILITIES)) })),
+      }),
+    ),
+  }),
+};
+
+export const NODE_STAGE: Method<StageRequest, object> = {
+  ...ofNode('NodeStageVolume'),
+  request: message<StageRequest>({
+    volumeId: field(1, string),
+    publishContext: map(2),
+    stagingPath: field(3, string),
+    capability: field(4, capability),
+    secrets: map(5),
+    volumeContext: map(6),
+  }),
+  response: empty,
+};
+
+export const NODE_UNSTAGE: Method<Pick<StageRequest, 'volumeId' | 'stagingPath'>, object> = {
+  ...ofNode('NodeUnstageVolume'),
+  request: message<Pick<StageRequest, 'volumeId' | 'stagingPath'>>({
+    volumeId: field(1, string),
+    stagingPath: field(2, string),
+  }),
+  response: empty,
+};
+
+export const NODE_PUBLISH: Method<PublishRequest, object> = {
+  ...ofNode('NodePublishVolume'),
+  request: message<PublishRequest>({
+    volumeId: field(1, string),
+    publishContext: map(2),
+    stagingPath: field(3, string),
+    targetPath: field(4, string),
+    capability: field(5, capability),
+    readonly: field(6, bool),
+    secrets: map(7),
+    volumeContext: map(8),
+  }),
+  response: empty,
+};
+
+export const NODE_UNPUBLISH: Method<Pick<PublishRequest, 'volumeId' | 'targetPath'>, object> = {
+  ...ofNode('NodeUnpublishVolume'),
+  request: message<Pick<PublishRequest, 'volumeId' | 'targetPath'>>({
+    volumeId: field(1, string),
+    targetPath: field(2, string),
+  }),
+  response: empty,
+};

@@ -1,0 +1,35 @@
+/** Puts together what a node needs of CSI drivers. Loaded only in a cluster, with a runtime of CRI. */
+import type { AgentCore } from '../../agent/actors/cluster/cluster-parts.ts';
+import { CsiDrivers } from '../../agent/actors/volumes/csi-drivers.ts';
+import { CsiVolumes } from '../../agent/actors/volumes/csi-volumes.ts';
+import type { NodeCsi } from '../../agent/actors/volumes/node-csi.ts';
+import { CsiNodeObjects } from '../../agent/cluster/objects/csi-node-objects.ts';
+import type { CsiNode } from '../../agent/runtime/volumes/csi/csi-node.ts';
+import type { Cluster } from './join-cluster.ts';
+
+export interface CsiDeps {
+  readonly csi: CsiNode;
+  readonly cluster: Pick<Cluster, 'api' | 'ownNode'>;
+  readonly nodeName: string;
+}
+
+export function openCsi(core: AgentCore, { csi, cluster, nodeName }: CsiDeps): NodeCsi {
+  const volumes = new CsiVolumes(core, {
+    csi,
+    isInUse: (name) => cluster.ownNode()?.status?.volumesInUse?.includes(name) === true,
+    onChange: () => core.reportNow(),
+  });
+  const drivers = new CsiDrivers(core, {
+    csi,
+    onRegistered: (name) => core.sync(volumes.podsOf(name)),
+    objects: new CsiNodeObjects(cluster.api, nodeName),
+  });
+  return {
+    podsKnown: () => volumes.podsKnown(),
+    handlers: drivers.handlers,
+    volumesInUse: () => volumes.inUse(),
+    views: () => volumes.views(),
+    beginStop: () => drivers.stop(),
+    stop: () => volumes.stop(),
+  };
+}

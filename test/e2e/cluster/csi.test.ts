@@ -1,0 +1,310 @@
+/** Volumes of a CSI driver, with pods of containerd and an API server; the test plays the external attacher. */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { CSINode, Pod, PodSpec } from '../../../src/types/kubernetes.ts';
+import { describeOnCluster } from '../../support/cluster-suite.ts';
+import { mountsBelow } from '../../support/containerd/wipe.ts';
+import { NODE_NAME } from '../../support/daemon.ts';
+import {
+  type CsiCall,
+  mountsOf,
+  TestCsiDriver,
+  type TestCsiDriverOptions,
+} from '../../support/test-csi-driver.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const DRIVER = 'disk.csi.test';
+const IN_STORAGE = '/apis/storage.k8s.io/v1';
+
+describeOnCluster('volumes of a CSI driver', {}, (cluster) => {
+  let storage: string;
+  const drivers: TestCsiDriver[] = [];
+  const open = (options: Partial<TestCsiDriverOptions> = {}) => {
+    const registryDir = join(cluster.bed.rootDir, 'plugins_registry');
+    const driver = new TestCsiDriver({ name: DRIVER, registryDir, storage, ...options });
+    drivers.push(driver);
+    return driver;
+  };
+  const csiDriver = (spec: object, name = DRIVER) =>
+    cluster.controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name },
+      spec: { attachRequired: false, ...spec },
+    });
+  /** A bound claim with its volume. */
+  const bound = async (name: string, csi: object = {}) => {
+    const storageClassName = '';
+    const size = { storage: '1Gi' };
+    const accessModes = ['ReadWriteOnce'];
+    const handle = `handle of ${name}`;
+    mkdirSync(join(storage, handle), { recursive: true });
+    await cluster.controlPlane.apply({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name },
+      spec: { accessModes, storageClassName, volumeName: `pv-${name}`, resources: { requests: size } },
+    });
+    const path = `/api/v1/namespaces/default/persistentvolumeclaims/${name}`;
+    const { metadata } = (await cluster.controlPlane.read<Pod>(path)) ?? {};
+    const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid: metadata?.uid };
+    const source = { driver: DRIVER, volumeHandle: handle, ...csi };
+    const spec = { capacity: size, accessModes, storageClassName, claimRef, csi: source };
+    await cluster.controlPlane.apply({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: `pv-${name}` },
+      spec,
+    });
+    await cluster.controlPlane.patch(`${path}/status`, { status: { phase: 'Bound', accessModes } });
+    return handle;
+  };
+  const mounting = (name: string, volume: object, fields: Partial<PodSpec> = {}) =>
+    cluster.create(name, {
+      volumes: [{ name: 'data', ...volume }],
+      containers: [cluster.server({ volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+      ...fields,
+    });
+  const claimed = (claimName: string) => ({ persistentVolumeClaim: { claimName } });
+  const stagingDir = (handle: string, driver = DRIVER) =>
+    join(cluster.bed.rootDir, 'plugins/kubernetes.io/csi', driver, sha256(handle));
+  const volumeDir = (pod: Pod, name: string) =>
+    join(cluster.bed.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~csi', name);
+  const inUse = async () => (await cluster.node()).status?.volumesInUse ?? [];
+  const told = async (name: string, text: string) => {
+    const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`;
+    const messages = async () =>
+      ((await cluster.controlPlane.read<{ items: { message: string }[] }>(path))?.items ?? []).map(
+        ({ message }) => message,
+      );
+    await waitFor(async () => (await messages()).some((message) => message.includes(text)), {
+      what: `an event of ${name}: ${text}`,
+      pauseMs: 100,
+    }).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}; told was: ${JSON.stringify(await messages())}`, { cause: error });
+    });
+  };
+
+  beforeAll(() => void (storage = mkdtempSync(join(tmpdir(), 'statelet-csi-'))));
+  afterEach(async () => {
+    for (const driver of drivers) driver.faults.clear();
+    await cluster.clear();
+    await waitFor(() => mountsBelow(cluster.bed.rootDir).every((path) => !path.includes('csi')), {
+      what: 'volumes to be unmounted',
+    });
+    await waitFor(async () => (await inUse()).length === 0, { what: 'no volume to be in use' });
+    for (const driver of drivers.splice(0)) driver.kill({ removesSocket: true });
+    for (const name of readdirSync(storage))
+      expect(readFileSync(join(storage, name, 'kept'), { encoding: 'utf8', flag: 'a+' })).toMatch(
+        /^(kept)?$/u,
+      );
+  });
+  afterAll(() => rmSync(storage, { recursive: true, force: true }));
+
+  test('it is staged once for two pods, published for each, and nothing is left after the last one', async () => {
+    await csiDriver({ podInfoOnMount: true });
+    const topology = { segments: { 'topology.disk.csi.test/rack': 'r1' } };
+    const driver = open({ info: { maxVolumes: 7, topology } });
+    await driver.start();
+    const { metadata } = await cluster.node();
+    expect(metadata.labels).toMatchObject(topology.segments);
+    expect(metadata.annotations?.['csi.volume.kubernetes.io/nodeid']).toBe(`{"${DRIVER}":"disk-node"}`);
+    const csiNode = await cluster.controlPlane.read<CSINode>(`${IN_STORAGE}/csinodes/${NODE_NAME}`);
+    expect(csiNode?.spec.drivers).toEqual([
+      {
+        name: DRIVER,
+        nodeID: 'disk-node',
+        topologyKeys: Object.keys(topology.segments),
+        allocatable: { count: 7 },
+      },
+    ]);
+    expect(csiNode?.metadata?.ownerReferences).toMatchObject([
+      { kind: 'Node', name: NODE_NAME, uid: metadata.uid },
+    ]);
+
+    await cluster.controlPlane.apply({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'key' },
+      stringData: { password: 'hidden' },
+    });
+    const handle = await bound('shared', {
+      fsType: 'ext4',
+      volumeAttributes: { size: 'small' },
+      nodeStageSecretRef: { namespace: 'default', name: 'key' },
+    });
+    writeFileSync(join(storage, handle, 'kept'), 'kept');
+    await mounting('one', claimed('shared'), { securityContext: { fsGroup: 4321 } });
+    await mounting('two', claimed('shared'));
+    const one = await cluster.podIsReady('one');
+    await cluster.podIsReady('two');
+    expect(await cluster.bed.exec(one, ['sh', '-c', 'cat /data/kept; stat -c %g /data/kept'])).toBe(
+      'kept4321\n',
+    );
+    expect(driver.staged).toMatchObject([
+      {
+        volumeId: handle,
+        stagingPath: join(stagingDir(handle), 'globalmount'),
+        secrets: { password: 'hidden' },
+        volumeContext: { size: 'small' },
+        capability: { mount: { fsType: 'ext4' }, accessMode: { mode: 'SINGLE_NODE_WRITER' } },
+      },
+    ]);
+    const toOne = driver.published.find(
+      ({ volumeContext }) => volumeContext['csi.storage.k8s.io/pod.name'] === 'one',
+    );
+    expect(toOne).toMatchObject({
+      targetPath: join(volumeDir(one, 'pv-shared'), 'mount'),
+      readonly: false,
+      secrets: {},
+      volumeContext: { size: 'small', 'csi.storage.k8s.io/pod.uid': one.metadata.uid },
+    });
+    expect(JSON.parse(readFileSync(join(stagingDir(handle), 'vol_data.json'), 'utf8'))).toEqual({
+      volumeHandle: handle,
+      driverName: DRIVER,
+    });
+    expect(JSON.parse(readFileSync(join(volumeDir(one, 'pv-shared'), 'vol_data.json'), 'utf8'))).toEqual({
+      specVolID: 'pv-shared',
+      volumeHandle: handle,
+      driverName: DRIVER,
+      nodeName: NODE_NAME,
+      attachmentID: `csi-${sha256(handle + DRIVER + NODE_NAME)}`,
+      volumeLifecycleMode: 'Persistent',
+    });
+
+    await cluster.controlPlane.deleteAll('/api/v1/namespaces/default/pods/one');
+    await cluster.podIsGone('one');
+    expect(driver.count('NodeUnstageVolume')).toBe(0);
+    await cluster.controlPlane.deleteAll('/api/v1/namespaces/default/pods/two');
+    await cluster.podIsGone('two');
+    await waitFor(() => !existsSync(stagingDir(handle)), { what: 'the volume to be unstaged' });
+    expect(driver.calls.slice(-3).toSorted()).toEqual(
+      ['NodeUnpublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'].map((call) => `${call} ${handle}`),
+    );
+    driver.kill({ removesSocket: true });
+    const listed = `${IN_STORAGE}/csinodes/${NODE_NAME}`;
+    const gone = async () => !JSON.stringify(await cluster.controlPlane.read(listed)).includes(DRIVER);
+    await waitFor(gone, { what: 'the API server to be told that the driver is gone', pauseMs: 100 });
+  });
+
+  test('a volume that must be attached is in use first, and waits for its attachment', async () => {
+    const name = 'attached.csi.test';
+    await csiDriver({ attachRequired: true }, name);
+    const driver = open({ name });
+    await driver.start();
+    const handle = await bound('far', { driver: name });
+    await mounting('waiting', claimed('far'));
+    await waitFor(async () => (await inUse()).includes(`kubernetes.io/csi/${name}^${handle}`), {
+      what: 'the volume to be in use',
+      pauseMs: 100,
+    });
+    expect(driver.calls).toEqual([]);
+    const attachment = `csi-${sha256(handle + name + NODE_NAME)}`;
+    await cluster.controlPlane.apply({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata: { name: attachment },
+      spec: { attacher: name, nodeName: NODE_NAME, source: { persistentVolumeName: 'pv-far' } },
+    });
+    const status = { attached: true, attachmentMetadata: { device: 'xvdb' } };
+    await cluster.controlPlane.patch(`${IN_STORAGE}/volumeattachments/${attachment}/status`, { status });
+    await cluster.podIsReady('waiting');
+    expect(driver.staged).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
+    expect(driver.published).toMatchObject([{ publishContext: { device: 'xvdb' } }]);
+  });
+
+  test('what the driver says is an event, and a driver that hangs or is away holds up only its own pods', async () => {
+    const absent = 'absent.csi.test';
+    await csiDriver({});
+    await csiDriver({}, absent);
+    const driver = open();
+    await driver.start();
+    driver.faults.set('NodeStageVolume', { kind: 'Internal', words: 'no disk left' });
+    await bound('broken');
+    await bound('away', { driver: absent });
+    await mounting('broken', claimed('broken'));
+    await mounting('away', claimed('away'));
+    await told('broken', `MountVolume.MountDevice failed for volume "pv-broken" : CSI driver ${DRIVER}`);
+    await told('broken', 'NodeStageVolume: no disk left');
+    await told('away', `driver name ${absent} not found in the list of registered CSI drivers`);
+    driver.faults.set('NodeStageVolume', 'never');
+    await cluster.create('plain', { containers: [cluster.server()] });
+    await cluster.podIsReady('plain');
+    driver.faults.clear();
+    driver.kill();
+    await driver.start();
+    await cluster.podIsReady('broken');
+  });
+
+  test('a volume of the pod itself is published alone, where the driver serves such volumes', async () => {
+    const name = 'inline.csi.test';
+    const driver = open({ name });
+    await driver.start();
+    await mounting('inline', { csi: { driver: name, readOnly: true, volumeAttributes: { a: 'b' } } });
+    await told('inline', `volume mode "Ephemeral" not supported by driver ${name} (no CSIDriver object)`);
+    await csiDriver({ volumeLifecycleModes: ['Ephemeral'], podInfoOnMount: true }, name);
+    const pod = await cluster.podIsReady('inline');
+    expect(driver.calls).toEqual([`NodePublishVolume csi-${sha256(`${pod.metadata.uid}data`)}`]);
+    expect(driver.published).toMatchObject([
+      { stagingPath: '', readonly: true, volumeContext: { a: 'b', 'csi.storage.k8s.io/ephemeral': 'true' } },
+    ]);
+  });
+
+  test('an agent that is killed at any step finds its volumes again: none is mounted twice, lost, or left', async () => {
+    await csiDriver({});
+    const driver = open();
+    await driver.start();
+    const restart = async () => {
+      await cluster.daemon.end('SIGKILL');
+      driver.faults.clear();
+      await cluster.startDaemon();
+    };
+    const handle = await bound('steady');
+    /** The agent is killed while the driver does not answer that call. */
+    const killedIn = async (call: CsiCall, begin: () => Promise<void>) => {
+      const before = driver.count(call);
+      driver.faults.set(call, 'never');
+      await begin();
+      await waitFor(() => driver.count(call) > before, { what: `${call} is called` });
+      await restart();
+    };
+    const deleted = (name: string) =>
+      cluster.controlPlane.deleteAll(`/api/v1/namespaces/default/pods/${name}`);
+    await killedIn('NodeStageVolume', () => mounting('steady', claimed('steady')));
+    await cluster.podIsReady('steady');
+    await deleted('steady');
+    await cluster.podIsGone('steady');
+    await waitFor(() => !existsSync(stagingDir(handle)), { what: 'the volume to be unstaged' });
+
+    await killedIn('NodePublishVolume', () => mounting('again', claimed('steady')));
+    const pod = await cluster.podIsReady('again');
+    const target = join(volumeDir(pod, 'pv-steady'), 'mount');
+    expect([mountsOf(target), mountsOf(join(stagingDir(handle), 'globalmount'))]).toEqual([1, 1]);
+    await restart();
+    expect(await cluster.bed.exec(await cluster.podIsReady('again'), ['ls', '/data'])).toBe('');
+    expect([mountsOf(target), mountsOf(join(stagingDir(handle), 'globalmount'))]).toEqual([1, 1]);
+
+    await killedIn('NodeUnpublishVolume', () => deleted('again'));
+    await cluster.podIsGone('again');
+    await mounting('last', claimed('steady'));
+    await cluster.podIsReady('last');
+    await killedIn('NodeUnstageVolume', () => deleted('last'));
+    await cluster.podIsGone('last');
+    await waitFor(() => !existsSync(stagingDir(handle)), { what: 'the volume to be unstaged' });
+  });
+});
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

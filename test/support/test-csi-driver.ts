@@ -1,0 +1,181 @@
+/**
+ * A CSI driver of the tests: it speaks the protocol over a real socket, and mounts folders of the machine. What it is asked it remembers, and
+ * it fails, hangs and dies as it is told.
+ */
+import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import {
+  pluginInfo,
+  registrationStatus,
+  type RegistrationStatus,
+} from '../../src/agent/plugins/protocol/service-methods.ts';
+import type { CsiCapability } from '../../src/agent/policies/volumes/csi-source.ts';
+import {
+  type CsiNodeInfo,
+  NODE_GET_CAPABILITIES,
+  NODE_GET_INFO,
+  NODE_PUBLISH,
+  NODE_STAGE,
+  NODE_UNPUBLISH,
+  NODE_UNSTAGE,
+  type PublishRequest,
+  type StageRequest,
+} from '../../src/agent/runtime/volumes/csi/csi-messages.ts';
+import { type GrpcServer, grpcServer, servedMethod } from '../../src/system/grpc/grpc-server.ts';
+import { message } from '../../src/system/protobuf.ts';
+import { runCommand } from '../../src/system/run-command.ts';
+import { type ErrorKind, StateletError } from '../../src/types/errors.ts';
+import { waitFor } from './wait-for.ts';
+
+export type CsiCall = 'NodeStageVolume' | 'NodePublishVolume' | 'NodeUnpublishVolume' | 'NodeUnstageVolume';
+
+export interface TestCsiDriverOptions {
+  readonly name: string;
+  /** The folder of sockets of plugins of the agent. */
+  readonly registryDir: string;
+  /** A folder with a folder for each volume, by its handle. */
+  readonly storage: string;
+  readonly capabilities?: readonly CsiCapability[];
+  readonly info?: Partial<CsiNodeInfo>;
+}
+
+/** Ends with the driver; `never` is held until then. */
+type Fault = { readonly kind: ErrorKind; readonly words: string } | 'never';
+
+const empty = message<object>({});
+
+export class TestCsiDriver {
+  /** In the order in which they came: `NodeStageVolume vol-1`. */
+  readonly calls: string[] = [];
+  readonly staged: StageRequest[] = [];
+  readonly published: PublishRequest[] = [];
+  /** What the agent told it of its registration. */
+  readonly told: RegistrationStatus[] = [];
+  /** Of calls that come from now on. */
+  readonly faults = new Map<CsiCall, Fault>();
+  readonly #options: TestCsiDriverOptions;
+  readonly #path: string;
+  #server: Server | undefined;
+  #grpc: GrpcServer | undefined;
+
+  constructor(options: TestCsiDriverOptions) {
+    this.#options = options;
+    this.#path = join(options.registryDir, `${options.name}-reg.sock`);
+  }
+
+  /** Resolves when the agent has said that it is registered. */
+  async start(): Promise<void> {
+    await this.listen();
+    await waitFor(() => this.told.some(({ registered }) => registered), {
+      what: 'the driver to be registered',
+      timeoutMs: 30_000,
+    }).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it was told ${JSON.stringify(this.told)}`, { cause: error });
+    });
+  }
+
+  async listen(): Promise<void> {
+    mkdirSync(this.#options.registryDir, { recursive: true });
+    rmSync(this.#path, { force: true });
+    this.told.length = 0;
+    const grpc = (this.#grpc = grpcServer(this.#methods()));
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    this.#server = createServer((socket) => grpc.serve(socket));
+    this.#server.once('error', reject).listen(this.#path, () => resolve(undefined));
+    await promise;
+  }
+
+  /** As if its process died. Its mounts stay. `removesSocket`: as it ends in good order. */
+  kill({ removesSocket = false } = {}): void {
+    this.#grpc?.close();
+    // Node removes the socket of a server that is closed.
+    this.#server?.close();
+    if (removesSocket) rmSync(this.#path, { force: true });
+  }
+
+  count(call: CsiCall): number {
+    return this.calls.filter((one) => one.startsWith(`${call} `)).length;
+  }
+
+  #methods() {
+    const { name, capabilities = ['STAGE_UNSTAGE_VOLUME'], info } = this.#options;
+    return [
+      servedMethod(
+        {
+          name: 'GetInfo',
+          path: '/pluginregistration.Registration/GetInfo',
+          request: empty,
+          response: pluginInfo,
+        },
+        () => Promise.resolve({ type: 'CSIPlugin', name, endpoint: '', supportedVersions: ['1.0.0'] }),
+      ),
+      servedMethod(
+        {
+          name: 'NotifyRegistrationStatus',
+          path: '/pluginregistration.Registration/NotifyRegistrationStatus',
+          request: registrationStatus,
+          response: empty,
+        },
+        (status) => {
+          this.told.push(status);
+          return Promise.resolve({});
+        },
+      ),
+      servedMethod(NODE_GET_INFO, () =>
+        Promise.resolve({ nodeId: 'disk-node', maxVolumes: 0, topology: undefined, ...info }),
+      ),
+      servedMethod(NODE_GET_CAPABILITIES, () =>
+        Promise.resolve({ capabilities: capabilities.map((type) => ({ rpc: { type } })) }),
+      ),
+      servedMethod(NODE_STAGE, async (request) => {
+        this.staged.push(request);
+        await this.#called('NodeStageVolume', request.volumeId);
+        await bind(join(this.#options.storage, request.volumeId), request.stagingPath);
+        return {};
+      }),
+      servedMethod(NODE_UNSTAGE, async ({ volumeId, stagingPath }) => {
+        await this.#called('NodeUnstageVolume', volumeId);
+        await unbind(stagingPath);
+        return {};
+      }),
+      servedMethod(NODE_PUBLISH, async (request) => {
+        this.published.push(request);
+        await this.#called('NodePublishVolume', request.volumeId);
+        const { stagingPath, targetPath, volumeId } = request;
+        mkdirSync(targetPath, { recursive: true });
+        await bind(stagingPath === '' ? join(this.#options.storage, volumeId) : stagingPath, targetPath);
+        return {};
+      }),
+      servedMethod(NODE_UNPUBLISH, async ({ volumeId, targetPath }) => {
+        await this.#called('NodeUnpublishVolume', volumeId);
+        await unbind(targetPath);
+        rmdirSync(targetPath);
+        return {};
+      }),
+    ];
+  }
+
+  async #called(call: CsiCall, volume: string): Promise<void> {
+    this.calls.push(`${call} ${volume}`);
+    const fault = this.faults.get(call);
+    if (fault === 'never') await new Promise(() => undefined);
+    else if (fault) throw new StateletError(fault.kind, fault.words);
+  }
+}
+
+/** Once, however often it is asked for. */
+async function bind(source: string, target: string): Promise<void> {
+  mkdirSync(source, { recursive: true });
+  if (!mountsOf(target)) await runCommand('mount', ['--bind', source, target], { timeoutMs: 10_000 });
+}
+
+async function unbind(target: string): Promise<void> {
+  while (mountsOf(target) > 0) await runCommand('umount', [target], { timeoutMs: 10_000 });
+}
+
+/** How often something is mounted there. */
+export function mountsOf(target: string): number {
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  return lines.filter((line) => line.split(' ')[4] === target).length;
+}
