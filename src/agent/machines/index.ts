@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { certificateMachine } from './certificate-machine.ts';
 import { connectionMachine } from './connection-machine.ts';
+import { csiVolumeMachine } from './csi-volume-machine.ts';
 import { devicePluginMachine } from './device-plugin-machine.ts';
 import { evictionMachine } from './eviction-machine.ts';
 import { evictionPluginsMachine } from './eviction-plugins-machine.ts';
@@ -21,6 +22,7 @@ import { taintsMachine } from './taints-machine.ts';
 export const machines: Readonly<Record<string, AnyStateMachine>> = {
   certificate: certificateMachine,
   connection: connectionMachine,
+  csiVolume: csiVolumeMachine,
   devicePlugin: devicePluginMachine,
   eviction: evictionMachine,
   evictionPlugins: evictionPluginsMachine,

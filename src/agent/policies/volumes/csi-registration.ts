@@ -93,6 +93,6 @@ export function withoutDriver(csiNode: CSINode, name: string): CSINode | undefin
 }
 
 /** A server may leave an empty list out. */
-function driversOf({ spec }: CSINode): readonly CsiNodeEntry[] {
-  return (spec.drivers as readonly CsiNodeEntry[] | null | undefined) ?? [];
+function driversOf({ spec }: { readonly spec: Partial<CSINode['spec']> }): readonly CsiNodeEntry[] {
+  return spec.drivers ?? [];
 }

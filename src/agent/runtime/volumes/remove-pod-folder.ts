@@ -6,7 +6,7 @@ import { pluginFolder } from '../../policies/volumes/volume-source.ts';
 import { ifThere } from '../../../system/system-errors.ts';
 import { StateletError } from '../../../types/errors.ts';
 import { removeTree } from '../../../system/files/remove-tree.ts';
-import type { CsiNode } from './csi/csi-node.ts';
+import type { CsiMounts } from './kinds/volume-kind.ts';
 import { tearDownVolumes } from './kinds/volume-kinds.ts';
 import { unmountBelow } from './mounter.ts';
 import type { PodPaths } from './pod-paths.ts';
@@ -16,14 +16,18 @@ import { removeSubPaths } from './sub-path.ts';
  * Unmounts everything below the folder and removes it. Rejects where something stays mounted, and leaves what is in it: nothing is removed
  * from what is mounted.
  */
-export async function removePodFolder(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+export async function removePodFolder(
+  uid: string,
+  paths: PodPaths,
+  csi: CsiMounts | undefined,
+): Promise<void> {
   await tearDown(uid, paths, csi);
   await removeMemory(paths);
   await removeTree(paths.podDir);
 }
 
 /** The same for its volumes alone: other files of the pod stay. */
-export async function removeVolumes(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+export async function removeVolumes(uid: string, paths: PodPaths, csi: CsiMounts | undefined): Promise<void> {
   await tearDown(uid, paths, csi);
   await removeMemory(paths);
   await removeTree(paths.volumesDir);
@@ -34,7 +38,7 @@ async function removeMemory({ memoryDir }: PodPaths): Promise<void> {
 }
 
 /** What CSI drivers have mounted, they unmount themselves. */
-async function tearDown(uid: string, paths: PodPaths, csi: CsiNode | undefined): Promise<void> {
+async function tearDown(uid: string, paths: PodPaths, csi: CsiMounts | undefined): Promise<void> {
   const csiDir = join(paths.volumesDir, pluginFolder('csi'));
   const hasVolumes = ((await ifThere(readdir(csiDir))) ?? []).length > 0;
   if (hasVolumes && csi === undefined) {

@@ -24,7 +24,7 @@ const source = (fields: Partial<CsiSource> = {}): CsiSource => ({
   ...fields,
 });
 const can = (...capabilities: CsiCapability[]) => new Set(capabilities);
-const driver = (spec: Partial<CSIDriver['spec']>): CSIDriver => ({ spec }) as CSIDriver;
+const driver = (spec: Partial<CSIDriver['spec']>): CSIDriver => ({ spec });
 
 test('what a PersistentVolume of csi says reaches its driver, also after a restart of the agent', () => {
   const persistentVolume: PersistentVolume = {

@@ -29,7 +29,7 @@ import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { ApiObjects, StorageObjects } from '../../../../types/api-objects.ts';
 import { errorKind, errorMessage, StateletError } from '../../../../types/errors.ts';
 import type { CSIDriver, Pod } from '../../../../types/kubernetes.ts';
-import type { PodVolume } from '../kinds/volume-kind.ts';
+import type { CsiMounts, PodVolume } from '../kinds/volume-kind.ts';
 import { giveVolumeToGroup } from '../kinds/volume-group.ts';
 import { mountedPaths } from '../mounter.ts';
 import { PLUGIN_FOLDER_MODE, PRIVATE_FOLDER_MODE, type PodPaths } from '../pod-paths.ts';
@@ -81,7 +81,7 @@ const ATTACH_PAUSE_FIRST_MS = 500;
 const ATTACH_PAUSE_MOST_MS = 7_000;
 const TOKEN_SECONDS = 3_600;
 
-export class CsiNode {
+export class CsiNode implements CsiMounts {
   readonly #context: AgentContext;
   readonly #parts: CsiNodeParts;
   readonly #stagingDir: string;
@@ -124,7 +124,6 @@ export class CsiNode {
     for (const driver of this.#drivers.values()) driver.close();
   }
 
-  /** Publishes the volume in the pod's folder. Again where that was done before: the driver then does nothing. */
   async mount({ pod, paths, volume: own, claimed }: PodVolume, signal: AbortSignal): Promise<void> {
     const source = sourceOf(pod, own, claimed);
     const name = csiVolumeName({ claimed, volume: own });
@@ -187,12 +186,10 @@ export class CsiNode {
       await giveVolumeToGroup(request.targetPath, { pod, folder, paths }, this.#context, signal);
   }
 
-  /** Whether the driver's mount of the volume is there. */
   async isMounted(volume: PodVolume): Promise<boolean> {
     return (await mountedPaths()).has(volume.paths.csiMount(csiVolumeName(volume)));
   }
 
-  /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
   async unmount(podUID: string, { volumesDir }: Pick<PodPaths, 'volumesDir'>): Promise<void> {
     const folders = await subfolders(join(volumesDir, pluginFolder('csi')), 1);
     await allOrFirstFailure(folders.map((folder) => this.#unpublish(folder)));

@@ -5,7 +5,6 @@ import type { Volume } from '../../../policies/volumes/volume-source.ts';
 import type { AgentContext } from '../../../../types/agent-context.ts';
 import type { Mount } from '../../../../types/cri.ts';
 import type { Pod } from '../../../../types/kubernetes.ts';
-import type { CsiNode } from '../csi/csi-node.ts';
 import type { PodPaths } from '../pod-paths.ts';
 import type { VolumeContentsByKind } from './volume-contents.ts';
 
@@ -33,13 +32,23 @@ export interface WithoutMounts {
   readonly memoryDir?: string;
 }
 
+/** What CSI drivers mount in the folders of pods. */
+export interface CsiMounts {
+  /** Publishes the volume. Again where that was done before: the driver then does nothing. */
+  mount(volume: PodVolume, signal: AbortSignal): Promise<void>;
+  /** Has drivers unpublish all that is in the pod's folder. Rejects where one cannot, and leaves what it has mounted. */
+  unmount(podUID: string, paths: Pick<PodPaths, 'volumesDir'>): Promise<void>;
+  /** Whether the driver's mount of the volume is there. */
+  isMounted(volume: PodVolume): Promise<boolean>;
+}
+
 /** What kinds need of the node. */
 export interface VolumeNode extends AgentContext {
   /** The node's allocatable resources. */
   readonly allocatable: ResourceList;
   readonly contents: VolumeContentsByKind;
   /** Undefined where CSI drivers cannot serve this node. */
-  readonly csi?: CsiNode | undefined;
+  readonly csi?: CsiMounts | undefined;
   /** Only where this process may mount nothing on the node. */
   readonly withoutMounts?: WithoutMounts;
 }
