@@ -16,8 +16,7 @@ const DISK: RegisteredCsiDriver = {
   maxVolumes: 3,
   topology: { 'disk/rack': 'r1' },
 };
-const node = (annotations = {}, labels = {}): Node =>
-  ({ metadata: { name: 'a', annotations, labels } });
+const node = (annotations = {}, labels = {}): Node => ({ metadata: { name: 'a', annotations, labels } });
 const entry = { name: 'disk', nodeID: 'n1', topologyKeys: ['disk/rack'], allocatable: { count: 3 } };
 
 test('the Node gets the ID that the driver gave it, beside those of others, and the labels of its topology', () => {
