@@ -80,8 +80,9 @@ export function withDriver(csiNode: CSINode, driver: RegisteredCsiDriver): CSINo
 }
 
 function isSame(one: CsiNodeEntry, other: CsiNodeEntry): boolean {
-  const facts = ({ nodeID, topologyKeys = [], allocatable }: CsiNodeEntry) =>
-    JSON.stringify([nodeID, [...topologyKeys].sort(), allocatable?.count ?? 0]);
+  // A server may have null for an empty list.
+  const facts = ({ nodeID, topologyKeys, allocatable }: CsiNodeEntry) =>
+    JSON.stringify([nodeID, (topologyKeys ?? []).toSorted(), allocatable?.count ?? 0]);
   return facts(one) === facts(other);
 }
 

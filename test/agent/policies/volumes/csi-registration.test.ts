@@ -60,4 +60,8 @@ test('a server that leaves an empty list out is understood', () => {
   const bare = { ...newCsiNode('a', 'uid-a'), spec: {} } as CSINode;
   expect(withDriver(bare, DISK)?.spec.drivers).toEqual([entry]);
   expect(withoutDriver(bare, 'disk')).toBeUndefined();
+  const plain = { ...DISK, topology: {} };
+  const listed = JSON.parse(JSON.stringify(withDriver(bare, plain)).replace('[]', 'null')) as CSINode;
+  expect(listed.spec.drivers[0]?.topologyKeys).toBeNull();
+  expect(withDriver(listed, plain)).toBeUndefined();
 });
