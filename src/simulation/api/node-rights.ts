@@ -58,7 +58,13 @@ export class NodeRights {
       case 'secrets':
         return this.#whyNoContent(attempt, attempt.target.resource);
       // No simulated pod has a claim, asks for a token or has trust bundles, and no simulated node has clients about whom it would ask.
-      // Budgets are read by the user that writes taints.
+      // None has a CSI driver, and Katalyst's objects are not simulated. Budgets are read by the user that writes taints.
+      case 'adminqosconfigurations':
+      case 'csidrivers':
+      case 'csinodes':
+      case 'customnodeconfigs':
+      case 'customnoderesources':
+      case 'volumeattachments':
       case 'clustertrustbundles':
       case 'poddisruptionbudgets':
       case 'persistentvolumeclaims':
