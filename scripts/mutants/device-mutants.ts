@@ -82,11 +82,11 @@ export const DEVICE_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'health-not-told',
-    breaks: 'The status of a pod says for ever what was of its devices (devices)',
-    file: MANAGER,
-    find: `devices: this.#stock.servedDevices(resource) })),`,
-    replace: `devices: this.#stock.devices(resource) })),`,
+    name: 'health-untrue',
+    breaks: 'The status of a pod calls its healthy devices unhealthy (devices)',
+    file: 'src/agent/policies/devices/device-health.ts',
+    find: `device.isHealthy ? 'Healthy' : 'Unhealthy'`,
+    replace: `'Unhealthy'`,
   },
   {
     name: 'devices-not-told',

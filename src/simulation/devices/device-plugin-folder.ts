@@ -37,7 +37,9 @@ const THERE_MS = [20_000, 120_000, 1_200_000];
 const AWAY_MS = [1, 500, 10_000, 400_000, 800_000];
 const NOTICED_MS = 2_000;
 const WRITE_MS = 30;
-const DIES_AT_WRITE = 0.06;
+const SLOW_WRITE_MS = 10_000;
+const SLOW = 0.2;
+const DIES_AT_WRITE = 0.1;
 
 const WRONG: readonly Partial<RegisterRequest>[] = [
   { version: 'v7' },
@@ -92,7 +94,8 @@ export class DevicePluginFolder {
       replace: async (text) => {
         const key = this.#key('write');
         const never = new AbortController();
-        await sleep(clock, 1 + Math.floor(WRITE_MS * world.random(`${key}/ms`)), never.signal);
+        const mostMs = world.misbehaves() && world.random(`${key}/slow`) < SLOW ? SLOW_WRITE_MS : WRITE_MS;
+        await sleep(clock, 1 + Math.floor(mostMs * world.random(`${key}/ms`)), never.signal);
         const fate = mayDie() ? world.random(`${key}/fate`) : 1;
         if (fate >= DIES_AT_WRITE / 2) this.#checkpoint = text;
         if (fate >= DIES_AT_WRITE) return;
